@@ -1,0 +1,1 @@
+"""What was published: one short file a table or figure."""

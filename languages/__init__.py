@@ -1,0 +1,1 @@
+"""What there is to learn: automata, their monoids, tasks and exact samplers. Never imports torch."""

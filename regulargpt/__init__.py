@@ -1,0 +1,1 @@
+"""What learns, and what can be said about what it learned."""
