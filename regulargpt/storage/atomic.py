@@ -1,0 +1,219 @@
+"""Files that are either absent, the old version, or the new version; never half of one.
+
+The order of calls is the whole trick (SQLite, "Atomic Commit"; Pillai et al., OSDI 2014): a temporary file in
+the same folder, fsync, rename over the name, fsync of the folder. A failure anywhere is reported and leaves
+the old file.
+"""
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from languages.errors import UserError
+
+
+class StorageError(UserError):
+    """The disk said no: one line with the file, the reason and the remedy; `code` is the errno behind it."""
+
+    def __init__(self, message: str, code: int = 0):
+        super().__init__(message)
+        self.code = code
+
+
+class Disk:
+    """Every call on the file system that this package makes, so that a test can record, refuse or replay them."""
+
+    def create(self, path: Path) -> int:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+
+    def append(self, path: Path) -> int:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+
+    def write(self, handle: int, data: memoryview) -> int:
+        return os.write(handle, data)
+
+    def truncate(self, handle: int, size: int) -> None:
+        os.ftruncate(handle, size)
+
+    def sync(self, handle: int) -> None:
+        os.fsync(handle)
+
+    def close(self, handle: int) -> None:
+        os.close(handle)
+
+    def replace(self, source: Path, target: Path) -> None:
+        os.replace(source, target)
+
+    def make_folder(self, path: Path) -> None:
+        path.mkdir()
+
+    def sync_folder(self, path: Path) -> None:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def remove(self, path: Path) -> None:
+        path.unlink()
+
+    def remove_folder(self, path: Path) -> None:
+        path.rmdir()
+
+    def read(self, path: Path) -> bytes:
+        return path.read_bytes()
+
+    def size(self, path: Path) -> int:
+        return path.stat().st_size
+
+    def names(self, path: Path) -> list[str]:
+        return sorted(os.listdir(path))
+
+    def is_folder(self, path: Path) -> bool:
+        return path.is_dir()
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+
+disk = Disk()
+
+_SPACE = ("no space is left on the device", "free some space and try again")
+_DENIED = ("permission denied", "make the folder writable or choose another one")
+_FILES = ("too many files are open", "raise the limit (`ulimit -n 4096`) and try again")
+_GONE = ("no such file or folder", "check that the folder was not moved or deleted")
+_REASONS = {
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EACCES: _DENIED,
+    errno.EPERM: _DENIED,
+    errno.EROFS: ("the file system is read-only", _DENIED[1]),
+    errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES,
+    errno.ENOENT: _GONE,
+    errno.ENOTDIR: ("a part of the path is not a folder", "choose another path"),
+    errno.EISDIR: ("it is a folder, not a file", "choose another path"),
+}
+
+
+def shown(path: Path) -> str:
+    """The path as one printable line, whatever its name contains."""
+    return str(path) if str(path).isprintable() else repr(str(path))
+
+
+@contextlib.contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """Turn an OSError of the body into a StorageError about `path`.
+
+    >>> with reported(Path("/nowhere/x")):
+    ...     disk.read(Path("/nowhere/x"))
+    Traceback (most recent call last):
+    regulargpt.storage.atomic.StorageError: /nowhere/x: no such file or folder; check that the folder was not moved or deleted
+    """  # noqa: E501
+    try:
+        yield
+    except OSError as error:
+        unknown = ((error.strerror or type(error).__name__).lower(), "check the disk and try again")
+        code = error.errno or 0
+        reason, remedy = _REASONS.get(code, unknown)
+        raise StorageError(f"{shown(path)}: {reason}; {remedy}", code) from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file; StorageError if it cannot be read."""
+    with reported(path):
+        return disk.read(path)
+
+
+def read_text(path: Path) -> str: """The whole file as UTF-8; StorageError if it cannot be read or is not
+text.""" try: return read_bytes(path).decode() except UnicodeDecodeError as error: message = f"{shown(path)}:
+not UTF-8 text (byte {error.start}); it was damaged or is another kind of file" raise StorageError(message)
+from error
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write and fsync a file under its own name: only for names that no reader looks for yet."""
+    handle = disk.create(path)
+    try:
+        write_all(handle, data)
+        disk.sync(handle)
+    finally:
+        disk.close(handle)
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write every byte: one call may take fewer than it was given."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[disk.write(handle, rest) :]
+
+
+def temporary(path: Path) -> Path:
+    """The name under which `path` is written first: same folder, so that the rename is atomic."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file of this name is what an interrupted write left behind."""
+    return name.startswith(".") and name.endswith(".tmp")
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Put `data` at `path`: after a crash at any moment the file is the old one or this one, whole.
+
+    Raises StorageError (disk full, permission, vanished folder, too many open files); the old file is then
+    intact.
+    """
+    draft = temporary(path)
+    with reported(path):
+        try:
+            write_new(draft, data)
+            disk.replace(draft, path)
+        except BaseException:
+            # The first failure is the one to report; a temporary that cannot be removed now is swept on
+            # resume.
+            with contextlib.suppress(OSError):
+                disk.remove(draft)
+            raise
+        disk.sync_folder(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """`write_bytes` of the text in UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def write_json(path: Path, value: Any) -> None:
+    """`write_bytes` of `value` as JSON: keys sorted, indented, strict (NaN refused), so equal values give equal bytes."""
+    write_bytes(path, render_json(value))
+
+
+def render_json(value: Any) -> bytes:
+    """The bytes that `write_json` writes.
+
+    >>> render_json({"b": [1], "a": None}).decode()
+    '{\\n  "a": null,\\n  "b": [\\n    1\\n  ]\\n}\\n'
+    """
+    return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, with its parents, so that it is still there after a power cut."""
+    with reported(path):
+        if disk.is_folder(path):
+            return
+        if path.parent != path:
+            make_folder(path.parent)
+        disk.make_folder(path)
+        disk.sync_folder(path.parent)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder of files (one level deep, as checkpoints are)."""
+    for name in disk.names(path):
+        disk.remove(path / name)
+    disk.remove_folder(path)

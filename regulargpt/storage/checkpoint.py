@@ -1,0 +1,139 @@
+"""Checkpoints: folder/checkpoints/000001000/{model.safetensors,state.pt,manifest.json}, the last two kept.
+
+A checkpoint is built under another name, synced, and renamed when complete, so that a name of digits always
+means a whole one. Loading trusts nothing: the newest checkpoint whose digests hold is used, and what was
+passed over is told.
+"""
+
+import contextlib
+import errno
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regulargpt.storage import atomic, manifest, tensors
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FOLDER = "checkpoints"
+WEIGHTS = "model.safetensors"
+STATE = "state.pt"
+KEPT = 2
+_NAME = re.compile(r"(\.replaced-)?([0-9]{9,})")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What training needs to go on after `step`, and why newer checkpoints, if any, were passed over."""
+
+    step: int
+    weights: dict[str, "Tensor"]
+    state: dict[str, Any]
+    skipped: tuple[str, ...] = ()
+
+
+def save(folder: Path, step: int, weights: Mapping[str, "Tensor"], state: Mapping[str, Any]) -> Path:
+    """Save a checkpoint of the run in `folder` and remove all but the last two; returns where it lies.
+
+    `weights` is a model's state dict; `state` holds tensors and plain values only (TypeError otherwise).
+    Checkpoints of later steps are removed: they are those that loading passed over. After a crash at any
+    moment `load_latest` finds the old or the new checkpoint, whole. Raises StorageError if the disk refuses;
+    the old checkpoint is then intact.
+    """
+    if step < 0:
+        raise ValueError(f"step {step} is negative; steps count from 0")
+    files = {WEIGHTS: tensors.render_weights(weights), STATE: tensors.render_state({"step": step, "state": state})}
+    files[manifest.NAME] = manifest.render({name: manifest.digest(data) for name, data in files.items()})
+    parent = folder / FOLDER
+    final = parent / f"{step:09d}"
+    atomic.make_folder(parent)
+    draft = parent / f".building-{final.name}"
+    with atomic.reported(final):
+        try:
+            _build(draft, files)
+            _install(draft, final)
+        except BaseException:
+            # The first failure is the one to report; what cannot be removed now is removed by the next save.
+            with contextlib.suppress(OSError):
+                atomic.remove_tree(draft)
+            raise
+        _prune(parent, final, step)
+    return final
+
+
+def load_latest(folder: Path) -> Checkpoint | None:
+    """The newest valid checkpoint of the run in `folder`, with what was passed over; None if there is none at all.
+
+    Raises IntegrityError if there are checkpoints but every one is damaged.
+    """
+    skipped: list[str] = []
+    for step, path in _candidates(folder / FOLDER):
+        try:
+            return _load(path, step, tuple(skipped))
+        except (manifest.IntegrityError, tensors.FormatError) as error:
+            skipped.append(str(error))
+        except atomic.StorageError as error:
+            # A missing or unreadable file is damage; too many open files or a permission is not, and hides
+            # nothing.
+            if error.code not in (errno.ENOENT, errno.EIO):
+                raise
+            skipped.append(str(error))
+    if skipped:
+        place = atomic.shown(folder / FOLDER)
+        raise manifest.IntegrityError(
+            f"no checkpoint in {place} can be used ({'; '.join(skipped)}); remove that folder to train from the start"
+        )
+    return None
+
+
+def _load(path: Path, step: int, skipped: tuple[str, ...]) -> Checkpoint:
+    contents = manifest.read_verified(path, (WEIGHTS, STATE))
+    saved = tensors.parse_state(contents[STATE], path / STATE)
+    if not isinstance(saved, dict) or saved.get("step") != step or not isinstance(saved.get("state"), dict):
+        raise tensors.FormatError(f"{atomic.shown(path / STATE)} is not the state of step {step}; was it renamed?")
+    return Checkpoint(step, tensors.parse_weights(contents[WEIGHTS], path / WEIGHTS), saved["state"], skipped)
+
+
+def _candidates(parent: Path) -> list[tuple[int, Path]]:
+    # Newest first; of one step the new one before the one that it replaces.
+    with atomic.reported(parent):
+        names = atomic.disk.names(parent) if atomic.disk.is_folder(parent) else []
+    found = [(int(match[2]), match[1] is None, name) for name in names if (match := _NAME.fullmatch(name))]
+    return [(step, parent / name) for step, _, name in sorted(found, reverse=True)]
+
+
+def _build(draft: Path, files: Mapping[str, bytes]) -> None:
+    if atomic.disk.is_folder(draft):
+        atomic.remove_tree(draft)
+    atomic.disk.make_folder(draft)
+    for name, data in files.items():
+        atomic.write_new(draft / name, data)
+    atomic.disk.sync_folder(draft)
+
+
+def _install(draft: Path, final: Path) -> None:
+    if atomic.disk.is_folder(final):
+        _move_aside(final)
+    atomic.disk.replace(draft, final)
+    atomic.disk.sync_folder(final.parent)
+
+
+def _move_aside(final: Path) -> None:
+    # A folder cannot be renamed over another: the old one keeps a name that `load_latest` still knows.
+    aside = final.with_name(f".replaced-{final.name}")
+    if atomic.disk.is_folder(aside):
+        atomic.remove_tree(aside)
+    atomic.disk.replace(final, aside)
+    atomic.disk.sync_folder(final.parent)
+
+
+def _prune(parent: Path, final: Path, step: int) -> None:
+    older = [path for other, path in _candidates(parent) if other < step]
+    kept = {final.name, *(path.name for path in older[: KEPT - 1])}
+    for name in atomic.disk.names(parent):
+        path = parent / name
+        if name not in kept and (_NAME.fullmatch(name) or name.startswith(".building-")):
+            atomic.remove_tree(path)

@@ -1,0 +1,184 @@
+"""The folder of one run: what lies in it, written so that a crash at any moment loses nothing that was finished."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from languages.errors import UserError, nearest
+from regulargpt.storage import atomic, checkpoint, lock, manifest, metrics, tensors
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+CONFIG = "config.toml"
+ENVIRONMENT = "environment.json"
+METRICS = "metrics.jsonl"
+ACCURACY = "accuracy.csv"
+WEIGHTS = "model.safetensors"
+MODEL_CONFIG = "config.json"
+SUMMARY = "summary.json"
+DONE = "DONE"
+FINAL = (CONFIG, ENVIRONMENT, METRICS, ACCURACY, WEIGHTS, MODEL_CONFIG, SUMMARY)
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run's folder. Make one with `create` or `open`; hold `locked()` while writing.
+
+    >>> import tempfile
+    >>> run = RunFolder.create(Path(tempfile.mkdtemp()) / "parity", "seed = 0\\n", {"python": "3.11"})
+    >>> run.append_metrics([{"step": 1, "loss": 0.5}])
+    >>> run.metrics_offset(), run.is_done
+    (25, False)
+    """
+
+    path: Path
+
+    @classmethod
+    def create(cls, path: str | Path, config_text: str, environment: Mapping[str, Any]) -> "RunFolder":
+        """A new run folder with config.toml and environment.json.
+
+        Raises UserError, before anything is written, if something lies at `path` already; StorageError if the
+        disk refuses.
+        """
+        path = Path(path)
+        _refuse_occupied(path)
+        atomic.make_folder(path)
+        with lock.locked(path):
+            # Asked again: another process may have been faster. config.toml comes last: it makes the folder a
+            # run.
+            _refuse_occupied(path)
+            atomic.write_json(path / ENVIRONMENT, dict(environment))
+            atomic.write_text(path / CONFIG, config_text)
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: str | Path) -> "RunFolder":
+        """The run folder at `path`; UserError saying what is missing if it is none."""
+        path = Path(path)
+        with atomic.reported(path):
+            if not atomic.disk.exists(path):
+                siblings = atomic.disk.names(path.parent) if atomic.disk.is_folder(path.parent) else []
+                raise UserError(f"run folder {atomic.shown(path)} does not exist;{_hint(path, siblings)}")
+            missing = [name for name in (CONFIG, ENVIRONMENT) if not atomic.disk.exists(path / name)]
+        if missing:
+            raise UserError(
+                f"{atomic.shown(path)} is not a run folder: {' and '.join(missing)} missing; give a folder that"
+                " `regulargpt run` made"
+            )
+        return cls(path)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out (LockedError if one is in), and sweep up what interrupted writes left."""
+        with lock.locked(self.path):
+            with atomic.reported(self.path):
+                for name in filter(atomic.is_temporary, atomic.disk.names(self.path)):
+                    atomic.disk.remove(self.path / name)
+            yield
+
+    @property
+    def config_text(self) -> str:
+        """config.toml; of a finished run checked against the manifest."""
+        if self.is_done:
+            return manifest.read_verified(self.path, [CONFIG])[CONFIG].decode()
+        return atomic.read_text(self.path / CONFIG)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the run came to its end."""
+        return atomic.disk.exists(self.path / DONE)
+
+    def append_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Add rows to metrics.jsonl."""
+        metrics.append(self.path / METRICS, metrics.render_rows(rows))
+
+    def metrics_offset(self) -> int:
+        """The size of metrics.jsonl in bytes, all of them on the disk: what a checkpoint records."""
+        return metrics.sync(self.path / METRICS)
+
+    def truncate_metrics(self, offset: int) -> None:
+        """Forget the rows after `offset`: those a resumed run writes again. IntegrityError if rows before it are lost."""
+        metrics.cut(self.path / METRICS, offset)
+
+    def save_checkpoint(self, step: int, weights: Mapping[str, "Tensor"], state: Mapping[str, Any]) -> None:
+        """Save a checkpoint that also knows how far metrics.jsonl had come and which config.toml it belongs to."""
+        known = {"state": dict(state), "metrics_offset": self.metrics_offset(), "config": self._config_digest()}
+        checkpoint.save(self.path, step, weights, known)
+
+    def load_checkpoint(self) -> checkpoint.Checkpoint | None:
+        """Go back to the newest valid checkpoint, metrics.jsonl included; without any, to the start (None).
+
+        `skipped` of the result says which newer ones were damaged. Raises IntegrityError if all are, if
+        metrics.jsonl lost rows, or if config.toml is no longer the one that the checkpoint was made with.
+        """
+        found = checkpoint.load_latest(self.path)
+        if found is None:
+            self.truncate_metrics(0)
+            return None
+        if found.state["config"] != self._config_digest():
+            raise manifest.damaged(self.path / CONFIG, found.state["config"], self._config_digest())
+        self.truncate_metrics(found.state["metrics_offset"])
+        return checkpoint.Checkpoint(found.step, found.weights, found.state["state"], found.skipped)
+
+    def write_weights(self, weights: Mapping[str, "Tensor"], model_config: Mapping[str, Any]) -> None:
+        """model.safetensors and, to build the model again, config.json."""
+        atomic.write_bytes(self.path / WEIGHTS, tensors.render_weights(weights))
+        atomic.write_json(self.path / MODEL_CONFIG, dict(model_config))
+
+    def load_weights(self) -> dict[str, "Tensor"]:
+        """The trained weights, checked against the manifest; IntegrityError naming file and both digests."""
+        return tensors.parse_weights(self._final(WEIGHTS), self.path / WEIGHTS)
+
+    def load_model_config(self) -> dict[str, Any]:
+        """What `write_weights` was given as `model_config`, checked against the manifest."""
+        return json.loads(self._final(MODEL_CONFIG))
+
+    def write_accuracy(self, rows: Iterable[tuple[int, float, int]]) -> None:
+        """accuracy.csv from rows (length, accuracy, samples)."""
+        atomic.write_text(self.path / ACCURACY, metrics.render_accuracy(rows))
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """summary.json: what `run --json` prints."""
+        atomic.write_json(self.path / SUMMARY, dict(summary))
+
+    def load_summary(self) -> dict[str, Any]:
+        """The summary of a finished run, checked against the manifest."""
+        return json.loads(self._final(SUMMARY))
+
+    def finish(self) -> None:
+        """Write the manifest over all final files, then DONE. Raises UserError if one of them was not written."""
+        self.metrics_offset()
+        missing = [name for name in FINAL if not atomic.disk.exists(self.path / name)]
+        if missing:
+            raise UserError(f"{atomic.shown(self.path)} cannot be finished without {', '.join(missing)}; resume it")
+        manifest.write_manifest(self.path, FINAL)
+        atomic.write_text(self.path / DONE, "")
+
+    def _final(self, name: str) -> bytes:
+        if not self.is_done:
+            raise UserError(f"the run in {atomic.shown(self.path)} is not finished; `regulargpt resume` it first")
+        return manifest.read_verified(self.path, [name])[name]
+
+    def _config_digest(self) -> str:
+        return manifest.digest(atomic.read_bytes(self.path / CONFIG))
+
+
+def _refuse_occupied(path: Path) -> None:
+    with atomic.reported(path):
+        if not atomic.disk.exists(path):
+            return
+        if not atomic.disk.is_folder(path):
+            raise UserError(f"{atomic.shown(path)} is a file; choose another --out")
+        names = atomic.disk.names(path)
+    # An interrupted `create` leaves these and no config.toml: there is nothing to lose in going on.
+    if any(name not in (ENVIRONMENT, lock.NAME) and not atomic.is_temporary(name) for name in names):
+        place = atomic.shown(path)
+        raise UserError(f"run folder {place} exists; choose another --out or `regulargpt resume {place}`")
+
+
+def _hint(path: Path, siblings: list[str]) -> str:
+    return nearest(path.name, siblings) or " give a folder that `regulargpt run` made"

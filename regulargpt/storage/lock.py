@@ -1,0 +1,143 @@
+"""One process at a time in a run folder: a lock file that names its owner, and is taken over when the owner is dead."""
+
+import fcntl
+import functools
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from languages.errors import UserError
+from regulargpt.storage import atomic
+
+NAME = ".lock"
+
+
+class LockedError(UserError):
+    """Another process works in the folder: the message names it."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process: its number, its host, and when it started, since numbers are used again."""
+
+    pid: int
+    host: str
+    started: str
+
+    @classmethod
+    def current(cls) -> "Owner":
+        return cls(os.getpid(), platform.node(), start_time(os.getpid()) or "")
+
+    def is_alive(self) -> bool:
+        """Whether the process still runs; one on another host cannot be asked and counts as running."""
+        return self.host != platform.node() or start_time(self.pid) == self.started
+
+
+def start_time(pid: int) -> str | None:
+    """When the process with this number started, in a form to compare only for equality; None if there is none."""
+    stat = Path(f"/proc/{pid}/stat")
+    if not Path("/proc/self/stat").exists():
+        return _start_time_by_ps(pid)
+    try:
+        fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # Fields 3 and 22 of proc(5): a zombie no longer works; the start counts ticks since boot, hence the
+    # boot's name.
+    return None if fields[0] in "ZX" else f"{_boot()}:{fields[19]}"
+
+
+@functools.cache
+def _boot() -> str:
+    name = Path("/proc/sys/kernel/random/boot_id")
+    return name.read_text().strip() if name.exists() else ""
+
+
+def _start_time_by_ps(pid: int) -> str | None:
+    result = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return result.stdout.strip() or None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[Owner]:
+    """Hold the lock of `folder` while the block runs.
+
+    Raises LockedError naming the process and folder if another process (or this one) holds it, StorageError
+    if the lock file cannot be written. The lock of a process that is dead is taken over.
+    """
+    owner = Owner.current()
+    path = folder / NAME
+    with _exclusive(path) as handle:
+        _refuse_if_held(path, _owner_in(os.pread(handle, 4096, 0), path))
+        _rewrite(handle, json.dumps(asdict(owner), sort_keys=True).encode())
+    try:
+        yield owner
+    finally:
+        _release(path, owner)
+
+
+def _release(path: Path, owner: Owner) -> None:
+    # A child forked inside the block passes here too, and a run whose folder was deleted has nothing to
+    # release.
+    if os.getpid() != owner.pid or not path.exists():
+        return
+    with _exclusive(path) as handle:
+        if _owner_in(os.pread(handle, 4096, 0), path) == owner:
+            path.unlink()
+
+
+@contextmanager
+def _exclusive(path: Path) -> Iterator[int]:
+    # The kernel's lock lasts only while the file is read, judged and rewritten: it makes that one step. The
+    # file, not the kernel's lock, says who works here, since children would inherit the latter and keep it
+    # after our death.
+    while True:
+        with atomic.reported(path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                if _is_still_at(handle, path):
+                    yield handle
+                    return
+            finally:
+                os.close(handle)
+
+
+def _is_still_at(handle: int, path: Path) -> bool:
+    # The former owner may have removed the file while this process waited for it.
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _refuse_if_held(path: Path, owner: Owner | None) -> None:
+    if owner is None or not owner.is_alive():
+        return
+    where = f"process {owner.pid} on {owner.host}"
+    remedy = "wait for it or stop it first"
+    if owner.host != platform.node():
+        remedy = f"if that process is gone, delete {atomic.shown(path)}"
+    raise LockedError(f"{atomic.shown(path.parent)} is in use by {where}; {remedy}")
+
+
+def _owner_in(data: bytes, path: Path) -> Owner | None:
+    # After a power cut the file may be empty or all zeros: its owner is as dead as the machine was.
+    if not data.strip(b"\0 \n"):
+        return None
+    try:
+        return Owner(**json.loads(data))
+    except (ValueError, TypeError) as error:
+        message = f"{atomic.shown(path)} does not say which process works here"
+        raise LockedError(f"{message}; if none does, delete that file") from error
+
+
+def _rewrite(handle: int, data: bytes) -> None:
+    atomic.disk.truncate(handle, 0)
+    atomic.write_all(handle, data)
+    atomic.disk.sync(handle)

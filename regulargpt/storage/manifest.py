@@ -1,0 +1,113 @@
+"""SHA-256 digests of the files of a folder, written last: a folder without a valid manifest is not trusted.
+
+The manifest ends in a digest of its own other bytes, so that a flipped bit anywhere, also in the manifest, is
+found.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from languages.errors import UserError
+from regulargpt.storage import atomic
+
+NAME = "manifest.json"
+FORMAT = 1
+_TAIL = b'"\n}\n'
+_HEX = 64
+
+
+class IntegrityError(UserError):
+    """A file is not the one that was written: the message names the file and both digests."""
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def render(digests: Mapping[str, str]) -> bytes:
+    """The manifest as bytes: `files`, `format`, and last `sha256`, the digest of the rest.
+
+    >>> text = render({"a.txt": digest(b"a")}).decode()
+    >>> text.splitlines()[-2][:12], len(text.splitlines())
+    ('  "sha256": ', 7)
+    """
+    blank = atomic.render_json({"files": dict(digests), "format": FORMAT, "sha256": ""})
+    head = blank[: -len(_TAIL)]
+    return head + digest(blank).encode() + _TAIL
+
+
+def parse(data: bytes, path: Path) -> dict[str, str]:
+    """The digests of a manifest read from `path`; IntegrityError if its own digest does not hold."""
+    cut = len(data) - len(_TAIL) - _HEX
+    head, written, tail = data[: max(cut, 0)], data[max(cut, 0) : cut + _HEX], data[cut + _HEX :]
+    found = digest(head + tail)
+    if written != found.encode():
+        raise damaged(path, written.decode("ascii", "backslashreplace"), found)
+    body = json.loads(data)
+    if body.get("format") != FORMAT:
+        message = f"{atomic.shown(path)}: format {body.get('format')!r}; this program reads format {FORMAT}"
+        raise IntegrityError(f"{message}, so read it with the version that wrote it")
+    return _plain_names(body["files"], path)
+
+
+def damaged(path: Path, expected: str, found: str) -> IntegrityError:
+    """The error for a file whose bytes are not those that were written."""
+    expected = expected if _is_digest(expected) else "missing (the file was cut or its last line changed)"
+    return IntegrityError(
+        f"{atomic.shown(path)} is damaged: SHA-256 expected {expected}, found {found}; restore it from a copy"
+    )
+
+
+def _is_digest(text: str) -> bool:
+    return len(text) == _HEX and set(text) <= set("0123456789abcdef")
+
+
+def _plain_names(files: dict[str, str], path: Path) -> dict[str, str]:
+    # A name with a folder in it could point outside the folder that is being checked.
+    for name in files:
+        if Path(name).name != name or "\\" in name:
+            raise IntegrityError(f"{atomic.shown(path)}: {name!r} is not a plain file name; restore it from a copy")
+    return files
+
+
+def write_manifest(folder: Path, names: Iterable[str]) -> None:
+    """Digest the named files as they now lie on the disk and write the manifest."""
+    digests = {name: digest(atomic.read_bytes(folder / name)) for name in names}
+    atomic.write_bytes(folder / NAME, render(digests))
+
+
+def read_manifest(folder: Path) -> dict[str, str]:
+    """The digests recorded for a folder; StorageError if there is no manifest, IntegrityError if it is damaged."""
+    return parse(atomic.read_bytes(folder / NAME), folder / NAME)
+
+
+def read_verified(folder: Path, names: Iterable[str] | None = None) -> dict[str, bytes]:
+    """The contents of the named files (all recorded ones by default), each checked against the manifest.
+
+    What is returned is what was checked: the files are read once. Raises IntegrityError naming file and both
+    digests, or the file that is missing or not recorded.
+    """
+    digests = read_manifest(folder)
+    contents: dict[str, bytes] = {}
+    for name in digests if names is None else names:
+        path = folder / name
+        if name not in digests:
+            raise IntegrityError(f"{atomic.shown(path)} is not recorded in {NAME}; restore the folder from a copy")
+        if not atomic.disk.exists(path):
+            raise IntegrityError(
+                f"{atomic.shown(path)} is missing: SHA-256 expected {digests[name]}, found no file; restore it from a copy"
+            )
+        contents[name] = atomic.read_bytes(path)
+        found = digest(contents[name])
+        if found != digests[name]:
+            raise damaged(path, digests[name], found)
+    return contents
+
+
+def verify(folder: Path) -> dict[str, str]:
+    """Check every recorded file and return the digests; IntegrityError on the first that is missing or changed."""
+    read_verified(folder)
+    return read_manifest(folder)

@@ -1,0 +1,75 @@
+"""Rows of numbers as files whose bytes depend on the numbers alone: metrics.jsonl and accuracy.csv."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from regulargpt.storage import atomic
+from regulargpt.storage.manifest import IntegrityError
+
+
+def render_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """One JSON object a line, keys in the order given; numbers that JSON does not know become strings.
+
+    >>> render_rows([{"step": 1, "loss": 0.5}, {"step": 2, "loss": float("nan")}])
+    b'{"step": 1, "loss": 0.5}\\n{"step": 2, "loss": "nan"}\\n'
+    """
+    lines = [json.dumps({key: _plain(value) for key, value in row.items()}, allow_nan=False) for row in rows]
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def render_accuracy(rows: Iterable[tuple[int, float, int]]) -> str:
+    """The table `length,accuracy,samples`; floats are written so that reading gives the same float.
+
+    >>> print(render_accuracy([(41, 1.0, 512)]), end="")
+    length,accuracy,samples
+    41,1.0,512
+    """
+    lines = [f"{int(length)},{float(accuracy)!r},{int(samples)}\n" for length, accuracy, samples in rows]
+    return "length,accuracy,samples\n" + "".join(lines)
+
+
+def append(path: Path, data: bytes) -> None:
+    """Add bytes at the end. A crash can leave a part of them: `cut` removes it on resume."""
+    with atomic.reported(path):
+        handle = atomic.disk.append(path)
+        try:
+            atomic.write_all(handle, data)
+        finally:
+            atomic.disk.close(handle)
+
+
+def sync(path: Path) -> int:
+    """Bring the file to the disk and return its size in bytes; creates it if there is none."""
+    with atomic.reported(path):
+        new = not atomic.disk.exists(path)
+        handle = atomic.disk.append(path)
+        try:
+            atomic.disk.sync(handle)
+        finally:
+            atomic.disk.close(handle)
+        if new:
+            atomic.disk.sync_folder(path.parent)
+        return atomic.disk.size(path)
+
+
+def cut(path: Path, offset: int) -> None:
+    """Keep the first `offset` bytes; IntegrityError if there are fewer, for then rows are lost."""
+    size = sync(path)
+    if size < offset:
+        message = f"{atomic.shown(path)} has {size} bytes, but the checkpoint was saved after {offset}"
+        raise IntegrityError(f"{message}; restore it from a copy, or remove the run and train again")
+    with atomic.reported(path):
+        handle = atomic.disk.append(path)
+        try:
+            atomic.disk.truncate(handle, offset)
+            atomic.disk.sync(handle)
+        finally:
+            atomic.disk.close(handle)

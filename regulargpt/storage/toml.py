@@ -1,0 +1,74 @@
+"""TOML out (the standard library only reads it): sections of scalars and lists, `parse(render(x)) == x`."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from languages.errors import UserError
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def render(sections: Mapping[str, Any]) -> str:
+    """The mapping as TOML: values in the order given, then its sections. TypeError for a value TOML does not know.
+
+    >>> print(render({"seed": 0, "model": {"name": "regulargpt", "chunk_size": 2, "heads": [0.5, 1e-08]}}), end="")
+    seed = 0
+    <BLANKLINE>
+    [model]
+    name = "regulargpt"
+    chunk_size = 2
+    heads = [0.5, 1e-08]
+    """
+    return "\n".join(block for block in _blocks(sections, ()) if block)
+
+
+def parse(text: str, name: str = "config.toml") -> dict[str, Any]:
+    """The mapping behind TOML text; UserError with the line if it is not TOML.
+
+    >>> parse("seed = 0")
+    {'seed': 0}
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{name} is not TOML: {error}; write one `key = value` a line") from error
+
+
+def _blocks(section: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+    header = [f"[{'.'.join(map(_key, path))}]\n"] if path else []
+    scalars = {key: value for key, value in section.items() if not isinstance(value, Mapping)}
+    lines = [f"{_key(key)} = {_value(value, '.'.join((*path, key)))}\n" for key, value in scalars.items()]
+    blocks = ["".join(header + lines)]
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            blocks += _blocks(value, (*path, key))
+    return blocks
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _string(key)
+
+
+def _value(value: Any, place: str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(item, place) for item in value)}]"
+    raise TypeError(f"{place} is a {type(value).__name__}; TOML holds strings, numbers, booleans and lists of them")
+
+
+def _string(text: str) -> str:
+    return '"' + "".join(_character(character) for character in text) + '"'
+
+
+def _character(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return character if ord(character) >= 32 and character != "\x7f" else f"\\u{ord(character):04x}"
