@@ -8,4 +8,12 @@ from regulargpt.storage.lock import LockedError
 from regulargpt.storage.manifest import IntegrityError
 from regulargpt.storage.signals import StopRequested
 
-__all__ = ["Checkpoint", "IntegrityError", "LockedError", "RunFolder", "StopRequested", "StorageError", "environment"]
+__all__ = [
+    "Checkpoint",
+    "IntegrityError",
+    "LockedError",
+    "RunFolder",
+    "StopRequested",
+    "StorageError",
+    "environment",
+]

@@ -1,8 +1,7 @@
 """Files that are either absent, the old version, or the new version; never half of one.
 
-The order of calls is the whole trick (SQLite, "Atomic Commit"; Pillai et al., OSDI 2014): a temporary file in
-the same folder, fsync, rename over the name, fsync of the folder. A failure anywhere is reported and leaves
-the old file.
+The order of calls is the trick (SQLite, "Atomic Commit"; Pillai et al., OSDI 2014): a temporary file in the
+same folder, fsync, rename over the name, fsync of the folder. A failure is reported and leaves the old file.
 """
 
 import contextlib
@@ -25,7 +24,7 @@ class StorageError(UserError):
 
 
 class Disk:
-    """Every call on the file system that this package makes, so that a test can record, refuse or replay them."""
+    """Every call on the file system made here, so that a test can record, refuse or replay them."""
 
     def create(self, path: Path) -> int:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
@@ -129,10 +128,13 @@ def read_bytes(path: Path) -> bytes:
         return disk.read(path)
 
 
-def read_text(path: Path) -> str: """The whole file as UTF-8; StorageError if it cannot be read or is not
-text.""" try: return read_bytes(path).decode() except UnicodeDecodeError as error: message = f"{shown(path)}:
-not UTF-8 text (byte {error.start}); it was damaged or is another kind of file" raise StorageError(message)
-from error
+def read_text(path: Path) -> str:
+    """The whole file as UTF-8; StorageError if it cannot be read or is not text."""
+    try:
+        return read_bytes(path).decode()
+    except UnicodeDecodeError as error:
+        message = f"{shown(path)}: not UTF-8 text (byte {error.start}); restore it from a copy"
+        raise StorageError(message) from error
 
 
 def write_new(path: Path, data: bytes) -> None:
@@ -174,8 +176,7 @@ def write_bytes(path: Path, data: bytes) -> None:
             write_new(draft, data)
             disk.replace(draft, path)
         except BaseException:
-            # The first failure is the one to report; a temporary that cannot be removed now is swept on
-            # resume.
+            # The first failure is the one to report; a temporary left behind is swept up on resume.
             with contextlib.suppress(OSError):
                 disk.remove(draft)
             raise
@@ -188,7 +189,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """`write_bytes` of `value` as JSON: keys sorted, indented, strict (NaN refused), so equal values give equal bytes."""
+    """`write_bytes` of `value` as strict JSON, keys sorted: equal values give equal bytes; NaN is refused."""
     write_bytes(path, render_json(value))
 
 

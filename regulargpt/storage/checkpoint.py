@@ -45,8 +45,7 @@ def save(folder: Path, step: int, weights: Mapping[str, "Tensor"], state: Mappin
     """
     if step < 0:
         raise ValueError(f"step {step} is negative; steps count from 0")
-    files = {WEIGHTS: tensors.render_weights(weights), STATE: tensors.render_state({"step": step, "state": state})}
-    files[manifest.NAME] = manifest.render({name: manifest.digest(data) for name, data in files.items()})
+    files = _render(step, weights, state)
     parent = folder / FOLDER
     final = parent / f"{step:09d}"
     atomic.make_folder(parent)
@@ -64,8 +63,17 @@ def save(folder: Path, step: int, weights: Mapping[str, "Tensor"], state: Mappin
     return final
 
 
+def _render(step: int, weights: Mapping[str, "Tensor"], state: Mapping[str, Any]) -> dict[str, bytes]:
+    files = {
+        WEIGHTS: tensors.render_weights(weights),
+        STATE: tensors.render_state({"step": step, "state": state}),
+    }
+    digests = {name: manifest.digest(data) for name, data in files.items()}
+    return files | {manifest.NAME: manifest.render(digests)}
+
+
 def load_latest(folder: Path) -> Checkpoint | None:
-    """The newest valid checkpoint of the run in `folder`, with what was passed over; None if there is none at all.
+    """The newest valid checkpoint of the run in `folder`, with what was passed over; None if there is none.
 
     Raises IntegrityError if there are checkpoints but every one is damaged.
     """
@@ -84,7 +92,7 @@ def load_latest(folder: Path) -> Checkpoint | None:
     if skipped:
         place = atomic.shown(folder / FOLDER)
         raise manifest.IntegrityError(
-            f"no checkpoint in {place} can be used ({'; '.join(skipped)}); remove that folder to train from the start"
+            f"no checkpoint in {place} can be used ({'; '.join(skipped)}); remove that folder to start again"
         )
     return None
 
@@ -93,7 +101,8 @@ def _load(path: Path, step: int, skipped: tuple[str, ...]) -> Checkpoint:
     contents = manifest.read_verified(path, (WEIGHTS, STATE))
     saved = tensors.parse_state(contents[STATE], path / STATE)
     if not isinstance(saved, dict) or saved.get("step") != step or not isinstance(saved.get("state"), dict):
-        raise tensors.FormatError(f"{atomic.shown(path / STATE)} is not the state of step {step}; was it renamed?")
+        place = atomic.shown(path / STATE)
+        raise tensors.FormatError(f"{place} is not the state of step {step}; undo a renaming of its folder")
     return Checkpoint(step, tensors.parse_weights(contents[WEIGHTS], path / WEIGHTS), saved["state"], skipped)
 
 

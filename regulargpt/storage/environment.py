@@ -1,4 +1,4 @@
-"""What a run was made with, for environment.json: enough to repeat it, nothing that says who or where you are."""
+"""What a run was made with, for environment.json: enough to repeat it, nothing about who or where you are."""
 
 import os
 import platform

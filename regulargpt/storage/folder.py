@@ -1,4 +1,4 @@
-"""The folder of one run: what lies in it, written so that a crash at any moment loses nothing that was finished."""
+"""The folder of one run, written so that a crash at any moment loses nothing that was finished."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -66,8 +66,8 @@ class RunFolder:
             missing = [name for name in (CONFIG, ENVIRONMENT) if not atomic.disk.exists(path / name)]
         if missing:
             raise UserError(
-                f"{atomic.shown(path)} is not a run folder: {' and '.join(missing)} missing; give a folder that"
-                " `regulargpt run` made"
+                f"{atomic.shown(path)} is not a run folder: {' and '.join(missing)} missing;"
+                " give a folder that `regulargpt run` made"
             )
         return cls(path)
 
@@ -101,12 +101,16 @@ class RunFolder:
         return metrics.sync(self.path / METRICS)
 
     def truncate_metrics(self, offset: int) -> None:
-        """Forget the rows after `offset`: those a resumed run writes again. IntegrityError if rows before it are lost."""
+        """Forget the rows after `offset`, which a resumed run writes again.
+
+        Raises IntegrityError if the file is shorter: rows are lost.
+        """
         metrics.cut(self.path / METRICS, offset)
 
     def save_checkpoint(self, step: int, weights: Mapping[str, "Tensor"], state: Mapping[str, Any]) -> None:
-        """Save a checkpoint that also knows how far metrics.jsonl had come and which config.toml it belongs to."""
-        known = {"state": dict(state), "metrics_offset": self.metrics_offset(), "config": self._config_digest()}
+        """Save a checkpoint that also knows how long metrics.jsonl was and which config.toml it is of."""
+        offset = self.metrics_offset()
+        known = {"state": dict(state), "metrics_offset": offset, "config": self._config_digest()}
         checkpoint.save(self.path, step, weights, known)
 
     def load_checkpoint(self) -> checkpoint.Checkpoint | None:
@@ -150,17 +154,19 @@ class RunFolder:
         return json.loads(self._final(SUMMARY))
 
     def finish(self) -> None:
-        """Write the manifest over all final files, then DONE. Raises UserError if one of them was not written."""
+        """Write the manifest over all final files, then DONE; UserError if one of them was not written."""
         self.metrics_offset()
         missing = [name for name in FINAL if not atomic.disk.exists(self.path / name)]
         if missing:
-            raise UserError(f"{atomic.shown(self.path)} cannot be finished without {', '.join(missing)}; resume it")
+            place = atomic.shown(self.path)
+            raise UserError(f"{place} cannot be finished without {', '.join(missing)}; resume it")
         manifest.write_manifest(self.path, FINAL)
         atomic.write_text(self.path / DONE, "")
 
     def _final(self, name: str) -> bytes:
         if not self.is_done:
-            raise UserError(f"the run in {atomic.shown(self.path)} is not finished; `regulargpt resume` it first")
+            place = atomic.shown(self.path)
+            raise UserError(f"the run in {place} is not finished; `regulargpt resume {place}` first")
         return manifest.read_verified(self.path, [name])[name]
 
     def _config_digest(self) -> str:

@@ -1,4 +1,4 @@
-"""One process at a time in a run folder: a lock file that names its owner, and is taken over when the owner is dead."""
+"""One process at a time in a run folder: a lock file names its owner, and is taken over when that is dead."""
 
 import fcntl
 import functools
@@ -39,7 +39,7 @@ class Owner:
 
 
 def start_time(pid: int) -> str | None:
-    """When the process with this number started, in a form to compare only for equality; None if there is none."""
+    """When the process with this number started, to compare for equality only; None if there is none."""
     stat = Path(f"/proc/{pid}/stat")
     if not Path("/proc/self/stat").exists():
         return _start_time_by_ps(pid)
@@ -59,7 +59,8 @@ def _boot() -> str:
 
 
 def _start_time_by_ps(pid: int) -> str | None:
-    result = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    command = ["ps", "-o", "lstart=", "-p", str(pid)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     return result.stdout.strip() or None
 
 

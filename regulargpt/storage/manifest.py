@@ -69,7 +69,8 @@ def _plain_names(files: dict[str, str], path: Path) -> dict[str, str]:
     # A name with a folder in it could point outside the folder that is being checked.
     for name in files:
         if Path(name).name != name or "\\" in name:
-            raise IntegrityError(f"{atomic.shown(path)}: {name!r} is not a plain file name; restore it from a copy")
+            place = atomic.shown(path)
+            raise IntegrityError(f"{place}: {name!r} is not a plain file name; restore it from a copy")
     return files
 
 
@@ -80,7 +81,7 @@ def write_manifest(folder: Path, names: Iterable[str]) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, str]:
-    """The digests recorded for a folder; StorageError if there is no manifest, IntegrityError if it is damaged."""
+    """The recorded digests; StorageError if there is no manifest, IntegrityError if it is damaged."""
     return parse(atomic.read_bytes(folder / NAME), folder / NAME)
 
 
@@ -93,21 +94,24 @@ def read_verified(folder: Path, names: Iterable[str] | None = None) -> dict[str,
     digests = read_manifest(folder)
     contents: dict[str, bytes] = {}
     for name in digests if names is None else names:
-        path = folder / name
         if name not in digests:
-            raise IntegrityError(f"{atomic.shown(path)} is not recorded in {NAME}; restore the folder from a copy")
-        if not atomic.disk.exists(path):
-            raise IntegrityError(
-                f"{atomic.shown(path)} is missing: SHA-256 expected {digests[name]}, found no file; restore it from a copy"
-            )
-        contents[name] = atomic.read_bytes(path)
-        found = digest(contents[name])
-        if found != digests[name]:
-            raise damaged(path, digests[name], found)
+            place = atomic.shown(folder / name)
+            raise IntegrityError(f"{place} is not recorded in {NAME}; restore the folder from a copy")
+        contents[name] = _read_checked(folder / name, digests[name])
     return contents
 
 
+def _read_checked(path: Path, expected: str) -> bytes:
+    with atomic.reported(path):
+        if not atomic.disk.exists(path):
+            raise damaged(path, expected, "no file")
+        data = atomic.disk.read(path)
+    if digest(data) != expected:
+        raise damaged(path, expected, digest(data))
+    return data
+
+
 def verify(folder: Path) -> dict[str, str]:
-    """Check every recorded file and return the digests; IntegrityError on the first that is missing or changed."""
+    """Check every recorded file and return the digests; IntegrityError on the first missing or changed."""
     read_verified(folder)
     return read_manifest(folder)

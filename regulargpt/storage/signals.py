@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a question that training asks between steps, instead of an exception in the middle of one."""
+"""Ctrl-C and SIGTERM as a question that training asks between steps, not an exception inside one."""
 
 import signal
 import threading
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class StopRequested:
-    """While the block runs, SIGINT and SIGTERM only set `requested`; a second Ctrl-C raises KeyboardInterrupt.
+    """While the block runs, SIGINT and SIGTERM set `requested`; a second Ctrl-C raises KeyboardInterrupt.
 
     The former handlers are put back at the end. Outside the main thread, where Python allows no handlers, it
     does nothing.

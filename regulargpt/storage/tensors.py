@@ -1,4 +1,4 @@
-"""Tensors and plain values as bytes, and back: equal values give equal bytes, and reading them runs no code."""
+"""Tensors and plain values as bytes, and back: equal values give equal bytes; reading them runs no code."""
 
 import io
 import sys
@@ -19,7 +19,7 @@ class FormatError(UserError):
 
 
 def render_weights(weights: Mapping[str, "Tensor"]) -> bytes:
-    """The weights in safetensors format; tensors that share memory (tied weights) are written once for each name."""
+    """The weights in safetensors format; tensors that share memory are written under each name."""
     from safetensors.torch import save
 
     return save({name: _plain_tensor(tensor) for name, tensor in weights.items()})
@@ -33,11 +33,12 @@ def parse_weights(data: bytes, path: Path) -> dict[str, "Tensor"]:
     try:
         return load(data)
     except (SafetensorError, KeyError, ValueError) as error:
-        raise FormatError(f"{atomic.shown(path)} is not a safetensors file; restore it from a copy") from error
+        message = f"{atomic.shown(path)} is not a safetensors file; restore it from a copy"
+        raise FormatError(message) from error
 
 
 def render_state(state: Mapping[Any, Any]) -> bytes:
-    """Nested dicts, lists and tuples of tensors and plain values, as torch.load(weights_only=True) reads them.
+    """Nested dicts, lists and tuples of tensors and plain values, as torch.load reads them without pickle.
 
     Raises TypeError, naming the place, for anything else: that is a mistake of the caller, found before it is
     written.
@@ -50,7 +51,7 @@ def render_state(state: Mapping[Any, Any]) -> bytes:
 
 
 def parse_state(data: bytes, path: Path) -> Any:
-    """The values, on the CPU; FormatError if `data` holds anything but tensors and plain values. Never runs code."""
+    """The values, on the CPU; FormatError if there is anything but tensors and plain values. Runs no code."""
     import torch
 
     try:
@@ -59,9 +60,9 @@ def parse_state(data: bytes, path: Path) -> Any:
             # line.
             warnings.simplefilter("ignore")
             return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises a dozen types here, pickle.UnpicklingError and RuntimeError among them
-        message = f"{atomic.shown(path)} holds something other than tensors and plain values; it was not opened"
-        raise FormatError(f"{message}, restore it from a copy") from error
+    except Exception as error:  # torch raises a dozen types here, UnpicklingError and RuntimeError among them
+        message = f"{atomic.shown(path)} holds something other than tensors and plain values"
+        raise FormatError(f"{message}, so it was not opened; restore it from a copy") from error
 
 
 def _plain_tensor(tensor: "Tensor") -> "Tensor":
@@ -83,4 +84,5 @@ def _canonical(value: Any, place: str) -> Any:
         return sys.intern(value)
     if value is None or type(value) in (bool, int, float):
         return value
-    raise TypeError(f"{place} is a {type(value).__name__}; a checkpoint holds tensors, numbers, strings and their lists")
+    kind = type(value).__name__
+    raise TypeError(f"{place} is a {kind}; a checkpoint holds tensors, numbers, strings and lists of them")

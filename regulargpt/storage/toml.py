@@ -12,15 +12,15 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def render(sections: Mapping[str, Any]) -> str:
-    """The mapping as TOML: values in the order given, then its sections. TypeError for a value TOML does not know.
+    """The mapping as TOML: its values in order, then its sections; TypeError for what TOML cannot say.
 
-    >>> print(render({"seed": 0, "model": {"name": "regulargpt", "chunk_size": 2, "heads": [0.5, 1e-08]}}), end="")
+    >>> print(render({"seed": 0, "model": {"name": "regulargpt", "chunk": 2, "r": [0.5, 1e-08]}}), end="")
     seed = 0
     <BLANKLINE>
     [model]
     name = "regulargpt"
-    chunk_size = 2
-    heads = [0.5, 1e-08]
+    chunk = 2
+    r = [0.5, 1e-08]
     """
     return "\n".join(block for block in _blocks(sections, ()) if block)
 
@@ -61,7 +61,8 @@ def _value(value: Any, place: str) -> str:
         return repr(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(item, place) for item in value)}]"
-    raise TypeError(f"{place} is a {type(value).__name__}; TOML holds strings, numbers, booleans and lists of them")
+    kind = type(value).__name__
+    raise TypeError(f"{place} is a {kind}; TOML holds strings, numbers, booleans and lists of them")
 
 
 def _string(text: str) -> str:
