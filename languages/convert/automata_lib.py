@@ -1,0 +1,75 @@
+"""automata-lib's DFA."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from automata.fa.dfa import DFA
+
+    from languages.automata import Dfa
+
+
+def to_automata_lib(dfa: "Dfa") -> "DFA":
+    """The same automaton as an `automata.fa.dfa.DFA`, with the same names.
+
+    >>> from languages.automata import Dfa
+    >>> to_automata_lib(Dfa(("even", "odd"), "01", ((0, 1), (1, 0)), "even", {"even"})).accepts_input("0110")
+    True
+    """
+    from automata.fa.dfa import DFA
+
+    targets = [[dfa.states[p] for p in row] for row in dfa.table]
+    return DFA(
+        states=set(dfa.states),
+        input_symbols=set(dfa.alphabet),
+        transitions={
+            q: dict(zip(dfa.alphabet, row, strict=True)) for q, row in zip(dfa.states, targets, strict=True)
+        },
+        initial_state=dfa.initial,
+        final_states=set(dfa.accepting),
+    )
+
+
+def from_automata_lib(dfa: "DFA", alphabet: Iterable[str] | None = None) -> "Dfa":
+    """The same automaton as ours, a partial one completed with a sink.
+
+    States keep their names where these are different strings, and are numbered q0, q1, ... otherwise.
+    `alphabet` gives the order of the symbols, which automata-lib does not keep; by default they are sorted.
+    """
+    from languages.automata import Dfa
+
+    transitions = cast("Mapping[Any, Mapping[str, Any]]", dfa.transitions)
+    found = _states_in_order(dfa.initial_state, transitions)
+    names = _names(found)
+    delta = {names[q]: {a: names[p] for a, p in transitions.get(q, {}).items()} for q in found}
+    symbols = tuple(sorted(dfa.input_symbols) if alphabet is None else alphabet)
+    final = {names[q] for q in found if q in cast("frozenset[Any]", dfa.final_states)}
+    initial = names[dfa.initial_state]
+    return Dfa.from_partial(tuple(names.values()), symbols, delta, initial, final, sink=_free(names))
+
+
+def _states_in_order(initial: object, transitions: Mapping[Any, Mapping[str, Any]]) -> list[Any]:
+    """Accessible states breadth-first, then the others: an order that does not depend on hashing."""
+    order: dict[Any, None] = {initial: None}
+    queue = [initial]
+    for state in queue:
+        for symbol in sorted(transitions.get(state, {})):
+            target = transitions[state][symbol]
+            if target not in order:
+                order[target] = None
+                queue.append(target)
+    return [*queue, *sorted((q for q in transitions if q not in order), key=str)]
+
+
+def _names(states: list[Any]) -> dict[Any, str]:
+    if all(isinstance(q, str) and q for q in states):
+        return {q: str(q) for q in states}
+    return {q: f"q{i}" for i, q in enumerate(states)}
+
+
+def _free(names: Mapping[Any, str]) -> str:
+    """A name for a sink that no state has."""
+    sink = "sink"
+    while sink in names.values():
+        sink += "_"
+    return sink

@@ -1,0 +1,51 @@
+"""What a user can get wrong, said in one line: what is wrong, then what would be right."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(ValueError):
+    """A mistake in what the user gave. The command line prints the message and exits with status 2."""
+
+
+class AutomatonError(UserError):
+    """A machine that is not one: an unknown state, a missing transition, a repeated symbol."""
+
+
+class WordError(UserError):
+    """A word with a symbol that the alphabet does not have, or an array that is not a batch of words."""
+
+
+class LanguageError(UserError):
+    """A language or task that is not in the registry, or a parameter it does not have."""
+
+
+class SamplingError(UserError):
+    """A sample that cannot be drawn."""
+
+
+class LengthEmpty(SamplingError):
+    """A sample from a length at which the language has no word."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name most like `name`, as the end of a message; empty if none is like it.
+
+    >>> "unknown language 'partiy';" + nearest("partiy", ["parity", "dyck-2"])
+    "unknown language 'partiy'; did you mean 'parity'?"
+    >>> nearest("xyz", ["parity"])
+    ''
+    """
+    close = get_close_matches(name, list(known), n=1)
+    return f" did you mean {close[0]!r}?" if close else ""
+
+
+def one_of(known: Iterable[str], limit: int = 12) -> str:
+    """The known names as a readable list, cut after `limit`.
+
+    >>> one_of(["a", "b"])
+    "'a', 'b'"
+    """
+    names = [repr(name) for name in known]
+    rest = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")

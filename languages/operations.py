@@ -1,0 +1,156 @@
+"""What is computed about machines: searches, products, counter-examples, minimal machines, reversal.
+
+Everything works on integer tables (Q, Sigma); automata.py gives the names back.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.errors import AutomatonError
+
+Table = npt.NDArray[np.integer[Any]]  # (Q, Sigma)
+Nodes = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
+Colours = npt.NDArray[np.integer[Any]]  # (Q,): what can be seen of each state
+Coloured = tuple[Table, int, Colours]  # a table, its initial state, the states' colours
+
+MAX_PAIRS = 2**28  # of states in a product: one byte of memory each
+MAX_SUBSETS = 2**16
+
+
+@dataclass(frozen=True)
+class Search:
+    """The nodes accessible from the first, breadth-first: in the shortlex order of their least words.
+
+    `table` is the transition table of these nodes, renumbered 0, 1, ... in that order; node i was first
+    reached from node `parent[i]` by symbol `symbol[i]` (both -1 for the first).
+    """
+
+    nodes: Nodes
+    table: Table
+    parent: Nodes
+    symbol: Nodes
+
+    def word(self, i: int) -> Nodes:
+        """The shortlex least word (length,) that leads to node i."""
+        symbols: list[int] = []
+        while self.parent[i] >= 0:
+            symbols.append(int(self.symbol[i]))
+            i = int(self.parent[i])
+        return np.array(symbols[::-1], dtype=np.intp)
+
+
+def search(table: Table, start: int) -> Search:
+    """The accessible part of a table."""
+    return breadth_first(lambda nodes: table[nodes].astype(np.intp), len(table), table.shape[1], start)
+
+
+def search_product(left: Table, left_start: int, right: Table, right_start: int) -> Search:
+    """The accessible part of the product of two tables; the pair (p, q) is the node p * len(right) + q."""
+    size = len(left) * len(right)
+    if size > MAX_PAIRS:
+        raise AutomatonError(
+            f"the product of {len(left)} and {len(right)} states is too large; "
+            f"at most {MAX_PAIRS} pairs are supported, minimise first"
+        )
+
+    def step(nodes: Nodes) -> Nodes:
+        p, q = np.divmod(nodes, len(right))
+        return left[p].astype(np.intp) * len(right) + right[q]
+
+    return breadth_first(step, size, left.shape[1], left_start * len(right) + right_start)
+
+
+def pairs(found: Search, n_right: int) -> tuple[Nodes, Nodes]:
+    """The two states of each node of a product search."""
+    left, right = np.divmod(found.nodes, n_right)
+    return left, right
+
+
+def breadth_first(step: Callable[[Nodes], Nodes], size: int, n_symbols: int, start: int) -> Search:
+    """The nodes accessible from `start`; `step` maps nodes (n,) below `size` to successors (n, Sigma)."""
+    number = np.full(size, -1, dtype=np.intp)
+    number[start] = 0
+    level = np.array([start], dtype=np.intp)
+    nodes, rows = [level], [np.zeros((0, n_symbols), np.intp)]
+    origins = [np.array([-1], dtype=np.intp)]
+    first, count = 0, 1
+    while len(level):
+        targets = step(level)  # (level, Sigma)
+        rows.append(targets)
+        unseen = np.flatnonzero(number[targets.ravel()] < 0)
+        _, earliest = np.unique(targets.ravel()[unseen], return_index=True)
+        chosen = unseen[np.sort(earliest)]
+        origins.append(first * n_symbols + chosen)
+        level = targets.ravel()[chosen]
+        number[level] = np.arange(count, count + len(level), dtype=np.intp)
+        nodes.append(level)
+        first, count = count, count + len(level)
+    origin = np.concatenate(origins)
+    parent = np.where(origin < 0, -1, origin // n_symbols)
+    symbol = np.where(origin < 0, -1, origin % n_symbols)
+    return Search(np.concatenate(nodes), number[np.concatenate(rows)], parent, symbol)
+
+
+def counter_example(left: Coloured, right: Coloured) -> Nodes | None:
+    """The shortlex least word after which the two show different colours; None if there is none."""
+    found = search_product(left[0], left[1], right[0], right[1])
+    p, q = pairs(found, len(right[0]))
+    differing = np.flatnonzero(left[2][p] != right[2][q])
+    return found.word(int(differing[0])) if len(differing) else None
+
+
+def minimise(table: Table, initial: int, colours: Colours) -> tuple[Table, Colours]:
+    """The minimal table with the same colours after every word, and its colours.
+
+    Its states are numbered breadth-first from the initial one, 0, so the result depends on the language only.
+    """
+    accessible = search(table, initial)
+    shown = colours[accessible.nodes]
+    classes = coarsest_congruence(accessible.table, shown)
+    _, members = np.unique(classes, return_index=True)
+    quotient = search(classes[accessible.table[members]], int(classes[0]))
+    return quotient.table, shown[members][quotient.nodes]
+
+
+def coarsest_congruence(table: Table, colours: Colours) -> Nodes:
+    """The classes (Q,) of states that show the same colours after every word, by Moore's refinement.
+
+    Each round splits the classes whose members go to different classes, until none is split. Source: Moore,
+    Gedanken-experiments on sequential machines, 1956.
+    """
+    _, classes = np.unique(colours, return_inverse=True)
+    count = int(classes.max()) + 1
+    while True:
+        finer = classes
+        for symbol in range(table.shape[1]):
+            _, finer = np.unique(finer * len(table) + classes[table[:, symbol]], return_inverse=True)
+        finer_count = int(finer.max()) + 1
+        if finer_count == count:
+            return classes
+        classes, count = finer, finer_count
+
+
+def reverse(table: Table, initial: int, accepting: Flags) -> tuple[Table, Flags]:
+    """The table and accepting states of the reversed language, a state for each set; state 0 is initial."""
+    subsets: dict[bytes, int] = {accepting.tobytes(): 0}
+    queue: list[Flags] = [accepting]
+    rows: list[list[int]] = []
+    for subset in queue:
+        row: list[int] = []
+        for symbol in range(table.shape[1]):
+            previous = subset[table[:, symbol]]  # the states that this symbol leads into the subset
+            if previous.tobytes() not in subsets:
+                subsets[previous.tobytes()] = len(queue)
+                queue.append(previous)
+            row.append(subsets[previous.tobytes()])
+        rows.append(row)
+        if len(queue) > MAX_SUBSETS:
+            raise AutomatonError(
+                f"the reversed automaton has more than {MAX_SUBSETS} states; reverse a smaller one"
+            )
+    return np.array(rows, dtype=np.intp), np.array([subset[initial] for subset in queue])
