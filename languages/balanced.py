@@ -1,0 +1,52 @@
+"""Balanced batches of a classification: members, non-members and near misses of one length."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from languages.automata import Dfa
+from languages.near_miss import NearMissSampler
+from languages.sampling import PathSampler, WordSampler
+from languages.words import Indices
+
+
+class BalancedSampler:
+    """Draws batches of which half are words of `language`; the members come from `members` if there are any."""
+
+    def __init__(self, language: Dfa, members: Sequence[Dfa] = ()) -> None:
+        self.language = language
+        self.sources = tuple(members) or (language,)
+        self.members = WordSampler(self.sources)
+        self.non_members = WordSampler(~language)
+        self._near: dict[int, NearMissSampler] = {}
+
+    def classes(self, length: int) -> tuple[int, ...]:
+        """Which of 0 (non-members) and 1 (members) have words of this length."""
+        return tuple(label for label, words in enumerate((self.non_members, self.members)) if words.has(length))
+
+    def sample(
+        self, random: np.random.Generator, length: int, count: int, near_misses: float = 0.0, edits: int = 1
+    ) -> Indices:
+        """Words (count, length), shuffled; see Task.sample."""
+        classes = self.classes(length)
+        n_members = (count + int(random.integers(2))) // 2 if len(classes) == 2 else count * sum(classes)
+        near = self.near_misses(length, edits) if near_misses else []
+        n_near = int((count - n_members) * near_misses + random.random()) if near else 0
+        sizes = np.bincount(random.integers(0, max(1, len(near)), n_near), minlength=len(near)).tolist()
+        parts: list[tuple[PathSampler, int]] = [
+            (self.members, n_members),
+            (self.non_members, count - n_members - n_near),
+            *zip(near, sizes[: len(near)], strict=True),
+        ]
+        words = [sampler.sample(random, length, size) for sampler, size in parts if size]
+        empty = np.zeros((0, length), dtype=np.uint8)
+        return np.concatenate(words)[random.permutation(count)] if words else empty
+
+    def near_misses(self, length: int, edits: int) -> list[NearMissSampler]:
+        """Samplers of near misses by 1..edits substitutions, those that have one of this length."""
+        return [near for n in range(1, min(edits, length) + 1) if (near := self._near_misses(n)).has(length)]
+
+    def _near_misses(self, edits: int) -> NearMissSampler:
+        if edits not in self._near:
+            self._near[edits] = NearMissSampler(self.sources, self.language, edits)
+        return self._near[edits]

@@ -1,0 +1,213 @@
+"""The languages by name: `get("tomita-3")`. To add one, write its file and add its row here.
+
+The table is static, so that listing the languages imports nothing.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from languages.errors import LanguageError, nearest, one_of
+
+if TYPE_CHECKING:
+    from languages.task import Task
+
+Value = str | int | float | bool
+WORDS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a language: what is written after the name as `name:key=value`."""
+
+    key: str
+    default: Value
+    accepts: str  # for the listing and for messages
+    choices: tuple[str, ...] = ()
+
+    def read(self, text: str) -> Value:
+        """The value that a text stands for. LanguageError if it stands for none."""
+        kind = type(self.default)
+        try:
+            value = WORDS[text] if kind is bool else kind(text)
+        except (KeyError, ValueError):
+            raise LanguageError(f"{self.key} is {text!r}; it is {self.accepts}") from None
+        if self.choices and text not in self.choices:
+            raise LanguageError(f"{self.key} is {text!r}; it is {self.accepts}{_or_nearest(text, self.choices)}")
+        return value
+
+
+@dataclass(frozen=True)
+class Family:
+    """A row of the table: languages made by one function.
+
+    `pattern` is a name, a name ending in N (a number), or a prefix followed by something of the user's, as in
+    "regex:EXPRESSION"; `names` are the names that the listing and the tests use.
+    """
+
+    pattern: str
+    function: str  # "module:function"
+    summary: str
+    names: tuple[str, ...]
+    parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the name ends in a number."""
+        return self.pattern.endswith("-N")
+
+    @property
+    def prefix(self) -> str:
+        """What an open pattern begins with ("regex:"), empty for the others."""
+        head, colon, _ = self.pattern.partition(":")
+        return head + colon if colon else ""
+
+    def load(self) -> "Callable[..., Task]":
+        """The function. Its module is imported here and not before."""
+        module, _, function = self.function.partition(":")
+        return getattr(import_module(f"languages.{module}"), function)
+
+
+P_ONE = Parameter("p_one", 0.5, "the probability of a 1, from 0.0 to 1.0")
+SIZE = Parameter("size", 5, "the number of positions, 2 to 1000")
+ARITHMETIC = (
+    Parameter("modulus", 5, "a whole number, 2 to 32"),
+    Parameter("operators", "+-*", "one or more of + - *, such as +-"),
+    Parameter("plus", False, "true or false: a constant + in front"),
+)
+DEPTH = Parameter("depth", "any", "'any' or 'every'", ("any", "every"))
+GROUP = (
+    Parameter("answer", "element", "'element' or 'identity'", ("element", "identity")),
+    Parameter("letters", "generators", "'generators' or 'elements'", ("generators", "elements")),
+)
+P_IGNORE = Parameter("p_ignore", 0.8, "the probability of an ignored symbol, from 0.0, less than 1.0")
+
+FAMILIES = (
+    Family("parity", "parity:parity", "the number of ones mod 2", ("parity",), (P_ONE,)),
+    Family("even-pairs", "even_pairs:even_pairs", "the number of unequal neighbours mod 2", ("even-pairs",)),
+    Family(
+        "cycle-navigation",
+        "cycle_navigation:cycle_navigation",
+        "the position on a cycle after steps: stay, forward, back",
+        ("cycle-navigation",),
+        (SIZE,),
+    ),
+    Family(
+        "modular-arithmetic",
+        "modular_arithmetic:modular_arithmetic",
+        "the value of an expression mod m, multiplication first",
+        ("modular-arithmetic",),
+        ARITHMETIC,
+    ),
+    Family(
+        "modular-arithmetic-left-to-right",
+        "modular_arithmetic:modular_arithmetic_left_to_right",
+        "the value of an expression mod m, from left to right",
+        ("modular-arithmetic-left-to-right",),
+        ARITHMETIC,
+    ),
+    Family(
+        "tomita-N",
+        "tomita:tomita",
+        "membership in Tomita's language N, 1 to 7",
+        tuple(f"tomita-{n}" for n in range(1, 8)),
+    ),
+    Family(
+        "dyck-N",
+        "dyck:dyck",
+        "membership: brackets balanced and at most N deep",
+        ("dyck-1", "dyck-2", "dyck-3", "dyck-4", "dyck-12"),
+        (DEPTH,),
+    ),
+    Family("aa-star", "bhattamishra:aa_star", "membership: (aa)*", ("aa-star",)),
+    Family("aaaa-star", "bhattamishra:aaaa_star", "membership: (aaaa)*", ("aaaa-star",)),
+    Family("abab-star", "bhattamishra:abab_star", "membership: (abab)*", ("abab-star",)),
+    Family("012-02", "bhattamishra:zero_one_two", "membership: {0,1,2}*02*", ("012-02",)),
+    Family("ab-d-bc", "bhattamishra:ab_d_bc", "membership: {a,b}*d{b,c}*", ("ab-d-bc",)),
+    Family("aa-bb-cc-dd-ee", "bhattamishra:aa_bb_cc_dd_ee", "membership: aa*bb*cc*dd*ee*", ("aa-bb-cc-dd-ee",)),
+    Family("cyclic-N", "groups:cyclic", "word problem of Z_N", ("cyclic-5",), GROUP),
+    Family("dihedral-N", "groups:dihedral", "word problem of D_N, order 2N", ("dihedral-4",), GROUP),
+    Family("symmetric-N", "groups:symmetric", "word problem of S_N", ("symmetric-3", "symmetric-5"), GROUP),
+    Family("alternating-N", "groups:alternating", "word problem of A_N", ("alternating-5",), GROUP),
+    Family("flip-flop", "flip_flop:flip_flop", "the bit written last", ("flip-flop",), (P_IGNORE,)),
+    Family("regex:EXPRESSION", "user:regex", "membership in a regular expression, such as regex:(ab)*", ()),
+    Family("dfa:FILE", "user:dfa", "an automaton in a JSON or DOT file, such as dfa:path.json", ()),
+)
+
+
+def listing() -> tuple[Family, ...]:
+    """The rows of the table: `.pattern`, `.summary`, `.parameters`, `.names`. Imports nothing.
+
+    >>> [row.pattern for row in listing()][:3]
+    ['parity', 'even-pairs', 'cycle-navigation']
+    """
+    return FAMILIES
+
+
+def names() -> tuple[str, ...]:
+    """Names of languages as one would type them, all families with a closed pattern.
+
+    >>> "tomita-3" in names(), "dyck-12" in names()
+    (True, True)
+    """
+    return tuple(name for family in FAMILIES for name in family.names)
+
+
+def get(spec: str) -> "Task":
+    """The task of a specification `name` or `name:key=value,...`, or `regex:EXPRESSION` or `dfa:FILE`.
+
+    LanguageError: an unknown name, parameter or value; the message says what is accepted.
+
+    >>> get("parity:p_one=0.1").weights
+    (0.9, 0.1)
+    >>> get("dyck-7").machine.n_states
+    9
+    >>> get("regex:(ab)*").machine.answers("abab").item()
+    1
+    >>> get("partiy")
+    Traceback (most recent call last):
+    ...
+    languages.errors.LanguageError: unknown language 'partiy'; did you mean 'parity'?
+    """
+    for family in FAMILIES:
+        if family.prefix and spec.startswith(family.prefix):
+            return family.load()(spec.removeprefix(family.prefix))
+    name, _, parameters = spec.partition(":")
+    family, number = _find(name)
+    return family.load()(*number, **_read(family, name, parameters))
+
+
+def _find(name: str) -> tuple[Family, tuple[int, ...]]:
+    """The family of a name and, if it is numbered, the number."""
+    stem, _, number = name.rpartition("-")
+    for family in FAMILIES:
+        if family.pattern == name and not family.is_numbered:
+            return family, ()
+        if family.is_numbered and family.pattern == f"{stem}-N" and re.fullmatch("[0-9]{1,9}", number):
+            return family, (int(number),)
+    known = names()
+    raise LanguageError(f"unknown language {name!r};{nearest(name, known) or f' known are {one_of(known, 40)}'}")
+
+
+def _read(family: Family, name: str, text: str) -> Mapping[str, Value]:
+    """The parameters after the colon."""
+    known = {parameter.key: parameter for parameter in family.parameters}
+    values: dict[str, Value] = {}
+    for part in text.split(",") if text else []:
+        key, equals, value = part.partition("=")
+        if key not in known:
+            raise LanguageError(f"{name} has no parameter {key!r};{_or_nearest(key, known) or _accepted(known)}")
+        if not equals or key in values:
+            raise LanguageError(f"{name}: write each parameter once, as {key}=VALUE; VALUE is {known[key].accepts}")
+        values[key] = known[key].read(value)
+    return values
+
+
+def _or_nearest(text: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    return nearest(text, known)
+
+
+def _accepted(known: Mapping[str, Parameter]) -> str:
+    return f" its parameters are {one_of(known)}" if known else " it has none"

@@ -1,0 +1,222 @@
+"""A task: a Moore machine, the words it is asked about, and how words of a given length are drawn."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.automata import Dfa, MooreMachine
+from languages.balanced import BalancedSampler
+from languages.errors import LanguageError, LengthEmpty, SamplingError
+from languages.sampling import WordSampler, nearest_lengths, uniform_words
+from languages.words import Indices
+
+CLASSES = ("reject", "accept")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model is to learn: the machine's answer to a word, at the last position or at every position.
+
+    sampling "uniform": words of `domain` (all words if None), each in proportion to the product of its
+    symbols' `weights` (Sigma,), or all equally likely. The machine has an answer after the last symbol of
+    each such word.
+
+    sampling "balanced": half of the words are members (answer 1, "accept"), half are not. Members are
+    uniform among the words that the machine accepts or, if `members` is given, come from one of these DFAs,
+    picked uniformly among those that have words of that length.
+
+    A length is the length of the word as the model sees it. `examples` are (word, answer) pairs.
+
+    >>> from languages.parity import parity
+    >>> from languages.randomness import rng
+    >>> task = parity()
+    >>> words = task.sample(rng(0, "example"), length=5, count=3)
+    >>> words.shape, bool((task.labels(words) == words.sum(axis=1) % 2).all())
+    ((3, 5), True)
+
+    Raises LanguageError where the parts do not fit together.
+    """
+
+    name: str
+    machine: MooreMachine
+    summary: str
+    source: str
+    examples: tuple[tuple[str, str], ...]
+    domain: Dfa | None = None
+    sampling: Literal["uniform", "balanced"] = "uniform"
+    weights: tuple[float, ...] | None = None
+    members: tuple[Dfa, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.sampling == "balanced":
+            self._check_balanced()
+        elif self.members:
+            raise LanguageError(f"{self.name}: automata of members go with balanced sampling only")
+        if any(dfa.alphabet != self.alphabet for dfa in (*self.members, self.domain) if dfa is not None):
+            raise LanguageError(f"{self.name}: its automata must have the machine's alphabet, in the same order")
+        if self.weights is not None and not (
+            len(self.weights) == self.n_symbols and min(self.weights) >= 0 and 0 < sum(self.weights) < float("inf")
+        ):
+            raise LanguageError(f"{self.name}: weights are one number >= 0 for each symbol, not all 0")
+
+    def _check_balanced(self) -> None:
+        if not self.is_classification:
+            raise LanguageError(
+                f"{self.name}: balanced sampling is for machines that answer 'reject' or 'accept' in every state; "
+                "use uniform sampling for other machines"
+            )
+        if self.domain is not None or self.weights is not None:
+            raise LanguageError(f"{self.name}: a domain or weights go with uniform sampling only")
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """Sigma, in the order of the symbol indices."""
+        return self.machine.alphabet
+
+    @property
+    def n_symbols(self) -> int:
+        """The number of symbols."""
+        return self.machine.n_symbols
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """What each label means."""
+        return self.machine.output_names
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of labels."""
+        return len(self.output_names)
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the labels are 0 "reject" and 1 "accept"."""
+        return self.output_names == CLASSES and -1 not in self.machine.outputs
+
+    @cached_property
+    def language(self) -> Dfa:
+        """The words that the machine answers with 1. Raises LanguageError if the task is no classification."""
+        if not self.is_classification:
+            raise LanguageError(
+                f"{self.name} is no classification, it answers {', '.join(self.output_names[:5])}, ...; "
+                "members and next symbols are defined for the answers reject, accept"
+            )
+        machine = self.machine
+        accepting = {state for state, output in zip(machine.states, machine.outputs, strict=True) if output == 1}
+        return Dfa(machine.states, machine.alphabet, machine.delta, machine.initial, accepting)
+
+    def labels(self, words: npt.ArrayLike, every: bool = False) -> npt.NDArray[np.int64]:
+        """The machine's answers: (batch,), or (batch, length) after each symbol; -1 where it has none."""
+        return self.machine.answers(words, every=every)
+
+    def next_symbols(self, words: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """What may follow each prefix of each word: (batch, length, n_symbols + 1).
+
+        Column a: whether the prefix and then symbol a can still be continued to a member. Last column:
+        whether the prefix is itself a member. Raises LanguageError if the task is no classification.
+        Source: the k-hot targets of Bhattamishra et al. 2020.
+
+        >>> from languages.dyck import dyck
+        >>> dyck(1).next_symbols([[0, 1]]).astype(int).tolist()  # after 0 only 1; after 01 only 0, or the end
+        [[[0, 1, 0], [1, 0, 1]]]
+        """
+        return self._next_symbol_table[self.machine.run(words, every=True)]
+
+    @cached_property
+    def _next_symbol_table(self) -> npt.NDArray[np.bool_]:
+        """(Q, n_symbols + 1)."""
+        table, accepting = self.language.table, self.language.is_accepting
+        hopeful = accepting
+        while not np.array_equal(more := hopeful | hopeful[table].any(axis=1), hopeful):
+            hopeful = more
+        return np.concatenate([hopeful[table], accepting[:, None]], axis=1)
+
+    def has_length(self, length: int) -> bool:
+        """Whether the task has words of this length (at least 1)."""
+        return length >= 1 and (self._weighted is None or self._weighted.has(length))
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        """The lengths low..high (both included) that the task has words of."""
+        return [length for length in range(max(1, low), high + 1) if self.has_length(length)]
+
+    def classes(self, length: int) -> tuple[int, ...]:
+        """The labels (0 reject, 1 accept) that some word of this length has; for classifications only."""
+        return self._balanced.classes(length)
+
+    def describe_length(self, length: int) -> str:
+        """One line about what is missing at this length; empty if nothing is.
+
+        >>> from languages.dyck import dyck
+        >>> dyck(2).describe_length(7)
+        'length 7: dyck-2 has no members, so every word is a non-member'
+        >>> dyck(2).describe_length(8)
+        ''
+        """
+        if not self.has_length(length):
+            return f"length {length}: {self.name} has no words; {nearest_lengths(self.has_length, length)}"
+        if self.sampling == "uniform" or len(classes := self.classes(length)) == 2:
+            return ""
+        missing, every = ("members", "non-member") if classes == (0,) else ("non-members", "member")
+        return f"length {length}: {self.name} has no {missing}, so every word is a {every}"
+
+    def sample(
+        self, random: np.random.Generator, length: int, count: int, near_misses: float = 0.0, edits: int = 1
+    ) -> Indices:
+        """Words (count, length) of one length: a pure function of the generator's state and the arguments.
+
+        Balanced: half members, half non-members (for an odd count the generator decides which are more),
+        shuffled. A share `near_misses` of the non-members are near misses by 1..edits substitutions, each
+        number that is possible at this length equally likely; if none is possible, they are plain
+        non-members. A class without words of this length is replaced by the other.
+
+        Raises LengthEmpty if there is no word of this length, SamplingError for arguments out of range.
+        """
+        if count < 0:
+            raise SamplingError(f"cannot draw {count} words; a count is 0 or more")
+        if not self.has_length(length):
+            raise LengthEmpty(self.describe_length(length))
+        if self.sampling == "balanced":
+            if not 0.0 <= near_misses <= 1.0:
+                raise SamplingError(f"near_misses is {near_misses}; it is a share of the non-members, 0.0 to 1.0")
+            if edits < 1:
+                raise SamplingError(f"edits is {edits}; a near miss has at least 1 edit")
+            return self._balanced.sample(random, length, count, near_misses, edits)
+        if near_misses:
+            raise SamplingError(f"{self.name} has no non-members; near_misses is for classifications")
+        if self._weighted is None:
+            return uniform_words(random, self.n_symbols, length, count)
+        return self._weighted.sample(random, length, count)
+
+    @cached_property
+    def _balanced(self) -> BalancedSampler:
+        return BalancedSampler(self.language, self.members)
+
+    @cached_property
+    def _weighted(self) -> WordSampler | None:
+        """The sampler of a domain or of weighted symbols; None where every word may be drawn and is equally likely."""
+        if self.domain is None and self.weights is None:
+            return None
+        return WordSampler(self.domain or all_words(self.alphabet), self.weights)
+
+
+def all_words(alphabet: tuple[str, ...]) -> Dfa:
+    """Sigma*, as an automaton of one state."""
+    return Dfa(("all",), alphabet, ((0,) * len(alphabet),), "all", {"all"})
+
+
+def spec(name: str, parameters: Mapping[str, tuple[object, object]]) -> str:
+    """The specification that `languages.get` reads back: the name and the parameters that differ from their default.
+
+    >>> spec("parity", {"p_one": (0.1, 0.5)}), spec("parity", {"p_one": (0.5, 0.5)})
+    ('parity:p_one=0.1', 'parity')
+    """
+    changed = [f"{key}={_text(value)}" for key, (value, default) in parameters.items() if value != default]
+    return f"{name}:{','.join(changed)}" if changed else name
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,50 @@
+"""Languages that a user brings: a regular expression, an automaton in a file, or any machine made in Python."""
+
+from languages.automata import Dfa, MooreMachine
+from languages.task import Task
+
+ALPHABET = ";alphabet="
+
+
+def regex(expression: str) -> Task:
+    """Does the word match a regular expression? Balanced classification; "accept" is 1.
+
+    The syntax is that of `Dfa.from_regex`. The alphabet is the symbols of the expression, or what follows
+    ";alphabet=". LanguageError: not a regular expression, or a symbol outside the alphabet.
+
+    >>> regex("(ab)*").machine.answers("abab").item()
+    1
+    >>> regex("(aa)*").alphabet, regex("(aa)*;alphabet=ab").alphabet
+    (('a',), ('a', 'b'))
+    >>> regex("(ab)*").describe_length(3)
+    'length 3: regex:(ab)* has no members, so every word is a non-member'
+    """
+    pattern, separator, alphabet = expression.partition(ALPHABET)
+    dfa = Dfa.from_regex(pattern, tuple(alphabet) if separator else None)
+    return task_of(dfa, f"regex:{expression}", f"membership: {pattern}", "a regular expression of the user's")
+
+
+def dfa(path: str) -> Task:
+    """The task of an automaton in a file: JSON (.json) or DOT (.dot, .gv).
+
+    With accepting states it is a balanced classification, with outputs the machine's answer to uniform words.
+    LanguageError or AutomatonError: no such file, or not an automaton; the message names the file.
+    """
+    from languages.convert.files import load
+
+    return task_of(load(path), f"dfa:{path}", f"the automaton in {path}", "a file of the user's")
+
+
+def task_of(machine: Dfa | MooreMachine, name: str, summary: str = "", source: str = "") -> Task:
+    """The task of any machine: balanced classification for a Dfa, the answer to uniform words for a Moore machine.
+
+    For other words or weights make a `Task` directly.
+
+    >>> ends_in_b = Dfa(("no", "yes"), "ab", ((0, 1), (0, 1)), "no", {"yes"})
+    >>> task_of(ends_in_b, "ends-in-b").labels([[0, 1], [1, 0]]).tolist()
+    [1, 0]
+    """
+    summary, source = summary or name, source or "made in Python"
+    if isinstance(machine, Dfa):
+        return Task(name, machine.as_moore(), summary, source, examples=(), sampling="balanced")
+    return Task(name, machine, summary, source, examples=())
