@@ -1,0 +1,39 @@
+"""Attention with linear biases (Press et al. 2022, section 3; Eq. 4.3 of the thesis)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regulargpt.encodings.base import Encoding, distances
+
+
+def slopes(n_heads: int) -> Float[Tensor, "n_heads"]:
+    """2^(-8n/H) for n = 1..H (Eq. 4.3); for H a power of two also what the ALiBi paper prints.
+
+    >>> slopes(8)[:3]
+    tensor([0.5000, 0.2500, 0.1250], dtype=torch.float64)
+    """
+    return 2.0 ** -(8.0 / n_heads * torch.arange(1, n_heads + 1, dtype=torch.float64))
+
+
+class Alibi(Encoding):
+    """-|m - n| 2^(-h) added to the logits: Eq. 4.3 in a causal model, its symmetric form in another.
+
+    The symmetric form alone cannot tell left from right.
+
+    >>> q = torch.zeros(1, 1, 3, 4)
+    >>> Alibi(d_model=4, n_heads=1).bias(q, q)[0, 0] * 256
+    tensor([[-0., -1., -2.],
+            [-1., -0., -1.],
+            [-2., -1., -0.]])
+    """
+
+    def bias(
+        self,
+        q: Float[Tensor, "batch n_heads queries d_head"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        layer: int = 0,
+    ) -> Float[Tensor, "1 n_heads queries keys"]:
+        """The same for every word and every layer."""
+        slope = slopes(self.n_heads).to(q)
+        return -slope[None, :, None, None] * distances(q, k).abs()

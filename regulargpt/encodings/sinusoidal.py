@@ -1,0 +1,34 @@
+"""Sinusoidal absolute positions (Vaswani et al. 2017, section 3.5)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regulargpt.encodings.base import Encoding, positions
+
+BASE = 10_000.0
+
+
+def sinusoid(at: Float[Tensor, "length"], width: int) -> Float[Tensor, "length width"]:
+    """PE(m, 2i) = sin(m / 10000^(2i/d)), PE(m, 2i+1) = cos(m / 10000^(2i/d)), in the precision of `at`.
+
+    >>> sinusoid(torch.tensor([0.0, 1.0]), 4)
+    tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0100, 0.9999]])
+    """
+    even = torch.arange(0, width, 2, dtype=at.dtype, device=at.device)
+    angle = at[:, None] * BASE ** (-even / width)  # (length, width / 2, rounded up)
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)[:, :width]
+
+
+class Sinusoidal(Encoding):
+    """p_m added to the embedding of the symbol at position m.
+
+    >>> Sinusoidal(d_model=4, n_heads=1).embed(torch.zeros(1, 2, 4))
+    tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
+             [0.8415, 0.5403, 0.0100, 0.9999]]])
+    """
+
+    def embed(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length d_model"]:
+        """x + p."""
+        return x + sinusoid(positions(x, x.shape[1]), self.d_model).to(x.dtype)

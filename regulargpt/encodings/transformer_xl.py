@@ -1,0 +1,77 @@
+"""Relative positions of Transformer-XL (Dai et al. 2019, section 3.3 and appendix B)."""
+
+import math
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from regulargpt.encodings.base import Encoding
+from regulargpt.encodings.sinusoidal import sinusoid
+
+
+def relative_shift(
+    scores: Shaped[Tensor, "*rows queries columns"], n_keys: int
+) -> Shaped[Tensor, "*rows queries keys"]:
+    """From (query, distance) to (query, key), where column c of `scores` is the distance n_keys - 1 - c.
+
+    Row i of the result is row i of `scores` from column queries - 1 - i on, so it begins columns - 1 elements
+    behind row i - 1 in memory: a view suffices. Needs columns > n_keys; what runs over a row's end is left
+    unspecified.
+
+    >>> distance = torch.tensor([2, 1, 0, -1, -2, -3]).expand(3, 6)
+    >>> relative_shift(distance, n_keys=3)
+    tensor([[ 0, -1, -2],
+            [ 1,  0, -1],
+            [ 2,  1,  0]])
+    """
+    n_queries, columns = scores.shape[-2:]
+    first = n_queries - 1
+    rows = scores.flatten(-2)[..., first : first + n_queries * (columns - 1)]
+    return rows.unflatten(-1, (n_queries, columns - 1))[..., :n_keys]
+
+
+class TransformerXL(Encoding):
+    """The logits (q_m + u) k_n + (q_m + v) W_R R_{m-n}: content and distance, each with a bias of its own.
+
+    R is sinusoidal and not learned; W_R, u and v are learned, per layer (as in the baselines of Deletang et
+    al. 2023). Any length works. In a causal model only the distances from 0 on are computed.
+
+    >>> encoding = TransformerXL(d_model=8, n_heads=2, causal=False)
+    >>> q = torch.ones(1, 2, 5, 4)
+    >>> encoding.bias(q, q).shape, sum(p.numel() for p in encoding.parameters())
+    (torch.Size([1, 2, 5, 5]), 80)
+    """
+
+    weight: nn.Parameter  # W_R, (n_layers, d_model, d_model)
+    u: nn.Parameter  # (n_layers, n_heads, d_head)
+    v: nn.Parameter  # (n_layers, n_heads, d_head)
+
+    def draw(self, generator: torch.Generator) -> None:
+        """W_R ~ N(0, 1/d_model), u and v ~ N(0, 0.02^2)."""
+
+        def normal(std: float, *shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.randn(self.n_layers, *shape, generator=generator) * std)
+
+        self.weight = normal(self.d_model**-0.5, self.d_model, self.d_model)
+        self.u = normal(0.02, self.n_heads, self.d_head)
+        self.v = normal(0.02, self.n_heads, self.d_head)
+
+    def bias(
+        self,
+        q: Float[Tensor, "batch n_heads queries d_head"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        layer: int = 0,
+    ) -> Float[Tensor, "batch n_heads queries keys"]:
+        """u k_n + (q_m + v) W_R R_{m-n}, scaled as the product q_m k_n is that it is added to."""
+        n_queries, n_keys = q.shape[-2], k.shape[-2]
+        content = self.u[layer, :, None] @ k.mT  # (batch, n_heads, 1, keys)
+        r = self.keys_of_distances(n_keys, -1 if self.causal else -n_queries, layer)
+        distance = relative_shift((q + self.v[layer, :, None]) @ r.mT, n_keys)
+        return (content + distance) / math.sqrt(self.d_head)
+
+    def keys_of_distances(self, n_keys: int, lowest: int, layer: int) -> Float[Tensor, "n_heads columns d_head"]:
+        """W_R R_d for the distances d = n_keys - 1, n_keys - 2, ..., lowest."""
+        d = torch.arange(n_keys - 1, lowest - 1, -1, dtype=torch.float64, device=self.weight.device)
+        r = sinusoid(d, self.d_model).to(self.weight.dtype) @ self.weight[layer]  # (columns, d_model)
+        return r.unflatten(-1, (self.n_heads, self.d_head)).transpose(0, 1)

@@ -1,0 +1,109 @@
+"""What the baselines share: layers drawn from an explicit generator, counted dropout, and the readout.
+
+torch.nn's constructors draw from the global random state; built on the meta device they draw nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Literal, TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from languages.errors import UserError, nearest, one_of
+
+Readout = Literal["last", "all"]
+Choice = TypeVar("Choice")
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+
+def linear(n_in: int, n_out: int, generator: torch.Generator, bias: bool = True) -> nn.Linear:
+    """A linear layer with weights N(0, 1/n_in) and bias 0."""
+    layer = nn.Linear(n_in, n_out, bias=bias, device="meta").to_empty(device="cpu")
+    nn.init.normal_(layer.weight, std=n_in**-0.5, generator=generator)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+def embedding(n_symbols: int, d_model: int, generator: torch.Generator, std: float = 1.0) -> nn.Embedding:
+    """One vector N(0, std^2) per symbol."""
+    layer = nn.Embedding(n_symbols, d_model, device="meta").to_empty(device="cpu")
+    nn.init.normal_(layer.weight, std=std, generator=generator)
+    return layer
+
+
+def choose(field: str, name: str, choices: Mapping[str, Choice]) -> Choice:
+    """The value of that name, or a `UserError` that names the field and what it may be.
+
+    >>> choose("norm", "psot", {"pre": True, "post": False})
+    Traceback (most recent call last):
+    ...
+    languages.errors.UserError: unknown norm 'psot'; did you mean 'post'?
+    """
+    if name in choices:
+        return choices[name]
+    hint = nearest(name, choices) or f" known are {one_of(choices)}"
+    raise UserError(f"unknown {field} {name!r};{hint}")
+
+
+def check_words(words: Int[Tensor, "batch length"], readout: str) -> None:
+    """Refuse what no model can read: words without a symbol, or a readout other than "last" and "all"."""
+    choose("readout", readout, {"last": 0, "all": 0})
+    if words.dim() != 2 or words.shape[1] < 1:
+        raise UserError(f"words of shape {tuple(words.shape)}; a batch is (batch, length) with length >= 1")
+
+
+def select(
+    x: Float[Tensor, "batch length width"], readout: Readout
+) -> Float[Tensor, "batch width"] | Float[Tensor, "batch length width"]:
+    """The last position, or all of them."""
+    return x[:, -1] if readout == "last" else x
+
+
+class Dropout(nn.Module):
+    """Dropout whose masks are a pure function of (seed, step, number of the layer, number of the call).
+
+    `seed_dropout` sets the first three; the global random state is neither read nor changed. As `nn.Dropout`,
+    it does nothing in evaluation, and scales what it keeps by 1 / (1 - p).
+
+    Raises `UserError` for a p outside [0, 1).
+    """
+
+    def __init__(self, p: float):
+        super().__init__()
+        if not 0.0 <= p < 1.0:
+            raise UserError(f"dropout = {p}; it must be at least 0 and below 1")
+        self.p, self.key, self.calls = p, "", 0
+
+    def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """x, with a fraction p of its entries set to 0 in training."""
+        if not self.training or self.p == 0.0:
+            return x
+        seed = int.from_bytes(sha256(f"{self.key} {self.calls}".encode()).digest()[:8], "little")
+        self.calls += 1
+        generator = torch.Generator(x.device).manual_seed(seed)
+        keep = torch.empty_like(x).bernoulli_(1.0 - self.p, generator=generator)
+        return x * keep / (1.0 - self.p)
+
+    def extra_repr(self) -> str:
+        """The fraction dropped."""
+        return f"p={self.p}"
+
+
+def seed_dropout(model: nn.Module, seed: int, step: int) -> None:
+    """Make the dropout masks of the coming step a function of (seed, step) alone; call it before every step.
+
+    >>> layer = Dropout(0.5)
+    >>> seed_dropout(layer, seed=0, step=7)
+    >>> first = layer(torch.ones(16))
+    >>> seed_dropout(layer, seed=0, step=7)
+    >>> bool((layer(torch.ones(16)) == first).all())
+    True
+    """
+    layers = [module for module in model.modules() if isinstance(module, Dropout)]
+    for number, layer in enumerate(layers):
+        layer.key, layer.calls = f"{seed} {step} {number}", 0

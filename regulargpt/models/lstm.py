@@ -1,0 +1,24 @@
+"""The LSTM baseline (Hochreiter and Schmidhuber 1997)."""
+
+import torch
+from torch import nn
+
+from regulargpt.models.recurrent import TorchRecurrent
+
+
+class Lstm(TorchRecurrent):
+    """Long short-term memory; the forget gate starts open, with bias 1 (Jozefowicz et al. 2015).
+
+    >>> model = Lstm(2, 3, d_model=8)
+    >>> model(torch.tensor([[0, 1, 1]]), readout="all").shape
+    torch.Size([1, 3, 3])
+    """
+
+    cell = nn.LSTM
+
+    def draw(self, generator: torch.Generator) -> None:
+        """As everywhere, then the bias of the forget gate, the second of torch's four."""
+        super().draw(generator)
+        for name, p in self.rnn.named_parameters():
+            if name.startswith("bias_ih"):
+                nn.init.ones_(p.data[self.rnn.hidden_size : 2 * self.rnn.hidden_size])

@@ -1,0 +1,184 @@
+"""Positional encodings against their papers' formulas, written out position by position in float64."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from languages.errors import UserError
+from regulargpt import encodings
+from regulargpt.encodings.alibi import Alibi, slopes
+from regulargpt.encodings.base import Encoding
+from regulargpt.encodings.rotary import Rotary
+from regulargpt.encodings.sinusoidal import Sinusoidal, sinusoid
+from regulargpt.encodings.transformer_xl import TransformerXL
+
+LENGTHS = [1, 2, 3, 5, 8, 13]
+RELATIVE = ["rotary", "alibi", "transformer_xl"]
+
+
+def normal(seed: int, *shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def built(name: str, causal: bool, d_model: int = 8, n_heads: int = 2) -> Encoding:
+    generator = torch.Generator().manual_seed(5)
+    made = encodings.build(name, d_model=d_model, n_heads=n_heads, n_layers=2, causal=causal, generator=generator)
+    return made.double()
+
+
+def position_logits(encoding: Encoding, q: Tensor, k: Tensor, layer: int = 0) -> Tensor:
+    """Scaled logits with the encoding; above the diagonal of a causal model, where anything may stand, 0."""
+    q, k = encoding.rotate(q, k)
+    logits = q @ k.mT / math.sqrt(q.shape[-1])
+    bias = encoding.bias(q, k, layer)
+    logits = logits if bias is None else logits + bias
+    return logits.tril(k.shape[-2] - q.shape[-2]) if encoding.causal else logits
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 8])
+def test_sinusoid_is_the_papers_formula(width: int):
+    table = sinusoid(torch.tensor([0.0, 1.0, 7.0, 1e6, -3.0], dtype=torch.float64), width)
+    for row, m in zip(table, [0.0, 1.0, 7.0, 1e6, -3.0], strict=True):
+        for column in range(width):
+            angle = m / 10000 ** ((column - column % 2) / width)
+            wanted = math.cos(angle) if column % 2 else math.sin(angle)
+            assert float(row[column]) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_sinusoidal_adds_to_the_input_and_to_nothing_else():
+    encoding, x = Sinusoidal(d_model=6, n_heads=2), normal(0, 3, 4, 6)
+    assert torch.equal(encoding.embed(x) - x, (x * 0 + sinusoid(torch.arange(4.0).double(), 6) + x) - x)
+    q = normal(1, 3, 2, 4, 3)
+    assert encoding.rotate(q, q)[0] is q
+    assert encoding.bias(q, q) is None
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_rotary_is_the_papers_block_diagonal_matrix(length: int):
+    width = 6
+    q = normal(length, 2, 3, length, width)
+    rotated, _ = Rotary(d_model=18, n_heads=3).rotate(q, q)
+    for m in range(length):
+        r = torch.zeros(width, width, dtype=torch.float64)
+        for i in range(width // 2):
+            angle = m * 10000 ** (-2 * i / width)
+            c, s = math.cos(angle), math.sin(angle)
+            r[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = torch.tensor([[c, -s], [s, c]], dtype=torch.float64)
+        assert torch.allclose(rotated[:, :, m], q[:, :, m] @ r.T, atol=1e-12, rtol=0)
+
+
+def test_alibi_is_equation_4_3():
+    q = normal(0, 2, 4, 7, 3)
+    bias = Alibi(d_model=12, n_heads=4).bias(q, q)
+    for head in range(4):
+        for m in range(7):
+            for n in range(7):
+                assert float(bias[0, head, m, n]) == -abs(m - n) / 2 ** ((head + 1) * 8 / 4)
+
+
+def test_alibi_slopes_are_those_the_paper_prints_for_8_and_16_heads():
+    assert slopes(8).tolist() == [2.0**-h for h in range(1, 9)]
+    assert torch.allclose(slopes(16), torch.tensor([2 ** (-h / 2) for h in range(1, 17)], dtype=torch.float64))
+
+
+def naive_xl_bias(encoding: TransformerXL, q: Tensor, k: Tensor, layer: int) -> Tensor:
+    """u k_n + (q_m + v) W_R R_{m-n}, one pair of positions at a time; 0 in the future of a causal model."""
+    _, heads, n_queries, width = q.shape
+    n_keys = k.shape[-2]
+    rows = []
+    for m in range(n_keys - n_queries, n_keys):
+        row = []
+        for n in range(n_keys):
+            r = sinusoid(torch.tensor([float(m - n)], dtype=torch.float64), heads * width)[0]
+            r = (r @ encoding.weight[layer]).reshape(heads, width)
+            query = q[:, :, m - n_keys + n_queries] + encoding.v[layer]
+            value = (encoding.u[layer] * k[:, :, n]).sum(-1) + (query * r).sum(-1)
+            row.append(value / math.sqrt(width) * (0.0 if encoding.causal and n > m else 1.0))
+        rows.append(torch.stack(row, -1))
+    return torch.stack(rows, -2)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("n_queries", [1, 2, None])
+def test_transformer_xl_equals_a_loop_over_pairs(length: int, n_queries: int | None, causal: bool):
+    n_queries = min(n_queries or length, length)
+    encoding = TransformerXL(d_model=6, n_heads=2, n_layers=2, causal=causal).double()
+    gradients = []
+    for bias in (encoding.bias, lambda q, k, layer: naive_xl_bias(encoding, q, k, layer)):
+        q = normal(1, 3, 2, n_queries, 3).requires_grad_()
+        k = normal(2, 3, 2, length, 3).requires_grad_()
+        out = bias(q, k, 1)
+        out = out.tril(length - n_queries) if causal else out
+        loss = (out * normal(3, *out.shape)).sum()
+        wanted = [q, k, encoding.weight, encoding.u, encoding.v]
+        gradients.append([out, *torch.autograd.grad(loss, wanted)])
+    for fast, naive in zip(*gradients, strict=True):
+        assert torch.allclose(fast, naive, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", RELATIVE)
+@pytest.mark.parametrize("causal", [True, False])
+def test_relative_encodings_are_translation_invariant(name: str, causal: bool):
+    """With the same query and the same key everywhere, a logit depends on m - n alone, and not on the length."""
+    encoding = built(name, causal)
+    q, k = (normal(seed, 1, 2, 1, 4).expand(-1, -1, 12, -1) for seed in (1, 2))
+    logits = position_logits(encoding, q, k, layer=1)
+    assert torch.allclose(logits[..., 1:, 1:], logits[..., :-1, :-1], atol=1e-12, rtol=0)
+    shorter = position_logits(encoding, q[:, :, :7], k[:, :, :7], layer=1)
+    assert torch.allclose(logits[..., :7, :7], shorter, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", list(encodings.ENCODINGS))
+@pytest.mark.parametrize("causal", [True, False])
+def test_the_last_queries_alone_get_the_last_rows(name: str, causal: bool):
+    encoding = built(name, causal)
+    q, k = normal(1, 2, 2, 9, 4), normal(2, 2, 2, 9, 4)
+    whole = position_logits(encoding, q, k)
+    for count in (1, 2, 5):
+        part = position_logits(encoding, q[:, :, -count:], k)
+        assert torch.allclose(part, whole[..., -count:, :], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize(("name", "parameters"), [(n, 0) for n in encodings.ENCODINGS if n != "transformer_xl"])
+def test_encodings_without_parameters(name: str, parameters: int):
+    assert sum(p.numel() for p in built(name, True).parameters()) == parameters
+
+
+def test_transformer_xl_parameters_are_drawn_from_the_generator_alone():
+    before = torch.get_rng_state()
+    first, second = built("transformer_xl", True), built("transformer_xl", True)
+    assert torch.equal(before, torch.get_rng_state())
+    assert [tuple(p.shape) for p in first.parameters()] == [(2, 8, 8), (2, 2, 4), (2, 2, 4)]
+    assert all(torch.equal(p, q) for p, q in zip(first.parameters(), second.parameters(), strict=True))
+
+
+REFUSALS = {
+    ("rotery", 8, 2): "unknown encoding 'rotery'; did you mean 'rotary'?",
+    ("zzz", 8, 2): "unknown encoding 'zzz'; known are 'none', 'sinusoidal', 'rotary', 'alibi', 'transformer_xl'",
+    ("rotary", 6, 2): "rotary needs heads of even width, d_model / n_heads = 6 / 2 = 3; change d_model or n_heads",
+    ("alibi", 8, 3): "n_heads = 3 does not divide d_model = 8; choose one that does",
+}
+
+
+@pytest.mark.parametrize(("given", "message"), REFUSALS.items())
+def test_refusals(given: tuple[str, int, int], message: str):
+    name, d_model, n_heads = given
+    with pytest.raises(UserError) as refused:
+        encodings.build(name, d_model=d_model, n_heads=n_heads)
+    assert str(refused.value) == message
+
+
+def test_every_file_of_the_package_is_in_the_registry():
+    files = {path.stem for path in Path(encodings.__file__).parent.glob("*.py")} - {"__init__", "base"}
+    assert files == {row.place.partition(":")[0] for row in encodings.ENCODINGS.values()}
+
+
+def test_listing_the_encodings_does_not_import_torch():
+    code = "import sys; from regulargpt.encodings import ENCODINGS; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
