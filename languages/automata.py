@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from languages import operations
-from languages.errors import AutomatonError, WordError
+from languages.errors import AutomatonError, WordError, one_of
 from languages.running import Runner, States
 from languages.validation import Delta, Names, check_names, check_state, complete_with_sink, rows_of
 from languages.words import Indices, Text, checked, decode, encode
@@ -69,6 +69,13 @@ class Semiautomaton:
         table = np.array(self.delta, dtype=np.int32)
         table.setflags(write=False)
         return table
+
+    @property
+    def transitions(self) -> dict[str, dict[str, str]]:
+        """delta by names, {state: {symbol: state}}."""
+        rows = cast("tuple[tuple[int, ...], ...]", self.delta)
+        named = ((self.states[target] for target in row) for row in rows)
+        return {q: dict(zip(self.alphabet, row, strict=True)) for q, row in zip(self.states, named, strict=True)}
 
     @cached_property
     def _runner(self) -> Runner:
@@ -294,6 +301,34 @@ class MooreMachine(Semiautomaton):
             if not -1 <= output < len(self.output_names):
                 known = f"an index 0..{len(self.output_names) - 1} into output_names, or -1 for no answer"
                 raise AutomatonError(f"state {state!r} has output {output}; an output is {known}")
+
+    @classmethod
+    def from_outputs(
+        cls,
+        states: Names,
+        alphabet: Names,
+        delta: Delta,
+        initial: str,
+        outputs: Mapping[str, str | None],
+        output_names: Names,
+    ) -> MooreMachine:
+        """The machine with outputs given by names, {state: output name, or None for no answer}."""
+        for state in outputs:
+            check_state(state, states, "outputs has a key")
+        for state in states:
+            if state not in outputs:
+                raise AutomatonError(f"state {state!r} has no output; give one, or None for no answer")
+            if outputs[state] not in (None, *output_names):
+                raise AutomatonError(f"state {state!r} has output {outputs[state]!r}; give {one_of(output_names)}")
+        index = {None: -1} | {name: i for i, name in enumerate(output_names)}
+        indices = tuple(index[outputs[state]] for state in states)
+        return cls(tuple(states), tuple(alphabet), delta, initial, indices, tuple(output_names))
+
+    @property
+    def named_outputs(self) -> dict[str, str | None]:
+        """The outputs by names, {state: output name, or None for no answer}."""
+        names = (self.output_names[i] if i >= 0 else None for i in self.outputs)
+        return dict(zip(self.states, names, strict=True))
 
     @cached_property
     def initial_index(self) -> int:

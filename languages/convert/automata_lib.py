@@ -18,13 +18,10 @@ def to_automata_lib(dfa: "Dfa") -> "DFA":
     """
     from automata.fa.dfa import DFA
 
-    targets = [[dfa.states[p] for p in row] for row in dfa.table]
     return DFA(
         states=set(dfa.states),
         input_symbols=set(dfa.alphabet),
-        transitions={
-            q: dict(zip(dfa.alphabet, row, strict=True)) for q, row in zip(dfa.states, targets, strict=True)
-        },
+        transitions=dfa.transitions,
         initial_state=dfa.initial,
         final_states=set(dfa.accepting),
     )

@@ -49,7 +49,7 @@ def _symbols(pattern: str, alphabet: Sequence[str] | None) -> tuple[str, ...]:
     """The alphabet, checked against the characters that stand for themselves in the pattern."""
     unsupported = sorted(set(re.findall(r"[\s\\]", pattern)))
     if unsupported:
-        raise LanguageError(f"{pattern!r} contains {unsupported[0]!r}; there are no blanks and no escapes here")
+        raise LanguageError(f"{pattern!r} contains {unsupported[0]!r}; here are no blanks and no escapes")
     _check_quantifiers(pattern)
     used = _literals(pattern)
     symbols = tuple(sorted(used)) if alphabet is None else tuple(alphabet)
