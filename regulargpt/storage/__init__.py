@@ -1,6 +1,6 @@
 """What lies on the disk: run folders, checkpoints, manifests, locks, configuration files."""
 
-from regulargpt.storage.atomic import StorageError
+from regulargpt.storage.atomic import FormatError, StorageError
 from regulargpt.storage.checkpoint import Checkpoint
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import RunFolder
@@ -10,6 +10,7 @@ from regulargpt.storage.signals import StopRequested
 
 __all__ = [
     "Checkpoint",
+    "FormatError",
     "IntegrityError",
     "LockedError",
     "RunFolder",

@@ -23,6 +23,10 @@ class StorageError(UserError):
         self.code = code
 
 
+class FormatError(UserError):
+    """A file holds something other than what its name says."""
+
+
 class Disk:
     """Every call on the file system made here, so that a test can record, refuse or replay them."""
 
@@ -95,6 +99,7 @@ _REASONS = {
     errno.ENFILE: _FILES,
     errno.ENOENT: _GONE,
     errno.ENOTDIR: ("a part of the path is not a folder", "choose another path"),
+    errno.EEXIST: ("a file is in the way", "choose another path"),
     errno.EISDIR: ("it is a folder, not a file", "choose another path"),
 }
 
@@ -128,13 +133,24 @@ def read_bytes(path: Path) -> bytes:
         return disk.read(path)
 
 
-def read_text(path: Path) -> str:
-    """The whole file as UTF-8; StorageError if it cannot be read or is not text."""
+def parse_text(data: bytes, path: Path) -> str:
+    """The text in a file's bytes; FormatError if they are not UTF-8."""
     try:
-        return read_bytes(path).decode()
+        return data.decode()
     except UnicodeDecodeError as error:
-        message = f"{shown(path)}: not UTF-8 text (byte {error.start}); restore it from a copy"
-        raise StorageError(message) from error
+        message = f"{shown(path)} is not UTF-8 text (byte {error.start}); restore it from a copy"
+        raise FormatError(message) from error
+
+
+def parse_json(data: bytes, path: Path) -> dict[str, Any]:
+    """The object in a file's bytes; FormatError if they are not a JSON object."""
+    try:
+        value = json.loads(parse_text(data, path))
+    except (json.JSONDecodeError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise FormatError(f"{shown(path)} is not a JSON object; restore it from a copy")
+    return value
 
 
 def write_new(path: Path, data: bytes) -> None:
@@ -209,7 +225,12 @@ def make_folder(path: Path) -> None:
             return
         if path.parent != path:
             make_folder(path.parent)
-        disk.make_folder(path)
+        try:
+            disk.make_folder(path)
+        except FileExistsError:
+            # Another process may have been faster; a file of that name is still in the way.
+            if not disk.is_folder(path):
+                raise
         disk.sync_folder(path.parent)
 
 

@@ -81,7 +81,7 @@ def load_latest(folder: Path) -> Checkpoint | None:
     for step, path in _candidates(folder / FOLDER):
         try:
             return _load(path, step, tuple(skipped))
-        except (manifest.IntegrityError, tensors.FormatError) as error:
+        except (manifest.IntegrityError, atomic.FormatError) as error:
             skipped.append(str(error))
         except atomic.StorageError as error:
             # A missing or unreadable file is damage; too many open files or a permission is not, and hides
@@ -102,7 +102,7 @@ def _load(path: Path, step: int, skipped: tuple[str, ...]) -> Checkpoint:
     saved = tensors.parse_state(contents[STATE], path / STATE)
     if not isinstance(saved, dict) or saved.get("step") != step or not isinstance(saved.get("state"), dict):
         place = atomic.shown(path / STATE)
-        raise tensors.FormatError(f"{place} is not the state of step {step}; undo a renaming of its folder")
+        raise atomic.FormatError(f"{place} is not the state of step {step}; undo a renaming of its folder")
     return Checkpoint(step, tensors.parse_weights(contents[WEIGHTS], path / WEIGHTS), saved["state"], skipped)
 
 

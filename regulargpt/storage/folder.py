@@ -1,6 +1,5 @@
 """The folder of one run, written so that a crash at any moment loses nothing that was finished."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -83,14 +82,14 @@ class RunFolder:
     @property
     def config_text(self) -> str:
         """config.toml; of a finished run checked against the manifest."""
-        if self.is_done:
-            return manifest.read_verified(self.path, [CONFIG])[CONFIG].decode()
-        return atomic.read_text(self.path / CONFIG)
+        data = self._final(CONFIG) if self.is_done else atomic.read_bytes(self.path / CONFIG)
+        return atomic.parse_text(data, self.path / CONFIG)
 
     @property
     def is_done(self) -> bool:
         """Whether the run came to its end."""
-        return atomic.disk.exists(self.path / DONE)
+        with atomic.reported(self.path / DONE):
+            return atomic.disk.exists(self.path / DONE)
 
     def append_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Add rows to metrics.jsonl."""
@@ -116,17 +115,22 @@ class RunFolder:
     def load_checkpoint(self) -> checkpoint.Checkpoint | None:
         """Go back to the newest valid checkpoint, metrics.jsonl included; without any, to the start (None).
 
-        `skipped` of the result says which newer ones were damaged. Raises IntegrityError if all are, if
-        metrics.jsonl lost rows, or if config.toml is no longer the one that the checkpoint was made with.
+        Call it under `locked()`. `skipped` of the result says which newer ones were damaged. Raises
+        IntegrityError if all are, if metrics.jsonl lost rows, or if config.toml is no longer the one that the
+        checkpoint was made with.
         """
         found = checkpoint.load_latest(self.path)
         if found is None:
             self.truncate_metrics(0)
             return None
-        if found.state["config"] != self._config_digest():
-            raise manifest.damaged(self.path / CONFIG, found.state["config"], self._config_digest())
-        self.truncate_metrics(found.state["metrics_offset"])
-        return checkpoint.Checkpoint(found.step, found.weights, found.state["state"], found.skipped)
+        config, offset, state = (found.state.get(key) for key in ("config", "metrics_offset", "state"))
+        if not (isinstance(config, str) and isinstance(offset, int) and isinstance(state, dict)):
+            place = atomic.shown(self.path / checkpoint.FOLDER)
+            raise atomic.FormatError(f"{place} was not saved by a run; remove that folder to start again")
+        if config != self._config_digest():
+            raise manifest.damaged(self.path / CONFIG, config, self._config_digest())
+        self.truncate_metrics(offset)
+        return checkpoint.Checkpoint(found.step, found.weights, state, found.skipped)
 
     def write_weights(self, weights: Mapping[str, "Tensor"], model_config: Mapping[str, Any]) -> None:
         """model.safetensors and, to build the model again, config.json."""
@@ -139,7 +143,7 @@ class RunFolder:
 
     def load_model_config(self) -> dict[str, Any]:
         """What `write_weights` was given as `model_config`, checked against the manifest."""
-        return json.loads(self._final(MODEL_CONFIG))
+        return atomic.parse_json(self._final(MODEL_CONFIG), self.path / MODEL_CONFIG)
 
     def write_accuracy(self, rows: Iterable[tuple[int, float, int]]) -> None:
         """accuracy.csv from rows (length, accuracy, samples)."""
@@ -151,12 +155,13 @@ class RunFolder:
 
     def load_summary(self) -> dict[str, Any]:
         """The summary of a finished run, checked against the manifest."""
-        return json.loads(self._final(SUMMARY))
+        return atomic.parse_json(self._final(SUMMARY), self.path / SUMMARY)
 
     def finish(self) -> None:
         """Write the manifest over all final files, then DONE; UserError if one of them was not written."""
         self.metrics_offset()
-        missing = [name for name in FINAL if not atomic.disk.exists(self.path / name)]
+        with atomic.reported(self.path):
+            missing = [name for name in FINAL if not atomic.disk.exists(self.path / name)]
         if missing:
             place = atomic.shown(self.path)
             raise UserError(f"{place} cannot be finished without {', '.join(missing)}; resume it")

@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def locked(folder: Path) -> Iterator[Owner]:
     path = folder / NAME
     with _exclusive(path) as handle:
         _refuse_if_held(path, _owner_in(os.pread(handle, 4096, 0), path))
-        _rewrite(handle, json.dumps(asdict(owner), sort_keys=True).encode())
+        _enter(handle, path, owner)
     try:
         yield owner
     finally:
@@ -138,7 +138,13 @@ def _owner_in(data: bytes, path: Path) -> Owner | None:
         raise LockedError(f"{message}; if none does, delete that file") from error
 
 
-def _rewrite(handle: int, data: bytes) -> None:
-    atomic.disk.truncate(handle, 0)
-    atomic.write_all(handle, data)
-    atomic.disk.sync(handle)
+def _enter(handle: int, path: Path, owner: Owner) -> None:
+    # Not synced: after a power cut nobody works here any more.
+    try:
+        os.ftruncate(handle, 0)
+        atomic.write_all(handle, json.dumps(asdict(owner), sort_keys=True).encode())
+    except OSError:
+        # Half a name would lock the folder for good. The first failure is the one to report.
+        with suppress(OSError):
+            path.unlink()
+        raise

@@ -5,9 +5,10 @@ found.
 """
 
 import hashlib
-import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from languages.errors import UserError
 from regulargpt.storage import atomic
@@ -46,31 +47,30 @@ def parse(data: bytes, path: Path) -> dict[str, str]:
     found = digest(head + tail)
     if written != found.encode():
         raise damaged(path, written.decode("ascii", "backslashreplace"), found)
-    body = json.loads(data)
+    body = atomic.parse_json(data, path)
     if body.get("format") != FORMAT:
-        message = f"{atomic.shown(path)}: format {body.get('format')!r}; this program reads format {FORMAT}"
-        raise IntegrityError(f"{message}, so read it with the version that wrote it")
-    return _plain_names(body["files"], path)
+        message = f"{atomic.shown(path)} has format {body.get('format')!r}; this program reads {FORMAT}"
+        raise atomic.FormatError(f"{message}, so read it with the version that wrote it")
+    return _plain_names(body.get("files"), path)
 
 
 def damaged(path: Path, expected: str, found: str) -> IntegrityError:
     """The error for a file whose bytes are not those that were written."""
-    expected = expected if _is_digest(expected) else "missing (the file was cut or its last line changed)"
+    if not re.fullmatch(r"[!-~]{64}", expected):
+        expected = "unreadable (the file was cut, or its last line changed)"
     return IntegrityError(
         f"{atomic.shown(path)} is damaged: SHA-256 expected {expected}, found {found}; restore it from a copy"
     )
 
 
-def _is_digest(text: str) -> bool:
-    return len(text) == _HEX and set(text) <= set("0123456789abcdef")
-
-
-def _plain_names(files: dict[str, str], path: Path) -> dict[str, str]:
+def _plain_names(files: Any, path: Path) -> dict[str, str]:
+    if not isinstance(files, dict) or not all(isinstance(expected, str) for expected in files.values()):
+        raise atomic.FormatError(f"{atomic.shown(path)} lists no files; restore it from a copy")
     # A name with a folder in it could point outside the folder that is being checked.
     for name in files:
-        if Path(name).name != name or "\\" in name:
+        if name in ("", ".", "..") or "/" in name or "\\" in name:
             place = atomic.shown(path)
-            raise IntegrityError(f"{place}: {name!r} is not a plain file name; restore it from a copy")
+            raise atomic.FormatError(f"{place}: {name!r} is not a plain file name; restore it from a copy")
     return files
 
 
@@ -81,7 +81,7 @@ def write_manifest(folder: Path, names: Iterable[str]) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, str]:
-    """The recorded digests; StorageError if there is no manifest, IntegrityError if it is damaged."""
+    """The recorded digests; StorageError if there is none, IntegrityError if it is damaged."""
     return parse(atomic.read_bytes(folder / NAME), folder / NAME)
 
 

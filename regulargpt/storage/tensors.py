@@ -7,15 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from languages.errors import UserError
 from regulargpt.storage import atomic
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-
-class FormatError(UserError):
-    """A file holds something other than what its name says."""
 
 
 def render_weights(weights: Mapping[str, "Tensor"]) -> bytes:
@@ -34,7 +29,7 @@ def parse_weights(data: bytes, path: Path) -> dict[str, "Tensor"]:
         return load(data)
     except (SafetensorError, KeyError, ValueError) as error:
         message = f"{atomic.shown(path)} is not a safetensors file; restore it from a copy"
-        raise FormatError(message) from error
+        raise atomic.FormatError(message) from error
 
 
 def render_state(state: Mapping[Any, Any]) -> bytes:
@@ -62,7 +57,7 @@ def parse_state(data: bytes, path: Path) -> Any:
             return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises a dozen types here, UnpicklingError and RuntimeError among them
         message = f"{atomic.shown(path)} holds something other than tensors and plain values"
-        raise FormatError(f"{message}, so it was not opened; restore it from a copy") from error
+        raise atomic.FormatError(f"{message}, so it was not opened; restore it from a copy") from error
 
 
 def _plain_tensor(tensor: "Tensor") -> "Tensor":

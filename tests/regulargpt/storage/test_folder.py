@@ -1,0 +1,355 @@
+"""A run's folder from its making to DONE, and everything that can be asked of it wrongly."""
+
+import getpass
+import json
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from languages.errors import UserError
+from regulargpt.storage import IntegrityError, RunFolder, StorageError, checkpoint, environment, manifest, tensors
+from regulargpt.storage.folder import FINAL
+
+CONFIG = 'language = "parity"\n'
+
+
+@pytest.fixture
+def run(tmp_path):
+    return RunFolder.create(tmp_path / "run", CONFIG, {"python": "3.11"})
+
+
+def finish(run):
+    run.append_metrics([{"step": 1, "loss": 0.5}])
+    run.write_weights({"w": torch.arange(4.0)}, {"d_model": 4})
+    run.write_accuracy([(41, 1.0, 512), (42, 0.998046875, 512)])
+    run.write_summary({"score": 99.9})
+    run.finish()
+
+
+def test_from_start_to_done(run):
+    assert not run.is_done
+    finish(run)
+    assert run.is_done
+    again = RunFolder.open(run.path)
+    assert again.config_text == CONFIG
+    assert again.load_weights()["w"].tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert again.load_model_config() == {"d_model": 4}
+    assert again.load_summary() == {"score": 99.9}
+    assert (run.path / "accuracy.csv").read_text() == "length,accuracy,samples\n41,1.0,512\n42,0.998046875,512\n"
+    assert sorted(path.name for path in run.path.iterdir()) == sorted([*FINAL, "manifest.json", "DONE"])
+    assert set(manifest.verify(run.path)) == set(FINAL)
+
+
+def test_finish_refuses_while_something_is_missing(run):
+    with pytest.raises(
+        UserError, match=r"cannot be finished without accuracy.csv, model.safetensors, config.json, summa"
+    ):
+        run.finish()
+    assert not run.is_done
+    assert not (run.path / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("name", FINAL)
+@pytest.mark.parametrize("damage", ["flip", "truncate", "remove"])
+def test_damage_to_a_finished_run_names_file_and_both_digests(run, name, damage):
+    finish(run)
+    path = run.path / name
+    data = path.read_bytes()
+    expected = manifest.digest(data)
+    if damage == "remove":
+        path.unlink()
+        found = "no file"
+    else:
+        changed = data[:-1] if damage == "truncate" else bytes([data[0] ^ 1]) + data[1:]
+        path.write_bytes(changed)
+        found = manifest.digest(changed)
+    message = f"^{re.escape(str(path))} is damaged: SHA-256 expected {expected}, found {found}; restore it from a copy$"
+    with pytest.raises(IntegrityError, match=message):
+        manifest.verify(run.path)
+    readers = {
+        "model.safetensors": run.load_weights,
+        "config.json": run.load_model_config,
+        "summary.json": run.load_summary,
+        "config.toml": lambda: run.config_text,
+    }
+    if name in readers:
+        with pytest.raises(IntegrityError, match=message):
+            readers[name]()
+
+
+def test_an_existing_folder_is_refused_and_untouched(run):
+    before = snapshot(run.path)
+    with pytest.raises(
+        UserError, match=rf"^run folder {run.path} exists; choose another --out or `regulargpt resume {run.path}`$"
+    ):
+        RunFolder.create(run.path, "x = 1\n", {})
+    assert snapshot(run.path) == before
+
+
+def test_a_folder_with_anything_in_it_is_refused_and_untouched(tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(UserError, match=r"exists; choose another --out"):
+        RunFolder.create(tmp_path, CONFIG, {})
+    assert os.listdir(tmp_path) == ["thesis.txt"]
+
+
+def test_a_file_in_the_way_is_refused(tmp_path):
+    (tmp_path / "run").write_text("x")
+    with pytest.raises(UserError, match=r"run is a file; choose another --out$"):
+        RunFolder.create(tmp_path / "run", CONFIG, {})
+    with pytest.raises(StorageError, match=r"run: a file is in the way; choose another path$"):
+        RunFolder.create(tmp_path / "run" / "a", CONFIG, {})
+
+
+def test_an_empty_folder_and_what_an_interrupted_create_left_are_used(tmp_path):
+    assert RunFolder.create(tmp_path, CONFIG, {}).config_text == CONFIG
+    (tmp_path / "config.toml").rename(tmp_path / ".config.toml.1.tmp")
+    assert RunFolder.create(tmp_path, CONFIG, {}).config_text == CONFIG
+
+
+def test_open_says_what_is_missing(run):
+    with pytest.raises(UserError, match=r"run folder .*/rum does not exist; did you mean 'run'\?$"):
+        RunFolder.open(run.path.with_name("rum"))
+    with pytest.raises(UserError, match=r"does not exist; give a folder that `regulargpt run` made$"):
+        RunFolder.open("/nowhere/at/all")
+    (run.path / "config.toml").unlink()
+    with pytest.raises(
+        UserError, match=r"is not a run folder: config.toml missing; give a folder that `regulargpt run` ma"
+    ):
+        RunFolder.open(run.path)
+    (run.path / "environment.json").unlink()
+    with pytest.raises(UserError, match=r"is not a run folder: config.toml and environment.json missing; "):
+        RunFolder.open(str(run.path))
+
+
+def test_weights_of_an_unfinished_run_are_refused(run):
+    run.write_weights({"w": torch.ones(1)}, {})
+    with pytest.raises(UserError, match=rf"is not finished; `regulargpt resume {run.path}` first$"):
+        run.load_weights()
+
+
+def test_locking_sweeps_up_what_interrupted_writes_left(run):
+    (run.path / ".model.safetensors.99.tmp").write_text("half")
+    with run.locked():
+        assert not (run.path / ".model.safetensors.99.tmp").exists()
+        assert (run.path / "config.toml").exists()
+
+
+def test_metrics_without_duplicates_or_holes(run):
+    rows = [{"step": step, "loss": 1 / step} for step in range(1, 9)]
+    run.append_metrics(rows[:4])
+    offset = run.metrics_offset()
+    run.append_metrics(rows[4:6])
+    with (run.path / "metrics.jsonl").open("ab") as file:
+        file.write(b'{"step": 7, "lo')
+    run.truncate_metrics(offset)
+    run.append_metrics(rows[4:])
+    assert [json.loads(line) for line in (run.path / "metrics.jsonl").read_text().splitlines()] == rows
+
+
+def test_lost_metrics_are_an_error_not_a_hole(run):
+    run.append_metrics([{"step": 1}])
+    with pytest.raises(IntegrityError, match=r"metrics.jsonl has 12 bytes, but the checkpoint was saved after 13; "):
+        run.truncate_metrics(13)
+    assert (run.path / "metrics.jsonl").read_bytes() == b'{"step": 1}\n'
+
+
+def test_numbers_of_numpy_and_torch_and_those_that_json_lacks(run):
+    run.append_metrics([{"a": np.float64(0.1), "b": torch.tensor(2), "c": float("nan"), "d": -float("inf"), "e": None}])
+    assert (run.path / "metrics.jsonl").read_text() == '{"a": 0.1, "b": 2, "c": "nan", "d": "-inf", "e": null}\n'
+
+
+def test_checkpoint_takes_the_metrics_back_with_it(run):
+    assert run.load_checkpoint() is None
+    for step in (1, 2, 3):
+        run.append_metrics([{"step": step}])
+        run.save_checkpoint(step, {"w": torch.tensor(float(step))}, {"seen": step})
+    run.append_metrics([{"step": 4}])
+    damaged = run.path / "checkpoints" / "000000003" / "state.pt"
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    found = run.load_checkpoint()
+    assert found is not None
+    assert (found.step, found.state, float(found.weights["w"])) == (2, {"seen": 2}, 2.0)
+    assert len(found.skipped) == 1
+    assert (run.path / "metrics.jsonl").read_text() == '{"step": 1}\n{"step": 2}\n'
+
+
+def test_without_checkpoint_the_metrics_start_again(run):
+    run.append_metrics([{"step": 1}])
+    assert run.load_checkpoint() is None
+    assert (run.path / "metrics.jsonl").read_bytes() == b""
+
+
+def test_a_changed_config_is_not_resumed(run):
+    run.save_checkpoint(1, {"w": torch.ones(1)}, {})
+    (run.path / "config.toml").write_text(CONFIG.replace("p", "q"))
+    with pytest.raises(IntegrityError, match=r"config.toml is damaged: SHA-256 expected"):
+        run.load_checkpoint()
+
+
+def test_a_checkpoint_that_no_run_saved_is_refused(run):
+    checkpoint.save(run.path, 1, {"w": torch.ones(1)}, {"x": 1})
+    with pytest.raises(UserError, match=r"was not saved by a run; remove that folder to start again$"):
+        run.load_checkpoint()
+
+
+ROWS = st.lists(
+    st.dictionaries(st.text(max_size=5), st.integers() | st.floats() | st.text(max_size=5) | st.none(), max_size=3),
+    max_size=4,
+)
+ACCURACY = st.lists(st.tuples(st.integers(0, 10**6), st.floats(0, 1), st.integers(1, 512)), max_size=4)
+WEIGHTS = st.dictionaries(
+    st.text(max_size=5).filter(lambda name: name != "__metadata__"), st.lists(st.floats(width=32)), max_size=4
+)
+
+
+@settings(deadline=None, max_examples=12)
+@given(rows=ROWS, accuracy=ACCURACY, weights=WEIGHTS)
+def test_equal_inputs_give_equal_bytes(tmp_path_factory, rows, accuracy, weights):
+    folders = []
+    for order in (1, -1):
+        run = RunFolder.create(tmp_path_factory.mktemp("runs") / "run", CONFIG, {})
+        run.append_metrics(rows)
+        run.write_accuracy(accuracy)
+        run.write_weights({name: torch.tensor(weights[name]) for name in list(weights)[::order]}, {})
+        run.save_checkpoint(
+            3, {name: torch.tensor(weights[name]) for name in list(weights)[::order]}, {"rows": str(rows)}
+        )
+        run.write_summary({})
+        run.finish()
+        folders.append(snapshot(run.path))
+    assert folders[0] == folders[1]
+
+
+def test_state_bytes_depend_on_values_alone():
+    text = "".join(["step", "_size"])
+    shared = torch.arange(6.0)
+    first = {"a": text, "b": text, "x": shared[:2], "y": shared[:2]}
+    second = {"a": "step_size", "b": "".join(["step_", "size"]), "x": torch.arange(2.0), "y": torch.arange(2.0)}
+    assert tensors.render_state(first) == tensors.render_state(second)
+    saved = tensors.render_state(first)
+    assert tensors.render_state(tensors.parse_state(saved, Path("state.pt"))) == saved
+
+
+def test_optimiser_state_survives():
+    model = torch.nn.Linear(3, 2)
+    optimiser = torch.optim.AdamW(model.parameters())
+    model(torch.ones(1, 3)).sum().backward()
+    optimiser.step()
+    saved = tensors.render_state(optimiser.state_dict())
+    again = torch.optim.AdamW(model.parameters())
+    again.load_state_dict(tensors.parse_state(saved, Path("state.pt")))
+    assert tensors.render_state(again.state_dict()) == saved
+
+
+def test_tied_and_strided_weights_survive():
+    base = torch.arange(6.0).reshape(2, 3)
+    saved = tensors.render_weights({"a": base, "b": base, "c": base.T, "d": torch.tensor(1.5, dtype=torch.bfloat16)})
+    found = tensors.parse_weights(saved, Path("model.safetensors"))
+    assert found["b"].tolist() == base.tolist()
+    assert found["c"].tolist() == base.T.tolist()
+    assert found["d"].dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("value", [np.ones(1), np.float64(1.0), object(), {1}, 1j, RunFolder])
+def test_a_state_of_anything_else_is_refused_before_it_is_written(run, value):
+    with pytest.raises(TypeError, match=r"^state\['state'\]\['state'\]\['x'\]\[0\] is a "):
+        run.save_checkpoint(1, {}, {"x": [value]})
+    assert not (run.path / "checkpoints").exists()
+
+
+def test_a_negative_step_is_refused(run):
+    with pytest.raises(ValueError, match=r"step -1 is negative"):
+        run.save_checkpoint(-1, {}, {})
+
+
+def test_environment_says_what_but_not_who_or_where(monkeypatch):
+    known = environment()
+    text = json.dumps(known)
+    assert known["torch"] == torch.__version__
+    assert known["threads"] == torch.get_num_threads()
+    for private in (platform.node(), getpass.getuser(), str(Path.home()), os.getcwd()):
+        assert len(private) < 3 or private not in text
+    monkeypatch.setenv("PATH", "")
+    assert environment("cuda:9")["commit"] is None
+
+
+def test_storage_itself_does_not_import_torch():
+    code = "import sys, regulargpt.storage; sys.exit('torch' in sys.modules or 'networkx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+CREATE = """
+import sys
+from regulargpt.storage import RunFolder
+sys.stdin.read()
+RunFolder.create(sys.argv[1], sys.argv[2], {})
+"""
+
+
+def test_of_two_that_create_one_folder_one_succeeds(tmp_path):
+    path = tmp_path / "run"
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", CREATE, path, f"x = {i}\n"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for i in range(4)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+    errors = [process.communicate()[1].decode() for process in processes]
+    winners = [i for i, process in enumerate(processes) if process.returncode == 0]
+    assert len(winners) == 1
+    assert RunFolder.open(path).config_text == f"x = {winners[0]}\n"
+    assert all("exists; choose another" in error or "is in use by" in error for error in errors if error)
+
+
+SAVE = """
+import sys
+import torch
+from pathlib import Path
+from regulargpt.storage import checkpoint
+found = checkpoint.load_latest(Path(sys.argv[1]))
+step = found.step if found else 0
+print("ready", flush=True)
+while True:
+    step += 1
+    checkpoint.save(Path(sys.argv[1]), step, {"w": torch.full((20_000,), float(step))}, {"x": step})
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_process_leaves_a_whole_checkpoint(tmp_path):
+    last = 0
+    for wait in (0.02, 0.11, 0.053, 0.19):
+        process = subprocess.Popen([sys.executable, "-c", SAVE, tmp_path], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        found = checkpoint.load_latest(tmp_path)
+        if found is not None:
+            assert found.skipped == ()
+            assert found.step >= last
+            assert found.state == {"x": found.step}
+            assert set(found.weights["w"].tolist()) == {float(found.step)}
+            last = found.step
+    assert last > 0
+
+
+def snapshot(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

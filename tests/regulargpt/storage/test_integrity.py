@@ -1,0 +1,174 @@
+"""Damage of any kind, in any byte: found, named with both digests, and the checkpoint before it used."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from regulargpt.storage import FormatError, IntegrityError, StorageError, atomic, checkpoint, manifest
+
+RUN = Path("/run")
+NEWEST = RUN / "checkpoints" / "000000002"
+DAMAGE = re.compile(r"(?P<file>\S+) is damaged: SHA-256 expected ([!-~]{64}|unreadable \(.*\)), found [0-9a-f]{64};")
+
+
+def save(step):
+    optimiser = {"state": {0: {"exp_avg": torch.full((3,), step / 2)}}, "param_groups": [{"lr": 0.001}]}
+    checkpoint.save(RUN, step, {"w": torch.full((3,), float(step))}, {"optimiser": optimiser})
+
+
+@pytest.fixture
+def newest(fake_disk):
+    """The files of the newest of two checkpoints, to be changed in place."""
+    disk = fake_disk()
+    save(1)
+    save(2)
+    return {path: data for path, data in disk.files().items() if path.parent == NEWEST}
+
+
+def assert_passed_over(path):
+    found = checkpoint.load_latest(RUN)
+    assert found is not None
+    assert found.step == 1
+    assert len(found.skipped) == 1
+    damage = DAMAGE.match(found.skipped[0])
+    assert damage is not None
+    assert damage["file"] == str(path)
+
+
+def test_every_single_bit(newest):
+    flips = 0
+    for path, data in newest.items():
+        for bit in range(8 * len(data)):
+            data[bit // 8] ^= 1 << bit % 8
+            assert_passed_over(path)
+            data[bit // 8] ^= 1 << bit % 8
+            flips += 1
+    assert flips > 15_000
+    found = checkpoint.load_latest(RUN)
+    assert found is not None
+    assert (found.step, found.skipped) == (2, ())
+
+
+def test_every_truncation(newest):
+    for path, data in newest.items():
+        whole = bytes(data)
+        for size in range(len(whole)):
+            data[:] = whole[:size]
+            assert_passed_over(path)
+        data[:] = whole
+
+
+def test_bytes_added_at_the_end(newest):
+    for path, data in newest.items():
+        data.extend(b"\0")
+        assert_passed_over(path)
+        del data[-1]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "state.pt", "manifest.json"])
+def test_a_missing_file(newest, name):
+    atomic.disk.remove(NEWEST / name)
+    found = checkpoint.load_latest(RUN)
+    assert found is not None
+    assert found.step == 1
+    assert found.skipped[0].startswith(f"{NEWEST / name}")
+    assert ("no file" in found.skipped[0]) == (name != "manifest.json")
+
+
+def test_a_checkpoint_under_the_name_of_another_step(newest):
+    atomic.disk.replace(NEWEST, NEWEST.with_name("000000007"))
+    found = checkpoint.load_latest(RUN)
+    assert found is not None
+    assert found.step == 1
+    assert "is not the state of step 7" in found.skipped[0]
+
+
+def test_no_checkpoint_and_only_damaged_ones_differ(newest):
+    assert checkpoint.load_latest(RUN / "elsewhere") is None
+    for folder in ("000000001", "000000002"):
+        atomic.disk.remove(RUN / "checkpoints" / folder / "state.pt")
+    with pytest.raises(IntegrityError, match=r"^no checkpoint in /run/checkpoints can be used \(.*000000001.*\); rem"):
+        checkpoint.load_latest(RUN)
+
+
+def test_a_save_after_damage_keeps_the_good_ones(newest):
+    newest[NEWEST / "state.pt"][0] ^= 1
+    save(2)
+    found = checkpoint.load_latest(RUN)
+    assert found is not None
+    assert (found.step, found.skipped) == (2, ())
+    assert atomic.disk.names(RUN / "checkpoints") == ["000000001", "000000002"]
+
+
+def test_later_checkpoints_that_were_passed_over_do_not_push_out_good_ones(fake_disk):
+    fake_disk()
+    for step in (100, 200):
+        save(step)
+    atomic.disk.remove(RUN / "checkpoints" / "000000200" / "state.pt")
+    save(150)
+    assert atomic.disk.names(RUN / "checkpoints") == ["000000100", "000000150"]
+
+
+def test_manifest_round_trip_and_real_files(tmp_path):
+    (tmp_path / "a").write_bytes(b"a")
+    (tmp_path / "b").write_bytes(b"")
+    manifest.write_manifest(tmp_path, ["b", "a"])
+    assert manifest.verify(tmp_path) == {"a": manifest.digest(b"a"), "b": manifest.digest(b"")}
+    assert json.loads((tmp_path / "manifest.json").read_text())["format"] == 1
+    (tmp_path / "a").write_bytes(b"b")
+    expected, found = manifest.digest(b"a"), manifest.digest(b"b")
+    with pytest.raises(
+        IntegrityError, match=rf"^{tmp_path}/a is damaged: SHA-256 expected {expected}, found {found}; "
+    ):
+        manifest.verify(tmp_path)
+    (tmp_path / "a").unlink()
+    with pytest.raises(IntegrityError, match=rf"/a is damaged: SHA-256 expected {expected}, found no file; "):
+        manifest.verify(tmp_path)
+    with pytest.raises(IntegrityError, match=r"/c is not recorded in manifest.json; "):
+        manifest.read_verified(tmp_path, ["c"])
+
+
+def signed(body):
+    blank = atomic.render_json(body | {"sha256": ""})
+    return blank.replace(b'"sha256": ""', b'"sha256": "' + manifest.digest(blank).encode() + b'"')
+
+
+REFUSED = [
+    ({"files": {}, "format": 2}, "has format 2; this program reads 1"),
+    ({"files": {"../x": "0"}, "format": 1}, "'../x' is not a plain file name"),
+    ({"files": {"/etc/x": "0"}, "format": 1}, "'/etc/x' is not a plain file name"),
+    ({"files": {"..": "0"}, "format": 1}, "'..' is not a plain file name"),
+    ({"files": {"": "0"}, "format": 1}, "'' is not a plain file name"),
+    ({"files": {"a\\b": "0"}, "format": 1}, "is not a plain file name"),
+    ({"files": ["x"], "format": 1}, "lists no files"),
+    ({"files": {"x": 1}, "format": 1}, "lists no files"),
+    ({"format": 1}, "lists no files"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), REFUSED)
+def test_a_well_signed_manifest_of_another_kind_is_refused(tmp_path, body, message):
+    (tmp_path / "manifest.json").write_bytes(signed(body))
+    with pytest.raises(FormatError, match=re.escape(message)):
+        manifest.verify(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"x" * 68, b"\xff" * 200, b"[" * 100_000])
+def test_a_manifest_that_is_none_is_refused(tmp_path, data):
+    (tmp_path / "manifest.json").write_bytes(data)
+    with pytest.raises(IntegrityError):
+        manifest.verify(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"[]", b"", b"[" * 100_000, b"nan", b'"x"'])
+def test_json_that_is_no_object_is_refused_in_one_line(data):
+    with pytest.raises(FormatError, match=r"^/run/x is not "):
+        atomic.parse_json(data, RUN / "x")
+
+
+def test_a_missing_manifest_is_a_missing_file(tmp_path):
+    with pytest.raises(StorageError, match=r"manifest.json: no such file"):
+        manifest.verify(tmp_path)
