@@ -83,7 +83,11 @@ def pairs_machine(modulus: int = 5, operators: str = OPERATORS, left_to_right: b
     apply: Apply = apply_left_to_right if left_to_right else apply_with_precedence
     zero: Value = (0,) if left_to_right else (0, 0)
     letters = {f"{operator}{digit}": (operator, digit) for operator in operators for digit in range(modulus)}
-    return _explore(zero, tuple(letters), modulus, lambda value, letter: apply(value, *letters[letter], modulus))
+
+    def step(value: Value, letter: str) -> Value:
+        return apply(value, *letters[letter], modulus)
+
+    return _explore(zero, tuple(letters), modulus, step)
 
 
 def apply_with_precedence(value: Value, operator: str, digit: int, modulus: int) -> Value:

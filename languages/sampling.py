@@ -9,6 +9,7 @@ from languages.automata import Dfa
 from languages.counting import PathCounts
 from languages.errors import LengthEmpty
 from languages.graph import Floats, Graph, Ints, graph_of
+from languages.lengths import Lengths
 from languages.words import Indices, smallest_unsigned
 
 
@@ -20,14 +21,16 @@ class PathSampler:
     """
 
     def __init__(self, graph: Graph) -> None:
+        graph = graph.trimmed()
         self.counts = PathCounts(graph)
-        nodes = max(1, self.counts.graph.n_nodes)
+        self.lengths = Lengths(graph)
+        nodes = max(1, graph.n_nodes)
         self._top = float(np.nextafter(float(nodes), 0.0)) - (nodes - 1)  # the largest u with nodes - 1 + u < nodes
         self._starts = lru_cache(maxsize=1024)(self._starts_of)
 
     def has(self, length: int) -> bool:
         """Whether there is a word of this length."""
-        return length >= 0 and self.counts.has(length)
+        return length in self.lengths
 
     def sample(self, random: np.random.Generator, length: int, count: int) -> Indices:
         """Words (count, length). Raises LengthEmpty if there is none of this length.
@@ -65,9 +68,9 @@ class PathSampler:
 
     def _starts_of(self, length: int) -> Ints:
         """The initial nodes that have a word of this length."""
-        if not self.has(length):
+        if length not in self.lengths:
             raise LengthEmpty(f"there is no word of length {length}; {nearest_lengths(self.has, length)}")
-        return self.counts.graph.initial[self.counts.ends_in(length)[self.counts.graph.initial]]
+        return self.lengths.starts(length)
 
 
 class WordSampler(PathSampler):

@@ -28,7 +28,12 @@ def dfa(path: str) -> Task:
     """The task of an automaton in a file: JSON (.json) or DOT (.dot, .gv).
 
     With accepting states it is a balanced classification, with outputs the machine's answer to uniform words.
-    LanguageError or AutomatonError: no such file, or not an automaton; the message names the file.
+    AutomatonError: no such file, or no automaton in it; the message names the file.
+
+    >>> dfa("no-such-file.json")
+    Traceback (most recent call last):
+    ...
+    languages.errors.AutomatonError: no-such-file.json: cannot be read (No such file or directory)
     """
     from languages.convert.files import load
 
