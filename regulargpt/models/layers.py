@@ -1,4 +1,4 @@
-"""What the baselines share: layers drawn from an explicit generator, counted dropout, and the readout.
+"""What the baselines share: layers drawn from an explicit generator, counted randomness, and the readout.
 
 torch.nn's constructors draw from the global random state; built on the meta device they draw nothing.
 """
@@ -64,11 +64,25 @@ def select(
     return x[:, -1] if readout == "last" else x
 
 
-class Dropout(nn.Module):
-    """Dropout whose masks are a pure function of (seed, step, number of the layer, number of the call).
+class Counted(nn.Module):
+    """A module whose random numbers are a pure function of (seed, step, number of the module, number of the call).
 
-    `seed_dropout` sets the first three; the global random state is neither read nor changed. As `nn.Dropout`,
-    it does nothing in evaluation, and scales what it keeps by 1 / (1 - p).
+    `seed_counted` sets the first three; the global random state is neither read nor changed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.key, self.calls = "", 0
+
+    def next_generator(self, device: torch.device) -> torch.Generator:
+        """The random numbers of this call."""
+        seed = int.from_bytes(sha256(f"{self.key} {self.calls}".encode()).digest()[:8], "little")
+        self.calls += 1
+        return torch.Generator(device).manual_seed(seed)
+
+
+class Dropout(Counted):
+    """Dropout with counted masks. As `nn.Dropout`, it does nothing in evaluation, and scales what it keeps by 1/(1-p).
 
     Raises `UserError` for a p outside [0, 1).
     """
@@ -77,16 +91,13 @@ class Dropout(nn.Module):
         super().__init__()
         if not 0.0 <= p < 1.0:
             raise UserError(f"dropout = {p}; it must be at least 0 and below 1")
-        self.p, self.key, self.calls = p, "", 0
+        self.p = p
 
     def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         """x, with a fraction p of its entries set to 0 in training."""
         if not self.training or self.p == 0.0:
             return x
-        seed = int.from_bytes(sha256(f"{self.key} {self.calls}".encode()).digest()[:8], "little")
-        self.calls += 1
-        generator = torch.Generator(x.device).manual_seed(seed)
-        keep = torch.empty_like(x).bernoulli_(1.0 - self.p, generator=generator)
+        keep = torch.empty_like(x).bernoulli_(1.0 - self.p, generator=self.next_generator(x.device))
         return x * keep / (1.0 - self.p)
 
     def extra_repr(self) -> str:
@@ -94,16 +105,16 @@ class Dropout(nn.Module):
         return f"p={self.p}"
 
 
-def seed_dropout(model: nn.Module, seed: int, step: int) -> None:
-    """Make the dropout masks of the coming step a function of (seed, step) alone; call it before every step.
+def seed_counted(model: nn.Module, seed: int, step: int) -> None:
+    """Make dropout and noise of the coming step a function of (seed, step) alone; call it before every step.
 
     >>> layer = Dropout(0.5)
-    >>> seed_dropout(layer, seed=0, step=7)
+    >>> seed_counted(layer, seed=0, step=7)
     >>> first = layer(torch.ones(16))
-    >>> seed_dropout(layer, seed=0, step=7)
+    >>> seed_counted(layer, seed=0, step=7)
     >>> bool((layer(torch.ones(16)) == first).all())
     True
     """
-    layers = [module for module in model.modules() if isinstance(module, Dropout)]
+    layers = [module for module in model.modules() if isinstance(module, Counted)]
     for number, layer in enumerate(layers):
         layer.key, layer.calls = f"{seed} {step} {number}", 0

@@ -11,7 +11,7 @@ from languages.errors import UserError
 from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Encoding, distances
 from regulargpt.hooks import hook_names, run_with_cache
-from regulargpt.models.layers import Dropout, seed_dropout
+from regulargpt.models.layers import Dropout, seed_counted
 from regulargpt.models.transformer import Attention, Transformer
 
 D_MODEL, N_HEADS, D_FF = 8, 2, 12
@@ -193,12 +193,12 @@ def test_no_two_entries_of_the_state_share_memory():
 def test_dropout_is_a_function_of_seed_and_step_and_leaves_the_global_state():
     model, words = built("rotary", dropout=0.3), some_words(4, 6)
     before = torch.get_rng_state()
-    seed_dropout(model, seed=1, step=7)
+    seed_counted(model, seed=1, step=7)
     first = model(words)
     assert not torch.equal(model(words), first)
-    seed_dropout(model, seed=1, step=7)
+    seed_counted(model, seed=1, step=7)
     assert torch.equal(model(words), first)
-    seed_dropout(model, seed=1, step=8)
+    seed_counted(model, seed=1, step=8)
     assert not torch.equal(model(words), first)
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(model.eval()(words), built("rotary").eval()(words))

@@ -1,0 +1,40 @@
+"""Words for training and testing: each batch a pure function of (seed, purpose, step)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.randomness import rng
+from languages.task import Task
+from regulargpt.config import TaskConfig
+
+Words = npt.NDArray[np.integer]  # (batch, length)
+
+
+def training_words(task: Task, config: TaskConfig, seed: int, step: int, lengths: list[int], count: int) -> Words:
+    """`count` words of one length, drawn uniformly from `lengths`.
+
+    >>> import languages
+    >>> task = languages.get("parity")
+    >>> training_words(task, TaskConfig(), seed=0, step=7, lengths=[5], count=3).shape
+    (3, 5)
+    """
+    random = rng(seed, "train", step)
+    length = lengths[int(random.integers(len(lengths)))]
+    return draw(task, config, random, length, count)
+
+
+def test_words(task: Task, config: TaskConfig, seed: int, length: int, count: int) -> Words:
+    """The test words of one length: the same for every model that is tested with this seed."""
+    return draw(task, config, rng(seed, "test", length), length, count)
+
+
+test_words.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+
+
+def draw(task: Task, config: TaskConfig, random: np.random.Generator, length: int, count: int) -> Words:
+    """Words as the task samples them, with the config's near misses."""
+    if task.sampling == "uniform":
+        return task.sample(random, length, count)
+    return task.sample(random, length, count, near_misses=config.near_misses, edits=config.edits)

@@ -1,0 +1,101 @@
+"""One Transformer layer of RegularGPT: attention of a node over its window of C nodes, then the FFN.
+
+The layer's parameters live here; *which* nodes form a window is decided by the three ways of computing the model
+(dense.py, tree.py, every.py).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regulargpt.hooks import HookPoint
+from regulargpt.models.layers import ACTIVATIONS, choose, linear
+
+
+class Attention(nn.Module):
+    """Multi-head attention whose logits carry one learned scalar r_i per head and offset i in [C] (Eq. 6.1)."""
+
+    def __init__(self, d_model: int, n_heads: int, chunk_size: int, *, bias: bool, generator: torch.Generator):
+        super().__init__()
+        self.n_heads = n_heads
+        self.query = linear(d_model, d_model, generator, bias=bias)
+        self.key = linear(d_model, d_model, generator, bias=bias)
+        self.value = linear(d_model, d_model, generator, bias=bias)
+        self.out = linear(d_model, d_model, generator, bias=bias)
+        self.r = nn.Parameter(torch.empty(n_heads, chunk_size).normal_(0.0, 0.02, generator=generator))
+        self.hook_pattern = HookPoint()
+
+    def heads(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_heads d_head"]:
+        """Split the last axis into heads."""
+        return x.unflatten(-1, (self.n_heads, -1))
+
+    def scaled_query(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_heads d_head"]:
+        """The queries, already divided by sqrt(d_head)."""
+        q = self.heads(self.query(x))
+        return q * (1.0 / math.sqrt(q.shape[-1]))
+
+    def windows(
+        self, x: Float[Tensor, "nodes d_model"], children: Int[Tensor, "windows C"]
+    ) -> Float[Tensor, "windows d_model"]:
+        """Attend from each window's own node (offset 0) to its C nodes; projections run once per distinct node."""
+        k = self.heads(self.key(x))[children]  # (windows, C, n_heads, d_head)
+        v = self.heads(self.value(x))[children]
+        own = children[:, 0]
+        gather_first = len(own) < len(x)
+        q = self.scaled_query(x[own]) if gather_first else self.scaled_query(x)[own]
+        logits = (q.unsqueeze(1) * k).sum(-1) + self.r.T  # (windows, C, n_heads)
+        pattern = self.hook_pattern(logits.softmax(1))
+        return self.out((pattern.unsqueeze(-1) * v).sum(1).flatten(-2))
+
+
+class Block(nn.Module):
+    """Attention and FFN with residuals, pre- or post-LN. `norm="pre"` is GPT-2's order, "post" the original code's."""
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        chunk_size: int,
+        *,
+        norm: str,
+        activation: str,
+        attention_bias: bool,
+        generator: torch.Generator,
+    ):
+        super().__init__()
+        self.pre = choose("norm", norm, {"pre": True, "post": False})
+        self.ln1 = nn.LayerNorm(d_model)
+        self.attn = Attention(d_model, n_heads, chunk_size, bias=attention_bias, generator=generator)
+        self.ln2 = nn.LayerNorm(d_model)
+        self.ff_in = linear(d_model, d_ff, generator)
+        self.ff_out = linear(d_ff, d_model, generator)
+        self.activation = choose("activation", activation, ACTIVATIONS)
+        self.hook_resid_post = HookPoint()
+
+    def normed(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+        """What attention reads: LN(x) in pre-LN, x itself in post-LN."""
+        return self.ln1(x) if self.pre else x
+
+    def finish(
+        self, own: Float[Tensor, "*rows d_model"], attended: Float[Tensor, "*rows d_model"]
+    ) -> Float[Tensor, "*rows d_model"]:
+        """Residual around attention, then FFN with its residual."""
+        if self.pre:
+            x = own + attended
+            x = x + self.ff_out(self.activation(self.ff_in(self.ln2(x))))
+        else:
+            x = self.ln1(own + attended)
+            x = self.ln2(x + self.ff_out(self.activation(self.ff_in(x))))
+        return self.hook_resid_post(x)
+
+    def forward(
+        self, x: Float[Tensor, "nodes d_model"], children: Int[Tensor, "windows C"]
+    ) -> Float[Tensor, "windows d_model"]:
+        """The new state of each window's own node; `children[:, j]` is the row of x at offset j to the left."""
+        attended = self.attn.windows(self.normed(x), children)
+        return self.finish(x[children[:, 0]], attended)

@@ -1,0 +1,49 @@
+"""RegularGPT at every position: O(T C log_C T) by shifting, no T x T matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regulargpt.models.regulargpt.depth import depth
+
+if TYPE_CHECKING:
+    from regulargpt.models.regulargpt.block import Block
+    from regulargpt.models.regulargpt.model import RegularGPT
+
+
+def every_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
+    """The state of every position after ceil(log_C T) levels."""
+    x = model.leaves()[1:][words.long()]
+    for level in range(depth(words.shape[1], model.chunk_size)):
+        for block in model.layers(level):
+            x = sliding_dilated(block, x, model.pad, model.chunk_size**level)
+        x = model.settle(x)
+    return x
+
+
+def sliding_dilated(
+    block: Block, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
+) -> Float[Tensor, "batch length d_model"]:
+    """One layer of Sliding-Dilated-Attention: position m reads m - j * dilation, j in [C]; the pad before the word."""
+    attn = block.attn
+    T, C = x.shape[1], attn.r.shape[1]
+    normed, normed_pad = block.normed(x), block.normed(pad)
+    q = attn.scaled_query(normed)  # (batch, length, n_heads, d_head)
+    k, v = attn.heads(attn.key(normed)), attn.heads(attn.value(normed))
+    k_pad, v_pad = attn.heads(attn.key(normed_pad)), attn.heads(attn.value(normed_pad))
+    shifts = [min(j * dilation, T) for j in range(C)]
+    logits = torch.stack(
+        [
+            torch.cat([(q[:, :s] * k_pad).sum(-1), (q[:, s:] * k[:, : T - s]).sum(-1)], 1) + attn.r[:, j]
+            for j, s in enumerate(shifts)
+        ]
+    )  # (C, batch, length, n_heads)
+    pattern = attn.hook_pattern(logits.softmax(0)).unsqueeze(-1)
+    mixed = pattern[0] * v
+    for p, s in zip(pattern[1:], shifts[1:], strict=True):
+        mixed = mixed + torch.cat([p[:, :s] * v_pad, p[:, s:] * v[:, : T - s]], 1)
+    return block.finish(x, attn.out(mixed.flatten(-2)))

@@ -1,0 +1,105 @@
+"""RegularGPT (section 6.2): one weight-shared thick layer, adaptive depth log_C T, Sliding-Dilated-Attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regulargpt.models.layers import Readout, check_words, embedding, linear
+from regulargpt.models.regulargpt.block import Block
+from regulargpt.models.regulargpt.dense import dense_state
+from regulargpt.models.regulargpt.every import every_state
+from regulargpt.models.regulargpt.noise import StateNoise
+from regulargpt.models.regulargpt.tree import tree_levels
+
+Computation = Literal["auto", "tree", "plain-tree", "every", "dense"]
+
+
+class RegularGPT(nn.Module):
+    """RegularGPT with a learned pad as the identity on the left of the word.
+
+    Three computations of the same function: `tree` (the default for readout "last"), `every` (the default for
+    "all") and `dense` (the reference, Eq. 6.1).
+
+    `distinct_levels` is 1 for weight sharing across depth; n > 1 is the ablation in which the first n levels have
+    weights of their own and deeper levels reuse the last.
+
+    >>> model = RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32)
+    >>> words = torch.tensor([[0, 1, 1], [1, 1, 1]])
+    >>> model(words).shape, model(words, readout="all").shape
+    (torch.Size([2, 2]), torch.Size([2, 3, 2]))
+    >>> torch.allclose(model(words), model(words, computation="dense"), atol=1e-6)
+    True
+    """
+
+    def __init__(
+        self,
+        n_symbols: int,
+        n_outputs: int,
+        *,
+        chunk_size: int = 2,
+        thickness: int = 1,
+        d_model: int = 64,
+        n_heads: int = 4,
+        d_ff: int = 256,
+        norm: str = "pre",
+        activation: str = "gelu",
+        attention_bias: bool = True,
+        embedding_scale: float = 1.0,
+        state_norm: bool = True,
+        distinct_levels: int = 1,
+        generator: torch.Generator | None = None,
+    ):
+        super().__init__()
+        self.chunk_size, self.thickness = chunk_size, thickness
+        self.distinct_levels, self.embedding_scale = distinct_levels, embedding_scale
+        generator = generator or torch.Generator().manual_seed(0)
+        self.embedding = embedding(n_symbols, d_model, generator)
+        self.pad = nn.Parameter(torch.empty(1, d_model).normal_(0.0, 0.02, generator=generator))
+        self.blocks = nn.ModuleList(
+            Block(
+                d_model,
+                n_heads,
+                d_ff,
+                chunk_size,
+                norm=norm,
+                activation=activation,
+                attention_bias=attention_bias,
+                generator=generator,
+            )
+            for _ in range(thickness * distinct_levels)
+        )
+        self.state_norm = nn.LayerNorm(d_model) if state_norm else nn.Identity()
+        self.state_noise = StateNoise()
+        self.readout = linear(d_model, n_outputs, generator)
+
+    def layers(self, level: int) -> Sequence[Block]:
+        """The K layers of one level: SA^(l K + k) = SA^(k), FFN^(l K + k) = FFN^(k)."""
+        first = min(level, self.distinct_levels - 1) * self.thickness
+        return [self.blocks[first + k] for k in range(self.thickness)]  # type: ignore[misc]
+
+    def leaves(self) -> Float[Tensor, "1+n_symbols d_model"]:
+        """The states of the leaves: row 0 the pad, row 1 + s the symbol s."""
+        return torch.cat([self.pad, self.settle(self.embedding.weight * self.embedding_scale)])
+
+    def settle(self, states: Float[Tensor, "*nodes d_model"]) -> Float[Tensor, "*nodes d_model"]:
+        """State norm and, in training, state noise: they hold the recursion on a fixed set of states."""
+        return self.state_noise(self.state_norm(states))
+
+    def forward(
+        self,
+        words: Int[Tensor, "batch length"],
+        readout: Readout = "last",
+        computation: Computation = "auto",
+    ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
+        """Logits of the answer at the last position, or at every position."""
+        check_words(words, readout)
+        if readout == "last" and computation in ("auto", "tree", "plain-tree"):
+            *_, root = tree_levels(self, words, share=computation != "plain-tree")
+            return self.readout(root.states[root.node[:, 0]])
+        x = dense_state(self, words) if computation == "dense" else every_state(self, words)
+        return self.readout(x[:, -1] if readout == "last" else x)

@@ -1,0 +1,49 @@
+"""One computation per distinct sub-word: in the tree a node's state depends only on the word under it."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+# Above this many possible keys a sort is cheaper than a mark per key.
+MARKS = 1 << 22
+# Levels stop being identified once fewer than a quarter of their nodes repeat: above them hardly any node repeats,
+# and where none does, none can above it.
+REPEATS = 0.75
+
+
+def identify(
+    windows: Int[Tensor, "batch nodes C"], n_rows: int
+) -> tuple[Int[Tensor, "distinct C"], Int[Tensor, "batch nodes"]]:
+    """The distinct windows, and for each node the number of its window among them.
+
+    `n_rows` bounds the entries of `windows`. Windows are keyed by one integer each, child ids as digits.
+
+    >>> windows = torch.tensor([[[1, 2], [1, 2], [0, 2]]])
+    >>> distinct, node = identify(windows, 3)
+    >>> distinct.tolist(), node.tolist()
+    ([[0, 2], [1, 2]], [[1, 1, 0]])
+    """
+    keys = windows[..., 0]
+    for j in range(1, windows.shape[-1]):
+        keys = keys * n_rows + windows[..., j]
+    n_keys = n_rows ** windows.shape[-1]
+    if n_keys >= 2**62:
+        distinct, node = torch.unique(windows.flatten(0, 1), dim=0, return_inverse=True)
+        return distinct, node.view(windows.shape[:2])
+    if n_keys <= min(MARKS, 16 * keys.numel()):
+        unique, node = _unique_by_marks(keys, n_keys)
+    else:
+        unique, node = torch.unique(keys, return_inverse=True)
+    digits = [unique // n_rows**j % n_rows for j in reversed(range(windows.shape[-1]))]
+    return torch.stack(digits, -1), node
+
+
+def _unique_by_marks(keys: Tensor, n_keys: int) -> tuple[Tensor, Tensor]:
+    marked = torch.zeros(n_keys, dtype=torch.bool, device=keys.device)
+    marked[keys.reshape(-1)] = True
+    unique = marked.nonzero().squeeze(-1)
+    number = torch.empty(n_keys, dtype=torch.long, device=keys.device)
+    number[unique] = torch.arange(len(unique), device=keys.device)
+    return unique, number[keys]

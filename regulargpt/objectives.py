@@ -1,0 +1,155 @@
+"""What the model is asked and how its answers are scored: one objective for each kind of supervision."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from languages.task import Task
+from regulargpt.batches import Words
+from regulargpt.models.regulargpt.tree import Level, tree_levels
+
+UNDEFINED = -1
+
+
+class Objective(Protocol):
+    """One kind of supervision of one task."""
+
+    n_outputs: int
+
+    def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
+        """The loss of a batch, and the share of its words answered right."""
+        ...
+
+    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, batch]:
+        """Which words are answered right; with an answer at every position, all of them must be."""
+        ...
+
+
+class Last:
+    """The machine's answer to the word, read at its last position."""
+
+    def __init__(self, task: Task):
+        self.task, self.n_outputs = task, task.n_outputs
+
+    def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
+        """Cross-entropy of the last answers."""
+        labels = to_tensor(self.task.labels(words), device)
+        logits = model(to_tensor(words, device))
+        return F.cross_entropy(logits, labels), share(logits.argmax(-1) == labels)
+
+    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, batch]:
+        """Which last answers are right."""
+        return model(to_tensor(words, device)).argmax(-1) == to_tensor(self.task.labels(words), device)
+
+
+class Every:
+    """The machine's answer to every prefix that has one."""
+
+    def __init__(self, task: Task):
+        self.task, self.n_outputs = task, task.n_outputs
+
+    def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
+        """Mean cross-entropy over the positions that have an answer."""
+        labels = to_tensor(self.task.labels(words, every=True), device)
+        logits = model(to_tensor(words, device), readout="all")
+        return F.cross_entropy(logits.mT, labels, ignore_index=UNDEFINED), share(right_everywhere(logits, labels))
+
+    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, batch]:
+        """Which words have every answer right."""
+        labels = to_tensor(self.task.labels(words, every=True), device)
+        return right_everywhere(model(to_tensor(words, device), readout="all"), labels)
+
+
+class Next:
+    """After every prefix, the set of symbols that may follow (and whether the word may end): k-hot."""
+
+    def __init__(self, task: Task):
+        self.task, self.n_outputs = task, task.n_symbols + 1
+
+    def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
+        """Mean binary cross-entropy over positions and symbols."""
+        legal = to_tensor(self.task.next_symbols(words), device)
+        logits = model(to_tensor(words, device), readout="all")
+        right = ((logits > 0) == legal).all(-1).all(-1)
+        return F.binary_cross_entropy_with_logits(logits, legal.to(logits.dtype)), share(right)
+
+    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, batch]:
+        """Which words have the whole set right after every prefix."""
+        legal = to_tensor(self.task.next_symbols(words), device)
+        return ((model(to_tensor(words, device), readout="all") > 0) == legal).all(-1).all(-1)
+
+
+class Nodes(Last):
+    """The answer to the word and, at each distinct node of the tree, the machine's answer to the sub-word under it.
+
+    More is shown than final answers, so results say which recipe was used. The answers are computed along the tree,
+    by composing transitions (section 6.6.1); nodes whose sub-word has no answer are left out.
+    """
+
+    def __init__(self, task: Task, weight: float):
+        super().__init__(task)
+        machine = task.machine
+        self.weight, self.initial = weight, machine.initial_index
+        self.delta = torch.from_numpy(np.ascontiguousarray(machine.table.T)).long()  # (Sigma, Q)
+        self.outputs = torch.tensor(machine.outputs)
+
+    def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
+        """Cross-entropy of the last answers plus `weight` times the mean over the distinct nodes."""
+        levels = list(tree_levels(model, to_tensor(words, device)))  # type: ignore[arg-type]
+        labels = to_tensor(self.task.labels(words), device)
+        root = levels[-1]
+        logits = model.readout(root.states[root.node[:, 0]])
+        node_logits = model.readout(torch.cat([level.states[1:] for level in levels]))
+        node_labels = torch.cat([self.answers(f) for f in self.transitions(levels)])
+        nodes = F.cross_entropy(node_logits, node_labels, ignore_index=UNDEFINED, reduction="sum")
+        n_nodes = (node_labels != UNDEFINED).sum().clamp(min=1)
+        loss = F.cross_entropy(logits, labels) + self.weight * nodes / n_nodes
+        return loss, share(logits.argmax(-1) == labels)
+
+    def transitions(self, levels: list[Level]) -> list[Int[Tensor, "rows Q"]]:
+        """A(sigma) of the sub-word under each row of each level, without the pad."""
+        delta = self.delta.to(levels[0].states.device)
+        identity = torch.arange(delta.shape[1], device=delta.device)[None]
+        found = [delta]
+        for level in levels[1:]:
+            below = torch.cat([identity, found[-1]])
+            f = below[level.children[:, -1]]
+            for j in reversed(range(level.children.shape[1] - 1)):
+                f = below[level.children[:, j]].gather(1, f)
+            found.append(f)
+        return found
+
+    def answers(self, transitions: Int[Tensor, "rows Q"]) -> Int[Tensor, rows]:
+        """The machine's output after each transition from the initial state."""
+        return self.outputs.to(transitions.device)[transitions[:, self.initial]]
+
+
+def objective(task: Task, supervision: str, node_weight: float = 1.0) -> Objective:
+    """The objective of this name."""
+    if supervision == "nodes":
+        return Nodes(task, node_weight)
+    return {"last": Last, "every": Every, "next": Next}[supervision](task)
+
+
+def right_everywhere(
+    logits: Float[Tensor, "batch length n_outputs"], labels: Int[Tensor, "batch length"]
+) -> Bool[Tensor, batch]:
+    """Which words have the right answer wherever there is one."""
+    return ((logits.argmax(-1) == labels) | (labels == UNDEFINED)).all(-1)
+
+
+def share(right: Bool[Tensor, batch]) -> float:
+    """The share of True."""
+    return right.double().mean().item()
+
+
+def to_tensor(array: np.ndarray, device: torch.device) -> Tensor:
+    """A numpy array on the device; symbols as 64-bit integers."""
+    tensor = torch.from_numpy(np.ascontiguousarray(array)).to(device)
+    return tensor if tensor.dtype == torch.bool else tensor.long()

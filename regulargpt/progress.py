@@ -1,0 +1,75 @@
+"""Where training stands, as a value: the running loss decides on curriculum stage, state noise and the end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from regulargpt.config import TrainingConfig
+
+# The running loss may jump by chance while it remembers few steps; nothing is decided before this many memories.
+MEMORIES = 2
+# The noise grows from here, and shrinks by this factor a step while the loss is too high for it.
+FIRST_NOISE, NOISE_DECAY = 1e-4, 0.995
+
+
+@dataclass(frozen=True)
+class Progress:
+    """After `step` steps: the running loss, the stage of the curriculum and its age, the noise, when it was solved.
+
+    >>> config = TrainingConfig(loss_memory=0.5, solved_below=0.1, cooldown=10, steps=100)
+    >>> progress = Progress()
+    >>> for loss in (1.0, 0.1, 0.01, 0.01, 0.01):
+    ...     progress = progress.after(loss, config)
+    >>> progress.solved_at, progress.last_step(config)
+    (5, 15)
+    """
+
+    step: int = 0
+    loss: float = math.inf
+    stage: int = 0
+    stage_age: int = 0
+    noise: float = 0.0
+    solved_at: int | None = None
+
+    @classmethod
+    def start(cls, config: TrainingConfig) -> Progress:
+        """Before the first step: noise that waits for nothing is there at once."""
+        return cls(noise=0.0 if config.noise_below > 0 else config.state_noise)
+
+    def longest(self, config: TrainingConfig, train_len: int) -> int:
+        """The longest word of the current stage; without a curriculum, and after it, the train length."""
+        return min(config.curriculum[self.stage], train_len) if self.stage < len(config.curriculum) else train_len
+
+    def last_step(self, config: TrainingConfig) -> int:
+        """The step training ends at, as far as is known."""
+        if self.solved_at is None:
+            return config.steps
+        return min(config.steps, self.solved_at + config.cooldown)
+
+    def lr(self, config: TrainingConfig) -> float:
+        """The learning rate of the next step: warm-up, then constant or cosine, and the cooldown to 0 at the end."""
+        warmup = min(1.0, (self.step + 1) / max(1, config.warmup))
+        cooldown = min(1.0, (self.last_step(config) - self.step) / max(1, config.cooldown))
+        cosine = 0.5 + 0.5 * math.cos(math.pi * self.step / config.steps) if config.schedule == "cosine" else 1.0
+        return config.lr * warmup * cosine * cooldown
+
+    def after(self, loss: float, config: TrainingConfig) -> Progress:
+        """One step on, having seen this loss."""
+        memory = config.loss_memory
+        running = loss if self.stage_age == 0 else memory * self.loss + (1 - memory) * loss
+        then = replace(self, step=self.step + 1, loss=running, stage_age=self.stage_age + 1)
+        settled = then.stage_age * (1 - memory) >= MEMORIES
+        if settled and then.stage < len(config.curriculum) and running < config.stage_below:
+            return replace(then, stage=then.stage + 1, stage_age=0)
+        if config.noise_below > 0:
+            then = replace(then, noise=_noise(then.noise, running < config.noise_below, config))
+        ready = settled and then.stage == len(config.curriculum) and then.noise == config.state_noise
+        if ready and then.solved_at is None and running < config.solved_below:
+            then = replace(then, solved_at=then.step)
+        return then
+
+
+def _noise(noise: float, quiet: bool, config: TrainingConfig) -> float:
+    grown = noise * config.noise_growth + FIRST_NOISE if quiet else noise * NOISE_DECAY
+    return min(config.state_noise, grown)

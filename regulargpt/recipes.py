@@ -1,0 +1,146 @@
+"""Recipes are data: for each model, the fields of the config that differ from the defaults, complete in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from languages.errors import UserError, nearest, one_of
+from regulargpt.config import RunConfig
+
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """`fields[model]` are set over the defaults, then `languages[language]` for what a language needs of its own."""
+
+    summary: str
+    fields: Mapping[str, Fields]
+    languages: Mapping[str, Fields]
+
+
+# What every recipe shares about the baselines: section 6.4 and the code behind it.
+BASELINES: dict[str, Fields] = {
+    "rnn": {"model.d_model": 256, "training.beta2": 0.999},
+    "lstm": {"model.d_model": 256, "training.beta2": 0.999},
+    "gru": {"model.d_model": 256, "training.beta2": 0.999},
+    "linear-rnn": {"model.d_model": 256, "training.beta2": 0.999},
+    "transformer": {
+        "model.n_layers": 5,
+        "model.n_heads": 8,
+        "model.norm": "post",
+        "model.activation": "relu",
+        "model.dropout": 0.1,
+        "model.encoding": "transformer_xl",
+        "training.beta2": 0.999,
+    },
+}
+PUBLISHED: Fields = {
+    "training.optimiser": "adam",
+    "training.steps": 100_000,
+    "training.batch_size": 128,
+    "training.beta2": 0.999,
+    "training.clip": 1.0,
+    "training.warmup": 0,
+    "training.lr": 3e-4,
+}
+# Solved in training, then cooled down: with a running loss this low there is nothing left to learn from more steps.
+UNTIL_SOLVED: Fields = {"training.solved_below": 0.02, "training.cooldown": 500}
+SETTLED: Fields = {
+    "model.state_norm": True,
+    "training.state_noise": 0.4,
+    "training.noise_below": 0.2,
+    "training.solved_below": 0.05,
+    "training.cooldown": 400,
+    "evaluation.beyond": (10_000, 1_000_000),
+}
+# The steps, learning rates and widths of the original code's run.sh.
+RUN_SH: dict[str, tuple[int, float, int]] = {
+    "even-pairs": (10_000, 3e-5, 256),
+    "parity": (100_000, 3e-4, 64),
+    "cycle-navigation": (10_000, 5e-4, 256),
+    "modular-arithmetic": (1_000_000, 1e-4, 256),
+    "dyck-2": (100_000, 5e-4, 64),
+    "dyck-3": (100_000, 1e-4, 64),
+    "dyck-4": (100_000, 1e-4, 64),
+    "dyck-12": (50_000, 1e-4, 64),
+    "tomita-3": (100_000, 5e-4, 64),
+    "tomita-4": (100_000, 5e-4, 64),
+    "tomita-5": (100_000, 1e-4, 64),
+    "tomita-6": (100_000, 5e-4, 64),
+}
+
+RECIPES: dict[str, Recipe] = {
+    "robust": Recipe(
+        "state norm, state noise raised as the loss allows, early stop; final answers only",
+        {"regulargpt": SETTLED, **{name: {**fields, **UNTIL_SOLVED} for name, fields in BASELINES.items()}},
+        {},
+    ),
+    "robust-nodes": Recipe(
+        "robust, with a length curriculum and every node of the tree supervised by the automaton's answer",
+        {
+            "regulargpt": {
+                **SETTLED,
+                "task.supervision": "nodes",
+                "model.d_model": 128,
+                "model.d_ff": 1024,
+                "training.curriculum": (8, 16),
+                "training.stage_below": 0.05,
+            }
+        },
+        {},
+    ),
+    "paper": Recipe(
+        "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",
+        {
+            "regulargpt": {
+                **PUBLISHED,
+                "model.n_heads": 8,
+                "model.norm": "post",
+                "model.activation": "relu",
+                "model.attention_bias": False,
+                "model.state_norm": False,
+            },
+            **{name: {**fields, **PUBLISHED} for name, fields in BASELINES.items()},
+        },
+        {
+            name: {"training.steps": steps, "training.lr": lr, "model.d_model": width, "model.d_ff": 4 * width}
+            for name, (steps, lr, width) in RUN_SH.items()
+        },
+    ),
+    "gpt2": Recipe(
+        "the thesis's wording (Table 6.5, pre-LN, GELU, biases): d_model 256, 8 heads, Adam",
+        {
+            "regulargpt": {
+                **PUBLISHED,
+                "model.d_model": 256,
+                "model.n_heads": 8,
+                "model.d_ff": 1024,
+                "model.state_norm": False,
+            },
+            **{name: {**fields, **PUBLISHED} for name, fields in BASELINES.items()},
+        },
+        {},
+    ),
+}
+
+
+def resolve(recipe: str, model: str, language: str) -> RunConfig:
+    """The whole config of a recipe for a model and a language.
+
+    Raises UserError with the nearest name for an unknown recipe, or if the recipe has nothing for this model.
+
+    >>> resolve("paper", "regulargpt", "parity").training.lr
+    0.0003
+    """
+    if recipe not in RECIPES:
+        raise UserError(f"unknown recipe '{recipe}';{nearest(recipe, RECIPES) or ' choose ' + one_of(RECIPES)}")
+    found = RECIPES[recipe]
+    if model not in found.fields:
+        raise UserError(f"recipe '{recipe}' is for {one_of(found.fields)}, not for '{model}'; choose --recipe robust")
+    fields = {"recipe": recipe, "model.name": model, "task.language": language, **found.fields[model]}
+    if model == "regulargpt":
+        fields |= found.languages.get(language.partition(":")[0], {})
+    return RunConfig().replaced(fields)

@@ -1,0 +1,163 @@
+"""One run from its config to its summary: what `regulargpt run` and `regulargpt resume` do."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+import languages
+from languages.errors import UserError
+from languages.task import Task
+from regulargpt import models, plots
+from regulargpt.config import ModelConfig, RunConfig, from_mapping
+from regulargpt.evaluation import Point, accuracy_by_length, score
+from regulargpt.objectives import Objective, objective
+from regulargpt.storage.environment import environment
+from regulargpt.storage.folder import RunFolder
+from regulargpt.training import Trainer, train
+from regulargpt.validation import validate
+
+
+@dataclasses.dataclass(frozen=True)
+class Watch:
+    """What a run tells its caller on the way: a training step, a row of metrics, a tested length."""
+
+    on_step: Callable[[Trainer], None] = lambda trainer: None
+    on_row: Callable[[dict[str, Any]], None] = lambda row: None
+    on_point: Callable[[Point], None] = lambda point: None
+    on_notice: Callable[[str], None] = lambda text: None
+
+
+def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str, Any]:  # noqa: B008 (a frozen value)
+    """Train and test one config in a new folder; the summary.
+
+    >>> import tempfile
+    >>> config = RunConfig().replaced({"training.steps": 2, "model.d_model": 8, "evaluation.test_len": 42})
+    >>> summary = run(config, Path(tempfile.mkdtemp()) / "parity")
+    >>> summary["steps"], sorted(summary["accuracy"])
+    (2, ['41', '42'])
+    """
+    task = languages.get(config.task.language)
+    validate(config, task)
+    device = prepare(config)
+    folder = RunFolder.create(out, config.render(), environment(str(device)))
+    return finish(folder, config, task, device, watch)
+
+
+def resume(path: str | Path, watch: Watch = Watch()) -> dict[str, Any]:  # noqa: B008 (a frozen value)
+    """Go on with an interrupted run where it stopped, bit for bit; of a finished run, its summary."""
+    folder = RunFolder.open(path)
+    if folder.is_done:
+        return folder.load_summary()
+    config = RunConfig.parse(folder.config_text)
+    task = languages.get(config.task.language)
+    return finish(folder, config, task, prepare(config), watch)
+
+
+def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.device, watch: Watch) -> dict[str, Any]:
+    """Train to the end, test by length, write the results."""
+    with folder.locked():
+        goal = objective(task, config.task.supervision, config.training.node_weight)
+        model = make_model(config.model, task, goal, config.seed, device)
+        trainer = Trainer(config, task, goal, model, device)
+        for skipped in trainer.load(folder):
+            watch.on_notice(skipped)
+        train(trainer, folder, time.monotonic, watch.on_step, watch.on_row)
+        points = test(config, task, goal, model, device, watch)
+        folder.write_weights(model.state_dict(), model_record(config, task, goal))
+        folder.write_accuracy([(p.length, p.accuracy, p.samples) for p in points])
+        summary = summarise(config, task, model, trainer, points, str(folder.path))
+        folder.write_summary(summary)
+        plots.accuracy_png(folder.path / "accuracy.png", points, config)
+        folder.finish()
+    return summary
+
+
+def prepare(config: RunConfig) -> torch.device:
+    """The device, with the process's threads set to the config's: results are equal only at equal thread counts."""
+    torch.set_num_threads(config.threads)
+    if config.device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if config.device.startswith("cuda") and not torch.cuda.is_available():
+        raise UserError("device = 'cuda': this machine has no GPU that torch can use; choose --device cpu or auto")
+    return torch.device(config.device)
+
+
+def make_model(config: ModelConfig, task: Task, goal: Objective, seed: int, device: torch.device) -> nn.Module:
+    """The model with the weights that this seed gives, on every device the same."""
+    generator = torch.Generator().manual_seed(seed)
+    return models.build(config, task.n_symbols, goal.n_outputs, generator).to(device)
+
+
+def model_record(config: RunConfig, task: Task, goal: Objective) -> dict[str, Any]:
+    """config.json: what is needed to build the model again and to use it."""
+    return {
+        "model": dataclasses.asdict(config.model),
+        "n_symbols": task.n_symbols,
+        "n_outputs": goal.n_outputs,
+        "alphabet": list(task.alphabet),
+        "output_names": list(task.output_names),
+        "supervision": config.task.supervision,
+    }
+
+
+def load_model(folder: RunFolder) -> nn.Module:
+    """The trained model of a finished run, its weights checked against the run's digests."""
+    record = folder.load_model_config()
+    config = from_mapping(ModelConfig, record["model"], "model.")
+    model = models.build(config, record["n_symbols"], record["n_outputs"], torch.Generator().manual_seed(0))
+    model.load_state_dict(folder.load_weights())
+    return model.eval()
+
+
+def test(
+    config: RunConfig, task: Task, goal: Objective, model: nn.Module, device: torch.device, watch: Watch
+) -> list[Point]:
+    """Accuracy at train_len+1..test_len and at the lengths beyond."""
+    lengths = sorted({*range(config.task.train_len + 1, config.evaluation.test_len + 1), *config.evaluation.beyond})
+    return accuracy_by_length(
+        model,
+        task,
+        goal,
+        lengths,
+        task_config=config.task,
+        config=config.evaluation,
+        seed=config.seed,
+        device=device,
+        on_point=watch.on_point,
+    )
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+
+
+def summarise(
+    config: RunConfig, task: Task, model: nn.Module, trainer: Trainer, points: list[Point], run_dir: str
+) -> dict[str, Any]:
+    """summary.json: what was run and how far it went."""
+    low, high = config.task.train_len + 1, config.evaluation.test_len
+    return {
+        "language": config.task.language,
+        "model": config.model.name,
+        "recipe": config.recipe,
+        "supervision": config.task.supervision,
+        "chunk_size": config.model.chunk_size if config.model.name == "regulargpt" else None,
+        "train_len": config.task.train_len,
+        "test_len": high,
+        "seed": config.seed,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "steps": trainer.progress.step,
+        "solved_at": trainer.progress.solved_at,
+        "train_seconds": round(trainer.seconds, 3),
+        **dataclasses.asdict(score(points, low, high)),
+        "accuracy": {str(p.length): 100 * p.accuracy for p in points},
+        "interval": {str(p.length): [100 * bound for bound in p.interval] for p in points},
+        "samples": {str(p.length): p.samples for p in points},
+        "run_dir": run_dir,
+    }

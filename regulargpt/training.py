@@ -1,0 +1,175 @@
+"""Training: fresh words every step, exact resume, and the loss deciding when it is enough."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+from languages.task import Task
+from regulargpt.batches import training_words
+from regulargpt.config import RunConfig, TrainingConfig
+from regulargpt.models.layers import seed_counted
+from regulargpt.objectives import Objective
+from regulargpt.progress import Progress
+from regulargpt.storage.folder import RunFolder
+from regulargpt.storage.signals import StopRequested
+
+
+class Diverged(RuntimeError):
+    """The loss or its gradient is no longer a finite number. The state before that step is saved."""
+
+
+class Interrupted(RuntimeError):
+    """Ctrl-C or SIGTERM: the state is saved and `resume` goes on from here."""
+
+
+@dataclass
+class Trainer:
+    """A model in training: everything a checkpoint holds, and the rules to go on from there."""
+
+    config: RunConfig
+    task: Task
+    objective: Objective
+    model: nn.Module
+    device: torch.device
+    optimiser: torch.optim.Optimizer = field(init=False)
+    progress: Progress = field(init=False)
+    seconds: float = 0.0
+    since_log: list[tuple[float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.optimiser = make_optimiser(self.model, self.config.training)
+        self.progress = Progress.start(self.config.training)
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to train."""
+        return self.progress.step >= self.progress.last_step(self.config.training)
+
+    def step(self) -> None:
+        """One step: words, loss, gradients clipped, weights moved. Raises Diverged before a bad step is taken."""
+        training, step = self.config.training, self.progress.step
+        self.model.train()
+        seed_counted(self.model, self.config.seed, step)
+        set_state_noise(self.model, self.progress.noise)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.progress.lr(training)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss, accuracy = self._backward()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip).item()
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient's norm is {norm}"
+            raise Diverged(f"{what} at step {step + 1}; lower training.lr = {training.lr:g} or training.clip")
+        self.optimiser.step()
+        self.progress = self.progress.after(loss, training)
+        self.since_log.append((loss, accuracy))
+
+    def _backward(self) -> tuple[float, float]:
+        """Gradients of the mean loss over this step's lengths; the loss and the accuracy."""
+        training = self.config.training
+        groups = training.lengths_per_step
+        longest = self.progress.longest(training, self.config.task.train_len)
+        lengths = self.task.lengths(1, longest)
+        total = torch.zeros((), device=self.device)
+        accuracy = 0.0
+        for group in range(groups):
+            words = training_words(
+                self.task,
+                self.config.task,
+                self.config.seed,
+                self.progress.step * groups + group,
+                lengths,
+                training.batch_size // groups,
+            )
+            loss, right = self.objective.loss(self.model, words, self.device)
+            (loss / groups).backward()
+            total += loss.detach() / groups
+            accuracy += right / groups
+        return total.item(), accuracy
+
+    def log_row(self) -> dict[str, Any]:
+        """The mean loss and accuracy since the last row, for metrics.jsonl."""
+        n = len(self.since_log)
+        row = {
+            "step": self.progress.step,
+            "loss": sum(loss for loss, _ in self.since_log) / n,
+            "accuracy": sum(right for _, right in self.since_log) / n,
+            "longest": self.progress.longest(self.config.training, self.config.task.train_len),
+            "noise": self.progress.noise,
+            "lr": self.progress.lr(self.config.training),
+        }
+        self.since_log = []
+        return row
+
+    def save(self, folder: RunFolder) -> None:
+        """A checkpoint from which training goes on bit for bit."""
+        state = {
+            "optimiser": self.optimiser.state_dict(),
+            "progress": dataclasses.asdict(self.progress),
+            "seconds": self.seconds,
+            "since_log": self.since_log,
+        }
+        folder.save_checkpoint(self.progress.step, self.model.state_dict(), state)
+
+    def load(self, folder: RunFolder) -> tuple[str, ...]:
+        """Go back to the newest valid checkpoint, or to the start; what was damaged and skipped."""
+        checkpoint = folder.load_checkpoint()
+        if checkpoint is None:
+            return ()
+        self.model.load_state_dict(checkpoint.weights)
+        self.optimiser.load_state_dict(checkpoint.state["optimiser"])
+        self.progress = Progress(**checkpoint.state["progress"])
+        self.seconds = checkpoint.state["seconds"]
+        self.since_log = [tuple(pair) for pair in checkpoint.state["since_log"]]
+        return checkpoint.skipped
+
+
+def train(
+    trainer: Trainer,
+    folder: RunFolder,
+    clock: Callable[[], float],
+    on_step: Callable[[Trainer], None] = lambda trainer: None,
+    on_row: Callable[[dict[str, Any]], None] = lambda row: None,
+) -> None:
+    """Train to the end, writing metrics and checkpoints on the way.
+
+    Raises Interrupted after Ctrl-C or SIGTERM and Diverged for a loss that is not finite; the state is saved then.
+    """
+    training, began, before = trainer.config.training, clock(), trainer.seconds
+    with StopRequested() as stop:
+        while not trainer.finished:
+            try:
+                trainer.step()
+            except Diverged:
+                trainer.save(folder)
+                raise
+            trainer.seconds = before + clock() - began
+            step = trainer.progress.step
+            if step % training.log_every == 0 or trainer.finished:
+                row = trainer.log_row()
+                folder.append_metrics([row])
+                on_row(row)
+            if step % training.checkpoint_every == 0 or trainer.finished or stop:
+                trainer.save(folder)
+            on_step(trainer)
+            if stop and not trainer.finished:
+                raise Interrupted(f"stopped by {stop.name} after step {step}")
+
+
+def make_optimiser(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
+    """Adam or AdamW over all parameters."""
+    cls = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimiser]
+    betas = (config.beta1, config.beta2)
+    return cls(model.parameters(), lr=config.lr, betas=betas, weight_decay=config.weight_decay, fused=True)
+
+
+def set_state_noise(model: nn.Module, noise: float) -> None:
+    """Give the model the noise of the coming step; models without state noise have none."""
+    if hasattr(model, "state_noise"):
+        model.state_noise.level = noise  # type: ignore[union-attr]

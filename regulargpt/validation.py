@@ -1,0 +1,158 @@
+"""What no type can say about a config: checked against the task before anything is written. Never imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from languages.errors import nearest, one_of
+from regulargpt.config import ConfigError, RunConfig
+
+if TYPE_CHECKING:
+    from languages.task import Task
+
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def validate(config: RunConfig, task: Task) -> None:
+    """Raise ConfigError for the first thing that cannot be run.
+
+    >>> import languages
+    >>> validate(RunConfig().replaced({"model.chunk_size": 1}), languages.get("parity"))
+    Traceback (most recent call last):
+    regulargpt.config.ConfigError: model.chunk_size = 1; a chunk has at least 2 symbols
+    """
+    for problem in _problems(config, task):
+        raise ConfigError(problem)
+
+
+def _problems(config: RunConfig, task: Task) -> Iterator[str]:
+    yield from _names(config)
+    yield from _bounds(config)
+    yield from _model(config)
+    yield from _lengths(config, task)
+    yield from _supervision(config, task)
+    yield from _schedule(config)
+
+
+def _names(config: RunConfig) -> Iterator[str]:
+    from regulargpt.encodings import ENCODINGS
+    from regulargpt.models import MODELS
+
+    if config.model.name not in MODELS:
+        yield f"unknown model '{config.model.name}';{nearest(config.model.name, MODELS) or ' choose ' + one_of(MODELS)}"
+    encoding = config.model.encoding
+    if encoding not in ENCODINGS:
+        yield f"unknown encoding '{encoding}';{nearest(encoding, ENCODINGS) or ' choose ' + one_of(ENCODINGS)}"
+    if config.device not in DEVICES:
+        yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
+
+
+# The smallest value a field may have, and what it means.
+AT_LEAST: dict[str, tuple[float, str]] = {
+    "seed": (0, "seeds are whole numbers from 0"),
+    "threads": (1, "at least one thread works"),
+    "task.train_len": (1, "a word has at least 1 symbol"),
+    "task.edits": (1, "a near miss has at least 1 edit"),
+    "task.near_misses": (0, "it is a share, 0 to 1"),
+    "model.chunk_size": (2, "a chunk has at least 2 symbols"),
+    "model.thickness": (1, "a level has at least 1 layer"),
+    "model.distinct_levels": (1, "1 shares the weights across depth, more are levels with weights of their own"),
+    "model.d_model": (1, "a state has at least 1 number"),
+    "model.n_heads": (1, "attention has at least 1 head"),
+    "model.d_ff": (1, "the FFN has at least 1 unit"),
+    "model.n_layers": (1, "a model has at least 1 layer"),
+    "model.dropout": (0, "it is a share, 0 to below 1"),
+    "training.steps": (1, "training has at least 1 step"),
+    "training.batch_size": (1, "a batch has at least 1 word"),
+    "training.lengths_per_step": (1, "a step has words of at least 1 length"),
+    "training.lr": (0, "a learning rate is not negative"),
+    "training.weight_decay": (0, "a weight decay is not negative"),
+    "training.clip": (0, "a norm is not negative"),
+    "training.warmup": (0, "give a number of steps"),
+    "training.cooldown": (0, "give a number of steps"),
+    "training.state_noise": (0, "give a share of the states' RMS"),
+    "training.log_every": (1, "give a number of steps"),
+    "training.checkpoint_every": (1, "give a number of steps"),
+    "evaluation.samples": (1, "a test has at least 1 word"),
+    "evaluation.symbols": (1, "a test has at least 1 symbol"),
+}
+BELOW: dict[str, tuple[float, str]] = {
+    "model.dropout": (1, "it is a share, 0 to below 1"),
+    "training.beta1": (1, "it is a share, 0 to below 1"),
+    "training.beta2": (1, "it is a share, 0 to below 1"),
+    "training.loss_memory": (1, "it is a share, 0 to below 1"),
+}
+
+
+def _bounds(config: RunConfig) -> Iterator[str]:
+    for key, (low, why) in AT_LEAST.items():
+        if not value_of(config, key) >= low:
+            yield f"{key} = {value_of(config, key)}; {why}"
+    for key, (high, why) in BELOW.items():
+        if not 0 <= value_of(config, key) < high:
+            yield f"{key} = {value_of(config, key)}; {why}"
+    if config.task.near_misses > 1:
+        yield f"task.near_misses = {config.task.near_misses}; it is a share, 0 to 1"
+
+
+def value_of(config: RunConfig, key: str) -> float:
+    """The value of a dotted key.
+
+    >>> value_of(RunConfig(), "model.chunk_size")
+    2
+    """
+    section, _, name = key.rpartition(".")
+    return getattr(getattr(config, section) if section else config, name)
+
+
+def _model(config: RunConfig) -> Iterator[str]:
+    model = config.model
+    if model.name in ("regulargpt", "transformer") and model.d_model % model.n_heads:
+        yield f"model.d_model = {model.d_model} is not a multiple of model.n_heads = {model.n_heads}"
+    if model.name == "transformer" and model.encoding == "rotary" and model.d_model // model.n_heads % 2:
+        yield f"model.encoding = 'rotary' turns pairs: model.d_model / model.n_heads = {model.d_model // model.n_heads} must be even"
+    if model.name != "transformer" and model.encoding != "none":
+        yield f"model.encoding = '{model.encoding}' is for the transformer; '{model.name}' has none"
+
+
+def _lengths(config: RunConfig, task: Task) -> Iterator[str]:
+    train_len, test_len = config.task.train_len, config.evaluation.test_len
+    if config.model.name == "regulargpt" and train_len < config.model.chunk_size:
+        yield f"task.train_len = {train_len} is shorter than one chunk (model.chunk_size = {config.model.chunk_size})"
+    if test_len <= train_len:
+        yield f"evaluation.test_len = {test_len}; test words are longer than task.train_len = {train_len}"
+    if not task.lengths(1, train_len):
+        yield f"task.train_len = {train_len}: {task.describe_length(train_len)}"
+    if not task.lengths(train_len + 1, test_len):
+        yield f"evaluation.test_len = {test_len}: {task.describe_length(test_len)}"
+    if any(length < 1 for length in config.evaluation.beyond):
+        yield "evaluation.beyond: a word has at least 1 symbol"
+    for length in config.training.curriculum:
+        if length < 1 or not task.lengths(1, length):
+            yield f"training.curriculum = {length}: {task.describe_length(length)}"
+
+
+def _supervision(config: RunConfig, task: Task) -> Iterator[str]:
+    supervision, model = config.task.supervision, config.model
+    if supervision == "nodes" and model.name != "regulargpt":
+        yield f"task.supervision = 'nodes' needs the tree of regulargpt; '{model.name}' has none, choose 'last' or 'every'"
+    if supervision in ("every", "next") and model.name == "transformer" and not model.causal:
+        yield f"task.supervision = '{supervision}' asks at every position; set model.causal = true, or it sees the future"
+    if supervision == "next" and not task.is_classification:
+        yield f"task.supervision = 'next' needs members; {task.name} answers {one_of(task.output_names, 5)}, choose 'every'"
+    if config.task.near_misses and task.sampling != "balanced":
+        yield f"task.near_misses = {config.task.near_misses}: {task.name} has no non-members, set it to 0"
+
+
+def _schedule(config: RunConfig) -> Iterator[str]:
+    training = config.training
+    if training.batch_size % training.lengths_per_step:
+        yield (
+            f"training.batch_size = {training.batch_size} cannot be shared among "
+            f"training.lengths_per_step = {training.lengths_per_step} lengths; make it a multiple"
+        )
+    if training.curriculum and training.stage_below <= 0:
+        yield "training.curriculum needs training.stage_below > 0, the running loss at which the next stage begins"
+    if list(training.curriculum) != sorted(training.curriculum):
+        yield f"training.curriculum = {list(training.curriculum)}; its lengths must increase"
