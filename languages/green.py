@@ -70,7 +70,7 @@ class GreenRelations:
         """The D-classes, in the order of their labels; the first holds the identity."""
         boxes: list[DClass] = []
         for label in range(int(self.D.max()) + 1):
-            members = label == self.D
+            members = np.equal(self.D, label)
             rows, columns, cells = (len(np.unique(labels[members])) for labels in (self.R, self.L, self.H))
             idempotents = int(members[self.idempotents].sum())
             boxes.append(DClass(rows, columns, int(members.sum()) // cells, idempotents))

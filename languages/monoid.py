@@ -63,8 +63,7 @@ class TransitionMonoid:
             right.append(row)
             if len(elements) > max_size:
                 raise AutomatonError(
-                    f"the transition monoid has more than {max_size} elements; "
-                    "minimise the machine, or raise max_size"
+                    f"the transition monoid has more than {max_size} elements; minimise the machine, or raise max_size"
                 )
         parent, symbol = np.array(origin, dtype=np.intp).T
         return cls(machine.alphabet, np.array(elements), np.array(right, dtype=np.intp), parent, symbol)

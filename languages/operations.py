@@ -150,7 +150,5 @@ def reverse(table: Table, initial: int, accepting: Flags) -> tuple[Table, Flags]
             row.append(subsets[previous.tobytes()])
         rows.append(row)
         if len(queue) > MAX_SUBSETS:
-            raise AutomatonError(
-                f"the reversed automaton has more than {MAX_SUBSETS} states; reverse a smaller one"
-            )
+            raise AutomatonError(f"the reversed automaton has more than {MAX_SUBSETS} states; reverse a smaller one")
     return np.array(rows, dtype=np.intp), np.array([subset[initial] for subset in queue])

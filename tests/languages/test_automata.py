@@ -1,0 +1,269 @@
+"""Machines as values: what is accepted, what is refused and in which words, text to indices and back."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from languages.automata import Dfa, MooreMachine, Semiautomaton
+from languages.errors import AutomatonError, UserError, WordError
+
+FLIP = ((0, 1), (1, 0))
+EVEN = Dfa(("even", "odd"), ("0", "1"), FLIP, "even", {"even"})
+PARITY = EVEN.as_moore(("odd", "even"))
+ROWS = {"even": {"0": "even", "1": "odd"}, "odd": {"0": "odd", "1": "even"}}
+
+
+def test_all_ways_to_give_the_transitions_make_equal_machines() -> None:
+    machines = [Semiautomaton(("even", "odd"), "01", delta) for delta in (FLIP, np.array(FLIP), [[0, 1], [1, 0]], ROWS)]
+    assert len(set(machines)) == 1
+    assert machines[0].transitions == ROWS
+
+
+def test_equality_and_hash_are_by_value() -> None:
+    assert Dfa(["even", "odd"], "01", ROWS, "even", ["even"]) == EVEN
+    assert hash(Dfa(("even", "odd"), ("0", "1"), ROWS, "even", frozenset({"even"}))) == hash(EVEN)
+    assert Dfa(("even", "odd"), "01", FLIP, "odd", {"even"}) != EVEN
+    assert eval(repr(PARITY), {"MooreMachine": MooreMachine}) == PARITY
+
+
+def test_machines_survive_copy_and_pickle() -> None:
+    EVEN.run("0110")
+    assert copy.deepcopy(EVEN) == pickle.loads(pickle.dumps(EVEN)) == EVEN
+
+
+def test_machines_are_immutable() -> None:
+    with pytest.raises(AttributeError):
+        EVEN.initial = "odd"  # type: ignore[misc]
+    for array in (EVEN.table, EVEN.is_accepting, PARITY.output_table):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+MANY = tuple(f"s{i}" for i in range(15))
+REFUSED = [
+    (lambda: Semiautomaton((), "01", ()), "the states may not be empty; give at least one state"),
+    (lambda: Semiautomaton(("q",), "", ((),)), "the alphabet may not be empty; give at least one symbol"),
+    (lambda: Semiautomaton(("q", "q"), "0", ((0,), (0,))), "state 'q' is given 2 times; give each state once"),
+    (lambda: Semiautomaton(("q",), "00", ((0, 0),)), "symbol '0' is given 2 times; give each symbol once"),
+    (lambda: Semiautomaton(("",), "0", ((0,),)), "state '' is not a name; a state is a non-empty string"),
+    (lambda: Semiautomaton((1,), "0", ((0,),)), "state 1 is not a name; a state is a non-empty string"),
+    (
+        lambda: Semiautomaton(("q",), ("a b",), ((0,),)),
+        "symbol 'a b' contains a space; in an alphabet with symbols of several characters spaces separate the "
+        "symbols of a text",
+    ),
+    (
+        lambda: Semiautomaton(("q0", "q1"), "ab", {"q0": {"a": "q0", "b": "q1"}, "q1": {"a": "q0"}}),
+        "state 'q1' has no transition for 'b'; add one or complete the automaton with a sink (from_partial)",
+    ),
+    (
+        lambda: Semiautomaton(("q",), "a", {"q": {"a": "q", "b": "q"}}),
+        "state 'q' has a transition for 'b', which is not in the alphabet; its symbols are 'a'",
+    ),
+    (
+        lambda: Semiautomaton(("even",), "a", {"even": {"a": "evne"}}),
+        "on 'a' state 'even' goes to 'evne', which is not a state; did you mean 'even'?",
+    ),
+    (
+        lambda: Semiautomaton(("p", "q"), "a", {"p": {"a": "p"}, "q": {"a": "q"}, "zz": {"a": "p"}}),
+        "a transition starts in 'zz', which is not a state; the states are 'p', 'q'",
+    ),
+    (
+        lambda: Semiautomaton(("p", "q"), "ab", ((0, 1), (2, 0))),
+        "state 'q' goes to state index 2 on 'a'; indices are 0..1",
+    ),
+    (
+        lambda: Semiautomaton(("p", "q"), "ab", ((0, 1),)),
+        "a transition table is integers of shape (states, symbols) = (2, 2); this one is int64 of shape (1, 2)",
+    ),
+    (
+        lambda: Semiautomaton(("p", "q"), "ab", ((0, 1), (1,))),
+        "a transition table is integers of shape (states, symbols) = (2, 2); this one is int64 of shape ()",
+    ),
+    (
+        lambda: Semiautomaton(("p",), "a", ((0.0,),)),
+        "a transition table is integers of shape (states, symbols) = (1, 1); this one is float64 of shape (1, 1)",
+    ),
+    (
+        lambda: Dfa(("even", "odd"), "01", FLIP, "evn", {"even"}),
+        "the initial state is 'evn', which is not a state; did you mean 'even'?",
+    ),
+    (
+        lambda: Dfa(MANY, "0", [[0]] * 15, "s0", {"zzz"}),
+        "the accepting states include 'zzz', which is not a state; the states are "
+        "'s0', 's1', 's2', 's3', 's4', 's5', 's6', 's7', 's8', 's9', 's10', 's11' and 3 more",
+    ),
+    (
+        lambda: Dfa(("even", "odd"), "01", FLIP, "even", "even"),
+        "accepting states are a set of names; give {'even'}",
+    ),
+    (
+        lambda: MooreMachine(("even", "odd"), "01", FLIP, "even", (0,), ("no", "yes")),
+        "1 outputs for 2 states; give one for each",
+    ),
+    (
+        lambda: MooreMachine(("even", "odd"), "01", FLIP, "even", (0, 2), ("no", "yes")),
+        "state 'odd' has output 2; an output is an index 0..1 into output_names, or -1 for no answer",
+    ),
+    (
+        lambda: MooreMachine(("even", "odd"), "01", FLIP, "even", (0, 1), ("no", "no")),
+        "the output names are ('no', 'no'); give one or more, each once",
+    ),
+    (
+        lambda: MooreMachine.from_outputs(("p",), "a", ((0,),), "p", {}, ("no",)),
+        "state 'p' has no output; give one, or None for no answer",
+    ),
+    (
+        lambda: MooreMachine.from_outputs(("p",), "a", ((0,),), "p", {"p": "yes"}, ("no",)),
+        "state 'p' has output 'yes'; give 'no'",
+    ),
+    (
+        lambda: MooreMachine.from_outputs(("p",), "a", ((0,),), "p", {"p": "no", "q": "no"}, ("no",)),
+        "outputs has a key 'q', which is not a state; the states are 'p'",
+    ),
+    (
+        lambda: Dfa.from_partial(("p", "sink"), "a", {"p": {"a": "p"}}, "p", set()),
+        "the sink 'sink' is already a state; give it another name",
+    ),
+    (
+        lambda: EVEN & Dfa(("q",), "ab", ((0, 0),), "q", set()),
+        "the alphabets ['0', '1'] and ['a', 'b'] differ; both machines must have the same symbols",
+    ),
+    (lambda: EVEN.run("0121"), "symbol '2' at position 2 is not in the alphabet; the alphabet is '0', '1'"),
+    (
+        lambda: EVEN.run([[0, 1], [1, 7]]),
+        "symbol index 7 at word 1, position 1 is outside the alphabet; its indices are 0..1",
+    ),
+    (lambda: EVEN.run([0, -1]), "symbol index -1 at position 1 is outside the alphabet; its indices are 0..1"),
+    (
+        lambda: EVEN.run([[[0]]]),
+        "words have shape (length,) or (batch, length); this array has shape (1, 1, 1)",
+    ),
+    (lambda: EVEN.run([0.5]), "words are arrays of integers, the symbols' indices; this array holds float64"),
+    (lambda: EVEN.run([[0], [1]], start=2), "a start is not a state; the machine's state indices are 0..1"),
+    (lambda: EVEN.run([[0], [1]], start=-1), "a start is not a state; the machine's state indices are 0..1"),
+    (
+        lambda: EVEN.run([[0], [1]], start=np.array([0, 1, 0])),
+        "start has shape (3,); give one state index, or one for each of 2 words",
+    ),
+    (lambda: EVEN.transition([[0]]), "transition takes one word, an array (length,); this has shape (1, 1)"),
+    (lambda: EVEN.decode([[0]]), "decode takes one word, an array (length,); this has shape (1, 1)"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED)
+def test_refusals(make, message: str) -> None:
+    with pytest.raises((AutomatonError, WordError)) as refusal:
+        make()
+    assert str(refusal.value) == message
+    assert isinstance(refusal.value, UserError)
+
+
+def test_the_largest_alphabet() -> None:
+    symbols = tuple(f"a{i}" for i in range(2**16))
+    machine = Semiautomaton(("p", "q"), symbols, np.stack([np.zeros(2**16, int), np.arange(2**16) % 2]))
+    assert machine.run([[65535, 0]], start=1).tolist() == [0]
+    with pytest.raises(AutomatonError, match="at most 65536 are supported"):
+        Semiautomaton(("q",), (*symbols, "b"), np.zeros((1, 2**16 + 1), int))
+
+
+def test_a_partial_machine_gets_a_sink_only_where_it_needs_one() -> None:
+    partial = Dfa.from_partial(("p", "q"), "ab", {"p": {"a": "q"}}, "p", {"q"}, sink="dead")
+    assert partial.states == ("p", "q", "dead")
+    assert partial.transitions["q"] == {"a": "dead", "b": "dead"} == partial.transitions["dead"]
+    assert Dfa.from_partial(("even", "odd"), "01", ROWS, "even", {"even"}) == EVEN
+    moore = MooreMachine.from_partial(("p",), "ab", {"p": {"a": "p"}}, "p", (0, -1), ("yes",))
+    assert moore.answers("aab", every=True).tolist() == [0, 0, -1]
+
+
+@given(st.data())
+def test_decode_undoes_encode(data: st.DataObject) -> None:
+    symbol = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=data.draw(st.integers(1, 3)))
+    alphabet = data.draw(st.lists(symbol, min_size=1, max_size=6, unique=True))
+    machine = Semiautomaton(("q",), tuple(alphabet), [[0] * len(alphabet)])
+    word = data.draw(st.lists(st.integers(0, len(alphabet) - 1)))
+    assert machine.encode(machine.decode(word)).tolist() == word
+    assert machine.encode([alphabet[i] for i in word]).tolist() == word
+
+
+def test_texts_of_symbols_with_several_characters_are_split_at_spaces() -> None:
+    machine = Semiautomaton(("q",), ("+1", "*2"), ((0, 0),))
+    assert machine.encode(" *2  +1 ").tolist() == [1, 0]
+    assert machine.decode([1, 0]) == "*2 +1"
+
+
+def test_a_space_can_be_a_symbol_of_one_character() -> None:
+    machine = Semiautomaton(("q",), "a ", ((0, 0),))
+    assert machine.decode(machine.encode(" a ")) == " a "
+
+
+def test_one_word_has_no_batch_axis() -> None:
+    assert EVEN.accepts("").shape == ()
+    assert EVEN.accepts("0111").item() is False
+    assert EVEN.accepts("0111", every=True).tolist() == [True, False, True, False]
+    assert EVEN.accepts([True, False]).item() is False
+    assert PARITY.answers([[0, 1], [1, 1]]).tolist() == [0, 1]
+    assert PARITY.answers([[0, 1]]).dtype == np.int64
+    assert PARITY.named_outputs == {"even": "even", "odd": "odd"}
+    assert ("11" in EVEN, "1" in EVEN) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "alphabet", "inside", "outside"),
+    [
+        ("(ab)*", None, ["", "ab", "abab"], ["a", "ba", "aab"]),
+        ("a+b?", None, ["a", "ab", "aa"], ["", "b", "abb"]),
+        ("a{2,3}", None, ["aa", "aaa"], ["a", "aaaa"]),
+        ("()|0", None, ["", "0"], ["00"]),
+        ("[a-c]d", None, ["ad", "cd"], ["a", "dd"]),
+        ("[^a]b", "abc", ["bb", "cb"], ["ab"]),
+        (".*1", "012", ["1", "021"], ["", "12"]),
+        ("a^bc", None, ["abc", "bac", "bca"], ["cba", "acb"]),
+        ("a*b*&(ab)*", None, ["", "ab"], ["aab", "abab"]),
+        ("", "01", [""], ["0", "1"]),
+    ],
+)
+def test_regular_expressions(pattern: str, alphabet: str | None, inside: list[str], outside: list[str]) -> None:
+    dfa = Dfa.from_regex(pattern, alphabet)
+    assert dfa == dfa.minimise()
+    assert [word for word in inside + outside if word in dfa] == inside
+    if alphabet:
+        assert dfa.alphabet == tuple(alphabet)
+
+
+OPERATORS = "operators are *|()?&+.^{}[]"
+REFUSED_PATTERNS = [
+    ("", None, "'' contains no symbol; give the alphabet too"),
+    ("()", None, "'()' contains no symbol; give the alphabet too"),
+    ("a b", None, "'a b' contains ' '; here are no blanks and no escapes"),
+    ("\\d", None, "'\\\\d' contains '\\\\'; here are no blanks and no escapes"),
+    ("ac", "ab", "'ac' contains 'c'; the alphabet is 'a', 'b'"),
+    ("a{2000}", None, "'a{2000}' repeats 2000 times; at most 1000 are supported"),
+    (
+        "a",
+        ("a", "bc"),
+        "symbol 'bc' cannot stand in a regular expression; use single characters other than blanks and *|()?&+.^{}[]",
+    ),
+    ("(a", None, f"'(a' is not a regular expression: Token list has unclosed parethesis; {OPERATORS}"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "alphabet", "message"), REFUSED_PATTERNS)
+def test_refused_patterns(pattern: str, alphabet: str | None, message: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        Dfa.from_regex(pattern, alphabet)
+    assert str(refusal.value) == message
+
+
+@given(st.text("ab01(){}[]|*+?&^.,-", max_size=8))
+def test_any_pattern_gives_an_automaton_or_one_line(pattern: str) -> None:
+    message = ""
+    try:
+        Dfa.from_regex(pattern)
+    except UserError as error:
+        message = str(error)
+    assert "\n" not in message

@@ -1,0 +1,295 @@
+"""Machines in other forms and back, files made by hand, and broken ones with the message they get."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import pytest
+from automata.fa.dfa import DFA
+from hypothesis import given
+from hypothesis import strategies as st
+
+from languages.automata import Dfa, MooreMachine, Semiautomaton
+from languages.convert.automata_lib import from_automata_lib, to_automata_lib
+from languages.convert.dot import from_dot, to_dot
+from languages.convert.files import load, save
+from languages.convert.graph import from_networkx, to_networkx
+from languages.convert.json_text import from_json, to_json
+from languages.errors import AutomatonError, UserError
+
+EVEN = Dfa(("even", "odd"), ("0", "1"), ((0, 1), (1, 0)), "even", {"even"})
+PARITY = MooreMachine(("even", "odd"), ("0", "1"), ((0, 1), (1, 0)), "even", (0, -1), ("no / yes", "rest"))
+NAMES = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=4).filter(str.isprintable)
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> Dfa | MooreMachine:
+    """Machines with awkward names."""
+    states = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+    symbols = draw(st.lists(NAMES.filter(lambda s: s.split() == [s]), min_size=1, max_size=4, unique=True))
+    row = st.lists(st.integers(0, len(states) - 1), min_size=len(symbols), max_size=len(symbols))
+    delta = draw(st.lists(row, min_size=len(states), max_size=len(states)))
+    common = (tuple(states), tuple(symbols), delta, draw(st.sampled_from(states)))
+    if draw(st.booleans()):
+        return Dfa(*common, draw(st.sets(st.sampled_from(states))))
+    names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
+    outputs = st.lists(st.integers(-1, len(names) - 1), min_size=len(states), max_size=len(states))
+    return MooreMachine(*common, tuple(draw(outputs)), tuple(names))
+
+
+@given(machines())
+def test_there_and_back(machine: Dfa | MooreMachine) -> None:
+    assert from_json(to_json(machine)) == machine
+    assert from_dot(to_dot(machine)) == machine
+    assert from_networkx(to_networkx(machine)) == machine
+    if isinstance(machine, Dfa) and all(len(symbol) == 1 for symbol in machine.alphabet):
+        assert from_automata_lib(to_automata_lib(machine)).equivalent(machine)
+
+
+@pytest.mark.parametrize("ending", [".json", ".dot", ".gv", ".JSON"])
+@pytest.mark.parametrize("machine", [EVEN, PARITY])
+def test_files(tmp_path: Path, ending: str, machine: Dfa | MooreMachine) -> None:
+    save(machine, tmp_path / f"machine{ending}")
+    assert load(str(tmp_path / f"machine{ending}")) == machine
+
+
+def test_json_is_as_documented() -> None:
+    assert json.loads(to_json(EVEN)) == {
+        "states": ["even", "odd"],
+        "alphabet": ["0", "1"],
+        "initial": "even",
+        "transitions": {"even": {"0": "even", "1": "odd"}, "odd": {"0": "odd", "1": "even"}},
+        "accepting": ["even"],
+    }
+    assert json.loads(to_json(PARITY))["outputs"] == {"even": "no / yes", "odd": None}
+
+
+def test_json_outputs_without_an_order() -> None:
+    text = json.dumps({**json.loads(to_json(EVEN)), "outputs": {"odd": "1", "even": "0"}})
+    data = json.loads(text)
+    del data["accepting"]
+    machine = from_json(json.dumps(data))
+    assert isinstance(machine, MooreMachine)
+    assert machine.named_outputs == {"even": "0", "odd": "1"}
+
+
+def test_a_partial_automaton_in_json_names_its_sink() -> None:
+    data = {"states": ["p"], "alphabet": ["a"], "transitions": {}, "initial": "p", "accepting": ["p"]}
+    with pytest.raises(AutomatonError, match="state 'p' has no transition for 'a'"):
+        from_json(json.dumps(data))
+    assert from_json(json.dumps({**data, "sink": "dead"})).states == ("p", "dead")
+
+
+GRAPHVIZ_GALLERY = """
+# the style of graphviz.org/Gallery/directed/fsm.html
+digraph finite_state_machine {
+    fontname="Helvetica,Arial,sans-serif" // a comment
+    rankdir=LR; /* a longer
+       comment */
+    hidden [shape = point];
+    node [shape = doublecircle]; 0 3;
+    node [shape = circle];
+    hidden -> 0;
+    0 -> 2 [label = "a"]; 0 -> 1 [label = "b, c", color="red"];
+    1 -> 3 -> 3 [label = a]
+    2:
+}
+"""
+
+
+def test_a_drawing_made_by_hand() -> None:
+    machine = from_dot(GRAPHVIZ_GALLERY.replace("2:\n", "2\n"))
+    assert isinstance(machine, Dfa)
+    assert machine.states == ("0", "3", "2", "1", "sink")
+    assert machine.alphabet == ("a", "b", "c")
+    assert machine.accepting == {"0", "3"}
+    assert [word for word in ("", "ba", "caaa", "a", "bb") if word in machine] == ["", "ba", "caaa"]
+
+
+def test_hidden_arrows_and_moore_labels_made_by_hand() -> None:
+    text = r"""digraph "m" { edge [label="0\n1"] i [style=invis] i -> p
+      p [label="the first / yes"]; q [label="q/no"]; sink; p -> q -> sink -> sink }"""
+    machine = from_dot(text)
+    assert isinstance(machine, MooreMachine)
+    assert machine.named_outputs == {"p": "yes", "q": "no", "sink": None}
+    assert machine.answers("01", every=True).tolist() == [machine.output_names.index("no"), -1]
+
+
+def test_a_self_loop_on_a_plaintext_state_is_a_state() -> None:
+    machine = from_dot("digraph { node [shape=plaintext]; i -> p; p -> p [label=a] }")
+    assert machine.states == ("p",)
+
+
+def test_the_sink_gets_a_free_name() -> None:
+    machine = from_dot('digraph { "" [shape=point]; "" -> sink; sink -> p [label=a]; p -> sink [label=b] }')
+    assert machine.states == ("sink", "p", "sink_")
+
+
+START = 'digraph {\n "" [shape=point]; "" -> p\n'
+REFUSED_DOT = [
+    ("graph { a -- b }", "x.dot, line 1: expected 'digraph', found graph"),
+    ("digraph {\n a -> ", "x.dot, line 2: expected a name, found the end of the file"),
+    ("digraph {\n a -- b }", "x.dot, line 2: expected a name, found --"),
+    ("digraph {\n a [label=<b>] }", "x.dot, line 2: unexpected '<'; only plain digraphs are read"),
+    ('digraph {\n\n a [label="b] }', "x.dot, line 3: a string without an end; only plain digraphs are read"),
+    (
+        "digraph { subgraph s { a } }",
+        "x.dot, line 1: subgraphs are not read; expected a node or an edge, found subgraph",
+    ),
+    ("digraph { a [label] }", "x.dot, line 1: expected '=', found ]"),
+    ("digraph { a } b", "x.dot, line 1: expected nothing after the graph, found b"),
+    (
+        "digraph { p -> p [label=a] }",
+        'x.dot: there is no initial state; draw an arrow to it from a point, as in: "" [shape=point]; "" -> q',
+    ),
+    (START + ' "" -> q }', "x.dot, line 3: a second initial state 'q'; draw one arrow"),
+    (START + "p -> q }", "x.dot, line 3: the transition 'p' -> 'q' has no symbol; add [label=...]"),
+    (
+        START + "p -> q [label=a]\n p -> p [label=a] }",
+        "x.dot, line 4: state 'p' has a second transition for 'a'; a deterministic machine has one",
+    ),
+    (START + "}", "x.dot: the alphabet may not be empty; give at least one symbol"),
+    (
+        START + 'p [label="p / yes"]; p -> q [label=a] }',
+        "x.dot: state 'q' has no transition for 'a'; add one or complete the automaton with a sink (from_partial)",
+    ),
+    (
+        START + 'alphabet="ab"; p -> p [label=a] }',
+        "x.dot: state 'p' has a transition for 'a', which is not in the alphabet; its symbols are 'ab'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED_DOT)
+def test_refused_drawings(text: str, message: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        from_dot(text, "x.dot")
+    assert str(refusal.value) == message
+
+
+GOOD = {"states": ["p"], "alphabet": ["a"], "transitions": {"p": {"a": "p"}}, "initial": "p", "accepting": []}
+KEYS = "'states', 'alphabet', 'transitions', 'initial'"
+REFUSED_JSON = [
+    ('{"states": [\n}', "x.json, line 2, column 1: not JSON (Expecting value)"),
+    ("[1]", f"x.json: the file holds [1]; a machine is an object with {KEYS}"),
+    ('{"a": 1, "a": 2}', "x.json: the key 'a' is there twice; give it once"),
+    ({**GOOD, "acepting": []}, "x.json: unknown key 'acepting'; did you mean 'accepting'?"),
+    (
+        {**GOOD, "foo": 1},
+        f"x.json: unknown key 'foo'; the keys are {KEYS}, 'accepting', 'outputs', 'output_names', 'sink'",
+    ),
+    ({"accepting": []}, f"x.json: the key 'states' is missing; a machine has {KEYS}"),
+    ({**GOOD, "states": "p"}, "x.json: 'states' is 'p'; it must be a list of names"),
+    ({**GOOD, "states": [1]}, "x.json: 'states' contains 1; it must be a list of names"),
+    ({**GOOD, "transitions": {"p": "p"}}, "x.json: the transitions of 'p' are 'p'; give an object symbol: state"),
+    ({**GOOD, "transitions": {"p": {"a": 0}}}, "x.json: on 'a' state 'p' goes to 0; give a state's name"),
+    (
+        {**GOOD, "outputs": {}},
+        "x.json: a machine has either 'accepting' (an automaton) or 'outputs' (a Moore machine)",
+    ),
+    ({**GOOD, "initial": "q"}, "x.json: the initial state is 'q', which is not a state; the states are 'p'"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), REFUSED_JSON)
+def test_refused_json(data: object, message: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        from_json(data if isinstance(data, str) else json.dumps(data), "x.json")
+    assert str(refusal.value) == message
+
+
+def test_refused_outputs_in_json() -> None:
+    data = {key: value for key, value in GOOD.items() if key != "accepting"} | {"outputs": {"p": 1}}
+    with pytest.raises(AutomatonError, match="the output of 'p' is 1; give a name, or null for none"):
+        from_json(json.dumps(data))
+    with pytest.raises(AutomatonError, match="a Moore machine has no 'sink'"):
+        from_json(json.dumps({**data, "outputs": {"p": "1"}, "sink": "s"}))
+    with pytest.raises(AutomatonError, match="nested too deeply"):
+        from_json("[" * 100_000)
+
+
+def test_refused_files(tmp_path: Path) -> None:
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
+    (tmp_path / "folder.dot").mkdir()
+    refused = {
+        "machine.txt": "unknown ending '.txt'; machines are in .json, .dot, .gv files",
+        "absent.json": "cannot be read (No such file or directory)",
+        "folder.dot": "cannot be read (Is a directory)",
+        "bytes.json": "not a text file in UTF-8",
+    }
+    for name, message in refused.items():
+        with pytest.raises(AutomatonError) as refusal:
+            load(tmp_path / name)
+        assert str(refusal.value) == f"{tmp_path / name}: {message}"
+    with pytest.raises(AutomatonError, match="cannot be written"):
+        save(EVEN, tmp_path / "absent" / "machine.json")
+
+
+def test_names_that_cannot_be_drawn() -> None:
+    machine = Dfa(("a\nb",), "0", ((0,),), "a\nb", set())
+    with pytest.raises(AutomatonError, match="cannot be drawn; rename it, or use JSON"):
+        to_dot(machine)
+    assert from_json(to_json(machine)) == machine
+
+
+@given(st.text('digraph{}[]"->;=, \n\\/*#<ablep0', max_size=40))
+def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+    for read in (from_dot, from_json):
+        message = ""
+        try:
+            read(text)
+        except UserError as error:
+            message = str(error)
+        assert "\n" not in message
+
+
+@given(machines(), st.data())
+def test_damaged_files_are_read_or_refused(machine: Dfa | MooreMachine, data: st.DataObject) -> None:
+    """A character left out or changed gives a machine or a refusal, never another error."""
+    for write, read in ((to_dot, from_dot), (to_json, from_json)):
+        text = write(machine)
+        at = data.draw(st.integers(0, len(text) - 1))
+        damaged = text[:at] + data.draw(st.sampled_from(["", "x", '"', "}", "\\"])) + text[at + 1 :]
+        try:
+            assert isinstance(read(damaged), Dfa | MooreMachine)
+        except UserError:
+            continue
+
+
+def test_networkx_sees_what_we_see() -> None:
+    graph = to_networkx(EVEN)
+    assert nx.is_strongly_connected(graph)
+    assert to_networkx(Semiautomaton(("p",), "a", ((0,),))).nodes["p"] == {}
+    with pytest.raises(AutomatonError, match="no attribute 'initial'"):
+        from_networkx(nx.MultiDiGraph())
+    graph.add_edge("even", "even", key="1")
+    with pytest.raises(AutomatonError, match="state 'even' has two transitions for '1'"):
+        from_networkx(graph)
+
+
+def test_partial_automata_of_automata_lib_are_completed() -> None:
+    theirs = DFA(
+        states={1, 2, 3},
+        input_symbols={"b", "a"},
+        transitions={1: {"a": 2}, 2: {"b": 1}, 3: {}},
+        initial_state=1,
+        final_states={1},
+        allow_partial=True,
+    )
+    ours = from_automata_lib(theirs)
+    assert (ours.states, ours.alphabet) == (("q0", "q1", "q2", "sink"), ("a", "b"))
+    assert ours.equivalent(Dfa.from_regex("(ab)*"))
+    assert from_automata_lib(theirs, alphabet="ba").alphabet == ("b", "a")
+
+
+def test_importing_machines_costs_only_numpy() -> None:
+    """The command line's errors come at once: nothing heavy is imported before it is needed."""
+    code = (
+        "import sys, languages.automata, languages.monoid, languages.green, languages.convert.files, "
+        "languages.convert.graph, languages.convert.automata_lib, languages.convert.regex\n"
+        "print(sorted({'torch', 'networkx', 'automata', 'sklearn', 'matplotlib'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
+    assert result.stdout.strip() == "[]"
