@@ -22,7 +22,7 @@ SETTLED = 2e-15  # change of L per step below which it stands still
 class PathCounts:
     """How much weight of paths of each length leads from each node of a trimmed graph to a final node."""
 
-    def __init__(self, graph: Graph, most_paths: int = MOST_PATHS) -> None:
+    def __init__(self, graph: Graph, most_paths: int) -> None:
         self.graph = graph
         self.stride, self.steps = self._longest_steps(most_paths)
         with np.errstate(divide="ignore"):

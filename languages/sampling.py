@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from languages.automata import Dfa
-from languages.counting import PathCounts
+from languages.counting import MOST_PATHS, PathCounts
 from languages.errors import LengthEmpty
 from languages.graph import Floats, Graph, Ints, graph_of
 from languages.lengths import Lengths
@@ -20,9 +20,9 @@ class PathSampler:
     likely.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, most_paths: int = MOST_PATHS) -> None:
         graph = graph.trimmed()
-        self.counts = PathCounts(graph)
+        self.counts = PathCounts(graph, most_paths)
         self.lengths = Lengths(graph)
         nodes = max(1, graph.n_nodes)
         self._top = float(np.nextafter(float(nodes), 0.0)) - (nodes - 1)  # the largest u with nodes - 1 + u < nodes
@@ -88,8 +88,10 @@ class WordSampler(PathSampler):
     np.uint64(10)
     """
 
-    def __init__(self, dfas: Dfa | Sequence[Dfa], weights: Sequence[float] | None = None) -> None:
-        super().__init__(graph_of([dfas] if isinstance(dfas, Dfa) else dfas, weights))
+    def __init__(
+        self, dfas: Dfa | Sequence[Dfa], weights: Sequence[float] | None = None, most_paths: int = MOST_PATHS
+    ) -> None:
+        super().__init__(graph_of([dfas] if isinstance(dfas, Dfa) else dfas, weights), most_paths)
 
     def count_log(self, length: int) -> float:
         """The natural log of the number (the weight) of words of this length; -inf if there is none."""

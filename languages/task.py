@@ -101,9 +101,10 @@ class Task:
     def language(self) -> Dfa:
         """The words that the machine answers with 1. Raises LanguageError if the task is no classification."""
         if not self.is_classification:
+            shown = ", ".join(self.output_names[:5]) + (", ..." if self.n_outputs > 5 else "")
             raise LanguageError(
-                f"{self.name} is no classification, it answers {', '.join(self.output_names[:5])}, ...; "
-                "members and next symbols are defined for the answers reject, accept"
+                f"{self.name} is no classification, it answers {shown}; "
+                "members and next symbols are defined for reject, accept"
             )
         machine = self.machine
         accepting = {state for state, output in zip(machine.states, machine.outputs, strict=True) if output == 1}

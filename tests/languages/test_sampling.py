@@ -1,0 +1,403 @@
+"""Sampling is exact: the tables give every word its probability; counts equal integer counts; draws follow the tables."""
+
+import hashlib
+import math
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from languages import get, rng
+from languages.automata import Dfa
+from languages.dyck import dyck_dfa, exact_depth
+from languages.errors import LengthEmpty, SamplingError, UserError
+from languages.graph import graph_of
+from languages.lengths import Lengths
+from languages.near_miss import NearMissSampler, pair_graph
+from languages.registry import names
+from languages.sampling import PathSampler, WordSampler, nearest_lengths, uniform_words
+
+CLASSIFICATIONS = [name for name in names() if get(name).is_classification]
+SMALL = ["tomita-2", "tomita-3", "tomita-4", "tomita-5", "tomita-7", "dyck-2", "012-02", "ab-d-bc"]
+
+
+def members(dfa: Dfa, length: int) -> list[tuple[int, ...]]:
+    words = np.array(list(product(range(dfa.n_symbols), repeat=length)), dtype=np.uint8)
+    words = words.reshape(dfa.n_symbols**length, length)
+    return [tuple(word) for word in words[dfa.accepts(words)].tolist()]
+
+
+def distribution(sampler: PathSampler, length: int) -> dict[tuple[int, ...], float]:
+    """The probability of each word, read off the tables that `sample` looks its uniform numbers up in."""
+    counts = sampler.counts
+    steps, head = divmod(length, counts.stride)
+    starts = sampler.lengths.starts(length)
+    front = {((), int(node)): 1.0 / len(starts) for node in starts}
+    tables = [(counts.heads(head), counts.head_thresholds(length))] if head else []
+    tables += [(counts.steps, counts.thresholds(step)) for step in reversed(range(steps))]
+    for paths, thresholds in tables:
+        following: dict[tuple[tuple[int, ...], int], float] = {}
+        for (word, node), probability in front.items():
+            low = float(node)
+            for path in np.flatnonzero(paths.source == node):
+                share, low = thresholds[path] - low, float(thresholds[path])
+                key = (word + tuple(paths.words[path].tolist()), int(paths.target[path]))
+                if share > 0:
+                    following[key] = following.get(key, 0.0) + probability * share
+            assert low == node + 1  # each node's shares fill the whole interval
+        front = following
+    result: dict[tuple[int, ...], float] = {}
+    for (word, _), probability in front.items():
+        result[word] = result.get(word, 0.0) + probability
+    return result
+
+
+def assert_equal_distributions(found: dict, expected: dict) -> None:
+    assert found.keys() == expected.keys()
+    for word, probability in expected.items():
+        assert math.isclose(found[word], probability, rel_tol=1e-12)
+
+
+def integer_counts(dfa: Dfa, length: int) -> list[int]:
+    """The number of words of this length accepted from each state, exactly."""
+    counts = [int(flag) for flag in dfa.is_accepting]
+    for _ in range(length):
+        counts = [sum(counts[target] for target in row) for row in dfa.delta]
+    return counts
+
+
+@pytest.mark.parametrize("most_paths", [1, 30, 4096])
+@pytest.mark.parametrize("complement", [False, True])
+@pytest.mark.parametrize("name", SMALL)
+def test_every_word_is_equally_likely(name: str, complement: bool, most_paths: int) -> None:
+    dfa = ~get(name).language if complement else get(name).language
+    sampler = WordSampler(dfa, most_paths=most_paths)
+    for length in range(9 if dfa.n_symbols == 2 else 5):
+        words = members(dfa, length)
+        assert sampler.has(length) == bool(words)
+        if words:
+            assert_equal_distributions(distribution(sampler, length), dict.fromkeys(words, 1 / len(words)))
+
+
+@pytest.mark.parametrize("weights", [(1.0, 2.0), (0.1, 0.9), (1.0, 0.0)])
+def test_weighted_words(weights: tuple[float, ...]) -> None:
+    dfa = get("tomita-4").language
+    for length in (1, 2, 3, 5, 8):
+        mass = {word: math.prod(weights[a] for a in word) for word in members(dfa, length)}
+        mass = {word: m for word, m in mass.items() if m}
+        sampler = WordSampler(dfa, weights, most_paths=40)
+        assert sampler.has(length) == bool(mass)
+        if mass:
+            total = sum(mass.values())
+            assert math.isclose(sampler.count_log(length), math.log(total), rel_tol=1e-12, abs_tol=1e-12)
+            assert_equal_distributions(distribution(sampler, length), {w: m / total for w, m in mass.items()})
+
+
+def test_a_mixture_takes_its_parts_equally_often() -> None:
+    parts = [exact_depth(1), exact_depth(2), exact_depth(3), exact_depth(4)]
+    sampler = WordSampler(parts)
+    expected = Counter()
+    for part in parts[:3]:  # at length 6 there is no word of depth 4
+        words = members(part, 6)
+        expected.update(dict.fromkeys(words, 1 / 3 / len(words)))
+    assert_equal_distributions(distribution(sampler, 6), expected)
+
+
+@pytest.mark.parametrize("length", [1, 7, 40, 299, 1000])
+@pytest.mark.parametrize("name", CLASSIFICATIONS)
+def test_counts_equal_integer_counts(name: str, length: int) -> None:
+    dfa = get(name).language
+    for language in (dfa, ~dfa):
+        count = integer_counts(language, length)[language.initial_index]
+        found = WordSampler(language).count_log(length)
+        assert found == -np.inf if count == 0 else math.isclose(found, math.log(count), rel_tol=1e-12, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["dyck-2", "dyck-12", "tomita-3", "tomita-7", "aa-bb-cc-dd-ee"])
+def test_long_words_are_drawn_exactly(name: str) -> None:
+    """Also thousands of symbols before the end, whether or not the counts have settled."""
+    dfa = get(name).language
+    counts = WordSampler(dfa).counts
+    paths = counts.steps
+    from_initial = np.flatnonzero(paths.source == counts.graph.initial[0])
+    for steps in (1, 30, 500):
+        after = integer_counts(dfa, steps * counts.stride)
+        before = integer_counts(dfa, (steps + 1) * counts.stride)[dfa.initial_index]
+        if before == 0:
+            continue
+        low = float(paths.source[from_initial[0]])
+        for path, high in zip(from_initial, counts.thresholds(steps)[from_initial], strict=True):
+            exact = float(Fraction(after[int(dfa.run(paths.words[path]))], before))
+            assert math.isclose(high - low, exact, rel_tol=1e-9, abs_tol=1e-14)
+            low = float(high)
+
+
+@pytest.mark.parametrize("name", ["tomita-3", "dyck-3", "012-02"])
+def test_draws_follow_the_tables(name: str) -> None:
+    """Pearson's chi-square of 200,000 draws, within 5 standard deviations of its mean."""
+    dfa = get(name).language
+    for language in (dfa, ~dfa):
+        words = members(language, 8 if dfa.n_symbols == 2 else 5)
+        length, draws = len(words[0]), 200_000
+        drawn = Counter(map(tuple, WordSampler(language).sample(rng(0, "chi-square"), length, draws).tolist()))
+        assert set(drawn) <= set(words)
+        expected = draws / len(words)
+        chi_square = sum((drawn[word] - expected) ** 2 / expected for word in words)
+        freedom = len(words) - 1
+        assert abs(chi_square - freedom) < 5 * math.sqrt(2 * freedom)
+
+
+@pytest.mark.parametrize("n_symbols", [1, 2, 3, 8, 300])
+def test_uniform_words(n_symbols: int) -> None:
+    words = uniform_words(rng(0, "uniform"), n_symbols, 7, 100_000)
+    assert words.shape == (100_000, 7)
+    assert words.dtype == (np.uint8 if n_symbols <= 256 else np.uint16)
+    counts = np.stack([np.bincount(words[:, t], minlength=n_symbols) for t in range(7)])
+    expected = 100_000 / n_symbols
+    assert np.abs(counts - expected).max() <= 6 * math.sqrt(expected)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_lengths_of_random_automata(data: st.DataObject) -> None:
+    n_states, n_symbols = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 2))
+    rows = st.lists(st.integers(0, n_states - 1), min_size=n_symbols, max_size=n_symbols)
+    table = data.draw(st.lists(rows, min_size=n_states, max_size=n_states))
+    states = tuple(f"q{i}" for i in range(n_states))
+    dfa = Dfa(states, tuple("ab"[:n_symbols]), table, "q0", data.draw(st.sets(st.sampled_from(states))))
+    sampler = WordSampler(dfa)
+    for length in range(40):
+        count = integer_counts(dfa, length)[0]
+        assert sampler.has(length) == (count > 0)
+        if count:
+            assert math.isclose(sampler.count_log(length), math.log(count), rel_tol=1e-12, abs_tol=1e-12)
+            words = sampler.sample(rng(0, "random automata"), length, 20)
+            assert words.shape == (20, length)
+            assert dfa.accepts(words).all()
+
+
+def brute_force_near_misses(language: Dfa, length: int, edits: int) -> dict[tuple[int, ...], float]:
+    weight: Counter[tuple[int, ...]] = Counter()
+    inside = set(members(language, length))
+    for member in inside:
+        for positions in combinations(range(length), edits):
+            others = [[b for b in range(language.n_symbols) if b != member[at]] for at in positions]
+            for symbols in product(*others):
+                edited = list(member)
+                for at, symbol in zip(positions, symbols, strict=True):
+                    edited[at] = symbol
+                if tuple(edited) not in inside:
+                    weight[tuple(edited)] += 1
+    return {word: count / weight.total() for word, count in weight.items()}
+
+
+@pytest.mark.parametrize("edits", [1, 2, 3])
+@pytest.mark.parametrize("name", [*SMALL, "tomita-1", "tomita-6"])
+def test_near_misses_equal_brute_force(name: str, edits: int) -> None:
+    language = get(name).language
+    sampler = NearMissSampler([language], language, edits)
+    for length in range(1, 8 if language.n_symbols == 2 else 5):
+        expected = brute_force_near_misses(language, length, edits)
+        assert sampler.has(length) == bool(expected)
+        if expected:
+            assert_equal_distributions(distribution(sampler, length), expected)
+
+
+def test_near_misses_of_a_mixture() -> None:
+    parts = [exact_depth(1), exact_depth(2)]
+    found = distribution(NearMissSampler(parts, dyck_dfa(2), 1), 4)
+    expected = {word: p / 2 for word, p in brute_force_mixture([parts[0]], dyck_dfa(2), 4).items()}
+    for word, p in brute_force_mixture([parts[1]], dyck_dfa(2), 4).items():
+        expected[word] = expected.get(word, 0.0) + p / 2
+    assert_equal_distributions(found, expected)
+
+
+def brute_force_mixture(parts: list[Dfa], language: Dfa, length: int) -> dict[tuple[int, ...], float]:
+    weight: Counter[tuple[int, ...]] = Counter()
+    inside = set(members(language, length))
+    for member in members(parts[0], length):
+        for at in range(length):
+            edited = (*member[:at], 1 - member[at], *member[at + 1 :])
+            weight[edited] += edited not in inside
+    return {word: count / weight.total() for word, count in weight.items() if count}
+
+
+@pytest.mark.parametrize("name", CLASSIFICATIONS)
+@pytest.mark.parametrize("count", [0, 1, 7, 128])
+def test_batches_are_balanced(name: str, count: int) -> None:
+    task = get(name)
+    sizes = set()
+    for step in range(12):
+        for length in (1, 4, 13, 40):
+            labels = task.labels(task.sample(rng(0, "balance", step), length, count, near_misses=0.5, edits=2))
+            classes = task.classes(length)
+            assert labels.shape == (count,)
+            assert set(labels.tolist()) <= set(classes)
+            if len(classes) == 2:
+                sizes.add(int(labels.sum()))
+    assert not sizes or sizes == {count // 2, (count + 1) // 2}
+
+
+def test_both_halves_are_shuffled() -> None:
+    task = get("tomita-4")
+    labels = np.stack([task.labels(task.sample(rng(0, "order", step), 20, 10)) for step in range(400)])
+    assert np.abs(labels.mean(axis=0) - 0.5).max() < 0.11
+
+
+def test_share_of_near_misses() -> None:
+    """At length 40 plain non-members of D_2 are hardly ever one edit from a member."""
+    task = get("dyck-2")
+    words = task.sample(rng(0, "share"), 40, 4000, near_misses=0.25)
+    rejected = words[task.labels(words) == 0].astype(np.uint8)
+    one_edit = np.repeat(rejected[:, None], 40, axis=1) ^ np.eye(40, dtype=np.uint8)
+    near = task.labels(one_edit.reshape(-1, 40)).reshape(-1, 40).any(axis=1)
+    assert len(rejected) == 2000
+    assert near.sum() in range(500, 520)
+
+
+def test_near_misses_give_way_where_there_are_none() -> None:
+    task = get("aa-star")
+    assert task.labels(task.sample(rng(0, "none"), 5, 10, near_misses=1.0)).tolist() == [0] * 10
+    assert task.labels(task.sample(rng(0, "none"), 6, 10, near_misses=1.0)).tolist() == [1] * 10
+    words = get("dyck-2").sample(rng(0, "none"), 7, 50, near_misses=1.0, edits=3)
+    assert (get("dyck-2").labels(words) == 0).all()
+
+
+def test_every_depth_is_equally_frequent() -> None:
+    task = get("dyck-12:depth=every")
+    words = task.sample(rng(0, "depth"), 40, 48_000)
+    inside = words[task.labels(words) == 1].astype(np.int64)
+    frequency = np.bincount((1 - 2 * inside).cumsum(axis=1).max(axis=1), minlength=13)
+    assert frequency[0] == 0
+    assert np.abs(frequency[1:] - 2000).max() < 6 * math.sqrt(2000)
+    short = task.sample(rng(0, "depth"), 6, 6000)
+    inside = short[task.labels(short) == 1].astype(np.int64)
+    assert set((1 - 2 * inside).cumsum(axis=1).max(axis=1).tolist()) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_exact_depths_partition_the_language(depth: int) -> None:
+    union = exact_depth(0)
+    for n in range(1, depth + 1):
+        assert (union & exact_depth(n)).is_empty()
+        union = union | exact_depth(n)
+    assert union.equivalent(dyck_dfa(depth))
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_batch_depends_on_the_generator_only(name: str) -> None:
+    """Not on what was drawn before, nor on which lengths the tables have seen."""
+    used, fresh = get(name), get(name)
+    near_misses = 0.5 if used.sampling == "balanced" else 0.0
+    lengths = used.lengths(1, 60)
+    for step, length in enumerate(lengths[::-7]):
+        used.sample(rng(9, "other", step), length, 33, near_misses)
+    for length in lengths[::11]:
+        first = used.sample(rng(3, "pure", length), length, 64, near_misses)
+        again = fresh.sample(rng(3, "pure", length), length, 64, near_misses)
+        assert first.dtype == again.dtype == np.uint8
+        assert np.array_equal(first, again)
+
+
+SCRIPT = """
+import hashlib
+from languages import get, rng
+digest = hashlib.sha256()
+for name in ("parity", "cycle-navigation", "modular-arithmetic", "dyck-12:depth=every", "tomita-3", "flip-flop"):
+    task = get(name)
+    for length in task.lengths(5, 40)[::6]:
+        words = task.sample(rng(1, "process", length), length, 50, 0.5 if task.sampling == "balanced" else 0.0, 2)
+        digest.update(words.tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_batches_are_the_same_in_every_process() -> None:
+    """Whatever the hash seed, and as when this was written (numpy keeps the streams of SFC64 as they are)."""
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for seed in ("0", "1")
+    }
+    assert digests == {"b58ac37448df1856e1a5e3adfb502d7daacff1e3981f7570d376a4e17bcd9833"}
+
+
+def test_random_streams() -> None:
+    assert rng(0, "train", 3).integers(0, 1000, 6).tolist() == [674, 631, 981, 697, 365, 530]
+    streams = {rng(*key).bytes(16) for key in [(0, "a"), (1, "a"), (0, "b"), (0, "a", 1), (2**70, "a"), (0, "")]}
+    assert len(streams) == 6
+    state = np.random.get_state()[1].tolist()
+    get("tomita-3").sample(rng(0, "global"), 20, 100)
+    assert np.random.get_state()[1].tolist() == state
+
+
+def test_chosen_generator_is_independent_of_neighbours() -> None:
+    """Consecutive steps give unrelated bits."""
+    bits = np.stack([uniform_words(rng(0, "steps", step), 2, 1000, 1)[0] for step in range(200)]).astype(np.float64)
+    correlations = np.corrcoef(bits)[np.triu_indices(200, 1)]
+    assert np.abs(correlations).max() < 6 / math.sqrt(1000)
+
+
+@pytest.mark.parametrize("name", ["parity", "modular-arithmetic", "dyck-12", "tomita-3", "flip-flop", "012-02"])
+def test_very_long_words(name: str) -> None:
+    task = get(name)
+    words = task.sample(rng(0, "long"), 100_001, 4)
+    labels = task.labels(words)
+    assert words.shape == (4, 100_001)
+    assert task.sampling == "uniform" or set(labels.tolist()) == set(task.classes(100_001))
+
+
+def test_lengths_repeat() -> None:
+    lengths = Lengths(graph_of([get("abab-star").language]).trimmed())
+    assert [n for n in range(20) if n in lengths] == [0, 4, 8, 12, 16]
+    assert 10**9 in lengths
+    assert 10**9 + 1 not in lengths
+    assert -4 not in lengths
+
+
+REFUSED = [
+    (lambda: get("modular-arithmetic").sample(rng(0, "x"), 4, 1), LengthEmpty,
+     "length 4: modular-arithmetic has no words; the nearest lengths with words: 3 and 5"),
+    (lambda: get("parity").sample(rng(0, "x"), 0, 1), LengthEmpty,
+     "length 0: parity has no words; the nearest length with words: 1"),
+    (lambda: get("parity").sample(rng(0, "x"), 5, -1), SamplingError, "cannot draw -1 words; a count is 0 or more"),
+    (lambda: get("parity").sample(rng(0, "x"), 5, 8, near_misses=0.5), SamplingError,
+     "parity has no non-members; near_misses is for classifications"),
+    (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, near_misses=1.5), SamplingError,
+     "near_misses is 1.5; it is a share of the non-members, 0.0 to 1.0"),
+    (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, near_misses=0.5, edits=0), SamplingError,
+     "edits is 0; a near miss has at least 1 edit"),
+    (lambda: WordSampler(dyck_dfa(2)).sample(rng(0, "x"), 5, 1), LengthEmpty,
+     "there is no word of length 5; the nearest lengths with words: 4 and 6"),
+    (lambda: WordSampler(dyck_dfa(2) & ~dyck_dfa(2)).sample(rng(0, "x"), 5, 1), LengthEmpty,
+     "there is no word of length 5; no length from 1 to 1005 has words"),
+    (lambda: rng(-1, "x"), SamplingError, "seed -1, step 0: a seed and a step are whole numbers from 0"),
+    (lambda: rng(0, "x", -2), SamplingError, "seed 0, step -2: a seed and a step are whole numbers from 0"),
+    (lambda: get("parity").next_symbols([[0]]), UserError,
+     "parity is no classification, it answers even, odd; members and next symbols are defined for reject, accept"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED, ids=[message for _, _, message in REFUSED])
+def test_refusals(call, error: type[Exception], message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(error) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_too_large_for_near_misses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("languages.near_miss.MOST_EDGES", 50)
+    with pytest.raises(SamplingError, match="use near misses only with smaller automata"):
+        pair_graph([dyck_dfa(12)], dyck_dfa(12), 2)
+
+
+def test_nearest_lengths_look_both_ways() -> None:
+    assert nearest_lengths(lambda n: n == 2, 5) == "the nearest length with words: 2"
+    assert nearest_lengths(lambda n: n in (2, 9), 5) == "the nearest lengths with words: 2 and 9"
