@@ -120,6 +120,7 @@ class RunConfig:
     device: str = "auto"
     threads: int = 1
     compile: bool = False
+    tensorboard: bool = False
     task: TaskConfig = field(default_factory=TaskConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -176,7 +177,7 @@ def type_of(key: str) -> Any:
 
 
 def from_mapping(owner: type[Config], values: Mapping[str, Any], path: str = "") -> Config:
-    """The dataclass from a mapping, strictly: no unknown keys, no wrong types, no silent conversion but int to float."""
+    """The dataclass from a mapping, strictly: no unknown keys, no wrong types, no conversion but int to float."""
     hints = typing.get_type_hints(owner)
     for name in values:
         if name not in hints:
@@ -208,7 +209,7 @@ def check(key: str, kind: Any, value: Any) -> Any:
     return value
 
 
-NOUNS: dict[type, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+NOUNS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
 def read_value(key: str, text: str) -> Any:
@@ -256,10 +257,14 @@ def read_lengths(text: str) -> tuple[int, ...]:
     lengths: list[int] = []
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
-        bounds = (low, high if dash else low)
-        if not all(b.isdecimal() and b.isascii() and len(b) <= 9 for b in bounds) or not 1 <= int(bounds[0]) <= int(bounds[1]):
+        first, last = _length(low), _length(high if dash else low)
+        if not 1 <= first <= last:
             raise ConfigError(
                 f"lengths {text!r}: {part.strip()!r} is not a length or an increasing range; write 41-500,1000"
             )
-        lengths += range(int(bounds[0]), int(bounds[1]) + 1)
+        lengths += range(first, last + 1)
     return tuple(sorted(set(lengths)))
+
+
+def _length(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0

@@ -24,7 +24,7 @@ PAIRS_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class Point:
-    """The result at one length: the share of right words, of how many, and the shares of each answer among the labels."""
+    """The result at one length: the share of right words, of how many, and the share of each answer in the labels."""
 
     length: int
     accuracy: float

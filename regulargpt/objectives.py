@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from languages.task import Task
 from regulargpt.batches import Words
+from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.tree import Level, tree_levels
 
 UNDEFINED = -1
@@ -26,7 +27,7 @@ class Objective(Protocol):
         """The loss of a batch, and the share of its words answered right."""
         ...
 
-    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, batch]:
+    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, "batch"]:
         """Which words are answered right; with an answer at every position, all of them must be."""
         ...
 
@@ -43,7 +44,7 @@ class Last:
         logits = model(to_tensor(words, device))
         return F.cross_entropy(logits, labels), share(logits.argmax(-1) == labels)
 
-    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, batch]:
+    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, "batch"]:
         """Which last answers are right."""
         return model(to_tensor(words, device)).argmax(-1) == to_tensor(self.task.labels(words), device)
 
@@ -60,7 +61,7 @@ class Every:
         logits = model(to_tensor(words, device), readout="all")
         return F.cross_entropy(logits.mT, labels, ignore_index=UNDEFINED), share(right_everywhere(logits, labels))
 
-    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, batch]:
+    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, "batch"]:
         """Which words have every answer right."""
         labels = to_tensor(self.task.labels(words, every=True), device)
         return right_everywhere(model(to_tensor(words, device), readout="all"), labels)
@@ -79,7 +80,7 @@ class Next:
         right = ((logits > 0) == legal).all(-1).all(-1)
         return F.binary_cross_entropy_with_logits(logits, legal.to(logits.dtype)), share(right)
 
-    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, batch]:
+    def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, "batch"]:
         """Which words have the whole set right after every prefix."""
         legal = to_tensor(self.task.next_symbols(words), device)
         return ((model(to_tensor(words, device), readout="all") > 0) == legal).all(-1).all(-1)
@@ -101,7 +102,8 @@ class Nodes(Last):
 
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
         """Cross-entropy of the last answers plus `weight` times the mean over the distinct nodes."""
-        levels = list(tree_levels(model, to_tensor(words, device)))  # type: ignore[arg-type]
+        assert isinstance(model, RegularGPT), "validation refuses other models"
+        levels = list(tree_levels(model, to_tensor(words, device)))
         labels = to_tensor(self.task.labels(words), device)
         root = levels[-1]
         logits = model.readout(root.states[root.node[:, 0]])
@@ -125,7 +127,7 @@ class Nodes(Last):
             found.append(f)
         return found
 
-    def answers(self, transitions: Int[Tensor, "rows Q"]) -> Int[Tensor, rows]:
+    def answers(self, transitions: Int[Tensor, "rows Q"]) -> Int[Tensor, "rows"]:
         """The machine's output after each transition from the initial state."""
         return self.outputs.to(transitions.device)[transitions[:, self.initial]]
 
@@ -139,12 +141,12 @@ def objective(task: Task, supervision: str, node_weight: float = 1.0) -> Objecti
 
 def right_everywhere(
     logits: Float[Tensor, "batch length n_outputs"], labels: Int[Tensor, "batch length"]
-) -> Bool[Tensor, batch]:
+) -> Bool[Tensor, "batch"]:
     """Which words have the right answer wherever there is one."""
     return ((logits.argmax(-1) == labels) | (labels == UNDEFINED)).all(-1)
 
 
-def share(right: Bool[Tensor, batch]) -> float:
+def share(right: Bool[Tensor, "batch"]) -> float:
     """The share of True."""
     return right.double().mean().item()
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
 from regulargpt.config import RunConfig
+from regulargpt.models import MODELS
 
 Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """`fields[model]` are set over the defaults, then `languages[language]` for what a language needs of its own."""
+    """Fields set over the defaults: `fields[model]`; `balanced` for tasks of members and non-members; for regulargpt,
+    `languages[name]`, what a language needs of its own.
+    """
 
     summary: str
     fields: Mapping[str, Fields]
-    languages: Mapping[str, Fields]
+    balanced: Fields = field(default_factory=dict)
+    languages: Mapping[str, Fields] = field(default_factory=dict)
 
 
 # What every recipe shares about the baselines: section 6.4 and the code behind it.
@@ -56,6 +60,9 @@ SETTLED: Fields = {
     "training.cooldown": 400,
     "evaluation.beyond": (10_000, 1_000_000),
 }
+NEAR_MISSES: Fields = {"task.near_misses": 0.5, "task.edits": 2}
+# A constant + in front makes chunks of two (operator, digit) pairs.
+PAIRS: Fields = {"task.language": "modular-arithmetic:plus=true"}
 # The steps, learning rates and widths of the original code's run.sh.
 RUN_SH: dict[str, tuple[int, float, int]] = {
     "even-pairs": (10_000, 3e-5, 256),
@@ -76,7 +83,8 @@ RECIPES: dict[str, Recipe] = {
     "robust": Recipe(
         "state norm, state noise raised as the loss allows, early stop; final answers only",
         {"regulargpt": SETTLED, **{name: {**fields, **UNTIL_SOLVED} for name, fields in BASELINES.items()}},
-        {},
+        NEAR_MISSES,
+        {"modular-arithmetic": PAIRS},
     ),
     "robust-nodes": Recipe(
         "robust, with a length curriculum and every node of the tree supervised by the automaton's answer",
@@ -90,7 +98,8 @@ RECIPES: dict[str, Recipe] = {
                 "training.stage_below": 0.05,
             }
         },
-        {},
+        NEAR_MISSES,
+        {"modular-arithmetic": PAIRS},
     ),
     "paper": Recipe(
         "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",
@@ -105,7 +114,7 @@ RECIPES: dict[str, Recipe] = {
             },
             **{name: {**fields, **PUBLISHED} for name, fields in BASELINES.items()},
         },
-        {
+        languages={
             name: {"training.steps": steps, "training.lr": lr, "model.d_model": width, "model.d_ff": 4 * width}
             for name, (steps, lr, width) in RUN_SH.items()
         },
@@ -122,25 +131,40 @@ RECIPES: dict[str, Recipe] = {
             },
             **{name: {**fields, **PUBLISHED} for name, fields in BASELINES.items()},
         },
-        {},
     ),
 }
 
 
-def resolve(recipe: str, model: str, language: str) -> RunConfig:
+RECOMMENDED = {"modular-arithmetic": "robust-nodes"}
+
+
+def recommended(language: str, model: str) -> str:
+    """The recipe for those who name none.
+
+    >>> recommended("parity", "regulargpt"), recommended("modular-arithmetic", "regulargpt")
+    ('robust', 'robust-nodes')
+    """
+    return RECOMMENDED.get(language.partition(":")[0], "robust") if model == "regulargpt" else "robust"
+
+
+def resolve(recipe: str, model: str, language: str, sampling: str) -> RunConfig:
     """The whole config of a recipe for a model and a language.
 
     Raises UserError with the nearest name for an unknown recipe, or if the recipe has nothing for this model.
 
-    >>> resolve("paper", "regulargpt", "parity").training.lr
+    >>> resolve("paper", "regulargpt", "parity", "uniform").training.lr
     0.0003
     """
     if recipe not in RECIPES:
         raise UserError(f"unknown recipe '{recipe}';{nearest(recipe, RECIPES) or ' choose ' + one_of(RECIPES)}")
+    if model not in MODELS:
+        raise UserError(f"unknown model '{model}';{nearest(model, MODELS) or ' choose ' + one_of(MODELS)}")
     found = RECIPES[recipe]
     if model not in found.fields:
         raise UserError(f"recipe '{recipe}' is for {one_of(found.fields)}, not for '{model}'; choose --recipe robust")
     fields = {"recipe": recipe, "model.name": model, "task.language": language, **found.fields[model]}
+    if sampling == "balanced":
+        fields |= found.balanced
     if model == "regulargpt":
-        fields |= found.languages.get(language.partition(":")[0], {})
+        fields |= found.languages.get(language, {})
     return RunConfig().replaced(fields)

@@ -14,9 +14,10 @@ from torch import nn
 import languages
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt import models, plots
+from regulargpt import models, plots, tracking
 from regulargpt.config import ModelConfig, RunConfig, from_mapping
 from regulargpt.evaluation import Point, accuracy_by_length, score
+from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import Objective, objective
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import RunFolder
@@ -34,7 +35,7 @@ class Watch:
     on_notice: Callable[[str], None] = lambda text: None
 
 
-def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str, Any]:  # noqa: B008 (a frozen value)
+def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str, Any]:
     """Train and test one config in a new folder; the summary.
 
     >>> import tempfile
@@ -50,7 +51,7 @@ def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str,
     return finish(folder, config, task, device, watch)
 
 
-def resume(path: str | Path, watch: Watch = Watch()) -> dict[str, Any]:  # noqa: B008 (a frozen value)
+def resume(path: str | Path, watch: Watch = Watch()) -> dict[str, Any]:
     """Go on with an interrupted run where it stopped, bit for bit; of a finished run, its summary."""
     folder = RunFolder.open(path)
     if folder.is_done:
@@ -65,10 +66,18 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
     with folder.locked():
         goal = objective(task, config.task.supervision, config.training.node_weight)
         model = make_model(config.model, task, goal, config.seed, device)
+        if config.compile:
+            compile_model(model)
         trainer = Trainer(config, task, goal, model, device)
         for skipped in trainer.load(folder):
             watch.on_notice(skipped)
-        train(trainer, folder, time.monotonic, watch.on_step, watch.on_row)
+        with tracking.tensorboard(folder.path, config.tensorboard) as log:
+
+            def on_row(row: dict[str, Any]) -> None:
+                watch.on_row(row)
+                log(row)
+
+            train(trainer, folder, time.monotonic, watch.on_step, on_row)
         points = test(config, task, goal, model, device, watch)
         folder.write_weights(model.state_dict(), model_record(config, task, goal))
         folder.write_accuracy([(p.length, p.accuracy, p.samples) for p in points])
@@ -93,6 +102,12 @@ def make_model(config: ModelConfig, task: Task, goal: Objective, seed: int, devi
     """The model with the weights that this seed gives, on every device the same."""
     generator = torch.Generator().manual_seed(seed)
     return models.build(config, task.n_symbols, goal.n_outputs, generator).to(device)
+
+
+def compile_model(model: nn.Module) -> None:
+    """torch.compile in place. Of RegularGPT the blocks: around them the tree depends on the words."""
+    for part in model.blocks if isinstance(model, RegularGPT) else [model]:
+        part.compile(dynamic=True)
 
 
 def model_record(config: RunConfig, task: Task, goal: Objective) -> dict[str, Any]:

@@ -76,6 +76,8 @@ class Trainer:
         groups = training.lengths_per_step
         longest = self.progress.longest(training, self.config.task.train_len)
         lengths = self.task.lengths(1, longest)
+        # While the curriculum's words are short there are more of them: about the same symbols in every step.
+        words_a_step = training.batch_size * self.config.task.train_len // longest
         total = torch.zeros((), device=self.device)
         accuracy = 0.0
         for group in range(groups):
@@ -85,7 +87,7 @@ class Trainer:
                 self.config.seed,
                 self.progress.step * groups + group,
                 lengths,
-                training.batch_size // groups,
+                words_a_step // groups,
             )
             loss, right = self.objective.loss(self.model, words, self.device)
             (loss / groups).backward()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from languages.errors import nearest, one_of
@@ -33,6 +34,8 @@ def _problems(config: RunConfig, task: Task) -> Iterator[str]:
     yield from _lengths(config, task)
     yield from _supervision(config, task)
     yield from _schedule(config)
+    if config.tensorboard and find_spec("tensorboard") is None:
+        yield "tensorboard = true needs the extra: pip install 'regulargpt-testbed[tracking]'"
 
 
 def _names(config: RunConfig) -> Iterator[str]:
@@ -111,7 +114,8 @@ def _model(config: RunConfig) -> Iterator[str]:
     if model.name in ("regulargpt", "transformer") and model.d_model % model.n_heads:
         yield f"model.d_model = {model.d_model} is not a multiple of model.n_heads = {model.n_heads}"
     if model.name == "transformer" and model.encoding == "rotary" and model.d_model // model.n_heads % 2:
-        yield f"model.encoding = 'rotary' turns pairs: model.d_model / model.n_heads = {model.d_model // model.n_heads} must be even"
+        width = model.d_model // model.n_heads
+        yield f"model.encoding = 'rotary' turns pairs: model.d_model / model.n_heads = {width} must be even"
     if model.name != "transformer" and model.encoding != "none":
         yield f"model.encoding = '{model.encoding}' is for the transformer; '{model.name}' has none"
 
@@ -136,11 +140,12 @@ def _lengths(config: RunConfig, task: Task) -> Iterator[str]:
 def _supervision(config: RunConfig, task: Task) -> Iterator[str]:
     supervision, model = config.task.supervision, config.model
     if supervision == "nodes" and model.name != "regulargpt":
-        yield f"task.supervision = 'nodes' needs the tree of regulargpt; '{model.name}' has none, choose 'last' or 'every'"
+        yield f"task.supervision = 'nodes' needs the tree of regulargpt; for '{model.name}' choose 'last' or 'every'"
     if supervision in ("every", "next") and model.name == "transformer" and not model.causal:
-        yield f"task.supervision = '{supervision}' asks at every position; set model.causal = true, or it sees the future"
+        yield f"task.supervision = '{supervision}' asks at every position: set model.causal = true"
     if supervision == "next" and not task.is_classification:
-        yield f"task.supervision = 'next' needs members; {task.name} answers {one_of(task.output_names, 5)}, choose 'every'"
+        answers = one_of(task.output_names, 5)
+        yield f"task.supervision = 'next' needs members; {task.name} answers {answers}: choose 'every'"
     if config.task.near_misses and task.sampling != "balanced":
         yield f"task.near_misses = {config.task.near_misses}: {task.name} has no non-members, set it to 0"
 

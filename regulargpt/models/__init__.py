@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from languages.errors import UserError, nearest, one_of
 
@@ -15,16 +15,26 @@ if TYPE_CHECKING:
 
     from regulargpt.config import ModelConfig
 
-MODELS: dict[str, tuple[str, str]] = {
-    "regulargpt": (
-        "regulargpt.models.regulargpt:RegularGPT",
-        "one weight-shared block, adaptive depth log_C T, sliding-dilated attention over chunks of C",
+
+class Row(NamedTuple):
+    """One line of the registry: where the class lives, what it is, who published it."""
+
+    place: str
+    summary: str
+    source: str
+
+
+MODELS = {
+    "regulargpt": Row(
+        "regulargpt:RegularGPT", "one weight-shared block, depth log_C T, sliding-dilated attention", "Chi et al. 2023"
     ),
-    "rnn": ("regulargpt.models.rnn:Rnn", "Elman RNN with ReLU, read out through a ReLU"),
-    "lstm": ("regulargpt.models.lstm:Lstm", "LSTM"),
-    "gru": ("regulargpt.models.gru:Gru", "GRU"),
-    "transformer": ("regulargpt.models.transformer:Transformer", "pre- or post-LN, causal or not, any encoding"),
-    "linear-rnn": ("regulargpt.models.linear_rnn:LinearRnn", "x_k = A x_{k-1} + B u_k by a parallel scan"),
+    "rnn": Row("rnn:Rnn", "recurrent network with ReLU", "Elman 1990"),
+    "lstm": Row("lstm:Lstm", "long short-term memory", "Hochreiter and Schmidhuber 1997"),
+    "gru": Row("gru:Gru", "gated recurrent unit", "Cho et al. 2014"),
+    "transformer": Row(
+        "transformer:Transformer", "pre- or post-LN, causal or not, any encoding", "Vaswani et al. 2017"
+    ),
+    "linear-rnn": Row("linear_rnn:LinearRnn", "x_k = A x_{k-1} + B u_k by a parallel scan", "Orvieto et al. 2023"),
 }
 
 
@@ -32,8 +42,8 @@ def model_class(name: str) -> type[nn.Module]:
     """The class of the model with this name; UserError with the nearest name if there is none."""
     if name not in MODELS:
         raise UserError(f"unknown model '{name}';{nearest(name, MODELS) or ' choose ' + one_of(MODELS)}")
-    module, _, attribute = MODELS[name][0].partition(":")
-    return getattr(import_module(module), attribute)
+    module, _, attribute = MODELS[name].place.partition(":")
+    return getattr(import_module(f"regulargpt.models.{module}"), attribute)
 
 
 def build(config: ModelConfig, n_symbols: int, n_outputs: int, generator: torch.Generator) -> nn.Module:

@@ -136,7 +136,6 @@ def _move_aside(final: Path) -> None:
     if atomic.disk.is_folder(aside):
         atomic.remove_tree(aside)
     atomic.disk.replace(final, aside)
-    atomic.disk.sync_folder(final.parent)
 
 
 def _prune(parent: Path, final: Path, step: int) -> None:

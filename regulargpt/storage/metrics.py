@@ -47,21 +47,22 @@ def append(path: Path, data: bytes) -> None:
 
 
 def sync(path: Path) -> int:
-    """Bring the file to the disk and return its size in bytes; creates it if there is none."""
+    """Bring the file and its name to the disk and return its size in bytes; creates it if there is none."""
     with atomic.reported(path):
-        new = not atomic.disk.exists(path)
         handle = atomic.disk.append(path)
         try:
             atomic.disk.sync(handle)
         finally:
             atomic.disk.close(handle)
-        if new:
-            atomic.disk.sync_folder(path.parent)
+        atomic.disk.sync_folder(path.parent)
         return atomic.disk.size(path)
 
 
 def cut(path: Path, offset: int) -> None:
-    """Keep the first `offset` bytes; IntegrityError if there are fewer, for then rows are lost."""
+    """Keep the first `offset` bytes; IntegrityError if there are fewer, for then rows are lost.
+
+    Not synced: if a crash brings the rest back, it is cut again.
+    """
     size = sync(path)
     if size < offset:
         message = f"{atomic.shown(path)} has {size} bytes, but the checkpoint was saved after {offset}"
@@ -70,6 +71,5 @@ def cut(path: Path, offset: int) -> None:
         handle = atomic.disk.append(path)
         try:
             atomic.disk.truncate(handle, offset)
-            atomic.disk.sync(handle)
         finally:
             atomic.disk.close(handle)

@@ -1,4 +1,4 @@
-"""RegularGPT as Eq. (6.1) is written: a (T, T) mask at each level. The reference for tree.py and every.py; slow on purpose."""
+"""RegularGPT as Eq. (6.1) is written: a (T, T) mask at each level. The slow reference for tree.py and every.py."""
 
 from __future__ import annotations
 

@@ -1,0 +1,66 @@
+"""From the command line's words to a complete config, without importing torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from languages.errors import UserError
+from regulargpt.config import RunConfig, read_value
+
+
+def texts(options: Mapping[str, str | None], settings: Sequence[str]) -> dict[str, Any]:
+    """The fields that were given, as values: options first, then `--set KEY=VALUE`.
+
+    >>> texts({"seed": "3", "training.lr": None}, ["training.clip=0.5"])
+    {'seed': 3, 'training.clip': 0.5}
+    """
+    values = {key: read_value(key, text) for key, text in options.items() if text is not None}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals:
+            raise UserError(f"--set {setting}: write KEY=VALUE, as in --set training.clip=0.5")
+        values[key.strip()] = read_value(key.strip(), text.strip())
+    return values
+
+
+def configure(
+    language: str | None, model: str | None, recipe: str | None, config_file: Path | None, values: Mapping[str, Any]
+) -> RunConfig:
+    """A recipe's config, or that of a file, with the given fields set over it."""
+    import languages
+    from regulargpt.recipes import recommended, resolve
+
+    if config_file is not None:
+        if recipe is not None:
+            raise UserError("--config and --recipe exclude each other; a config is complete")
+        config = read_config(config_file)
+        named = {"task.language": language, "model.name": model}
+        config = config.replaced({key: name for key, name in named.items() if name is not None})
+    else:
+        if language is None:
+            raise UserError("which language? as in `regulargpt run parity`; `regulargpt list languages` lists them")
+        task = languages.get(language)
+        name = model or "regulargpt"
+        config = resolve(recipe or recommended(language, name), name, language, task.sampling)
+    return config.replaced(values)
+
+
+def read_config(path: Path) -> RunConfig:
+    """The config in a file; UserError if it cannot be read."""
+    from regulargpt.storage.atomic import parse_text, read_bytes
+
+    return RunConfig.parse(parse_text(read_bytes(path), path), str(path))
+
+
+def default_folder(config: RunConfig) -> Path:
+    """runs/ and what tells runs apart.
+
+    >>> default_folder(RunConfig()).as_posix()
+    'runs/parity-regulargpt-C2-seed0'
+    """
+    language = re.sub(r"[^A-Za-z0-9.=_-]+", "-", config.task.language).strip("-")
+    model = f"regulargpt-C{config.model.chunk_size}" if config.model.name == "regulargpt" else config.model.name
+    return Path("runs") / f"{language}-{model}-seed{config.seed}"

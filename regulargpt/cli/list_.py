@@ -1,0 +1,57 @@
+"""`regulargpt list languages|models|encodings|recipes`."""
+
+from __future__ import annotations
+
+import click
+
+from regulargpt.cli.output import as_json, emit, table
+
+
+def languages() -> list[dict[str, str]]:
+    """One row a family of languages."""
+    from languages.registry import FAMILIES
+
+    return [
+        {
+            "name": family.pattern,
+            "summary": family.summary,
+            "parameters": ", ".join(f"{p.key}={str(p.default).lower()}" for p in family.parameters),
+        }
+        for family in FAMILIES
+    ]
+
+
+def models() -> list[dict[str, str]]:
+    """One row a model."""
+    from regulargpt.models import MODELS
+
+    return [{"name": name, "summary": row.summary, "source": row.source} for name, row in MODELS.items()]
+
+
+def encodings() -> list[dict[str, str]]:
+    """One row an encoding of the transformer."""
+    from regulargpt.encodings import ENCODINGS
+
+    return [{"name": name, "summary": row.summary, "source": row.source} for name, row in ENCODINGS.items()]
+
+
+def recipes() -> list[dict[str, str]]:
+    """One row a recipe."""
+    from regulargpt.recipes import RECIPES
+
+    return [{"name": name, "summary": r.summary, "models": ", ".join(r.fields)} for name, r in RECIPES.items()]
+
+
+KINDS = {"languages": languages, "models": models, "encodings": encodings, "recipes": recipes}
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(list(KINDS)))
+@as_json
+def command(kind: str, as_json: bool) -> None:
+    """List the languages, models, encodings or recipes."""
+    rows = KINDS[kind]()
+    if as_json:
+        emit({kind: rows})
+    else:
+        click.echo(table([tuple(row.values()) for row in rows], tuple(rows[0])))

@@ -1,0 +1,25 @@
+"""`regulargpt resume DIR`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from regulargpt.cli.output import as_json
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@as_json
+def command(folder: Path, as_json: bool) -> int:
+    """Go on with an interrupted run, exactly where it stopped; of a finished run, print its result again."""
+    from regulargpt.config import RunConfig
+    from regulargpt.storage.folder import RunFolder
+
+    config = RunConfig.parse(RunFolder.open(folder).config_text)
+
+    from regulargpt import run
+    from regulargpt.cli.running import supervised
+
+    return supervised(lambda watch: run.resume(folder, watch), config, folder, as_json)

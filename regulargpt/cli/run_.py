@@ -1,0 +1,82 @@
+"""`regulargpt run LANGUAGE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from regulargpt.cli.output import as_json
+
+# Options that stand for one field of the config; every other field is set by --set.
+FIELDS: dict[str, tuple[str, str]] = {
+    "--chunk-size": ("model.chunk_size", "Chunk size C of regulargpt."),
+    "--train-len": ("task.train_len", "Longest training word."),
+    "--test-len": ("evaluation.test_len", "Test at every length up to this one."),
+    "--beyond": ("evaluation.beyond", "Test at these lengths too, as in 10000,1000000."),
+    "--samples": ("evaluation.samples", "Test words a length."),
+    "--seed": ("seed", "Seed of weights and words."),
+    "--steps": ("training.steps", "Most training steps."),
+    "--lr": ("training.lr", "Learning rate."),
+    "--batch-size": ("training.batch_size", "Words a step."),
+    "--d-model": ("model.d_model", "Width of a state."),
+    "--n-layers": ("model.n_layers", "Layers of a baseline."),
+    "--encoding": ("model.encoding", "Positional encoding of the transformer."),
+    "--supervision": ("task.supervision", "last, every, next or nodes."),
+    "--near-misses": ("task.near_misses", "Share of near misses in the non-members."),
+    "--device": ("device", "auto, cpu or cuda."),
+    "--threads": ("threads", "CPU threads."),
+}
+
+
+def field_options(function: Any) -> Any:
+    """Add the options of FIELDS."""
+    for option, (key, text) in reversed(FIELDS.items()):
+        function = click.option(option, key.replace(".", "__"), metavar="VALUE", help=text)(function)
+    return function
+
+
+@click.command()
+@click.argument("language", required=False)
+@click.option("--model", help="The model; `regulargpt list models`.  [default: regulargpt]")
+@click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: what suits the language]")
+@field_options
+@click.option("--compile", "compiled", is_flag=True, help="Compile the model with torch.compile.")
+@click.option("--tensorboard", is_flag=True, help="Log to RUN/tensorboard too (extra: tracking).")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any field of config.toml: training.clip=0.5."
+)
+@click.option(
+    "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path), help="Start from a config.toml."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Run folder.  [default: runs/LANGUAGE-MODEL-seedS]")
+@as_json
+def command(
+    language: str | None,
+    model: str | None,
+    recipe: str | None,
+    compiled: bool,
+    tensorboard: bool,
+    settings: tuple[str, ...],
+    config_file: Path | None,
+    out: Path | None,
+    as_json: bool,
+    **fields: str | None,
+) -> int:
+    """Train a model on short words and test it on long ones."""
+    import languages
+    from regulargpt.cli.configure import configure, default_folder, texts
+    from regulargpt.validation import validate
+
+    values = texts({key.replace("__", "."): value for key, value in fields.items()}, settings)
+    values |= {"compile": True} if compiled else {}
+    values |= {"tensorboard": True} if tensorboard else {}
+    config = configure(language, model, recipe, config_file, values)
+    validate(config, languages.get(config.task.language))
+
+    from regulargpt import run
+    from regulargpt.cli.running import supervised
+
+    folder = out or default_folder(config)
+    return supervised(lambda watch: run.run(config, folder, watch), config, folder, as_json)

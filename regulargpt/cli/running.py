@@ -1,0 +1,103 @@
+"""A run as the terminal shows it: progress on stderr, the result on stdout, exit codes for what went wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from tqdm import tqdm
+
+from regulargpt.cli import FAILED, STOPPED
+from regulargpt.cli.output import emit, percent, table
+from regulargpt.config import RunConfig
+from regulargpt.evaluation import Point
+from regulargpt.run import Watch
+from regulargpt.training import Diverged, Interrupted, Trainer
+
+
+class Bars:
+    """One bar for the training steps, one for the tested lengths; silent where nobody watches."""
+
+    def __init__(self, config: RunConfig):
+        self.config = config
+        self.silent = not sys.stderr.isatty()
+        self.training: tqdm[Any] | None = None
+        self.testing: tqdm[Any] | None = None
+        self.row: dict[str, Any] = {}
+
+    @property
+    def watch(self) -> Watch:
+        """To hand to the run."""
+        return Watch(self.on_step, self.on_row, self.on_point, lambda text: click.echo(f"warning: {text}", err=True))
+
+    def on_step(self, trainer: Trainer) -> None:
+        """A training step is done."""
+        if self.training is None:
+            self.training = tqdm(desc="training", unit="step", disable=self.silent, initial=trainer.progress.step - 1)
+        self.training.total = trainer.progress.last_step(self.config.training)
+        self.training.update()
+        if trainer.finished:
+            self.training.close()
+
+    def on_row(self, row: dict[str, Any]) -> None:
+        """A row of metrics is written."""
+        if self.training is not None:
+            self.training.set_postfix_str(f"loss {row['loss']:.4f}, accuracy {100 * row['accuracy']:.1f} %", False)
+
+    def on_point(self, point: Point) -> None:
+        """A length is tested."""
+        if self.testing is None:
+            self.testing = tqdm(desc="testing", unit="length", disable=self.silent)
+        self.testing.set_postfix_str(f"T = {point.length}: {percent(100 * point.accuracy)} %", False)
+        self.testing.update()
+
+    def close(self) -> None:
+        """Leave the terminal tidy."""
+        for bar in (self.training, self.testing):
+            if bar is not None:
+                bar.close()
+
+
+def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folder: Path, as_json: bool) -> int:
+    """Do the work, print its summary; the exit code."""
+    bars = Bars(config)
+    if not as_json:
+        click.echo(f"{config.task.language}: {config.model.name}, recipe {config.recipe}, into {folder}", err=True)
+    try:
+        summary = work(bars.watch)
+    except Interrupted as stopped:
+        bars.close()
+        click.echo(f"{stopped}; `regulargpt resume {folder}` goes on from there", err=True)
+        return STOPPED
+    except Diverged as diverged:
+        bars.close()
+        click.echo(f"error: {diverged}; the state before it is kept in {folder}", err=True)
+        return FAILED
+    finally:
+        bars.close()
+    emit(summary) if as_json else click.echo(text(summary))
+    return 0
+
+
+def text(summary: dict[str, Any]) -> str:
+    """The short table at the end of a run."""
+    low, high = summary["train_len"] + 1, summary["test_len"]
+    beyond = {int(T): a for T, a in summary["accuracy"].items() if int(T) > high}
+    rows = [
+        (
+            "training",
+            f"{summary['steps']} steps, {summary['train_seconds']:.1f} s, {summary['parameters']:,} parameters",
+        ),
+        (f"score {low}..{high}", f"{percent(summary['score'])} %"),
+        ("worst length", f"{percent(summary['min_accuracy'])} %"),
+        ("first below 99 %", str(summary["first_below_99"] or "none")),
+        ("first below 90 %", str(summary["first_below_90"] or "none")),
+        *((f"length {T:,}", f"{percent(a)} % of {summary['samples'][str(T)]} words") for T, a in beyond.items()),
+        ("always one answer", f"{percent(summary['majority'])} % (chance {percent(summary['chance'])} %)"),
+        ("run folder", summary["run_dir"]),
+        ("picture", f"{summary['run_dir']}/accuracy.png"),
+    ]
+    return table(rows)

@@ -1,0 +1,66 @@
+"""`regulargpt sample LANGUAGE --length N --count M --seed S --out FILE`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from languages.errors import UserError
+from regulargpt.cli.output import as_json, emit
+
+
+@click.command()
+@click.argument("language")
+@click.option("--length", type=click.IntRange(min=1), required=True, help="Symbols in each word.")
+@click.option("--count", type=click.IntRange(min=1), default=10, show_default=True, help="How many words.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed, the same words.")
+@click.option(
+    "--near-misses", type=click.FloatRange(0, 1), default=0.0, help="Share of near misses in the non-members."
+)
+@click.option("--edits", type=click.IntRange(min=1), default=1, show_default=True, help="Most edits of a near miss.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to the terminal.")
+@click.option("--text", is_flag=True, help="`word label` a line instead of JSON lines.")
+@as_json
+def command(
+    language: str,
+    length: int,
+    count: int,
+    seed: int,
+    near_misses: float,
+    edits: int,
+    out: Path | None,
+    text: bool,
+    as_json: bool,
+) -> None:
+    """Draw labelled words of a language: JSON lines {"word": ..., "label": ...}, or text."""
+    import languages
+    from languages.randomness import rng
+
+    if text and as_json:
+        raise UserError("--text and --json exclude each other; give one")
+    if out is not None and out.exists():
+        raise UserError(f"{out} exists; choose another --out")
+    task = languages.get(language)
+    words = task.sample(rng(seed, "sample"), length, count, near_misses=near_misses, edits=edits)
+    notice = task.describe_length(length)
+    if notice:
+        click.echo(notice, err=True)
+    names = [task.output_names[label] for label in task.labels(words)]
+    pairs = [{"word": task.machine.decode(word), "label": name} for word, name in zip(words, names, strict=True)]
+    if as_json and out is None:
+        emit({"language": task.name, "length": length, "seed": seed, "words": pairs})
+        return
+    line = "{word} {label}".format_map if text else lambda pair: json.dumps(pair, ensure_ascii=False)
+    content = "".join(line(pair) + "\n" for pair in pairs)
+    if out is None:
+        click.echo(content, nl=False)
+        return
+    from regulargpt.storage.atomic import write_text
+
+    write_text(out, content)
+    if as_json:
+        emit({"language": task.name, "length": length, "seed": seed, "count": count, "out": str(out)})
+    else:
+        click.echo(f"{count} words of length {length} written to {out}")

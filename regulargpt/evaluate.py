@@ -1,0 +1,49 @@
+"""Testing a finished run again, at any lengths: what `regulargpt evaluate` does."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import languages
+from languages.errors import UserError
+from regulargpt.config import RunConfig
+from regulargpt.evaluation import accuracy_by_length, score
+from regulargpt.objectives import objective
+from regulargpt.run import load_model, prepare
+from regulargpt.storage.folder import RunFolder
+
+
+def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int) -> dict[str, Any]:
+    """Accuracy of a finished run at these lengths, on the words that `seed` gives.
+
+    Raises UserError if the language has no word of any of them, or has another alphabet than the model was trained on.
+    """
+    task = languages.get(config.task.language)
+    record = folder.load_model_config()
+    if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
+        raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
+    if not any(task.has_length(length) for length in lengths):
+        raise UserError(task.describe_length(lengths[0]))
+    device = prepare(config)
+    points = accuracy_by_length(
+        load_model(folder).to(device),
+        task,
+        objective(task, config.task.supervision),
+        lengths,
+        task_config=config.task,
+        config=config.evaluation,
+        seed=seed,
+        device=device,
+    )
+    return {
+        "run_dir": str(folder.path),
+        "language": config.task.language,
+        "seed": seed,
+        **dataclasses.asdict(score(points, min(lengths), max(lengths))),
+        "accuracy": {str(p.length): 100 * p.accuracy for p in points},
+        "interval": {str(p.length): [100 * bound for bound in p.interval] for p in points},
+        "samples": {str(p.length): p.samples for p in points},
+        "no_words_of_length": [length for length in lengths if not task.has_length(length)],
+    }
