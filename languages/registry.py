@@ -27,15 +27,17 @@ class Parameter:
     accepts: str  # for the listing and for messages
     choices: tuple[str, ...] = ()
 
-    def read(self, text: str) -> Value:
+    def read(self, text: str, language: str) -> Value:
         """The value that a text stands for. LanguageError if it stands for none."""
+        refusal = f"{language}: {self.key} is {text!r}; it is {self.accepts}"
         kind = type(self.default)
         try:
             value = WORDS[text] if kind is bool else kind(text)
         except (KeyError, ValueError):
-            raise LanguageError(f"{self.key} is {text!r}; it is {self.accepts}") from None
+            raise LanguageError(refusal) from None
         if self.choices and text not in self.choices:
-            raise LanguageError(f"{self.key} is {text!r}; it is {self.accepts}{_or_nearest(text, self.choices)}")
+            close = nearest(text, self.choices)
+            raise LanguageError(refusal + (f";{close}" if close else ""))
         return value
 
 
@@ -198,15 +200,11 @@ def _read(family: Family, name: str, text: str) -> Mapping[str, Value]:
     for part in text.split(",") if text else []:
         key, equals, value = part.partition("=")
         if key not in known:
-            raise LanguageError(f"{name} has no parameter {key!r};{_or_nearest(key, known) or _accepted(known)}")
+            raise LanguageError(f"{name} has no parameter {key!r};{nearest(key, known) or _accepted(known)}")
         if not equals or key in values:
             raise LanguageError(f"{name}: write each parameter once, as {key}=VALUE; VALUE is {known[key].accepts}")
-        values[key] = known[key].read(value)
+        values[key] = known[key].read(value, name)
     return values
-
-
-def _or_nearest(text: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    return nearest(text, known)
 
 
 def _accepted(known: Mapping[str, Parameter]) -> str:

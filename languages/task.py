@@ -52,6 +52,8 @@ class Task:
     members: tuple[Dfa, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.sampling not in ("uniform", "balanced"):
+            raise LanguageError(f"{self.name}: sampling is {self.sampling!r}; it is 'uniform' or 'balanced'")
         if self.sampling == "balanced":
             self._check_balanced()
         elif self.members:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Case:
-    """After each symbol of `word` the machine of `language` is in the state `trace` names; its last answer is `label`."""
+    """After each symbol of `word` the machine of `language` is in the next state of `trace`; it answers `label`."""
 
     language: str  # a specification for `languages.get`
     word: str

@@ -6,7 +6,7 @@
 import re
 from collections.abc import Callable
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ Answers = npt.NDArray[np.generic]
 
 
 def same_neighbours(word: str) -> str:
-    return ("even", "odd")[sum(a != b for a, b in zip(word, word[1:], strict=False)) % 2]
+    return ("even", "odd")[sum(a != b for a, b in pairwise(word)) % 2]
 
 
 def arithmetic(word: str, modulus: int = 5) -> str:
@@ -36,7 +36,7 @@ def fullmatch(pattern: str, word: str) -> str:
 
 def tomita_3(word: str) -> str:
     runs = [(symbol, len(list(run))) for symbol, run in groupby(word)]
-    odd = [(a, b) for (a, m), (b, n) in zip(runs, runs[1:], strict=False) if m % 2 and n % 2]
+    odd = [(a, b) for (a, m), (b, n) in pairwise(runs) if m % 2 and n % 2]
     return "reject" if ("1", "0") in odd else "accept"
 
 

@@ -1,5 +1,6 @@
 """Labels are right: by hand, by independent oracles on all short words, and on a million sampled words per language."""
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -139,7 +140,9 @@ def test_cyclic_two_is_parity() -> None:
     ("name", "oracle"),
     [("modular-arithmetic", arithmetic), ("modular-arithmetic-left-to-right", arithmetic_left_to_right)],
 )
-def test_arithmetic_with_parameters(modulus: int, operators: str, plus: str, name: str, oracle) -> None:  # type: ignore[no-untyped-def]
+def test_arithmetic_with_parameters(
+    modulus: int, operators: str, plus: str, name: str, oracle: Callable[[str, int], str]
+) -> None:
     task = get(f"{name}:modulus={modulus},operators={operators},plus={plus}")
     length = 10 if plus == "true" else 9
     words = task.sample(rng(0, "arithmetic"), length, 100)

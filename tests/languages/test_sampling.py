@@ -1,10 +1,10 @@
-"""Sampling is exact: the tables give every word its probability; counts equal integer counts; draws follow the tables."""
+"""Sampling is exact: the tables give every word its probability, and draws follow the tables."""
 
-import hashlib
 import math
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -23,6 +23,8 @@ from languages.near_miss import NearMissSampler, pair_graph
 from languages.registry import names
 from languages.sampling import PathSampler, WordSampler, nearest_lengths, uniform_words
 
+Distribution = dict[tuple[int, ...], float]
+
 CLASSIFICATIONS = [name for name in names() if get(name).is_classification]
 SMALL = ["tomita-2", "tomita-3", "tomita-4", "tomita-5", "tomita-7", "dyck-2", "012-02", "ab-d-bc"]
 
@@ -33,7 +35,7 @@ def members(dfa: Dfa, length: int) -> list[tuple[int, ...]]:
     return [tuple(word) for word in words[dfa.accepts(words)].tolist()]
 
 
-def distribution(sampler: PathSampler, length: int) -> dict[tuple[int, ...], float]:
+def distribution(sampler: PathSampler, length: int) -> Distribution:
     """The probability of each word, read off the tables that `sample` looks its uniform numbers up in."""
     counts = sampler.counts
     steps, head = divmod(length, counts.stride)
@@ -58,7 +60,7 @@ def distribution(sampler: PathSampler, length: int) -> dict[tuple[int, ...], flo
     return result
 
 
-def assert_equal_distributions(found: dict, expected: dict) -> None:
+def assert_equal_distributions(found: Distribution, expected: Distribution) -> None:
     assert found.keys() == expected.keys()
     for word, probability in expected.items():
         assert math.isclose(found[word], probability, rel_tol=1e-12)
@@ -102,10 +104,10 @@ def test_weighted_words(weights: tuple[float, ...]) -> None:
 def test_a_mixture_takes_its_parts_equally_often() -> None:
     parts = [exact_depth(1), exact_depth(2), exact_depth(3), exact_depth(4)]
     sampler = WordSampler(parts)
-    expected = Counter()
+    expected: Distribution = {}
     for part in parts[:3]:  # at length 6 there is no word of depth 4
         words = members(part, 6)
-        expected.update(dict.fromkeys(words, 1 / 3 / len(words)))
+        expected |= dict.fromkeys(words, 1 / 3 / len(words))
     assert_equal_distributions(distribution(sampler, 6), expected)
 
 
@@ -386,7 +388,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "error", "message"), REFUSED, ids=[message for _, _, message in REFUSED])
-def test_refusals(call, error: type[Exception], message: str) -> None:  # type: ignore[no-untyped-def]
+def test_refusals(call: Callable[[], object], error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value) == message

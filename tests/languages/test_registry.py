@@ -1,0 +1,180 @@
+"""Languages by name: every row works, and every mistake is answered in one line."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from languages import get
+from languages.errors import LanguageError, UserError
+from languages.registry import FAMILIES, Family, listing, names
+
+SPECIFICATIONS = [
+    *names(),
+    "dyck-7",
+    "dyck-12:depth=every",
+    "parity:p_one=0.1",
+    "parity:p_one=1e-05",
+    "cycle-navigation:size=7",
+    "modular-arithmetic:plus=true",
+    "modular-arithmetic:modulus=7,operators=+-",
+    "modular-arithmetic:modulus=12,operators=*,plus=true",
+    "modular-arithmetic-left-to-right:modulus=2",
+    "cyclic-12:letters=elements",
+    "dihedral-3:answer=identity",
+    "symmetric-4:answer=identity,letters=elements",
+    "alternating-3",
+    "flip-flop:p_ignore=0.98",
+    "regex:(ab)*",
+    "regex:(0|1)*00,=:*",
+    "regex:(aa)*;alphabet=ab",
+]
+
+
+@pytest.mark.parametrize("specification", SPECIFICATIONS)
+def test_a_name_leads_back_to_its_task(specification: str) -> None:
+    task = get(specification)
+    assert task.name == specification
+    assert get(task.name) == task
+    assert task.summary
+    assert task.source
+
+
+@pytest.mark.parametrize(
+    ("specification", "name"),
+    [
+        ("parity:p_one=0.5", "parity"),
+        ("parity:", "parity"),
+        ("modular-arithmetic:operators=*-+,modulus=5", "modular-arithmetic"),
+        ("modular-arithmetic:plus=true,operators=-+", "modular-arithmetic:operators=+-,plus=true"),
+        ("dyck-007", "dyck-7"),
+        ("dyck-4:depth=any", "dyck-4"),
+    ],
+)
+def test_equal_tasks_have_one_name(specification: str, name: str) -> None:
+    assert get(specification).name == name
+    assert get(specification) == get(name)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.pattern)
+def test_rows_tell_what_the_functions_have(family: Family) -> None:
+    """The static table repeats the keyword parameters and their defaults."""
+    parameters = inspect.signature(family.load()).parameters.values()
+    defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+    assert {p.key: p.default for p in family.parameters} == defaults
+    assert len(parameters) - len(defaults) == int(family.is_numbered or bool(family.prefix))
+    docstring = inspect.getdoc(family.load())
+    assert docstring is not None
+    assert docstring.count(">>> ") >= (1 if family.prefix == "dfa:" else 3)
+    assert "Source:" in docstring or family.prefix
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.pattern)
+def test_choices_are_all_accepted(family: Family) -> None:
+    for parameter in family.parameters:
+        for choice in parameter.choices:
+            get(f"{family.names[0]}:{parameter.key}={choice}")
+
+
+REFUSED = [
+    ("partiy", "unknown language 'partiy'; did you mean 'parity'?"),
+    ("Parity", "unknown language 'Parity'; did you mean 'parity'?"),
+    ("dick-2", "unknown language 'dick-2'; did you mean 'dyck-2'?"),
+    ("dyck", "unknown language 'dyck'; did you mean 'dyck-4'?"),
+    ("dyck-N", "unknown language 'dyck-N'; did you mean 'dyck-4'?"),
+    ("tomita-8", "there is no tomita-8; Tomita's languages are tomita-1 to tomita-7"),
+    ("tomita-0", "there is no tomita-0; Tomita's languages are tomita-1 to tomita-7"),
+    ("tomita--3", "unknown language 'tomita--3'; did you mean 'tomita-3'?"),
+    ("dyck-0", "dyck-0: the depth is 1 to 500"),
+    ("dyck-501", "dyck-501: the depth is 1 to 500"),
+    ("dyck-4:depth=evry", "dyck-4: depth is 'evry'; it is 'any' or 'every'; did you mean 'every'?"),
+    ("parity:p_on=0.1", "parity has no parameter 'p_on'; did you mean 'p_one'?"),
+    ("parity:zzz=0.1", "parity has no parameter 'zzz'; its parameters are 'p_one'"),
+    ("even-pairs:p_one=0.1", "even-pairs has no parameter 'p_one'; it has none"),
+    ("parity:p_one", "parity: write each parameter once, as p_one=VALUE; VALUE is the probability of a 1, "
+                     "from 0.0 to 1.0"),
+    ("parity:p_one=0.1,p_one=0.2", "parity: write each parameter once, as p_one=VALUE; VALUE is the probability of "
+                                   "a 1, from 0.0 to 1.0"),
+    ("parity:p_one=half", "parity: p_one is 'half'; it is the probability of a 1, from 0.0 to 1.0"),
+    ("parity:p_one=1.5", "parity: p_one is 1.5; it is a probability, 0.0 to 1.0"),
+    ("parity:p_one=nan", "parity: p_one is nan; it is a probability, 0.0 to 1.0"),
+    ("cycle-navigation:size=1", "cycle-navigation: size is 1; a cycle has 2 to 1000 positions"),
+    ("cycle-navigation:size=5.0", "cycle-navigation: size is '5.0'; it is the number of positions, 2 to 1000"),
+    ("modular-arithmetic:modulus=1", "modular arithmetic: modulus is 1; it is 2 to 32"),
+    ("modular-arithmetic:operators=+/", "modular arithmetic: operators are '+/'; give one or more of +-*"),
+    ("modular-arithmetic:operators=++", "modular arithmetic: operators are '++'; give one or more of +-*"),
+    ("modular-arithmetic:operators=", "modular arithmetic: operators are ''; give one or more of +-*"),
+    ("modular-arithmetic:plus=yes", "modular-arithmetic: plus is 'yes'; it is true or false: a constant + in front"),
+    ("symmetric-8", "symmetric-8: the number is 2 to 7"),
+    ("symmetric-7:letters=elements", "symmetric-7: 5040 elements as letters are too many; at most 720"),
+    ("cyclic-5:answer=foo", "cyclic-5: answer is 'foo'; it is 'element' or 'identity'"),
+    ("flip-flop:p_ignore=1.0", "flip-flop: p_ignore is 1.0; it is a probability from 0.0, less than 1.0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("specification", "message"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_refusals(specification: str, message: str) -> None:
+    with pytest.raises(LanguageError) as caught:
+        get(specification)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("specification", ["", "42", "x", ":", "regex:(", "regex:", "dfa:", "dfa:nowhere.json"])
+def test_other_nonsense_is_one_line(specification: str) -> None:
+    with pytest.raises(UserError) as caught:
+        get(specification)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.sampled_from([*SPECIFICATIONS, "dfa:x.json"]), st.data())
+def test_mistyped_names_are_refused_or_work(specification: str, data: st.DataObject) -> None:
+    """One character changed: a task or a UserError, never another exception."""
+    at = data.draw(st.integers(0, len(specification) - 1))
+    symbol = data.draw(st.characters(min_codepoint=32, max_codepoint=126))
+    mistyped = specification[:at] + symbol + specification[at + 1 :]
+    try:
+        outcome = get(mistyped).name
+    except UserError as error:
+        outcome = str(error)
+    assert outcome
+    assert "\n" not in outcome
+
+
+def test_patterns_and_names_are_distinct() -> None:
+    assert len(names()) == len(set(names()))
+    assert len({family.pattern for family in listing()}) == len(listing())
+
+
+def modules_after(statement: str) -> set[str]:
+    script = f"import sys\n{statement}\nprint(*sys.modules)"
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    return set(output.split())
+
+
+def test_listing_imports_nothing() -> None:
+    statement = "import languages.registry as r; r.listing(); r.names()\ntry: r.get('partiy')\nexcept ValueError: pass"
+    assert not {"numpy", "torch", "networkx", "languages.parity"} & modules_after(statement)
+
+
+def test_importing_languages_imports_nothing() -> None:
+    assert not {"numpy", "torch", "networkx"} & modules_after("import languages")
+
+
+def test_tasks_need_numpy_only() -> None:
+    statement = "\n".join(f"import languages; languages.get({name!r})" for name in names())
+    loaded = modules_after(statement)
+    assert "numpy" in loaded
+    assert not {"torch", "networkx", "automata", "sklearn", "matplotlib"} & loaded
+
+
+def test_the_package_exports() -> None:
+    import languages
+
+    for name in languages.__all__:
+        assert getattr(languages, name).__name__ == name
+    assert set(languages.__all__) <= set(dir(languages))
+    with pytest.raises(AttributeError, match="module 'languages' has no attribute 'nothing'"):
+        _ = languages.nothing
