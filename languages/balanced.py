@@ -7,7 +7,7 @@ import numpy as np
 from languages.automata import Dfa
 from languages.near_miss import NearMissSampler
 from languages.sampling import PathSampler, WordSampler
-from languages.words import Indices
+from languages.words import Indices, smallest_unsigned
 
 
 class BalancedSampler:
@@ -39,7 +39,7 @@ class BalancedSampler:
             *zip(near, sizes[: len(near)], strict=True),
         ]
         words = [sampler.sample(random, length, size) for sampler, size in parts if size]
-        empty = np.zeros((0, length), dtype=np.uint8)
+        empty = np.zeros((0, length), dtype=smallest_unsigned(self.language.n_symbols))
         return np.concatenate(words)[random.permutation(count)] if words else empty
 
     def near_misses(self, length: int, edits: int) -> list[NearMissSampler]:

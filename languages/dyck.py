@@ -4,9 +4,11 @@ from typing import Literal
 
 from languages.automata import Dfa
 from languages.errors import LanguageError
-from languages.task import Task, spec
+from languages.specification import spec
+from languages.task import Task
 
 MAX_DEPTH = 500
+MAX_EVERY_DEPTH = 50  # with depth="every", which needs an automaton for each depth
 
 
 def dyck(depth_bound: int, depth: Literal["any", "every"] = "any") -> Task:
@@ -17,7 +19,8 @@ def dyck(depth_bound: int, depth: Literal["any", "every"] = "any") -> Task:
 
     Members of a length are all equally likely (`depth="any"`): then the words of D_12 that reach depth 12
     are long. With `depth="every"` each member's largest depth is drawn first, uniformly from 1..min(N,
-    T/2), and the member is uniform among those with this largest depth. LanguageError: N outside 1..500, or
+    T/2), and the member is uniform among those with this largest depth. LanguageError: N outside 1..500 (1..50 with
+    "every"), or
     another word for depth.
 
     >>> dyck(2).labels([[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]).tolist()
@@ -37,6 +40,8 @@ def dyck(depth_bound: int, depth: Literal["any", "every"] = "any") -> Task:
         raise LanguageError(f"dyck-{depth_bound}: the depth is 1 to {MAX_DEPTH}")
     if depth not in ("any", "every"):
         raise LanguageError(f"dyck-{depth_bound}: depth is {depth!r}; it is 'any' or 'every'")
+    if depth == "every" and depth_bound > MAX_EVERY_DEPTH:
+        raise LanguageError(f"dyck-{depth_bound}: with depth=every the depth is 1 to {MAX_EVERY_DEPTH}")
     machine = dyck_dfa(depth_bound).as_moore()
     every = tuple(exact_depth(n) for n in range(1, depth_bound + 1)) if depth == "every" else ()
     deepest = "0" * depth_bound + "1" * depth_bound

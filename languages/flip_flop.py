@@ -2,7 +2,8 @@
 
 from languages.automata import Dfa, MooreMachine
 from languages.errors import LanguageError
-from languages.task import Task, spec
+from languages.specification import spec
+from languages.task import Task
 
 
 def flip_flop(p_ignore: float = 0.8) -> Task:

@@ -9,7 +9,8 @@ from typing import Literal
 
 from languages.automata import Dfa, MooreMachine
 from languages.errors import LanguageError
-from languages.task import Task, spec
+from languages.specification import spec
+from languages.task import Task
 
 Permutation = tuple[int, ...]  # the images of 0, 1, ...
 Answer = Literal["element", "identity"]

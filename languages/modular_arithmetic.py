@@ -1,28 +1,25 @@
 """Modular arithmetic without brackets: the value of an expression mod m.
 
-While an expression is read left to right with the usual precedence, two numbers have to be kept: the total
-of the finished terms and the signed current term. An operator read last adds what is pending. The machine
-reads single symbols, so it is ill-formed to read two digits or two operators in a row; there it has no
-answer (-1), nor while an operator is pending.
+The machine reads single symbols, so it is ill-formed to read two digits or two operators in a row; there it has no
+answer (-1), nor while an operator waits for its digit.
 """
-
-from collections.abc import Callable
-from typing import TypeGuard, TypeVar
 
 from languages.automata import Dfa, MooreMachine
 from languages.errors import LanguageError
-from languages.task import Task, spec
+from languages.expressions import (
+    Apply,
+    Value,
+    apply_left_to_right,
+    apply_with_precedence,
+    pair_machine,
+    symbol_machine,
+)
+from languages.specification import spec
+from languages.task import Task
 
 OPERATORS = "+-*"
 MAX_MODULUS = 32
-ILL_FORMED = "ill-formed"
 SOURCE = "thesis 6.4.1; Deletang et al. 2023 (Modular Arithmetic)"
-
-Value = tuple[int, ...]  # what is kept: (total, term), or with left-to-right reading (total,)
-Pending = tuple[Value, str]  # a value and the operator that waits for its digit
-State = Value | Pending | str  # str: ill-formed
-S = TypeVar("S", bound=State)
-Apply = Callable[[Value, str, int, int], Value]  # value, operator, digit, modulus -> value
 
 
 def modular_arithmetic(modulus: int = 5, operators: str = OPERATORS, plus: bool = False) -> Task:
@@ -82,34 +79,7 @@ def pairs_machine(modulus: int = 5, operators: str = OPERATORS, left_to_right: b
     operators = _check(modulus, operators)
     apply: Apply = apply_left_to_right if left_to_right else apply_with_precedence
     zero: Value = (0,) if left_to_right else (0, 0)
-    letters = {f"{operator}{digit}": (operator, digit) for operator in operators for digit in range(modulus)}
-
-    def step(value: Value, letter: str) -> Value:
-        return apply(value, *letters[letter], modulus)
-
-    return _explore(zero, tuple(letters), modulus, step)
-
-
-def apply_with_precedence(value: Value, operator: str, digit: int, modulus: int) -> Value:
-    """(total, signed term) after an operator and a digit.
-
-    >>> apply_with_precedence((1, 2), "*", 3, 5), apply_with_precedence((1, 2), "-", 3, 5)
-    ((1, 1), (3, 2))
-    """
-    total, term = value
-    if operator == "*":
-        return total, term * digit % modulus
-    return (total + term) % modulus, (digit if operator == "+" else -digit) % modulus
-
-
-def apply_left_to_right(value: Value, operator: str, digit: int, modulus: int) -> Value:
-    """(total,) after an operator and a digit.
-
-    >>> apply_left_to_right((3,), "*", 3, 5)
-    (4,)
-    """
-    (total,) = value
-    return ({"+": total + digit, "-": total - digit, "*": total * digit}[operator] % modulus,)
+    return pair_machine(apply, zero, modulus, operators)
 
 
 def _task(name: str, apply: Apply, zero: Value, modulus: int, operators: str, plus: bool) -> Task:
@@ -118,7 +88,7 @@ def _task(name: str, apply: Apply, zero: Value, modulus: int, operators: str, pl
     symbols = tuple(operator for operator in OPERATORS if operator in operators or (plus and operator == "+"))
     return Task(
         name=spec(name, {"modulus": (modulus, 5), "operators": (operators, OPERATORS), "plus": (plus, False)}),
-        machine=_machine(apply, zero, modulus, digits, symbols, plus),
+        machine=symbol_machine(apply, zero, modulus, digits, symbols, plus),
         summary=f"the value mod {modulus} of digits joined by {' '.join(operators)}",
         source=SOURCE,
         examples=_examples(modulus, operators, plus, precedence=len(zero) == 2),
@@ -133,61 +103,6 @@ def _check(modulus: int, operators: str) -> str:
     if not operators or len(set(operators)) != len(operators) or not set(operators) <= set(OPERATORS):
         raise LanguageError(f"modular arithmetic: operators are {operators!r}; give one or more of {OPERATORS}")
     return "".join(operator for operator in OPERATORS if operator in operators)
-
-
-def _machine(
-    apply: Apply, zero: Value, modulus: int, digits: tuple[str, ...], operators: tuple[str, ...], plus: bool
-) -> MooreMachine:
-    """Values, pending operators and what is ill-formed, over single symbols.
-
-    Without a plus in front an expression begins as if "0+" had been read.
-    """
-
-    def wait(value: Value, operator: str) -> Pending:
-        settled = value if operator == "*" else (sum(value) % modulus, *zero[1:])  # "1+2+" is "3+"
-        return settled, operator
-
-    def step(state: State, symbol: str) -> State:
-        if is_value(state) and symbol in operators:
-            return wait(state, symbol)
-        if is_pending(state) and symbol in digits:
-            value, operator = state
-            return apply(value, operator, int(symbol), modulus)
-        return ILL_FORMED
-
-    return _explore(zero if plus else wait(zero, "+"), digits + operators, modulus, step)
-
-
-def _explore(start: S, alphabet: tuple[str, ...], modulus: int, step: Callable[[S, str], S]) -> MooreMachine:
-    """The machine of all states that can be reached."""
-    delta: dict[S, dict[str, S]] = {}
-    todo = [start]
-    for state in todo:
-        if state not in delta:
-            delta[state] = {symbol: step(state, symbol) for symbol in alphabet}
-            todo.extend(delta[state].values())
-    rows = {_name(state): {symbol: _name(target) for symbol, target in row.items()} for state, row in delta.items()}
-    outputs = tuple(sum(state) % modulus if is_value(state) else -1 for state in delta)
-    names = tuple(str(digit) for digit in range(modulus))
-    return MooreMachine(tuple(rows), alphabet, rows, _name(start), outputs, names)
-
-
-def is_value(state: State) -> TypeGuard[Value]:
-    """Whether a state is a value: numbers only."""
-    return isinstance(state, tuple) and isinstance(state[0], int)
-
-
-def is_pending(state: State) -> TypeGuard[Pending]:
-    """Whether a state is a value and an operator that waits for its digit."""
-    return isinstance(state, tuple) and not is_value(state)
-
-
-def _name(state: State) -> str:
-    if is_value(state):
-        return "+".join(str(part) for part in state)
-    if is_pending(state):
-        return f"({_name(state[0])}){state[1]}"
-    return ILL_FORMED
 
 
 def _domain(digits: tuple[str, ...], operators: str, symbols: tuple[str, ...], plus: bool) -> Dfa:

@@ -15,7 +15,7 @@ from languages.graph import Graph, Ints, graph_of
 from languages.sampling import PathSampler
 from languages.words import smallest_unsigned
 
-MOST_EDGES = 2**23
+MOST_EDGES = 2**23  # tried; some 30 bytes each
 
 
 class NearMissSampler(PathSampler):
@@ -47,20 +47,20 @@ def pair_graph(members: Sequence[Dfa], language: Dfa, edits: int) -> Graph:
     read, written = (grid.ravel() for grid in np.indices((language.n_symbols, language.n_symbols)))
     changed = read != written
     level = np.ravel_multi_index((union.initial, np.full_like(union.initial, language.initial_index), 0), shape)
-    initial, seen, n_edges = level, level, 0
+    initial, seen, tried = level, level, 0
     edges: list[tuple[Ints, Ints, Ints]] = [(level[:0], level[:0], level[:0])]
     while len(level):
+        tried += len(level) * len(read)
+        if tried > MOST_EDGES:
+            raise SamplingError(
+                f"near misses for {language.n_states} states and {language.n_symbols} symbols need more than "
+                f"{MOST_EDGES} pairs of transitions; use them only with smaller automata"
+            )
         p, q, j = np.unravel_index(level, shape)
         p, q, j = p_table[p][:, read], language.table[q][:, written], j[:, None] + changed
         row, pair = np.nonzero((j <= edits) & alive[p])
         target = np.ravel_multi_index((p[row, pair], q[row, pair], j[row, pair]), shape)
         edges.append((level[row], target, written[pair]))
-        n_edges += len(row)
-        if n_edges > MOST_EDGES:
-            raise SamplingError(
-                f"near misses need more than {MOST_EDGES} pairs of transitions for {language.n_states} states and "
-                f"{language.n_symbols} symbols; use near misses only with smaller automata"
-            )
         level = np.setdiff1d(target, seen)
         seen = np.union1d(seen, level)
     source, target, symbol = (np.concatenate(column) for column in zip(*edges, strict=True))

@@ -2,7 +2,8 @@
 
 from languages.automata import MooreMachine
 from languages.errors import LanguageError
-from languages.task import Task, spec
+from languages.specification import spec
+from languages.task import Task
 
 
 def parity(p_one: float = 0.5) -> Task:

@@ -4,73 +4,14 @@ The table is static, so that listing the languages imports nothing.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from languages.errors import LanguageError, nearest, one_of
+from languages.specification import Family, Parameter, Value
 
 if TYPE_CHECKING:
     from languages.task import Task
-
-Value = str | int | float | bool
-WORDS = {"true": True, "false": False}
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a language: what is written after the name as `name:key=value`."""
-
-    key: str
-    default: Value
-    accepts: str  # for the listing and for messages
-    choices: tuple[str, ...] = ()
-
-    def read(self, text: str, language: str) -> Value:
-        """The value that a text stands for. LanguageError if it stands for none."""
-        refusal = f"{language}: {self.key} is {text!r}; it is {self.accepts}"
-        kind = type(self.default)
-        try:
-            value = WORDS[text] if kind is bool else kind(text)
-        except (KeyError, ValueError):
-            raise LanguageError(refusal) from None
-        if self.choices and text not in self.choices:
-            close = nearest(text, self.choices)
-            raise LanguageError(refusal + (f";{close}" if close else ""))
-        return value
-
-
-@dataclass(frozen=True)
-class Family:
-    """A row of the table: languages made by one function.
-
-    `pattern` is a name, a name ending in N (a number), or a prefix followed by something of the user's, as in
-    "regex:EXPRESSION"; `names` are the names that the listing and the tests use.
-    """
-
-    pattern: str
-    function: str  # "module:function"
-    summary: str
-    names: tuple[str, ...]
-    parameters: tuple[Parameter, ...] = ()
-
-    @property
-    def is_numbered(self) -> bool:
-        """Whether the name ends in a number."""
-        return self.pattern.endswith("-N")
-
-    @property
-    def prefix(self) -> str:
-        """What an open pattern begins with ("regex:"), empty for the others."""
-        head, colon, _ = self.pattern.partition(":")
-        return head + colon if colon else ""
-
-    def load(self) -> "Callable[..., Task]":
-        """The function. Its module is imported here and not before."""
-        module, _, function = self.function.partition(":")
-        return getattr(import_module(f"languages.{module}"), function)
-
 
 P_ONE = Parameter("p_one", 0.5, "the probability of a 1, from 0.0 to 1.0")
 SIZE = Parameter("size", 5, "the number of positions, 2 to 1000")

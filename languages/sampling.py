@@ -46,7 +46,7 @@ class PathSampler:
             path = self._draw(random, counts.head_thresholds(length), nodes)
             parts.append(counts.heads(head).words[path])
             nodes = counts.heads(head).target[path]
-        taken = np.empty((steps, count), dtype=np.intp)
+        taken = np.empty((steps, count), dtype=np.int32)
         for step in range(steps):
             taken[step] = self._draw(random, counts.thresholds(steps - 1 - step), nodes)
             nodes = counts.steps.target[taken[step]]
@@ -84,8 +84,8 @@ class WordSampler(PathSampler):
     >>> sampler = WordSampler(even)
     >>> round(float(np.exp(sampler.count_log(10))))
     512
-    >>> sampler.sample(rng(0, "example"), 10, 1000).sum(axis=1).max()
-    np.uint64(10)
+    >>> sampler.sample(rng(0, "example"), 10, 1000).sum(axis=1).max().item()
+    10
     """
 
     def __init__(

@@ -1,6 +1,5 @@
 """A task: a Moore machine, the words it is asked about, and how words of a given length are drawn."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -209,17 +208,3 @@ class Task:
 def all_words(alphabet: tuple[str, ...]) -> Dfa:
     """Sigma*, as an automaton of one state."""
     return Dfa(("all",), alphabet, ((0,) * len(alphabet),), "all", {"all"})
-
-
-def spec(name: str, parameters: Mapping[str, tuple[object, object]]) -> str:
-    """The specification that `languages.get` reads back: the name and the parameters that differ from their default.
-
-    >>> spec("parity", {"p_one": (0.1, 0.5)}), spec("parity", {"p_one": (0.5, 0.5)})
-    ('parity:p_one=0.1', 'parity')
-    """
-    changed = [f"{key}={_text(value)}" for key, (value, default) in parameters.items() if value != default]
-    return f"{name}:{','.join(changed)}" if changed else name
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -90,6 +90,7 @@ REFUSED = [
     ("tomita--3", "unknown language 'tomita--3'; did you mean 'tomita-3'?"),
     ("dyck-0", "dyck-0: the depth is 1 to 500"),
     ("dyck-501", "dyck-501: the depth is 1 to 500"),
+    ("dyck-51:depth=every", "dyck-51: with depth=every the depth is 1 to 50"),
     ("dyck-4:depth=evry", "dyck-4: depth is 'evry'; it is 'any' or 'every'; did you mean 'every'?"),
     ("parity:p_on=0.1", "parity has no parameter 'p_on'; did you mean 'p_one'?"),
     ("parity:zzz=0.1", "parity has no parameter 'zzz'; its parameters are 'p_one'"),

@@ -1,18 +1,22 @@
 """Sampling is exact: the tables give every word its probability, and draws follow the tables."""
 
+import ast
 import math
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import languages
 from languages import get, rng
 from languages.automata import Dfa
 from languages.dyck import dyck_dfa, exact_depth
@@ -340,6 +344,29 @@ def test_random_streams() -> None:
     assert np.random.get_state()[1].tolist() == state
 
 
+def test_no_global_random_numbers() -> None:
+    """The sources name numpy's generator classes only, and not the standard library's `random`."""
+    allowed = {"Generator", "SFC64", "SeedSequence"}
+    for path in Path(languages.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("np.random", "numpy.random"):
+                assert node.attr in allowed, path
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                imported = {getattr(node, "module", None), *(alias.name for alias in node.names)}
+                assert not {"random", "numpy.random"} & imported, path
+
+
+def test_labelled_symbols_a_second() -> None:
+    """At least 50 million of parity; the best of several runs, since the machine may be busy."""
+    task = get("parity")
+    seconds: list[float] = []
+    for step in range(20):
+        start = time.perf_counter()
+        task.labels(task.sample(rng(0, "speed", step), 500, 512))
+        seconds.append(time.perf_counter() - start)
+    assert 500 * 512 / min(seconds) > 50e6
+
+
 def test_chosen_generator_is_independent_of_neighbours() -> None:
     """Consecutive steps give unrelated bits."""
     bits = np.stack([uniform_words(rng(0, "steps", step), 2, 1000, 1)[0] for step in range(200)]).astype(np.float64)
@@ -396,7 +423,7 @@ def test_refusals(call: Callable[[], object], error: type[Exception], message: s
 
 def test_too_large_for_near_misses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("languages.near_miss.MOST_EDGES", 50)
-    with pytest.raises(SamplingError, match="use near misses only with smaller automata"):
+    with pytest.raises(SamplingError, match="use them only with smaller automata"):
         pair_graph([dyck_dfa(12)], dyck_dfa(12), 2)
 
 

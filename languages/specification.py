@@ -1,0 +1,82 @@
+"""How languages are written: `name:key=value,...`, and the rows of the registry."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from languages.errors import LanguageError, nearest
+
+if TYPE_CHECKING:
+    from languages.task import Task
+
+Value = str | int | float | bool
+WORDS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a language: what is written after the name as `name:key=value`."""
+
+    key: str
+    default: Value
+    accepts: str  # for the listing and for messages
+    choices: tuple[str, ...] = ()
+
+    def read(self, text: str, language: str) -> Value:
+        """The value that a text stands for. LanguageError if it stands for none."""
+        refusal = f"{language}: {self.key} is {text!r}; it is {self.accepts}"
+        kind = type(self.default)
+        try:
+            value = WORDS[text] if kind is bool else kind(text)
+        except (KeyError, ValueError):
+            raise LanguageError(refusal) from None
+        if self.choices and text not in self.choices:
+            close = nearest(text, self.choices)
+            raise LanguageError(refusal + (f";{close}" if close else ""))
+        return value
+
+
+@dataclass(frozen=True)
+class Family:
+    """A row of the table: languages made by one function.
+
+    `pattern` is a name, a name ending in N (a number), or a prefix followed by something of the user's, as in
+    "regex:EXPRESSION"; `names` are the names that the listing and the tests use.
+    """
+
+    pattern: str
+    function: str  # "module:function"
+    summary: str
+    names: tuple[str, ...]
+    parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the name ends in a number."""
+        return self.pattern.endswith("-N")
+
+    @property
+    def prefix(self) -> str:
+        """What an open pattern begins with ("regex:"), empty for the others."""
+        head, colon, _ = self.pattern.partition(":")
+        return head + colon if colon else ""
+
+    def load(self) -> "Callable[..., Task]":
+        """The function. Its module is imported here and not before."""
+        module, _, function = self.function.partition(":")
+        return getattr(import_module(f"languages.{module}"), function)
+
+
+def spec(name: str, parameters: Mapping[str, tuple[object, object]]) -> str:
+    """The specification that `languages.get` reads back: the name and the parameters that differ from their default.
+
+    >>> spec("parity", {"p_one": (0.1, 0.5)}), spec("parity", {"p_one": (0.5, 0.5)})
+    ('parity:p_one=0.1', 'parity')
+    """
+    changed = [f"{key}={_text(value)}" for key, (value, default) in parameters.items() if value != default]
+    return f"{name}:{','.join(changed)}" if changed else name
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
