@@ -18,10 +18,10 @@ def dyck(depth_bound: int, depth: Literal["any", "every"] = "any") -> Task:
     members.
 
     Members of a length are all equally likely (`depth="any"`): then the words of D_12 that reach depth 12
-    are long. With `depth="every"` each member's largest depth is drawn first, uniformly from 1..min(N,
-    T/2), and the member is uniform among those with this largest depth. LanguageError: N outside 1..500 (1..50 with
-    "every"), or
-    another word for depth.
+    are long. With `depth="every"` each member's largest depth is drawn first, uniformly from
+    1..min(N, T/2), and the member is uniform among those with this largest depth.
+
+    LanguageError: N outside 1..500 (1..50 with depth="every"), or another word for depth.
 
     >>> dyck(2).labels([[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]).tolist()
     [1, 1, 0]
