@@ -202,7 +202,7 @@ def check(key: str, kind: Any, value: Any) -> Any:
         if not isinstance(value, list | tuple):
             raise ConfigError(f"{key} = {value!r}; give a list of {item.__name__}s")
         return tuple(check(key, item, v) for v in value)
-    if kind is float and type(value) is int:
+    if kind is float and type(value) is int and abs(value) < 2**1023:
         return float(value)
     if type(value) is not kind:
         raise ConfigError(f"{key} = {value!r}; give {NOUNS[kind]}")
@@ -245,6 +245,9 @@ def _known(name: str, known: Any) -> str:
     return nearest(name, known) or f" known: {', '.join(known)}"
 
 
+MOST_LENGTHS = 1_000_000
+
+
 def read_lengths(text: str) -> tuple[int, ...]:
     """Lengths as people write them: "41-500,1000,10000".
 
@@ -262,6 +265,8 @@ def read_lengths(text: str) -> tuple[int, ...]:
             raise ConfigError(
                 f"lengths {text!r}: {part.strip()!r} is not a length or an increasing range; write 41-500,1000"
             )
+        if len(lengths) + last - first >= MOST_LENGTHS:
+            raise ConfigError(f"lengths {text!r}: at most {MOST_LENGTHS:,} at once; name single long ones, as in 10000")
         lengths += range(first, last + 1)
     return tuple(sorted(set(lengths)))
 

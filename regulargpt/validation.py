@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from languages.errors import nearest, one_of
-from regulargpt.config import ConfigError, RunConfig
+from regulargpt.config import ConfigError, RunConfig, keys
 
 if TYPE_CHECKING:
     from languages.task import Task
@@ -88,10 +89,36 @@ BELOW: dict[str, tuple[float, str]] = {
 }
 
 
+# The largest value: far above what anybody wants, and still no reason to run out of memory before the first step.
+AT_MOST: dict[str, int] = {
+    "seed": 2**63 - 1,
+    "threads": 1024,
+    "task.train_len": 1_000_000,
+    "task.edits": 1000,
+    "model.chunk_size": 1024,
+    "model.thickness": 1024,
+    "model.distinct_levels": 1024,
+    "model.d_model": 65_536,
+    "model.d_ff": 1_048_576,
+    "model.n_layers": 1024,
+    "training.batch_size": 1_048_576,
+    "evaluation.test_len": 1_000_000,
+    "evaluation.samples": 1_000_000,
+}
+LONGEST_WORD = 100_000_000
+
+
 def _bounds(config: RunConfig) -> Iterator[str]:
+    for key in keys():
+        value = value_of(config, key)
+        if isinstance(value, float) and not math.isfinite(value):
+            yield f"{key} = {value}; it is a finite number"
     for key, (low, why) in AT_LEAST.items():
         if not value_of(config, key) >= low:
             yield f"{key} = {value_of(config, key)}; {why}"
+    for key, most in AT_MOST.items():
+        if value_of(config, key) > most:
+            yield f"{key} = {value_of(config, key)}; at most {most}"
     for key, (high, why) in BELOW.items():
         if not 0 <= value_of(config, key) < high:
             yield f"{key} = {value_of(config, key)}; {why}"
@@ -99,7 +126,7 @@ def _bounds(config: RunConfig) -> Iterator[str]:
         yield f"task.near_misses = {config.task.near_misses}; it is a share, 0 to 1"
 
 
-def value_of(config: RunConfig, key: str) -> float:
+def value_of(config: RunConfig, key: str) -> Any:
     """The value of a dotted key.
 
     >>> value_of(RunConfig(), "model.chunk_size")
@@ -126,15 +153,21 @@ def _lengths(config: RunConfig, task: Task) -> Iterator[str]:
         yield f"task.train_len = {train_len} is shorter than one chunk (model.chunk_size = {config.model.chunk_size})"
     if test_len <= train_len:
         yield f"evaluation.test_len = {test_len}; test words are longer than task.train_len = {train_len}"
-    if not task.lengths(1, train_len):
+    if not has_words(task, 1, train_len):
         yield f"task.train_len = {train_len}: {task.describe_length(train_len)}"
-    if not task.lengths(train_len + 1, test_len):
+    if not has_words(task, train_len + 1, test_len):
         yield f"evaluation.test_len = {test_len}: {task.describe_length(test_len)}"
-    if any(length < 1 for length in config.evaluation.beyond):
-        yield "evaluation.beyond: a word has at least 1 symbol"
+    for length in config.evaluation.beyond:
+        if not 1 <= length <= LONGEST_WORD:
+            yield f"evaluation.beyond = {length}; a length is 1 to {LONGEST_WORD}"
     for length in config.training.curriculum:
-        if length < 1 or not task.lengths(1, length):
+        if not has_words(task, 1, min(length, train_len)):
             yield f"training.curriculum = {length}: {task.describe_length(length)}"
+
+
+def has_words(task: Task, low: int, high: int) -> bool:
+    """Whether the task has words of any length low..high."""
+    return any(task.has_length(length) for length in range(low, high + 1))
 
 
 def _supervision(config: RunConfig, task: Task) -> Iterator[str]:

@@ -33,7 +33,8 @@ def parse(text: str, name: str = "config.toml") -> dict[str, Any]:
     """
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # Of these only TOMLDecodeError is promised; numbers of 5000 digits and 20000 brackets raise the others.
         raise UserError(f"{name} is not TOML: {error}; write one `key = value` a line") from error
 
 

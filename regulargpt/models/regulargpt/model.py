@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from languages.errors import UserError
 from regulargpt.models.layers import Readout, check_words, embedding, linear
 from regulargpt.models.regulargpt.block import Block
 from regulargpt.models.regulargpt.dense import dense_state
@@ -27,6 +28,8 @@ class RegularGPT(nn.Module):
 
     `distinct_levels` is 1 for weight sharing across depth; n > 1 is the ablation in which the first n levels have
     weights of their own and deeper levels reuse the last.
+
+    Raises `UserError` for a chunk size below 2, or a width the heads do not divide.
 
     >>> model = RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32)
     >>> words = torch.tensor([[0, 1, 1], [1, 1, 1]])
@@ -55,6 +58,10 @@ class RegularGPT(nn.Module):
         generator: torch.Generator | None = None,
     ):
         super().__init__()
+        if chunk_size < 2:
+            raise UserError(f"chunk_size = {chunk_size}; a chunk has at least 2 symbols")
+        if d_model % n_heads:
+            raise UserError(f"n_heads = {n_heads} does not divide d_model = {d_model}; choose one that does")
         self.chunk_size, self.thickness = chunk_size, thickness
         self.distinct_levels, self.embedding_scale = distinct_levels, embedding_scale
         generator = generator or torch.Generator().manual_seed(0)
@@ -82,7 +89,7 @@ class RegularGPT(nn.Module):
         first = min(level, self.distinct_levels - 1) * self.thickness
         return [self.blocks[first + k] for k in range(self.thickness)]  # type: ignore[misc]
 
-    def leaves(self) -> Float[Tensor, "1+n_symbols d_model"]:
+    def leaves(self) -> Float[Tensor, "leaves d_model"]:
         """The states of the leaves: row 0 the pad, row 1 + s the symbol s."""
         return torch.cat([self.pad, self.settle(self.embedding.weight * self.embedding_scale)])
 

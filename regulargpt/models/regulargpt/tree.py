@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 class Level:
     """The nodes of one layer: `node[b, i]` is the row of `states` of the i-th node of word b; row 0 is the pad.
 
-    `children[u]` holds, by offset, the rows of the level below from which row 1 + u was computed.
+    `children[u]` holds, by offset, the rows of the level below from which row 1 + u was computed; leaves have none.
     """
 
     node: Int[Tensor, "batch nodes"]
     states: Float[Tensor, "rows d_model"]
-    children: Int[Tensor, "rows-1 C"]
+    children: Int[Tensor, "computed C"]
 
 
 def windows_from_right(
