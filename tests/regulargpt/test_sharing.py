@@ -1,0 +1,79 @@
+"""Identifying equal windows against numpy's unique, on every branch of the key."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regulargpt.models.regulargpt import sharing
+from regulargpt.models.regulargpt.sharing import identify
+
+# n_rows ** C for C = 2..8 passes 2**62 well inside these, and MARKS and 16 * nodes too.
+ROWS = [1, 2, 3, 17, 300, 2**16, 2**21, 2**31, 2**40, 2**62]
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> tuple[torch.Tensor, int]:
+    """Windows of a few values each, small and close to n_rows, so that they repeat and their keys are large."""
+    n_rows, C = draw(st.sampled_from(ROWS)), draw(st.integers(2, 8))
+    batch, nodes = draw(st.integers(1, 4)), draw(st.integers(1, 9))
+    values = st.sampled_from(sorted({0, 1 % n_rows, n_rows // 2, n_rows - 1}))
+    entries = draw(st.lists(values, min_size=batch * nodes * C, max_size=batch * nodes * C))
+    return torch.tensor(entries).view(batch, nodes, C), n_rows
+
+
+def assert_identified(found: torch.Tensor, n_rows: int) -> None:
+    distinct, node = identify(found, n_rows)
+    rows, inverse = np.unique(found.flatten(0, 1).numpy(), axis=0, return_inverse=True)
+    assert distinct.numpy().tolist() == rows.tolist()
+    assert node.shape == found.shape[:2]
+    assert node.flatten().numpy().tolist() == inverse.reshape(-1).tolist()
+
+
+@given(windows())
+def test_windows_are_those_of_numpy_unique_in_its_order(case: tuple[torch.Tensor, int]):
+    assert_identified(*case)
+
+
+def branch(n_rows: int, C: int, nodes: int) -> str:
+    n_keys = n_rows**C
+    if n_keys >= 2**62:
+        return "rows"
+    return "marks" if n_keys <= min(sharing.MARKS, 16 * nodes) else "sort"
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "C", "nodes", "expected"),
+    [
+        (3, 2, 1, "marks"),
+        (4, 2, 1, "marks"),
+        (5, 2, 1, "sort"),
+        (2048, 2, 300_000, "marks"),
+        (2049, 2, 300_000, "sort"),
+        (2**31 - 1, 2, 50, "sort"),
+        (2**31, 2, 50, "rows"),
+        (214, 8, 50, "sort"),
+        (216, 8, 50, "rows"),
+    ],
+)
+def test_each_branch_up_to_its_bounds(n_rows: int, C: int, nodes: int, expected: str, monkeypatch):
+    called = []
+    by_marks, by_sort = sharing._unique_by_marks, torch.unique
+
+    def marks(*args):
+        called.append("marks")
+        return by_marks(*args)
+
+    def sort(*args, **kwargs):
+        called.append("rows" if "dim" in kwargs else "sort")
+        return by_sort(*args, **kwargs)
+
+    monkeypatch.setattr(sharing, "_unique_by_marks", marks)
+    monkeypatch.setattr(torch, "unique", sort)
+    random = np.random.default_rng(0)
+    entries = np.concatenate(
+        [np.full((1, 1, C), n_rows - 1), random.integers(max(0, n_rows - 40), n_rows, (1, nodes - 1, C))], axis=1
+    )
+    assert_identified(torch.from_numpy(entries), n_rows)
+    assert called == [expected] == [branch(n_rows, C, nodes)]
