@@ -1,5 +1,6 @@
 """A run's folder from its making to DONE, and everything that can be asked of it wrongly."""
 
+import contextlib
 import getpass
 import json
 import os
@@ -18,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from languages.errors import UserError
-from regulargpt.storage import IntegrityError, RunFolder, StorageError, checkpoint, environment, manifest, tensors
+from regulargpt.storage import IntegrityError, RunFolder, StorageError, checkpoint, environment, lock, manifest, tensors
 from regulargpt.storage.folder import FINAL
 
 CONFIG = 'language = "parity"\n'
@@ -288,6 +289,18 @@ def test_environment_says_what_but_not_who_or_where(monkeypatch):
 def test_storage_itself_does_not_import_torch():
     code = "import sys, regulargpt.storage; sys.exit('torch' in sys.modules or 'networkx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_folder_that_became_a_run_while_waiting_for_it_is_refused(tmp_path, monkeypatch):
+    @contextlib.contextmanager
+    def slow(folder):
+        (folder / "config.toml").write_text(CONFIG)
+        yield
+
+    monkeypatch.setattr(lock, "locked", slow)
+    with pytest.raises(UserError, match=r"run exists; choose another --out"):
+        RunFolder.create(tmp_path / "run", "x = 1\n", {})
+    assert (tmp_path / "run" / "config.toml").read_text() == CONFIG
 
 
 CREATE = """

@@ -1,6 +1,7 @@
 """The lock between real processes: one at a time, the dead make way, the living are named."""
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -154,6 +155,41 @@ def test_a_refusal_of_the_disk_is_one_line(tmp_path, monkeypatch, code, function
     monkeypatch.undo()
     with lock.locked(tmp_path):
         pass
+
+
+def test_half_a_name_on_a_full_disk_does_not_lock_the_folder(tmp_path, monkeypatch):
+    real, written = os.write, []
+
+    def write(handle, data):
+        if written:
+            raise OSError(errno.ENOSPC, "injected")
+        written.append(real(handle, data[:10]))
+        return 10
+
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(StorageError, match=r"no space is left"):
+        lock.locked(tmp_path).__enter__()
+    monkeypatch.undo()
+    with lock.locked(tmp_path):
+        pass
+
+
+def test_a_lock_file_removed_while_waiting_for_it_is_not_the_lock(tmp_path, monkeypatch):
+    real, waits = fcntl.flock, []
+
+    def flock(handle, operation):
+        real(handle, operation)
+        waits.append(handle)
+        if len(waits) == 1:
+            (tmp_path / ".lock").unlink()
+        if len(waits) == 2:
+            (tmp_path / ".lock").rename(tmp_path / "moved")
+            (tmp_path / ".lock").write_text("")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with lock.locked(tmp_path) as owner:
+        assert json.loads((tmp_path / ".lock").read_text()) == asdict(owner)
+        assert len(waits) == 3
 
 
 def test_a_forked_child_does_not_release_its_parents_lock(tmp_path):
