@@ -13,24 +13,31 @@ from regulargpt.evaluation import accuracy_by_length, score
 from regulargpt.objectives import objective
 from regulargpt.run import load_model, prepare
 from regulargpt.storage.folder import RunFolder
+from regulargpt.validation import validate
 
 
 def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int) -> dict[str, Any]:
     """Accuracy of a finished run at these lengths, on the words that `seed` gives.
 
-    Raises UserError if the language has no word of any of them, or has another alphabet than the model was trained on.
+    Raises UserError if the config cannot be tested, the language has no word of any of the lengths, or it has other
+    symbols or answers than the model was trained on.
     """
     task = languages.get(config.task.language)
+    validate(config, task)
     record = folder.load_model_config()
     if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
         raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
     if not any(task.has_length(length) for length in lengths):
         raise UserError(task.describe_length(lengths[0]))
+    goal = objective(task, config.task.supervision)
+    if goal.n_outputs != record["n_outputs"]:
+        asked, trained = config.task.supervision, record["supervision"]
+        raise UserError(f"task.supervision = '{asked}': the run was trained on '{trained}'; test it on that")
     device = prepare(config)
     points = accuracy_by_length(
         load_model(folder).to(device),
         task,
-        objective(task, config.task.supervision),
+        goal,
         lengths,
         task_config=config.task,
         config=config.evaluation,

@@ -31,7 +31,8 @@ def accuracy_png(path: Path, points: Sequence[Point], config: RunConfig) -> None
     axes.axvline(config.task.train_len, color=ORANGE, linestyle="--", linewidth=1, label="longest training word")
     if lengths[-1] > 4 * config.evaluation.test_len:
         axes.set_xscale("log")
-    axes.set(xlabel="length T", ylabel="accuracy (%)", ylim=(-2, 102), title=title(config))
+    axes.set(xlabel="length T", ylabel="accuracy (%)", ylim=(-2, 102))
+    axes.set_title(title(config), parse_math=False)  # a dollar of a user's regular expression is a dollar
     axes.legend(loc="lower left", frameon=False)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from languages.errors import UserError
 from regulargpt.cli.output import as_json, emit, percent, table
 
 
@@ -30,7 +31,12 @@ def command(
 
     wanted = read_lengths(lengths)
     run_folder = RunFolder.open(folder)
-    changes = {"evaluation.samples": samples, "device": device, **texts({}, settings)}
+    set_here = texts({}, settings)
+    for key in set_here:
+        if not key.startswith(("task.", "evaluation.")):
+            raise UserError(f"--set {key}: a trained run can be tested under another task.* or evaluation.* only")
+    # TensorBoard and compilation are of the training; they need nothing here.
+    changes = {"evaluation.samples": samples, "device": device, "tensorboard": False, "compile": False, **set_here}
     config = RunConfig.parse(run_folder.config_text).replaced(changes)
     run_folder.load_summary()
 

@@ -130,6 +130,9 @@ class Transformer(nn.Module):
     (torch.Size([1, 3]), torch.Size([1, 5, 3]))
     """
 
+    # Attention holds a number for each pair of positions: evaluation then takes fewer words at once.
+    quadratic = True
+
     def __init__(
         self,
         n_symbols: int,
