@@ -1,0 +1,256 @@
+"""Training: the same run twice, resumed from anywhere, diverged, interrupted; always the same bytes or a reason."""
+
+import copy
+import json
+import math
+import random
+import signal
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import languages
+from regulargpt import run as running
+from regulargpt.batches import training_words
+from regulargpt.objectives import Last
+from regulargpt.run import Watch, make_model, resume, run
+from regulargpt.storage.folder import RunFolder
+from regulargpt.training import Diverged, Interrupted, Trainer, train
+from tests.regulargpt.small import FAMILIES, config, contents
+
+
+class Stop(Exception):
+    """Stands for a process that dies."""
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    monkeypatch.setattr(running.plots, "accuracy_png", lambda path, points, config: None)
+
+
+def stopped_at(step: int) -> Watch:
+    def on_step(trainer: Trainer) -> None:
+        if trainer.progress.step == step:
+            raise Stop
+
+    return Watch(on_step=on_step)
+
+
+def trainer_of(family: str, **changes) -> Trainer:
+    settings = config(family, **changes)
+    task = languages.get(settings.task.language)
+    goal = running.objective(task, settings.task.supervision)
+    model = make_model(settings.model, task, goal, settings.seed, torch.device("cpu"))
+    return Trainer(settings, task, goal, model, torch.device("cpu"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_run_stopped_and_resumed_ends_with_the_same_bytes(family: str, tmp_path: Path):
+    run(config(family), tmp_path / "whole")
+    expected = contents(tmp_path / "whole")
+    steps = json.loads((tmp_path / "whole" / "summary.json").read_text())["steps"]
+    for step in [1, 6, 7, 9, 10, 11, 20, 29, steps - 1, steps]:
+        folder = tmp_path / str(step)
+        with pytest.raises(Stop):
+            run(config(family), folder, stopped_at(step))
+        resume(folder)
+        assert contents(folder) == expected
+
+
+def test_a_run_stopped_at_every_step_on_its_way_ends_with_the_same_bytes(tmp_path: Path):
+    settings = config("transformer", training__checkpoint_every=3, training__log_every=2)
+    run(settings, tmp_path / "whole")
+    with pytest.raises(Stop):
+        run(settings, tmp_path / "stopped", stopped_at(1))
+    for step in range(2, 41):
+        # From the last checkpoint on; those before it are never trained again.
+        first = (step - 1) // 3 * 3 + 1
+        seen = []
+        watch = stopped_at(step)
+        with pytest.raises(Stop):
+            resume(
+                tmp_path / "stopped",
+                Watch(on_step=lambda t, w=watch, s=seen: (s.append(t.progress.step), w.on_step(t))),
+            )
+        assert seen == list(range(first, step + 1))
+    resume(tmp_path / "stopped")
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_same_config_twice_gives_the_same_bytes_whatever_the_global_random_state(family: str, tmp_path: Path):
+    states = []
+    for name in "ab":
+        torch.manual_seed(ord(name))
+        np.random.seed(ord(name))
+        random.seed(name)
+        before = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()
+        run(config(family), tmp_path / name)
+        after = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()
+        assert torch.equal(before[0], after[0])
+        assert np.array_equal(before[1], after[1])
+        assert before[2] == after[2]
+        states.append(contents(tmp_path / name))
+    assert states[0] == states[1]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_another_seed_gives_other_weights(family: str, tmp_path: Path):
+    found = []
+    for seed in (0, 1):
+        run(config(family, seed=seed, training__steps=3), tmp_path / str(seed))
+        found.append(contents(tmp_path / str(seed))["model.safetensors"])
+    assert found[0] != found[1]
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path, monkeypatch):
+    summary = run(config(), tmp_path / "run")
+    before = {
+        path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (tmp_path / "run").iterdir() if path.is_file()
+    }
+    monkeypatch.setattr(Trainer, "step", lambda self: pytest.fail("trained"))
+    monkeypatch.setattr(running, "test", lambda *args: pytest.fail("tested"))
+    assert resume(tmp_path / "run") == summary
+    after = {
+        path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (tmp_path / "run").iterdir() if path.is_file()
+    }
+    assert after == before
+
+
+def test_metrics_are_the_means_since_the_last_row(tmp_path: Path, monkeypatch):
+    losses: list[float] = []
+    original = Trainer.step
+
+    def step(self: Trainer) -> None:
+        original(self)
+        losses.append(self.since_log[-1][0])
+
+    monkeypatch.setattr(Trainer, "step", step)
+    run(config("gru", training__steps=17), tmp_path / "run")
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [7, 14, 17]
+    means = [np.mean(losses[low:high]) for low, high in ((0, 7), (7, 14), (14, 17))]
+    assert [row["loss"] for row in rows] == pytest.approx(means)
+    assert list(rows[0]) == ["step", "loss", "accuracy", "longest", "noise", "lr"]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_loss_that_is_no_number_stops_with_the_state_before_it_saved(bad: float, tmp_path: Path, monkeypatch):
+    original = Last.loss
+    calls = []
+
+    def loss(self, model, words, device):
+        calls.append(1)
+        value, accuracy = original(self, model, words, device)
+        return (value * bad if len(calls) == 6 else value), accuracy
+
+    settings = config("linear-rnn")
+    run(settings, tmp_path / "whole")
+    monkeypatch.setattr(Last, "loss", loss)
+    with pytest.raises(Diverged) as error:
+        run(settings, tmp_path / "run")
+    assert str(error.value) == f"the loss is {bad} at step 6; lower training.lr = 0.001 or training.clip"
+    found = RunFolder.open(tmp_path / "run").load_checkpoint()
+    assert found is not None
+    assert found.step == found.state["progress"]["step"] == 5
+    assert all(tensor.isfinite().all() for tensor in found.weights.values())
+    # What was saved is good: without the bad loss it trains to the same end.
+    resume(tmp_path / "run")
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_a_gradient_that_is_no_number_stops_too(tmp_path: Path, monkeypatch):
+    original = Last.loss
+
+    def loss(self, model, words, device):
+        value, accuracy = original(self, model, words, device)
+        # The square root of 0 is 0, its slope is not finite.
+        return value + (next(model.parameters()) * 0.0).sum().abs().sqrt(), accuracy
+
+    monkeypatch.setattr(Last, "loss", loss)
+    with pytest.raises(Diverged, match=r"^the gradient's norm is nan at step 1; lower training.lr = "):
+        run(config("linear-rnn"), tmp_path / "run")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_saves_and_the_resumed_run_ends_with_the_same_bytes(number: int, tmp_path: Path):
+    settings = config("gru")
+
+    def on_row(row: dict) -> None:
+        if row["step"] == 14:
+            signal.raise_signal(number)
+
+    run(settings, tmp_path / "whole")
+    with pytest.raises(Interrupted, match=f"^stopped by {signal.Signals(number).name} after step 14$"):
+        run(settings, tmp_path / "run", Watch(on_row=on_row))
+    found = RunFolder.open(tmp_path / "run").load_checkpoint()
+    assert found is not None
+    assert found.step == 14
+    resume(tmp_path / "run")
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_a_solved_run_stops_early_and_cools_down(tmp_path: Path):
+    summary = run(config("regulargpt"), tmp_path / "run")
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert summary["solved_at"] is not None
+    assert summary["steps"] == min(40, summary["solved_at"] + 10)
+    assert [row["longest"] for row in rows][-1] == 8
+    assert {row["longest"] for row in rows} > {4}
+
+
+def test_clipping_bounds_the_gradient_and_the_rates_are_those_of_the_schedule():
+    trainer = trainer_of("gru", training__clip=1e-3, training__lr=1.0)
+    rates = []
+    for _ in range(12):
+        trainer.step()
+        rates.append(trainer.optimiser.param_groups[0]["lr"])
+        norms = [p.grad.norm() for p in trainer.model.parameters()]
+        assert float(torch.stack(norms).norm()) <= 1e-3 * (1 + 1e-4)
+    assert rates == pytest.approx([0.1 * n for n in range(1, 11)] + [1.0, 1.0])
+
+
+def test_lengths_of_a_step_share_its_gradient():
+    """Two lengths a step: the mean of the two groups' losses, each drawn as its own batch."""
+    together = trainer_of("gru", training__clip=1e9)
+    twin = copy.deepcopy(together)
+    together.step()
+    words = [training_words(twin.task, twin.config.task, 0, number, list(range(1, 9)), 4) for number in (0, 1)]
+    losses = [twin.objective.loss(twin.model, w, twin.device)[0] for w in words]
+    (sum(losses) / 2).backward()
+    for p, q in zip(together.model.parameters(), twin.model.parameters(), strict=True):
+        assert torch.allclose(p.grad, q.grad, atol=1e-7)
+    assert together.since_log[0][0] == pytest.approx(float(sum(losses).detach()) / 2)
+
+
+def test_curriculum_keeps_the_symbols_of_a_step_about_the_same():
+    trainer = trainer_of("regulargpt")
+    seen = []
+    original = trainer.objective.loss
+    trainer.objective.loss = lambda model, words, device: (seen.append(words.shape), original(model, words, device))[1]
+    while not trainer.finished:
+        trainer.step()
+    longest = {count: max(length for n, length in seen if n == count) for count, _ in seen}
+    assert longest == {16: 4, 10: 6, 8: 8}
+
+
+def test_training_in_a_thread_cannot_catch_signals_but_trains(tmp_path: Path):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(run(config("gru", training__steps=3), tmp_path / "run")))
+    thread.start()
+    thread.join()
+    assert found[0]["steps"] == 3
+
+
+def test_train_writes_nothing_when_there_is_nothing_to_train(tmp_path: Path):
+    trainer = trainer_of("gru", training__steps=5)
+    folder = RunFolder.create(tmp_path / "run", trainer.config.render(), {})
+    train(trainer, folder, lambda: 0.0)
+    before = (tmp_path / "run" / "metrics.jsonl").read_bytes()
+    train(trainer, folder, lambda: 0.0)
+    assert (tmp_path / "run" / "metrics.jsonl").read_bytes() == before
+    assert trainer.progress.step == 5
