@@ -128,8 +128,10 @@ def _refuse_if_held(path: Path, owner: Owner | None) -> None:
 
 
 def _owner_in(data: bytes, path: Path) -> Owner | None:
-    # After a power cut the file may be empty or all zeros: its owner is as dead as the machine was.
-    if not data.strip(b"\0 \n"):
+    # After a power cut the file may be empty or all zeros: its owner is as dead as the machine was. So is the owner
+    # who died while writing its name: the kernel's lock, which it held meanwhile, is now this process's.
+    written = data.strip(b"\0 \n")
+    if not written or (written.startswith(b"{") and not written.endswith(b"}")):
         return None
     try:
         return Owner(**json.loads(data))
