@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regulargpt.models.regulargpt.block import ROWS
 from regulargpt.models.regulargpt.depth import depth
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 def every_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
     """The state of every position after ceil(log_C T) levels."""
+    at_once = max(1, ROWS // words.shape[1])
+    blocks = [block for level in range(model.distinct_levels) for block in model.layers(level)]
+    if len(words) > at_once and all(block.may_split for block in blocks):
+        return torch.cat([every_state(model, some) for some in words.split(at_once)])
     x = model.leaves()[1:][words.long()]
     for level in range(depth(words.shape[1], model.chunk_size)):
         for block in model.layers(level):

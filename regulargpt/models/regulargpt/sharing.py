@@ -11,6 +11,8 @@ MARKS = 1 << 22
 # Levels stop being identified once fewer than a quarter of their nodes repeat: above them hardly any node repeats,
 # and where none does, none can above it.
 REPEATS = 0.75
+# Looking for equal nodes among fewer than this many takes longer than computing them all.
+FEWEST = 64
 
 
 def identify(

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regulargpt.models.regulargpt.depth import depth
-from regulargpt.models.regulargpt.sharing import REPEATS, identify
+from regulargpt.models.regulargpt.sharing import FEWEST, REPEATS, identify
 
 if TYPE_CHECKING:
     from regulargpt.models.regulargpt.model import RegularGPT
@@ -57,6 +57,7 @@ def tree_levels(model: RegularGPT, words: Int[Tensor, "batch length"], share: bo
     for level in range(depth(words.shape[1], C)):
         for k, block in enumerate(model.layers(level)):
             windows = windows_from_right(node, C, stride=C if k == K - 1 else 1)
+            share = share and windows.shape[0] * windows.shape[1] >= FEWEST
             if share:
                 children, node = identify(windows, len(states))
                 share = len(children) < REPEATS * node.numel()

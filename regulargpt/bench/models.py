@@ -1,0 +1,53 @@
+"""Training steps a second of each model with the recipe it gets by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+import languages
+from regulargpt.bench.timing import Effort, in_turn, quartiles
+from regulargpt.models import MODELS
+from regulargpt.objectives import objective
+from regulargpt.recipes import recommended, resolve
+from regulargpt.run import make_model
+from regulargpt.training import Trainer
+
+METHOD = (
+    "Whole steps of `regulargpt run parity --model MODEL` (words, loss, backward, clipping, optimiser), lengths 1..40, "
+    "in turn; the median of the rounds and their quartiles. `per_step`: how many steps of regulargpt fit into one."
+)
+EFFORTS = {"smoke": Effort(2, 0, 0), "full": Effort(5, 8)}
+STEPS = {"smoke": 1, "full": 10}
+LANGUAGE = "parity"
+
+
+def measure(scale: str) -> dict[str, Any]:
+    """The part `models` of the bench."""
+    trainers = {name: trainer(name) for name in MODELS}
+    steps = STEPS[scale]
+    seconds = in_turn({name: lambda name=name: walk(trainers[name], steps) for name in MODELS}, EFFORTS[scale])
+    rows = []
+    for name in MODELS:
+        low, median, high = quartiles([steps / s for s in seconds[name]])
+        _, per_step, _ = quartiles([b / a for a, b in zip(seconds["regulargpt"], seconds[name], strict=True)])
+        parameters = sum(p.numel() for p in trainers[name].model.parameters())
+        rate = {"steps_per_second": median, "low": low, "high": high, "per_step": per_step}
+        rows.append({"model": name, "parameters": parameters, **rate})
+    return {"method": METHOD, "rows": rows}
+
+
+def trainer(name: str) -> Trainer:
+    """A new model of this name at the start of its training."""
+    task = languages.get(LANGUAGE)
+    config = resolve(recommended(LANGUAGE, name), name, LANGUAGE, task.sampling)
+    goal = objective(task, config.task.supervision, config.training.node_weight)
+    device = torch.device("cpu")
+    return Trainer(config, task, goal, make_model(config.model, task, goal, config.seed, device), device)
+
+
+def walk(trainer: Trainer, steps: int) -> None:
+    """Some steps."""
+    for _ in range(steps):
+        trainer.step()

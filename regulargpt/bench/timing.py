@@ -1,0 +1,105 @@
+"""Variants of one computation timed in turn, A B, B A, ..., and compared round by round."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+Seconds = dict[str, list[float]]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long one comparison may take: rounds go on until `seconds` are over, but there are at least `rounds`.
+
+    In a round, a variant that takes less than `tick` seconds is called as often as fills them.
+    """
+
+    rounds: int
+    seconds: float
+    tick: float = 0.02
+
+
+def clock() -> Callable[[], float]:
+    """With one thread the processor's time, which other programs do not disturb; with more, the wall's."""
+    return time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+
+
+def in_turn(variants: Mapping[str, Callable[[], object]], effort: Effort) -> Seconds:
+    """The seconds a call of each variant takes in each round, after a round that is not counted.
+
+    >>> seconds = in_turn({"a": lambda: None, "b": lambda: None}, Effort(rounds=3, seconds=0, tick=0))
+    >>> {name: len(times) for name, times in seconds.items()}
+    {'a': 3, 'b': 3}
+    """
+    now = clock()
+    calls = {name: _calls(variant, now, effort.tick) for name, variant in variants.items()}
+    found: Seconds = {name: [] for name in variants}
+    began, done = time.perf_counter(), 0
+    while done < effort.rounds or time.perf_counter() - began < effort.seconds:
+        # There and back: A B, B A, so that nobody always has the same one before it.
+        for name in list(variants) if done % 2 == 0 else reversed(list(variants)):
+            start = now()
+            for _ in range(calls[name]):
+                variants[name]()
+            found[name].append((now() - start) / calls[name])
+        done += 1
+    return found
+
+
+def _calls(variant: Callable[[], object], now: Callable[[], float], tick: float) -> int:
+    seconds = 0.0
+    for _ in range(2):  # the first call also loads and reserves
+        start = now()
+        variant()
+        if (seconds := now() - start) >= tick:
+            return 1
+    return math.ceil(tick / max(seconds, 1e-6))
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """The first quartile, the median and the third.
+
+    >>> quartiles([1.0, 2.0, 3.0, 4.0, 5.0])
+    (2.0, 3.0, 4.0)
+    """
+    return tuple(torch.tensor(values, dtype=torch.float64).quantile(torch.tensor([0.25, 0.5, 0.75]).double()).tolist())
+
+
+def compare(seconds: Seconds, of: str, over: str) -> Row:
+    """How many times faster `of` is than `over`: the median of the ratios of each round, and their quartiles.
+
+    >>> row = compare({"tree": [1.0, 1.0, 2.0], "dense": [8.0, 9.0, 10.0]}, of="tree", over="dense")
+    >>> row["ratio"], row["low"], row["high"]
+    (8.0, 6.5, 8.5)
+    """
+    low, ratio, high = quartiles([b / a for a, b in zip(seconds[of], seconds[over], strict=True)])
+    median = {name: quartiles(seconds[name])[1] for name in (of, over)}
+    return {
+        "of": of,
+        "over": over,
+        "ratio": ratio,
+        "low": low,
+        "high": high,
+        "seconds": median[of],
+        "seconds_over": median[over],
+        "rounds": len(seconds[of]),
+    }
+
+
+def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
+    """e of the power law cost = c * size^e that fits best (least squares of the logarithms).
+
+    >>> round(exponent([1, 2, 4], [3, 12, 48]), 6)
+    2.0
+    """
+    x, y = [math.log(size) for size in sizes], [math.log(cost) for cost in costs]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    return slope / sum((a - mean_x) ** 2 for a in x)
