@@ -21,8 +21,8 @@ from regulargpt.training import Diverged, Interrupted, Trainer
 class Bars:
     """One bar for the training steps, one for the tested lengths; silent where nobody watches."""
 
-    def __init__(self, config: RunConfig):
-        self.config = config
+    def __init__(self, config: RunConfig, folder: Path, announced: bool):
+        self.config, self.folder, self.announced = config, folder, announced
         self.silent = not sys.stderr.isatty()
         self.training: tqdm[Any] | None = None
         self.testing: tqdm[Any] | None = None
@@ -33,8 +33,16 @@ class Bars:
         """To hand to the run."""
         return Watch(self.on_step, self.on_row, self.on_point, lambda text: click.echo(f"warning: {text}", err=True))
 
+    def announce(self) -> None:
+        """Say once what is done and where: when the first of it is done, so that a refusal stands alone."""
+        if not self.announced:
+            language, model, recipe = self.config.task.language, self.config.model.name, self.config.recipe
+            click.echo(f"{language}: {model}, recipe {recipe}, into {self.folder}", err=True)
+        self.announced = True
+
     def on_step(self, trainer: Trainer) -> None:
         """A training step is done."""
+        self.announce()
         if self.training is None:
             self.training = tqdm(desc="training", unit="step", disable=self.silent, initial=trainer.progress.step - 1)
         self.training.total = trainer.progress.last_step(self.config.training)
@@ -49,6 +57,7 @@ class Bars:
 
     def on_point(self, point: Point) -> None:
         """A length is tested."""
+        self.announce()
         if self.testing is None:
             self.testing = tqdm(desc="testing", unit="length", disable=self.silent)
         self.testing.set_postfix_str(f"T = {point.length}: {percent(100 * point.accuracy)} %", False)
@@ -63,9 +72,7 @@ class Bars:
 
 def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folder: Path, as_json: bool) -> int:
     """Do the work, print its summary; the exit code."""
-    bars = Bars(config)
-    if not as_json:
-        click.echo(f"{config.task.language}: {config.model.name}, recipe {config.recipe}, into {folder}", err=True)
+    bars = Bars(config, folder, announced=as_json)
     try:
         summary = work(bars.watch)
     except Interrupted as stopped:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import as_json, emit
+
+MOST_SYMBOLS = 100_000_000
 
 
 @click.command()
@@ -40,7 +43,11 @@ def command(
 
     if text and as_json:
         raise UserError("--text and --json exclude each other; give one")
-    if out is not None and out.exists():
+    if length * count > MOST_SYMBOLS:
+        raise UserError(
+            f"--length {length} times --count {count}: at most {MOST_SYMBOLS:,} symbols at once; draw fewer"
+        )
+    if out is not None and os.path.lexists(out):
         raise UserError(f"{out} exists; choose another --out")
     task = languages.get(language)
     words = task.sample(rng(seed, "sample"), length, count, near_misses=near_misses, edits=edits)
