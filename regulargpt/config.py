@@ -64,6 +64,9 @@ class TrainingConfig:
     `state_noise` is raised from 0 while it is below `noise_below`; the run is solved when the last stage and the
     full noise are reached and it is below `solved_below`: then the learning rate falls to 0 within `cooldown` steps
     and training ends. `solved_below = 0` trains for all `steps`.
+
+    With the supervision "nodes": `node_weight` weighs the answers at the nodes, `compositions` random windows of nodes
+    are composed a step, and `alignment` draws nodes of the same transition together.
     """
 
     steps: int = 20_000
@@ -79,6 +82,8 @@ class TrainingConfig:
     schedule: Literal["constant", "cosine"] = "constant"
     loss_memory: float = 0.98
     node_weight: float = 1.0
+    compositions: int = 0
+    alignment: float = 0.0
     state_noise: float = 0.0
     noise_below: float = 0.0
     noise_growth: float = 1.01

@@ -29,7 +29,7 @@ def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed:
         raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
     if not any(task.has_length(length) for length in lengths):
         raise UserError(task.describe_length(lengths[0]))
-    goal = objective(task, config.task.supervision)
+    goal = objective(task, config)
     if goal.n_outputs != record["n_outputs"]:
         asked, trained = config.task.supervision, record["supervision"]
         raise UserError(f"task.supervision = '{asked}': the run was trained on '{trained}'; test it on that")

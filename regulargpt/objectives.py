@@ -12,8 +12,7 @@ from torch.nn import functional as F
 
 from languages.task import Task
 from regulargpt.batches import Words
-from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.tree import Level, tree_levels
+from regulargpt.config import RunConfig
 
 UNDEFINED = -1
 
@@ -86,57 +85,14 @@ class Next:
         return ((model(to_tensor(words, device), readout="all") > 0) == legal).all(-1).all(-1)
 
 
-class Nodes(Last):
-    """The answer to the word and, at each distinct node of the tree, the machine's answer to the sub-word under it.
+def objective(task: Task, config: RunConfig) -> Objective:
+    """The objective of a config."""
+    if config.task.supervision == "nodes":
+        from regulargpt.nodes import Nodes
 
-    More is shown than final answers, so results say which recipe was used. The answers are computed along the tree,
-    by composing transitions (section 6.6.1); nodes whose sub-word has no answer are left out.
-    """
-
-    def __init__(self, task: Task, weight: float):
-        super().__init__(task)
-        machine = task.machine
-        self.weight, self.initial = weight, machine.initial_index
-        self.delta = torch.from_numpy(np.ascontiguousarray(machine.table.T)).long()  # (Sigma, Q)
-        self.outputs = torch.tensor(machine.outputs)
-
-    def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
-        """Cross-entropy of the last answers plus `weight` times the mean over the distinct nodes."""
-        assert isinstance(model, RegularGPT), "validation refuses other models"
-        levels = list(tree_levels(model, to_tensor(words, device)))
-        labels = to_tensor(self.task.labels(words), device)
-        root = levels[-1]
-        logits = model.readout(root.states[root.node[:, 0]])
-        node_logits = model.readout(torch.cat([level.states[1:] for level in levels]))
-        node_labels = torch.cat([self.answers(f) for f in self.transitions(levels)])
-        nodes = F.cross_entropy(node_logits, node_labels, ignore_index=UNDEFINED, reduction="sum")
-        n_nodes = (node_labels != UNDEFINED).sum().clamp(min=1)
-        loss = F.cross_entropy(logits, labels) + self.weight * nodes / n_nodes
-        return loss, share(logits.argmax(-1) == labels)
-
-    def transitions(self, levels: list[Level]) -> list[Int[Tensor, "rows Q"]]:
-        """A(sigma) of the sub-word under each row of each level, without the pad."""
-        delta = self.delta.to(levels[0].states.device)
-        identity = torch.arange(delta.shape[1], device=delta.device)[None]
-        found = [delta]
-        for level in levels[1:]:
-            below = torch.cat([identity, found[-1]])
-            f = below[level.children[:, -1]]
-            for j in reversed(range(level.children.shape[1] - 1)):
-                f = below[level.children[:, j]].gather(1, f)
-            found.append(f)
-        return found
-
-    def answers(self, transitions: Int[Tensor, "rows Q"]) -> Int[Tensor, "rows"]:
-        """The machine's output after each transition from the initial state."""
-        return self.outputs.to(transitions.device)[transitions[:, self.initial]]
-
-
-def objective(task: Task, supervision: str, node_weight: float = 1.0) -> Objective:
-    """The objective of this name."""
-    if supervision == "nodes":
-        return Nodes(task, node_weight)
-    return {"last": Last, "every": Every, "next": Next}[supervision](task)
+        training = config.training
+        return Nodes(task, config.task.train_len, training.node_weight, training.compositions, training.alignment)
+    return {"last": Last, "every": Every, "next": Next}[config.task.supervision](task)
 
 
 def right_everywhere(

@@ -64,7 +64,7 @@ def resume(path: str | Path, watch: Watch = Watch()) -> dict[str, Any]:
 def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.device, watch: Watch) -> dict[str, Any]:
     """Train to the end, test by length, write the results."""
     with folder.locked():
-        goal = objective(task, config.task.supervision, config.training.node_weight)
+        goal = objective(task, config)
         model = make_model(config.model, task, goal, config.seed, device)
         if config.compile:
             compile_model(model)

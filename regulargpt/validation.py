@@ -75,6 +75,9 @@ AT_LEAST: dict[str, tuple[float, str]] = {
     "training.clip": (0, "a norm is not negative"),
     "training.warmup": (0, "give a number of steps"),
     "training.cooldown": (0, "give a number of steps"),
+    "training.node_weight": (0, "a weight is not negative"),
+    "training.compositions": (0, "give a number of windows"),
+    "training.alignment": (0, "a weight is not negative"),
     "training.state_noise": (0, "give a share of the states' RMS"),
     "training.log_every": (1, "give a number of steps"),
     "training.checkpoint_every": (1, "give a number of steps"),
@@ -174,6 +177,8 @@ def _supervision(config: RunConfig, task: Task) -> Iterator[str]:
     supervision, model = config.task.supervision, config.model
     if supervision == "nodes" and model.name != "regulargpt":
         yield f"task.supervision = 'nodes' needs the tree of regulargpt; for '{model.name}' choose 'last' or 'every'"
+    if supervision == "nodes" and model.thickness > 1:
+        yield f"task.supervision = 'nodes' needs model.thickness = 1, not {model.thickness}: sub-words would overlap"
     if supervision in ("every", "next") and model.name == "transformer" and not model.causal:
         yield f"task.supervision = '{supervision}' asks at every position: set model.causal = true"
     if supervision == "next" and not task.is_classification:

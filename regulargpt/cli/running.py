@@ -92,7 +92,7 @@ def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folde
 def text(summary: dict[str, Any]) -> str:
     """The short table at the end of a run."""
     low, high = summary["train_len"] + 1, summary["test_len"]
-    beyond = {int(T): a for T, a in summary["accuracy"].items() if int(T) > high}
+    beyond = dict(sorted((int(T), a) for T, a in summary["accuracy"].items() if int(T) > high))
     rows = [
         (
             "training",

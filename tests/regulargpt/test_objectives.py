@@ -10,10 +10,13 @@ from torch.nn import functional as F
 import languages
 from languages.randomness import rng
 from languages.task import Task
+from regulargpt.config import RunConfig
 from regulargpt.models.gru import Gru
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.tree import Level, tree_levels
-from regulargpt.objectives import Every, Last, Next, Nodes, objective
+from regulargpt.nodes import Nodes, SubWords, kinds, spread
+from regulargpt.objectives import Every, Last, Next, Objective
+from regulargpt.objectives import objective as objective_of
 
 
 def value(scalar: torch.Tensor) -> float:
@@ -22,6 +25,15 @@ def value(scalar: torch.Tensor) -> float:
 
 CPU = torch.device("cpu")
 LANGUAGES = ["parity", "modular-arithmetic:plus=true", "tomita-5", "dyck-3", "cycle-navigation", "symmetric-3"]
+
+
+def objective(task: Task, supervision: str, **training) -> Objective:
+    fields = {"task.supervision": supervision} | {f"training.{name}": value for name, value in training.items()}
+    return objective_of(task, RunConfig().replaced(fields))
+
+
+def nodes_of(task: Task, weight: float = 1.0, compositions: int = 0, alignment: float = 0.0) -> Nodes:
+    return Nodes(task, 40, weight, compositions, alignment)
 
 
 def model_of(task: Task, n_outputs: int | None = None, **options) -> RegularGPT:
@@ -49,19 +61,24 @@ def levels_of(model: RegularGPT, words: np.ndarray, share: bool = True) -> list[
 @pytest.mark.parametrize("share", [True, False])
 def test_transitions_are_those_of_the_subword_under_each_node(name: str, chunk_size: int, share: bool):
     task = languages.get(name)
-    goal, model = Nodes(task, 1.0), model_of(task, chunk_size=chunk_size)
+    goal, model = nodes_of(task), model_of(task, chunk_size=chunk_size)
     checked = 0
     for length in task.lengths(1, 19):
         words = some_words(task, length)
         levels = levels_of(model, words, share)
-        for height, (level, f) in enumerate(zip(levels, goal.transitions(levels), strict=True)):
-            assert len(f) == len(level.states) - 1
-            answers = goal.answers(f)
+        for height, (level, f) in enumerate(zip(levels, goal.sub_words(levels), strict=True)):
+            assert len(f.transitions) == len(f.lengths) == len(level.states)
+            assert f.lengths[0] == 0
+            assert f.transitions[0].tolist() == list(range(task.machine.n_states))
+            answers = goal.answers(f.transitions)
             for b, n in product(range(len(words)), range(level.node.shape[1])):
                 end = length - (level.node.shape[1] - 1 - n) * chunk_size**height
                 subword = words[b, max(0, end - chunk_size**height) : end].tolist()
-                row = int(level.node[b, n]) - 1
-                assert f[row].tolist() == [run_slowly(task, subword, q) for q in range(task.machine.n_states)]
+                row = int(level.node[b, n])
+                assert f.lengths[row] == len(subword)
+                assert f.transitions[row].tolist() == [
+                    run_slowly(task, subword, q) for q in range(task.machine.n_states)
+                ]
                 state = run_slowly(task, subword, task.machine.initial_index)
                 assert int(answers[row]) == task.machine.outputs[state]
                 checked += 1
@@ -85,19 +102,73 @@ def test_nodes_without_an_answer_do_not_count_and_the_others_weigh_the_same(name
                 nodes.append(F.cross_entropy(model.readout(level.states[row]), torch.tensor(label)))
     last = F.cross_entropy(model(torch.from_numpy(words).long()), torch.from_numpy(task.labels(words)))
     for weight in (0.0, 1.0, 2.5):
-        loss, _ = Nodes(task, weight).loss(model, words, CPU)
+        loss, _ = nodes_of(task, weight).loss(model, words, CPU)
         assert value(loss) == pytest.approx(value(last + weight * torch.stack(nodes).mean()), abs=1e-10)
 
 
-def test_a_thick_level_shows_the_answer_only_where_its_subword_is_known():
-    """With K = 2 the first layer of a level ends at every node: its sub-words overlap, and its labels are of those."""
-    task = languages.get("parity")
-    model, words = model_of(task, thickness=2), some_words(task, 7)
-    levels = levels_of(model, words)
-    labels = [Nodes(task, 1.0).answers(f) for f in Nodes(task, 1.0).transitions(levels)]
-    first = levels[1]
-    for b, n in product(range(len(words)), range(7)):
-        assert int(labels[1][first.node[b, n] - 1]) == words[b, max(0, n - 1) : n + 1].sum() % 2
+@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("chunk_size", [2, 3])
+def test_compositions_are_asked_for_the_answer_to_the_concatenation(name: str, chunk_size: int):
+    """Each window's transition is that of its nodes' sub-words, one after the other; none is longer than a word."""
+    task = languages.get(name)
+    model = model_of(task, chunk_size=chunk_size)
+    goal = Nodes(task, 12, 1.0, 300, 0.0)
+    under = goal.sub_words(levels_of(model, some_words(task, task.lengths(9, 12)[0], count=16)))
+    nodes = SubWords.join([under[0], *(part.without_pad() for part in under[1:])])
+    windows = goal.windows(nodes, model)
+    assert windows.shape == (300, chunk_size)
+    assert windows.min() >= 1  # never the pad
+    (composed,) = goal.composed(model, under)
+    kept = windows_again(goal, nodes, model)
+    assert 0 < len(kept) == len(composed.states)
+    assert composed.lengths.max() <= 12
+    for row, window in enumerate(kept.tolist()):
+        state = list(range(task.machine.n_states))
+        for child in reversed(window):
+            state = [int(nodes.transitions[child][q]) for q in state]
+        assert composed.transitions[row].tolist() == state
+
+
+def windows_again(goal: Nodes, nodes: SubWords, model: RegularGPT) -> torch.Tensor:
+    """The windows that the second call of `windows` draws, as `composed` did, and that are short enough."""
+    model.state_noise.calls -= 1
+    windows = goal.windows(nodes, model)
+    return windows[nodes.lengths[windows].sum(1) <= goal.train_len]
+
+
+def test_windows_take_each_transition_equally_often():
+    task = languages.get("tomita-3")
+    model, goal = model_of(task), nodes_of(task, compositions=40_000)
+    under = goal.sub_words(levels_of(model, some_words(task, 16, count=64)))
+    nodes = SubWords.join([under[0], *(part.without_pad() for part in under[1:])])
+    kind = kinds(nodes.transitions)[goal.windows(nodes, model)]
+    shares = kind.flatten().bincount()[kind.unique()] / kind.numel()
+    assert torch.allclose(shares, torch.full_like(shares, 1 / len(shares)), atol=0.005)
+
+
+def test_kinds_number_equal_transitions_alike():
+    transitions = torch.randint(0, 3, (200, 4), generator=torch.Generator().manual_seed(0))
+    kind = kinds(transitions)
+    for i, j in product(range(0, 200, 7), range(200)):
+        assert bool(kind[i] == kind[j]) == transitions[i].equal(transitions[j])
+
+
+def test_alignment_pulls_without_changing_the_loss():
+    """`spread` is the mean squared distance from the class mean; its gradient counts, its value does not."""
+    states = torch.tensor([[0.0, 0.0], [2.0, 0.0], [5.0, 5.0]])
+    part = SubWords(states, torch.tensor([[0, 1], [0, 1], [1, 0]]), torch.tensor([1, 1, 1]))
+    assert value(spread([part])) == pytest.approx((0.5 + 0.5 + 0.0) / 3)
+    task = languages.get("tomita-5")
+    words = some_words(task, 9)
+    values, gradients = [], []
+    for alignment in (0.0, 1.0):
+        model = model_of(task)
+        loss, _ = nodes_of(task, alignment=alignment).loss(model, words, CPU)
+        loss.backward()
+        values.append(value(loss))
+        gradients.append(model.embedding.weight.grad)
+    assert values[0] == pytest.approx(values[1], abs=1e-12)
+    assert not torch.allclose(gradients[0], gradients[1])
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -180,4 +251,4 @@ def test_names():
     task = languages.get("tomita-5")
     kinds = {"last": Last, "every": Every, "next": Next, "nodes": Nodes}
     assert {name: type(objective(task, name)) for name in kinds} == kinds
-    assert objective(task, "nodes", 0.3).weight == 0.3
+    assert objective(task, "nodes", node_weight=0.3).weight == 0.3

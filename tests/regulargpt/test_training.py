@@ -42,7 +42,7 @@ def stopped_at(step: int) -> Watch:
 def trainer_of(family: str, **changes) -> Trainer:
     settings = config(family, **changes)
     task = languages.get(settings.task.language)
-    goal = running.objective(task, settings.task.supervision)
+    goal = running.objective(task, settings)
     model = make_model(settings.model, task, goal, settings.seed, torch.device("cpu"))
     return Trainer(settings, task, goal, model, torch.device("cpu"))
 

@@ -1,0 +1,155 @@
+"""Supervision of the nodes of the tree: the automaton's answers to sub-words, not only to the word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from languages.task import Task
+from regulargpt.batches import Words
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.regulargpt.tree import Level, tree_levels
+from regulargpt.objectives import UNDEFINED, Last, share, to_tensor
+
+
+@dataclass(frozen=True)
+class SubWords:
+    """The sub-words under some nodes: the nodes' states, the true transitions A(sigma), the lengths."""
+
+    states: Float[Tensor, "rows d_model"]
+    transitions: Int[Tensor, "rows Q"]
+    lengths: Int[Tensor, "rows"]
+
+    @classmethod
+    def join(cls, parts: Sequence[SubWords]) -> SubWords:
+        """All rows, one part after the other."""
+        columns = zip(*((part.states, part.transitions, part.lengths) for part in parts), strict=True)
+        return cls(*map(torch.cat, columns))
+
+    def without_pad(self) -> SubWords:
+        """All rows but the first."""
+        return SubWords(self.states[1:], self.transitions[1:], self.lengths[1:])
+
+
+def compose(transitions: Int[Tensor, "rows Q"], children: Int[Tensor, "windows C"]) -> Int[Tensor, "windows Q"]:
+    """A(sigma) of each window: the transitions of its nodes, composed from the left (section 6.6.1).
+
+    >>> swap = torch.tensor([[0, 1], [1, 0]])  # row 0 the pad, row 1 a swap
+    >>> compose(swap, torch.tensor([[1, 0], [1, 1]])).tolist()
+    [[1, 0], [0, 1]]
+    """
+    *right, leftmost = children.unbind(1)
+    f = transitions[leftmost]
+    for child in reversed(right):
+        f = transitions[child].gather(1, f)
+    return f
+
+
+class Nodes(Last):
+    """The answer to the word and, at each distinct node of the tree, the machine's answer to the sub-word under it.
+
+    Besides, `compositions` random windows of nodes, whose sub-words together are no longer than a training word, go
+    through the block, which is asked for the answer to the concatenation: so it learns to compose the states of all
+    levels with each other, as Lemma 6.1 wants it. `alignment` draws the states of one transition together.
+
+    More is shown than final answers, so results say which recipe was used. Sub-words without an answer are left out.
+    """
+
+    def __init__(self, task: Task, train_len: int, weight: float, compositions: int, alignment: float):
+        super().__init__(task)
+        self.train_len, self.weight, self.compositions = train_len, weight, compositions
+        self.alignment = alignment
+        self.initial = task.machine.initial_index
+        self.delta = torch.from_numpy(np.ascontiguousarray(task.machine.table.T)).long()  # (Sigma, Q)
+        self.outputs = torch.tensor(task.machine.outputs)
+
+    def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
+        """Cross-entropy of the last answers, plus `weight` times its mean over nodes and its mean over compositions."""
+        assert isinstance(model, RegularGPT), "validation refuses other models"
+        levels = list(tree_levels(model, to_tensor(words, device)))
+        labels = to_tensor(self.task.labels(words), device)
+        root = levels[-1]
+        logits = model.readout(root.states[root.node[:, 0]])
+        under = self.sub_words(levels)
+        parts = [SubWords.join([part.without_pad() for part in under]), *self.composed(model, under)]
+        loss = F.cross_entropy(logits, labels) + self.weight * sum(self.mean_loss(model, part) for part in parts)
+        if self.alignment:
+            # Its gradient, not its value: the loss that decides on noise and end remains that of the answers.
+            pull = self.alignment * spread(parts)
+            loss = loss + pull - pull.detach()
+        return loss, share(logits.argmax(-1) == labels)
+
+    def sub_words(self, levels: Sequence[Level]) -> list[SubWords]:
+        """The sub-word under each row of each level; row 0 is the pad, the empty word."""
+        delta = self.delta.to(levels[0].states.device)
+        identity = torch.arange(delta.shape[1], device=delta.device)[None]
+        length = torch.tensor([0] + [1] * len(delta), device=delta.device)
+        found = [SubWords(levels[0].states, torch.cat([identity, delta]), length)]
+        for level in levels[1:]:
+            below = found[-1]
+            transitions = torch.cat([identity, compose(below.transitions, level.children)])
+            length = F.pad(below.lengths[level.children].sum(1), (1, 0))
+            found.append(SubWords(level.states, transitions, length))
+        return found
+
+    def composed(self, model: RegularGPT, under: Sequence[SubWords]) -> list[SubWords]:
+        """Random windows through the block of the first level; none without weight sharing across depth."""
+        if not self.compositions or model.distinct_levels > 1:
+            return []
+        nodes = SubWords.join([under[0], *(part.without_pad() for part in under[1:])])
+        windows = self.windows(nodes, model)
+        windows = windows[nodes.lengths[windows].sum(1) <= self.train_len]
+        if not len(windows):
+            return []
+        states = model.settle(model.layers(0)[0](nodes.states, windows))
+        return [SubWords(states, compose(nodes.transitions, windows), nodes.lengths[windows].sum(1))]
+
+    def windows(self, nodes: SubWords, model: RegularGPT) -> Int[Tensor, "windows C"]:
+        """`compositions` windows of rows: for each place a transition drawn uniformly, then one of its nodes.
+
+        Some transitions are rare in short words and common in long ones: drawn by their nodes, they would hardly be
+        composed with each other in training.
+        """
+        device = nodes.states.device
+        generator = model.state_noise.next_generator(device)
+        kind = kinds(nodes.transitions[1:])
+        rows = 1 + kind.argsort(stable=True)
+        sizes = kind.bincount()
+        starts = sizes.cumsum(0) - sizes
+        shape = (self.compositions, model.chunk_size)
+        drawn = torch.randint(len(sizes), shape, generator=generator, device=device)
+        place = torch.rand(shape, generator=generator, device=device, dtype=torch.float64) * sizes[drawn]
+        return rows[starts[drawn] + place.long()]
+
+    def answers(self, transitions: Int[Tensor, "rows Q"]) -> Int[Tensor, "rows"]:
+        """The machine's output after each transition from the initial state."""
+        return self.outputs.to(transitions.device)[transitions[:, self.initial]]
+
+    def mean_loss(self, model: RegularGPT, asked: SubWords) -> Float[Tensor, ""]:
+        """Mean cross-entropy over the sub-words that have an answer."""
+        answers = self.answers(asked.transitions)
+        total = F.cross_entropy(model.readout(asked.states), answers, ignore_index=UNDEFINED, reduction="sum")
+        return total / (answers != UNDEFINED).sum().clamp(min=1)
+
+
+def spread(parts: Sequence[SubWords]) -> Float[Tensor, ""]:
+    """Squared distance of the states from the mean state of their transition: mean over each part, per dimension."""
+    every = SubWords.join(parts)
+    kind = kinds(every.transitions)
+    n = kind.bincount()
+    total = every.states.new_zeros(len(n), every.states.shape[1]).index_add(0, kind, every.states.detach())
+    distances = (every.states - (total / n[:, None])[kind]).square().mean(1)
+    return torch.stack([part.mean() for part in distances.split([len(part.lengths) for part in parts])]).sum()
+
+
+def kinds(transitions: Int[Tensor, "rows Q"]) -> Int[Tensor, "rows"]:
+    """A number for each row, the same for equal rows; rows are told apart by a 64-bit hash."""
+    generator = torch.Generator(transitions.device).manual_seed(0)
+    weights = torch.randint(-(2**62), 2**62, transitions.shape[1:], generator=generator, device=transitions.device)
+    return torch.unique((transitions * weights).sum(1), return_inverse=True)[1]
