@@ -29,6 +29,8 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "regulargpt": {
         "task.supervision": "nodes",
         "task.language": "modular-arithmetic:plus=true",
+        "training.compositions": 16,
+        "training.alignment": 0.1,
         "training.curriculum": (4, 6),
         "training.stage_below": 100.0,
         "training.loss_memory": 0.8,

@@ -1,0 +1,165 @@
+"""run, resume and evaluate end to end on a small run: files, JSON, the table, options that reach the config."""
+
+import csv
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from regulargpt import run as running
+from regulargpt.cli.configure import configure, default_folder, texts
+from regulargpt.cli.run_ import FIELDS
+from regulargpt.config import RunConfig, keys
+from regulargpt.training import Diverged, Trainer
+from tests.cli.conftest import Cli
+
+SMALL = [
+    *(
+        "--steps",
+        "12",
+        "--d-model",
+        "8",
+        "--train-len",
+        "6",
+        "--test-len",
+        "9",
+        "--samples",
+        "20",
+        "--beyond",
+        "15,100",
+    ),
+    *("--batch-size", "8", "--device", "cpu"),
+]
+RUN_KEYS = {
+    *("language", "model", "chunk_size", "train_len", "seed", "parameters", "steps", "train_seconds", "score"),
+    *("min_accuracy", "accuracy", "run_dir"),
+}
+FILES = {
+    *("config.toml", "environment.json", "metrics.jsonl", "accuracy.csv", "model.safetensors", "config.json"),
+    *("summary.json", "manifest.json", "DONE", "accuracy.png", "checkpoints"),
+}
+
+
+def one_object(text: str) -> dict:
+    assert text.count("\n") == 1
+    found = json.loads(text)
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("model", ["regulargpt", "gru"])
+def test_run_json_and_the_folder_say_the_same(cli: Cli, tmp_path: Path, model: str):
+    code, out, err = cli("run", "parity", "--model", model, *SMALL, "--out", "here", "--json", "--seed", "5")
+    assert (code, err) == (0, "")
+    summary = one_object(out)
+    assert set(summary) >= RUN_KEYS
+    assert (summary["language"], summary["model"], summary["train_len"], summary["seed"]) == ("parity", model, 6, 5)
+    assert (summary["steps"], summary["run_dir"]) == (12, "here")
+    assert summary["chunk_size"] == (2 if model == "regulargpt" else None)
+    assert {path.name for path in (tmp_path / "here").iterdir()} == FILES
+    assert json.loads((tmp_path / "here" / "summary.json").read_text()) == summary
+    rows = list(csv.DictReader((tmp_path / "here" / "accuracy.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["length", "accuracy", "samples"]
+    assert {row["length"]: 100 * float(row["accuracy"]) for row in rows} == summary["accuracy"]
+    assert list(summary["accuracy"]) == ["7", "8", "9", "15", "100"]
+    inside = [summary["accuracy"][T] for T in ("7", "8", "9")]
+    assert (summary["score"], summary["min_accuracy"]) == (pytest.approx(sum(inside) / 3), min(inside))
+    weights = running.load_model(running.RunFolder.open("here"))
+    assert sum(p.numel() for p in weights.parameters()) == summary["parameters"]
+    config = tomllib.loads((tmp_path / "here" / "config.toml").read_text())
+    assert config["training"]["steps"] == 12
+    assert (tmp_path / "here" / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+
+    found = one_object(cli("evaluate", "here", "--lengths", "7-9,15,100", "--samples", "20", "--json").out)
+    assert found["accuracy"] == summary["accuracy"]
+    assert set(found) >= {"accuracy", "score", "min_accuracy"}
+    assert found["no_words_of_length"] == []
+    assert one_object(cli("resume", "here", "--json").out) == summary
+
+
+def test_the_table_for_people(cli: Cli):
+    code, out, err = cli("run", "parity", *SMALL)
+    folder = "runs/parity-regulargpt-C2-seed0"
+    assert code == 0
+    assert err == f"parity: regulargpt, recipe robust, into {folder}\n"
+    starts = ["training  ", "score 7..9  ", "worst length  ", "first below 99 %  ", "first below 90 %  ", "length 15  "]
+    starts += ["length 100  ", "always one answer  ", "run folder  ", "picture  "]
+    assert [line.startswith(start) for line, start in zip(out.splitlines(), starts, strict=True)] == [True] * len(
+        starts
+    )
+    assert Path(folder, "accuracy.png").exists()
+    assert cli("resume", folder) == (0, out, "")
+    again = cli("run", "parity", *SMALL)
+    assert again.code == 2
+    assert again.err == f"error: run folder {folder} exists; choose another --out or `regulargpt resume {folder}`\n"
+    lines = cli("evaluate", folder, "--lengths", "7,8").out.splitlines()
+    assert lines[0].split() == ["length", "accuracy", "95", "%", "interval", "words"]
+    assert [line.split()[0] for line in lines[1:3]] == ["7", "8"]
+    assert lines[-1].startswith("2 lengths: mean ")
+
+
+def test_a_saved_config_makes_the_same_run(cli: Cli):
+    assert cli("run", "parity", *SMALL, "--out", "first", "--json").code == 0
+    assert cli("run", "--config", "first/config.toml", "--out", "second", "--json").code == 0
+    for name in ("config.toml", "model.safetensors", "metrics.jsonl", "accuracy.csv"):
+        assert Path("first", name).read_bytes() == Path("second", name).read_bytes()
+
+
+def test_a_users_automaton_is_learned_like_any_other(cli: Cli):
+    dot = cli("show", "tomita-5", "--dot").out
+    Path("mine.dot").write_text(dot)
+    code, out, _ = cli("run", "dfa:mine.dot", *SMALL, "--out", "here", "--json")
+    assert (code, one_object(out)["language"]) == (0, "dfa:mine.dot")
+
+
+def test_a_diverged_run_ends_with_1_and_one_line(cli: Cli, monkeypatch):
+    def step(self: Trainer) -> None:
+        raise Diverged("the loss is nan at step 1; lower training.lr = 0.001 or training.clip")
+
+    monkeypatch.setattr(Trainer, "step", step)
+    code, out, err = cli("run", "parity", *SMALL, "--out", "here", "--json")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: the loss is nan at step 1; ")
+    assert err.count("\n") == 1
+    assert Path("here", "checkpoints", "000000000").is_dir()
+
+
+@pytest.mark.parametrize("option", FIELDS)
+def test_every_option_reaches_its_field(option: str):
+    key = FIELDS[option][0]
+    assert key in keys()
+    texts_of = {"model.encoding": "alibi", "task.supervision": "every", "device": "cpu", "training.lr": "0.5"}
+    values = texts({key: texts_of.get(key, "7")}, [])
+    config = configure("parity", "transformer", None, None, values)
+    default = configure("parity", "transformer", None, None, {})
+    changed = [k for k in keys() if at(config, k) != at(default, k)]
+    assert changed == [key]
+
+
+def at(config: RunConfig, key: str) -> object:
+    section, _, name = key.rpartition(".")
+    return getattr(getattr(config, section) if section else config, name)
+
+
+@pytest.mark.parametrize(
+    ("language", "folder"),
+    [
+        ("parity", "runs/parity-gru-seed3"),
+        ("regex:(ab)*", "runs/regex-ab-gru-seed3"),
+        ("dfa:../a/b.json", "runs/dfa-..-a-b.json-gru-seed3"),
+        ("parity:p_one=0.1", "runs/parity-p_one=0.1-gru-seed3"),
+    ],
+)
+def test_the_default_folder_tells_runs_apart_and_stays_in_runs(language: str, folder: str):
+    config = RunConfig().replaced({"task.language": language, "model.name": "gru", "seed": 3})
+    assert default_folder(config).as_posix() == folder
+
+
+def test_as_a_module_from_another_folder(tmp_path: Path):
+    command = [sys.executable, "-m", "regulargpt", "list", "models", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert one_object(done.stdout)["models"][0]["name"] == "regulargpt"
+    assert done.stderr == ""

@@ -1,0 +1,98 @@
+"""What an import costs: help, listings and refusals are instant, and `languages` never needs torch."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("torch", "networkx", "sklearn", "matplotlib", "scipy", "automata", "safetensors", "tqdm")
+CODE = """
+import sys
+sys.stdout = sys.stderr = open("/dev/null", "w")
+from regulargpt.cli import call
+code = call(sys.argv[1:])
+sys.__stdout__.write(f"{code} " + " ".join(name for name in HEAVY if name in sys.modules))
+"""
+LIGHT = [
+    ("--help", 0),
+    ("--version", 0),
+    ("run --help", 0),
+    ("evaluate --help", 0),
+    ("list languages", 0),
+    ("list models --json", 0),
+    ("list encodings", 0),
+    ("list recipes", 0),
+    ("sample parity --length 5", 0),
+    ("run partiy", 2),
+    ("run parity --chunk-size 1", 2),
+    ("run parity --chunk-sise 3", 2),
+    ("run parity --model regulargtp", 2),
+    ("run parity --set training.clipp=1", 2),
+    ("run parity --test-len 3", 2),
+    ("resume missing", 2),
+    ("evaluate missing", 2),
+    ("evaluate missing --lengths 5-3", 2),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code"), LIGHT, ids=[a for a, _ in LIGHT])
+def test_help_listings_and_refusals_import_nothing_heavy(arguments: str, code: int):
+    command = [sys.executable, "-c", f"HEAVY = {HEAVY!r}\n{CODE}", *arguments.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{code} "
+
+
+def test_languages_imports_numpy_and_nothing_heavy():
+    code = "import sys, languages; languages.get('parity'); "
+    code += f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def imports(path: Path) -> list[str]:
+    """The packages that a file imports, anywhere in it."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [alias.name.partition(".")[0] for alias in node.names]
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.append(node.module.partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("package", "never"),
+    [("languages", {"torch", "regulargpt", "experiments", "tests"}), ("regulargpt", {"experiments", "tests"})],
+)
+def test_imports_go_one_way_only(package: str, never: set[str]):
+    files = sorted((ROOT / package).rglob("*.py"))
+    assert len(files) > 10
+    for path in files:
+        assert not never & set(imports(path)), path
+
+
+GLOBAL_RANDOM = {("np", "random"), ("numpy", "random"), ("torch", "manual_seed"), ("torch", "seed"), ("random", "seed")}
+ALLOWED = {"Generator", "SFC64", "SeedSequence", "default_rng"}
+
+
+def test_no_file_uses_the_global_random_state():
+    for package in ("languages", "regulargpt", "experiments"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            tree = ast.parse(path.read_text())
+            assert "random" not in imports(path), path
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+                    inner = node.value
+                    if isinstance(inner.value, ast.Name) and (inner.value.id, inner.attr) in GLOBAL_RANDOM:
+                        assert node.attr in ALLOWED, f"{path}:{node.lineno}"
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "torch":
+                    assert node.attr not in ("manual_seed", "seed"), f"{path}:{node.lineno}"
+                if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                    "torch.randn",
+                    "torch.rand",
+                    "torch.randint",
+                ):
+                    assert "generator" in {word.arg for word in node.keywords}, f"{path}:{node.lineno}"

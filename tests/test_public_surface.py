@@ -1,0 +1,105 @@
+"""Everything others may rely on, in one place: a change here is a change of the public surface and of CHANGELOG.md."""
+
+import importlib
+
+import click
+import pytest
+
+import languages
+from languages.registry import FAMILIES
+from regulargpt.cli import FAILED, REFUSED, STOPPED, VERBS
+from regulargpt.config import keys
+from regulargpt.encodings import ENCODINGS
+from regulargpt.evaluation import Score
+from regulargpt.models import MODELS
+from regulargpt.recipes import RECIPES
+from regulargpt.storage import folder
+from regulargpt.storage.metrics import render_accuracy
+
+FLAGS = {
+    "list": "kind --json",
+    "show": "language --dot --seed --json",
+    "sample": "language --length --count --seed --near-misses --edits --out --text --json",
+    "run": (
+        "language --model --recipe --chunk-size --train-len --test-len --beyond --samples --seed --steps --lr "
+        "--batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --compile "
+        "--tensorboard --set --config --out --json"
+    ),
+    "resume": "folder --json",
+    "evaluate": "folder --lengths --samples --seed --device --set --json",
+}
+KEYS = """
+recipe seed device threads compile tensorboard
+task.language task.train_len task.supervision task.near_misses task.edits
+model.name model.d_model model.n_heads model.d_ff model.n_layers model.norm model.activation model.dropout model.causal
+model.encoding model.chunk_size model.thickness model.attention_bias model.embedding_scale model.state_norm
+model.distinct_levels
+training.steps training.batch_size training.lengths_per_step training.optimiser training.lr training.beta1
+training.beta2 training.weight_decay training.clip training.warmup training.schedule training.loss_memory
+training.node_weight training.compositions training.alignment
+training.state_noise training.noise_below training.noise_growth training.curriculum
+training.stage_below training.solved_below training.cooldown training.log_every training.checkpoint_every
+evaluation.test_len evaluation.beyond evaluation.samples evaluation.symbols
+"""
+LANGUAGES = """
+parity even-pairs cycle-navigation modular-arithmetic modular-arithmetic-left-to-right tomita-N dyck-N aa-star aaaa-star
+abab-star 012-02 ab-d-bc aa-bb-cc-dd-ee cyclic-N dihedral-N symmetric-N alternating-N flip-flop
+regex:EXPRESSION dfa:FILE
+"""
+
+
+@pytest.mark.parametrize("verb", FLAGS)
+def test_flags(verb: str):
+    command: click.Command = importlib.import_module(f"regulargpt.cli.{verb}_").command
+    found = [
+        p.opts[0] if isinstance(p, click.Option) else p.name
+        for p in sorted(command.params, key=lambda p: isinstance(p, click.Option))
+    ]
+    assert found == FLAGS[verb].split()
+
+
+def test_verbs_and_exit_codes():
+    assert list(VERBS) == ["list", "show", "sample", "run", "resume", "evaluate", "bench"]
+    assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
+
+
+def test_config_keys():
+    assert keys() == KEYS.split()
+
+
+def test_registries():
+    assert [family.pattern for family in FAMILIES] == LANGUAGES.split()
+    assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
+    assert list(ENCODINGS) == ["none", "sinusoidal", "rotary", "alibi", "transformer_xl"]
+    assert list(RECIPES) == ["robust", "robust-nodes", "paper", "gpt2"]
+
+
+def test_files_and_columns():
+    assert (*folder.FINAL, folder.DONE) == (
+        "config.toml",
+        "environment.json",
+        "metrics.jsonl",
+        "accuracy.csv",
+        "model.safetensors",
+        "config.json",
+        "summary.json",
+        "DONE",
+    )
+    assert render_accuracy([]) == "length,accuracy,samples\n"
+
+
+def test_score():
+    assert list(Score.__dataclass_fields__) == [
+        "score",
+        "min_accuracy",
+        "first_below_99",
+        "first_below_90",
+        "chance",
+        "majority",
+    ]
+
+
+def test_python():
+    exported = {"Dfa", "MooreMachine", "Semiautomaton", "Task", "TransitionMonoid", "UserError", "get", "rng"}
+    assert exported <= set(languages.__all__)
+    assert all(hasattr(languages, name) for name in languages.__all__)
