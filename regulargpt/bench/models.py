@@ -42,7 +42,7 @@ def trainer(name: str) -> Trainer:
     """A new model of this name at the start of its training."""
     task = languages.get(LANGUAGE)
     config = resolve(recommended(LANGUAGE, name), name, LANGUAGE, task.sampling)
-    goal = objective(task, config.task.supervision, config.training.node_weight)
+    goal = objective(task, config)
     device = torch.device("cpu")
     return Trainer(config, task, goal, make_model(config.model, task, goal, config.seed, device), device)
 
