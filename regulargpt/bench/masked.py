@@ -15,9 +15,9 @@ from regulargpt.models.regulargpt.depth import depth
 if TYPE_CHECKING:
     from regulargpt.models.regulargpt.block import Block
 
-# Tensors of the size of the mask that are alive at once, counted on torch 2.13: in inference the mask alone (the fused
-# kernel keeps no scores), in training the mask and the pattern of every level, and a few more in the level at work.
-ALIVE_IN_INFERENCE, ALIVE_A_LEVEL, ALIVE_AT_WORK = 1, 2, 3
+# How many tensors of the size of the mask are alive at once. In inference the mask alone, as the fused kernel keeps no
+# scores; in training these many a level and in all, rounded up from the peaks that the part `every` measures.
+ALIVE_IN_INFERENCE, ALIVE_A_LEVEL, ALIVE_IN_ALL = 1.0, 1.5, 2.0
 
 
 def masked_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
@@ -73,5 +73,5 @@ def bytes_needed(model: RegularGPT, length: int, training: bool) -> int:
     """
     heads = model.layers(0)[0].attn.n_heads
     layers = depth(length, model.chunk_size) * model.thickness
-    alive = ALIVE_A_LEVEL * layers + ALIVE_AT_WORK if training else ALIVE_IN_INFERENCE
-    return heads * length**2 * 4 * alive
+    alive = ALIVE_A_LEVEL * layers + ALIVE_IN_ALL if training else ALIVE_IN_INFERENCE
+    return int(heads * length**2 * 4 * alive)

@@ -18,12 +18,23 @@ Row = dict[str, Any]
 class Effort:
     """How long one comparison may take: rounds go on until `seconds` are over, but there are at least `rounds`.
 
+    Beyond `at_most` seconds, two rounds are enough.
     In a round, a variant that takes less than `tick` seconds is called as often as fills them.
     """
 
     rounds: int
     seconds: float
     tick: float = 0.02
+    at_most: float = 30.0
+
+    def enough(self, rounds: int, seconds: float) -> bool:
+        """Whether to stop after so many rounds and seconds.
+
+        >>> effort = Effort(rounds=5, seconds=4)
+        >>> effort.enough(4, 10.0), effort.enough(5, 3.0), effort.enough(5, 4.0), effort.enough(2, 31.0)
+        (False, False, True, True)
+        """
+        return rounds >= (self.rounds if seconds < self.at_most else min(2, self.rounds)) and seconds >= self.seconds
 
 
 def clock() -> Callable[[], float]:
@@ -42,7 +53,7 @@ def in_turn(variants: Mapping[str, Callable[[], object]], effort: Effort) -> Sec
     calls = {name: _calls(variant, now, effort.tick) for name, variant in variants.items()}
     found: Seconds = {name: [] for name in variants}
     began, done = time.perf_counter(), 0
-    while done < effort.rounds or time.perf_counter() - began < effort.seconds:
+    while not effort.enough(done, time.perf_counter() - began):
         # There and back: A B, B A, so that nobody always has the same one before it.
         for name in list(variants) if done % 2 == 0 else reversed(list(variants)):
             start = now()
