@@ -50,6 +50,7 @@ class ModelConfig:
     chunk_size: int = 2
     thickness: int = 1
     attention_bias: bool = True
+    embedding_std: float = 1.0
     embedding_scale: float = 1.0
     state_norm: bool = True
     distinct_levels: int = 1

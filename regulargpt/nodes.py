@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from regulargpt.batches import Words
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.tree import Level, tree_levels
 from regulargpt.objectives import UNDEFINED, Last, share, to_tensor
+
+# The second round composes what the first has made: transitions that hardly any short word has, one level further up.
+ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class Nodes(Last):
         loss = F.cross_entropy(logits, labels) + self.weight * sum(self.mean_loss(model, part) for part in parts)
         if self.alignment:
             # Its gradient, not its value: the loss that decides on noise and end remains that of the answers.
-            pull = self.alignment * spread(parts)
+            pull = self.alignment * confusion(parts)
             loss = loss + pull - pull.detach()
         return loss, share(logits.argmax(-1) == labels)
 
@@ -99,16 +103,23 @@ class Nodes(Last):
         return found
 
     def composed(self, model: RegularGPT, under: Sequence[SubWords]) -> list[SubWords]:
-        """Random windows through the block of the first level; none without weight sharing across depth."""
+        """Random windows through the block, `ROUNDS` times, the results of a round among the nodes of the next.
+
+        None without weight sharing across depth: there is no one block to learn it.
+        """
         if not self.compositions or model.distinct_levels > 1:
             return []
-        nodes = SubWords.join([under[0], *(part.without_pad() for part in under[1:])])
-        windows = self.windows(nodes, model)
-        windows = windows[nodes.lengths[windows].sum(1) <= self.train_len]
-        if not len(windows):
-            return []
-        states = model.settle(model.layers(0)[0](nodes.states, windows))
-        return [SubWords(states, compose(nodes.transitions, windows), nodes.lengths[windows].sum(1))]
+        nodes, found = SubWords.join([under[0], *(part.without_pad() for part in under[1:])]), []
+        for _ in range(ROUNDS):
+            windows = self.windows(nodes, model)
+            transitions, lengths = compose(nodes.transitions, windows), nodes.lengths[windows].sum(1)
+            asked = (lengths <= self.train_len) & (self.answers(transitions) != UNDEFINED)
+            if not asked.any():
+                break
+            states = model.settle(model.layers(0)[0](nodes.states, windows[asked]))
+            found.append(SubWords(states, transitions[asked], lengths[asked]))
+            nodes = SubWords.join([nodes, found[-1]])
+        return found
 
     def windows(self, nodes: SubWords, model: RegularGPT) -> Int[Tensor, "windows C"]:
         """`compositions` windows of rows: for each place a transition drawn uniformly, then one of its nodes.
@@ -138,14 +149,21 @@ class Nodes(Last):
         return total / (answers != UNDEFINED).sum().clamp(min=1)
 
 
-def spread(parts: Sequence[SubWords]) -> Float[Tensor, ""]:
-    """Squared distance of the states from the mean state of their transition: mean over each part, per dimension."""
+def confusion(parts: Sequence[SubWords]) -> Float[Tensor, ""]:
+    """How easily the states of different transitions are taken for each other: mean over each part.
+
+    Cross-entropy of telling a state's transition by the nearest of the transitions' mean states, with squared distances
+    in units of sqrt(d_model) as logits (prototypes, as Snell et al. 2017 use them).
+    """
     every = SubWords.join(parts)
     kind = kinds(every.transitions)
     n = kind.bincount()
-    total = every.states.new_zeros(len(n), every.states.shape[1]).index_add(0, kind, every.states.detach())
-    distances = (every.states - (total / n[:, None])[kind]).square().mean(1)
-    return torch.stack([part.mean() for part in distances.split([len(part.lengths) for part in parts])]).sum()
+    d_model = every.states.shape[1]
+    means = every.states.new_zeros(len(n), d_model).index_add(0, kind, every.states) / n[:, None]
+    # ||s - m||^2 without ||s||^2, which is the same for all m.
+    logits = (2 * every.states @ means.T - means.square().sum(1)) / math.sqrt(d_model)
+    losses = F.cross_entropy(logits, kind, reduction="none")
+    return torch.stack([part.mean() for part in losses.split([len(part.lengths) for part in parts])]).sum()
 
 
 def kinds(transitions: Int[Tensor, "rows Q"]) -> Int[Tensor, "rows"]:

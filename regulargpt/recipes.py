@@ -27,10 +27,10 @@ class Recipe:
 
 # What every recipe shares about the baselines: section 6.4 and the code behind it.
 BASELINES: dict[str, Fields] = {
-    "rnn": {"model.d_model": 256, "training.beta2": 0.999},
-    "lstm": {"model.d_model": 256, "training.beta2": 0.999},
-    "gru": {"model.d_model": 256, "training.beta2": 0.999},
-    "linear-rnn": {"model.d_model": 256, "training.beta2": 0.999},
+    "rnn": {"model.d_model": 256, "training.lr": 5e-4, "training.beta2": 0.999},
+    "lstm": {"model.d_model": 256, "training.lr": 1e-3, "training.beta2": 0.999},
+    "gru": {"model.d_model": 256, "training.lr": 5e-4, "training.beta2": 0.999},
+    "linear-rnn": {"model.d_model": 256, "training.lr": 5e-4, "training.beta2": 0.999},
     "transformer": {
         "model.n_layers": 5,
         "model.n_heads": 8,
@@ -38,6 +38,7 @@ BASELINES: dict[str, Fields] = {
         "model.activation": "relu",
         "model.dropout": 0.1,
         "model.encoding": "transformer_xl",
+        "training.lr": 3e-4,
         "training.beta2": 0.999,
     },
 }
@@ -63,6 +64,25 @@ SETTLED: Fields = {
 NEAR_MISSES: Fields = {"task.near_misses": 0.5, "task.edits": 2}
 # A constant + in front makes chunks of two (operator, digit) pairs.
 PAIRS: Fields = {"task.language": "modular-arithmetic:plus=true"}
+NODES: Fields = {
+    "task.supervision": "nodes",
+    "training.compositions": 512,
+    "training.alignment": 1.0,
+    "training.state_noise": 0.3,
+    "training.noise_below": 0.6,
+    "training.solved_below": 0.02,
+    "training.cooldown": 3000,
+}
+# For 129 transitions: wider, and short words first.
+WIDE: Fields = {
+    "model.d_model": 128,
+    "model.d_ff": 512,
+    "training.compositions": 1024,
+    "training.curriculum": (8,),
+    "training.stage_below": 0.06,
+    "training.solved_below": 0.1,
+    "training.steps": 30_000,
+}
 # The steps, learning rates and widths of the original code's run.sh.
 RUN_SH: dict[str, tuple[int, float, int]] = {
     "even-pairs": (10_000, 3e-5, 256),
@@ -87,19 +107,10 @@ RECIPES: dict[str, Recipe] = {
         {"modular-arithmetic": PAIRS},
     ),
     "robust-nodes": Recipe(
-        "robust, with a length curriculum and every node of the tree supervised by the automaton's answer",
-        {
-            "regulargpt": {
-                **SETTLED,
-                "task.supervision": "nodes",
-                "model.d_model": 128,
-                "model.d_ff": 1024,
-                "training.curriculum": (8, 16),
-                "training.stage_below": 0.05,
-            }
-        },
+        "robust, and every node of the tree supervised: the automaton's answer and transition of its sub-word",
+        {"regulargpt": {**SETTLED, **NODES}},
         NEAR_MISSES,
-        {"modular-arithmetic": PAIRS},
+        {"modular-arithmetic": {**PAIRS, **WIDE}},
     ),
     "paper": Recipe(
         "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",
@@ -110,12 +121,21 @@ RECIPES: dict[str, Recipe] = {
                 "model.norm": "post",
                 "model.activation": "relu",
                 "model.attention_bias": False,
+                "model.embedding_std": 0.02,
+                "model.embedding_scale": 8.0,
                 "model.state_norm": False,
             },
             **{name: {**fields, **PUBLISHED} for name, fields in BASELINES.items()},
         },
         languages={
-            name: {"training.steps": steps, "training.lr": lr, "model.d_model": width, "model.d_ff": 4 * width}
+            name: {
+                "training.steps": steps,
+                "training.lr": lr,
+                "model.d_model": width,
+                "model.d_ff": 4 * width,
+                "model.embedding_scale": width**0.5,
+                **(PAIRS if name == "modular-arithmetic" else {}),
+            }
             for name, (steps, lr, width) in RUN_SH.items()
         },
     ),
@@ -127,6 +147,7 @@ RECIPES: dict[str, Recipe] = {
                 "model.d_model": 256,
                 "model.n_heads": 8,
                 "model.d_ff": 1024,
+                "model.embedding_std": 0.02,
                 "model.state_norm": False,
             },
             **{name: {**fields, **PUBLISHED} for name, fields in BASELINES.items()},
@@ -135,16 +156,17 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-RECOMMENDED = {"modular-arithmetic": "robust-nodes"}
+FINAL_ANSWERS_SUFFICE = ("parity", "even-pairs", "cycle-navigation")
 
 
 def recommended(language: str, model: str) -> str:
-    """The recipe for those who name none.
+    """The recipe for those who name none: with final answers only where they are known to suffice.
 
-    >>> recommended("parity", "regulargpt"), recommended("modular-arithmetic", "regulargpt")
-    ('robust', 'robust-nodes')
+    >>> recommended("parity", "regulargpt"), recommended("dyck-4", "regulargpt"), recommended("dyck-4", "lstm")
+    ('robust', 'robust-nodes', 'robust')
     """
-    return RECOMMENDED.get(language.partition(":")[0], "robust") if model == "regulargpt" else "robust"
+    suffices = model != "regulargpt" or language.partition(":")[0] in FINAL_ANSWERS_SUFFICE
+    return "robust" if suffices else "robust-nodes"
 
 
 def resolve(recipe: str, model: str, language: str, sampling: str) -> RunConfig:

@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -21,8 +21,11 @@ from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import Objective, objective
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import RunFolder
-from regulargpt.training import Trainer, train
+from regulargpt.storage.signals import StopRequested
+from regulargpt.training import Interrupted, Trainer, train
 from regulargpt.validation import validate
+
+Told = TypeVar("Told")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,8 +65,11 @@ def resume(path: str | Path, watch: Watch = Watch()) -> dict[str, Any]:
 
 
 def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.device, watch: Watch) -> dict[str, Any]:
-    """Train to the end, test by length, write the results."""
-    with folder.locked():
+    """Train to the end, test by length, write the results.
+
+    Raises Interrupted after Ctrl-C or SIGTERM; `resume` then goes on from the last step.
+    """
+    with folder.locked(), StopRequested() as stop:
         goal = objective(task, config)
         model = make_model(config.model, task, goal, config.seed, device)
         if config.compile:
@@ -72,20 +78,34 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
         for skipped in trainer.load(folder):
             watch.on_notice(skipped)
         with tracking.tensorboard(folder.path, config.tensorboard) as log:
-
-            def on_row(row: dict[str, Any]) -> None:
-                watch.on_row(row)
-                log(row)
-
-            train(trainer, folder, time.monotonic, watch.on_step, on_row)
-        points = test(config, task, goal, model, device, watch)
+            train(trainer, folder, stop, time.monotonic, watch.on_step, both(watch.on_row, log))
+        points = test(config, task, goal, model, device, both(watch.on_point, between_lengths(stop)))
         folder.write_weights(model.state_dict(), model_record(config, task, goal))
         folder.write_accuracy([(p.length, p.accuracy, p.samples) for p in points])
-        summary = summarise(config, task, model, trainer, points, str(folder.path))
-        folder.write_summary(summary)
+        folder.write_summary(summarise(config, task, model, trainer, points, str(folder.path)))
         plots.accuracy_png(folder.path / "accuracy.png", points, config)
         folder.finish()
-    return summary
+    return folder.load_summary()
+
+
+def both(first: Callable[[Told], None], second: Callable[[Told], None]) -> Callable[[Told], None]:
+    """Tell two listeners."""
+
+    def tell(what: Told) -> None:
+        first(what)
+        second(what)
+
+    return tell
+
+
+def between_lengths(stop: StopRequested) -> Callable[[Point], None]:
+    """A listener that ends the test when a stop was requested."""
+
+    def listen(point: Point) -> None:
+        if stop:
+            raise Interrupted(f"stopped by {stop.name} while testing, after length {point.length}")
+
+    return listen
 
 
 def prepare(config: RunConfig) -> torch.device:
@@ -132,7 +152,12 @@ def load_model(folder: RunFolder) -> nn.Module:
 
 
 def test(
-    config: RunConfig, task: Task, goal: Objective, model: nn.Module, device: torch.device, watch: Watch
+    config: RunConfig,
+    task: Task,
+    goal: Objective,
+    model: nn.Module,
+    device: torch.device,
+    on_point: Callable[[Point], None],
 ) -> list[Point]:
     """Accuracy at train_len+1..test_len and at the lengths beyond."""
     lengths = sorted({*range(config.task.train_len + 1, config.evaluation.test_len + 1), *config.evaluation.beyond})
@@ -145,7 +170,7 @@ def test(
         config=config.evaluation,
         seed=config.seed,
         device=device,
-        on_point=watch.on_point,
+        on_point=on_point,
     )
 
 

@@ -135,33 +135,33 @@ class Trainer:
 def train(
     trainer: Trainer,
     folder: RunFolder,
+    stop: StopRequested,
     clock: Callable[[], float],
     on_step: Callable[[Trainer], None] = lambda trainer: None,
     on_row: Callable[[dict[str, Any]], None] = lambda row: None,
 ) -> None:
     """Train to the end, writing metrics and checkpoints on the way.
 
-    Raises Interrupted after Ctrl-C or SIGTERM and Diverged for a loss that is not finite; the state is saved then.
+    Raises Interrupted when a stop was requested and Diverged for a loss that is not finite; the state is saved then.
     """
     training, began, before = trainer.config.training, clock(), trainer.seconds
-    with StopRequested() as stop:
-        while not trainer.finished:
-            try:
-                trainer.step()
-            except Diverged:
-                trainer.save(folder)
-                raise
-            trainer.seconds = before + clock() - began
-            step = trainer.progress.step
-            if step % training.log_every == 0 or trainer.finished:
-                row = trainer.log_row()
-                folder.append_metrics([row])
-                on_row(row)
-            if step % training.checkpoint_every == 0 or trainer.finished or stop:
-                trainer.save(folder)
-            on_step(trainer)
-            if stop and not trainer.finished:
-                raise Interrupted(f"stopped by {stop.name} after step {step}")
+    while not trainer.finished:
+        try:
+            trainer.step()
+        except Diverged:
+            trainer.save(folder)
+            raise
+        trainer.seconds = before + clock() - began
+        step = trainer.progress.step
+        if step % training.log_every == 0 or trainer.finished:
+            row = trainer.log_row()
+            folder.append_metrics([row])
+            on_row(row)
+        if step % training.checkpoint_every == 0 or trainer.finished or stop:
+            trainer.save(folder)
+        on_step(trainer)
+        if stop:
+            raise Interrupted(f"stopped by {stop.name} after step {step}")
 
 
 def make_optimiser(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:

@@ -73,6 +73,9 @@ def call(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
         return STOPPED
+    except MemoryError:
+        click.echo("error: out of memory; choose shorter lengths, fewer words or a smaller model", err=True)
+        return FAILED
     except BrokenPipeError:
         # The reader of the output has gone: there is nobody left to tell.
         sys.stderr.close()

@@ -83,6 +83,11 @@ def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folde
         bars.close()
         click.echo(f"error: {diverged}; the state before it is kept in {folder}", err=True)
         return FAILED
+    except RuntimeError as error:
+        # torch has no MemoryError of its own on the CPU.
+        if "memory" not in str(error):
+            raise
+        raise MemoryError from error
     finally:
         bars.close()
     emit(summary) if as_json else click.echo(text(summary))

@@ -52,6 +52,7 @@ class RegularGPT(nn.Module):
         norm: str = "pre",
         activation: str = "gelu",
         attention_bias: bool = True,
+        embedding_std: float = 1.0,
         embedding_scale: float = 1.0,
         state_norm: bool = True,
         distinct_levels: int = 1,
@@ -65,7 +66,7 @@ class RegularGPT(nn.Module):
         self.chunk_size, self.thickness = chunk_size, thickness
         self.distinct_levels, self.embedding_scale = distinct_levels, embedding_scale
         generator = generator or torch.Generator().manual_seed(0)
-        self.embedding = embedding(n_symbols, d_model, generator)
+        self.embedding = embedding(n_symbols, d_model, generator, std=embedding_std)
         self.pad = nn.Parameter(torch.empty(1, d_model).normal_(0.0, 0.02, generator=generator))
         self.blocks = nn.ModuleList(
             Block(
