@@ -18,8 +18,8 @@ from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.tree import Level, tree_levels
 from regulargpt.objectives import UNDEFINED, Last, share, to_tensor
 
-# The second round composes what the first has made: transitions that hardly any short word has, one level further up.
-ROUNDS = 2
+# The later rounds compose what the first has made: transitions that hardly any short word has, further up the tree.
+ROUNDS = 3
 
 
 @dataclass(frozen=True)

@@ -66,21 +66,20 @@ NEAR_MISSES: Fields = {"task.near_misses": 0.5, "task.edits": 2}
 PAIRS: Fields = {"task.language": "modular-arithmetic:plus=true"}
 NODES: Fields = {
     "task.supervision": "nodes",
-    "training.compositions": 512,
+    "training.compositions": 1024,
     "training.alignment": 1.0,
     "training.state_noise": 0.3,
     "training.noise_below": 0.6,
     "training.solved_below": 0.02,
-    "training.cooldown": 3000,
+    "training.cooldown": 4000,
 }
 # For 129 transitions: wider, and short words first.
 WIDE: Fields = {
     "model.d_model": 128,
     "model.d_ff": 512,
-    "training.compositions": 1024,
     "training.curriculum": (8,),
     "training.stage_below": 0.06,
-    "training.solved_below": 0.1,
+    "training.solved_below": 0.03,
     "training.steps": 30_000,
 }
 # The steps, learning rates and widths of the original code's run.sh.

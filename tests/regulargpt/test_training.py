@@ -18,6 +18,7 @@ from regulargpt.batches import training_words
 from regulargpt.objectives import Last
 from regulargpt.run import Watch, make_model, resume, run
 from regulargpt.storage.folder import RunFolder
+from regulargpt.storage.signals import StopRequested
 from regulargpt.training import Diverged, Interrupted, Trainer, train
 from tests.regulargpt.small import FAMILIES, config, contents
 
@@ -249,8 +250,8 @@ def test_training_in_a_thread_cannot_catch_signals_but_trains(tmp_path: Path):
 def test_train_writes_nothing_when_there_is_nothing_to_train(tmp_path: Path):
     trainer = trainer_of("gru", training__steps=5)
     folder = RunFolder.create(tmp_path / "run", trainer.config.render(), {})
-    train(trainer, folder, lambda: 0.0)
+    train(trainer, folder, StopRequested(), lambda: 0.0)
     before = (tmp_path / "run" / "metrics.jsonl").read_bytes()
-    train(trainer, folder, lambda: 0.0)
+    train(trainer, folder, StopRequested(), lambda: 0.0)
     assert (tmp_path / "run" / "metrics.jsonl").read_bytes() == before
     assert trainer.progress.step == 5
