@@ -58,7 +58,7 @@ SETTLED: Fields = {
     "training.state_noise": 0.4,
     "training.noise_below": 0.2,
     "training.solved_below": 0.05,
-    "training.cooldown": 400,
+    "training.cooldown": 600,
     "evaluation.beyond": (10_000, 1_000_000),
 }
 NEAR_MISSES: Fields = {"task.near_misses": 0.5, "task.edits": 2}
@@ -66,6 +66,8 @@ NEAR_MISSES: Fields = {"task.near_misses": 0.5, "task.edits": 2}
 PAIRS: Fields = {"task.language": "modular-arithmetic:plus=true"}
 NODES: Fields = {
     "task.supervision": "nodes",
+    "model.d_model": 128,
+    "model.d_ff": 512,
     "training.compositions": 1024,
     "training.alignment": 1.0,
     "training.state_noise": 0.3,
@@ -73,14 +75,12 @@ NODES: Fields = {
     "training.solved_below": 0.02,
     "training.cooldown": 4000,
 }
-# For 129 transitions: wider, and short words first.
-WIDE: Fields = {
-    "model.d_model": 128,
-    "model.d_ff": 512,
+# For 129 transitions: short words first, and as many steps as it takes.
+MANY: Fields = {
     "training.curriculum": (8,),
-    "training.stage_below": 0.06,
+    "training.stage_below": 0.4,
     "training.solved_below": 0.03,
-    "training.steps": 30_000,
+    "training.steps": 24_000,
 }
 # The steps, learning rates and widths of the original code's run.sh.
 RUN_SH: dict[str, tuple[int, float, int]] = {
@@ -109,7 +109,7 @@ RECIPES: dict[str, Recipe] = {
         "robust, and every node of the tree supervised: the automaton's answer and transition of its sub-word",
         {"regulargpt": {**SETTLED, **NODES}},
         NEAR_MISSES,
-        {"modular-arithmetic": {**PAIRS, **WIDE}},
+        {"modular-arithmetic": {**PAIRS, **MANY}},
     ),
     "paper": Recipe(
         "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",

@@ -1,0 +1,57 @@
+"""The README's commands, word for word, as on a fresh machine. (Its test command is what .ci/run runs.)"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def marked(mark: str) -> str:
+    """The code block behind <!-- mark -->."""
+    found = re.search(rf"<!-- {mark} -->\n```\w*\n(.*?)\n```", README, re.DOTALL)
+    assert found, f"README.md has no code block marked {mark}"
+    return found.group(1)
+
+
+@pytest.mark.slow
+def test_the_python_example_runs(tmp_path: Path):
+    code = marked("python")
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    score, answers = run.stdout.split("\n", 1)
+    assert 0 <= float(score) <= 100
+    assert re.fullmatch(r"tensor\(\[[01], [01], [01]\]\) \[[01] [01] [01]\]\n", answers)
+
+
+def test_both_commands_make_their_own_environment_and_install_with_the_lock_file():
+    for mark in ("run", "tests"):
+        assert marked(mark).startswith("python3 -m venv .venv")
+        assert "-c constraints.txt" in marked(mark)
+
+
+def test_links_lead_to_files():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+@pytest.mark.slow
+def test_the_main_job_on_a_fresh_checkout_shows_what_the_readme_promises(tmp_path: Path):
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    for name in filter(None, files):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    run = subprocess.run(marked("run"), shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    shown = dict(re.split(r"  +", line, maxsplit=1) for line in run.stdout.strip().splitlines())
+    assert shown["score 41..500"] == "100 %"
+    assert shown["length 10,000"] == "100 % of 512 words"
+    assert shown["length 1,000,000"] == "100 % of 33 words"
+    folder = tmp_path / shown["run folder"]
+    assert (folder / "DONE").exists()
+    assert (folder / "accuracy.png").read_bytes().startswith(b"\x89PNG")
