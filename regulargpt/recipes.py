@@ -80,7 +80,7 @@ MANY: Fields = {
     "training.curriculum": (8,),
     "training.stage_below": 0.4,
     "training.solved_below": 0.03,
-    "training.steps": 24_000,
+    "training.steps": 17_000,
 }
 # The steps, learning rates and widths of the original code's run.sh.
 RUN_SH: dict[str, tuple[int, float, int]] = {

@@ -205,7 +205,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """`write_bytes` of `value` as strict JSON, keys sorted: equal values give equal bytes; NaN is refused."""
+    """`write_bytes` of `value` as strict JSON, keys in their order; NaN is refused."""
     write_bytes(path, render_json(value))
 
 
@@ -213,9 +213,9 @@ def render_json(value: Any) -> bytes:
     """The bytes that `write_json` writes.
 
     >>> render_json({"b": [1], "a": None}).decode()
-    '{\\n  "a": null,\\n  "b": [\\n    1\\n  ]\\n}\\n'
+    '{\\n  "b": [\\n    1\\n  ],\\n  "a": null\\n}\\n'
     """
-    return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def make_folder(path: Path) -> None:
