@@ -82,10 +82,11 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
         points = test(config, task, goal, model, device, both(watch.on_point, between_lengths(stop)))
         folder.write_weights(model.state_dict(), model_record(config, task, goal))
         folder.write_accuracy([(p.length, p.accuracy, p.samples) for p in points])
-        folder.write_summary(summarise(config, task, model, trainer, points, str(folder.path)))
+        summary = summarise(config, task, model, trainer, points, str(folder.path))
+        folder.write_summary(summary)
         plots.accuracy_png(folder.path / "accuracy.png", points, config)
         folder.finish()
-    return folder.load_summary()
+    return summary
 
 
 def both(first: Callable[[Told], None], second: Callable[[Told], None]) -> Callable[[Told], None]:
