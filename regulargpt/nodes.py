@@ -80,8 +80,9 @@ class Nodes(Last):
         labels = to_tensor(self.task.labels(words), device)
         root = levels[-1]
         logits = model.readout(root.states[root.node[:, 0]])
-        under = self.sub_words(levels)
-        parts = [SubWords.join([part.without_pad() for part in under]), *self.composed(model, under)]
+        leaves, *above = self.sub_words(levels)
+        nodes = SubWords.join([leaves, *(part.without_pad() for part in above)])
+        parts = [nodes.without_pad(), *self.composed(model, nodes)]
         loss = F.cross_entropy(logits, labels) + self.weight * sum(self.mean_loss(model, part) for part in parts)
         if self.alignment:
             # Its gradient, not its value: the loss that decides on noise and end remains that of the answers.
@@ -102,14 +103,14 @@ class Nodes(Last):
             found.append(SubWords(level.states, transitions, length))
         return found
 
-    def composed(self, model: RegularGPT, under: Sequence[SubWords]) -> list[SubWords]:
+    def composed(self, model: RegularGPT, nodes: SubWords) -> list[SubWords]:
         """Random windows through the block, `ROUNDS` times, the results of a round among the nodes of the next.
 
         None without weight sharing across depth: there is no one block to learn it.
         """
         if not self.compositions or model.distinct_levels > 1:
             return []
-        nodes, found = SubWords.join([under[0], *(part.without_pad() for part in under[1:])]), []
+        found: list[SubWords] = []
         for _ in range(ROUNDS):
             windows = self.windows(nodes, model)
             transitions, lengths = compose(nodes.transitions, windows), nodes.lengths[windows].sum(1)

@@ -119,7 +119,7 @@ def test_compositions_are_asked_for_the_answer_to_the_concatenation(name: str, c
     assert windows.shape == (300, chunk_size)
     assert windows.min() >= 1  # never the pad
     calls = model.state_noise.calls
-    rounds = goal.composed(model, under)
+    rounds = goal.composed(model, nodes)
     # Chunks of three do not fall on (operator, digit) pairs: hardly a composition of theirs has an answer.
     assert len(rounds) == (0 if chunk_size == 3 and name.startswith("modular") else ROUNDS)
     for number, composed in enumerate(rounds):
