@@ -82,7 +82,7 @@ class RunFolder:
     @property
     def config_text(self) -> str:
         """config.toml; of a finished run checked against the manifest."""
-        data = self._final(CONFIG) if self.is_done else atomic.read_bytes(self.path / CONFIG)
+        data = self.final_bytes(CONFIG) if self.is_done else atomic.read_bytes(self.path / CONFIG)
         return atomic.parse_text(data, self.path / CONFIG)
 
     @property
@@ -139,11 +139,11 @@ class RunFolder:
 
     def load_weights(self) -> dict[str, "Tensor"]:
         """The trained weights, checked against the manifest; IntegrityError naming file and both digests."""
-        return tensors.parse_weights(self._final(WEIGHTS), self.path / WEIGHTS)
+        return tensors.parse_weights(self.final_bytes(WEIGHTS), self.path / WEIGHTS)
 
     def load_model_config(self) -> dict[str, Any]:
         """What `write_weights` was given as `model_config`, checked against the manifest."""
-        return atomic.parse_json(self._final(MODEL_CONFIG), self.path / MODEL_CONFIG)
+        return atomic.parse_json(self.final_bytes(MODEL_CONFIG), self.path / MODEL_CONFIG)
 
     def write_accuracy(self, rows: Iterable[tuple[int, float, int]]) -> None:
         """accuracy.csv from rows (length, accuracy, samples)."""
@@ -155,7 +155,7 @@ class RunFolder:
 
     def load_summary(self) -> dict[str, Any]:
         """The summary of a finished run, checked against the manifest."""
-        return atomic.parse_json(self._final(SUMMARY), self.path / SUMMARY)
+        return atomic.parse_json(self.final_bytes(SUMMARY), self.path / SUMMARY)
 
     def finish(self) -> None:
         """Write the manifest over all final files, then DONE; UserError if one of them was not written."""
@@ -168,7 +168,8 @@ class RunFolder:
         manifest.write_manifest(self.path, FINAL)
         atomic.write_text(self.path / DONE, "")
 
-    def _final(self, name: str) -> bytes:
+    def final_bytes(self, name: str) -> bytes:
+        """A final file of a finished run, checked against the manifest."""
         if not self.is_done:
             place = atomic.shown(self.path)
             raise UserError(f"the run in {place} is not finished; `regulargpt resume {place}` first")

@@ -1,0 +1,10 @@
+"""From a trained network to a statement about every length.
+
+machine   what is asked: one Moore machine, without an answer where a word is outside the domain
+levels    which kinds of node the trees of all words have, level by level, until nothing new comes
+table     the snapped network: the block on every tuple of prototypes that occurs, brought to the nearest prototype
+codebook  where the prototypes come from: the true classes, or the states alone
+proof     the snapped network's answers against the machine's, and the shortest word on which they differ
+record    certificate.json
+check     the independent checker: numpy, float64, none of the code above
+"""

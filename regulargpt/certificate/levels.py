@@ -1,0 +1,174 @@
+"""Which kinds of node there are in the trees of all words, level by level, until nothing new comes.
+
+RegularGPT's tree over a word of length T has C**l symbols under every node of level l but the leftmost, which has
+the rest. So the nodes of a level are of two sorts, *full* and *left*, and from their kinds follow the kinds of the
+next level. There are finitely many kinds, so the levels repeat: what holds for the levels until then holds for all
+lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.errors import UserError
+from regulargpt.certificate.machine import Question
+
+Ints = npt.NDArray[np.int64]
+Image = Callable[[int, Ints], Ints]  # the states that the network gives to windows (n, C) of states of level l
+
+# Windows of one level that are enumerated; beyond it a proof would take hours and gigabytes.
+MOST_WINDOWS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Kinds of node: what the network has there, and what the sub-word under it does.
+
+    `states` (n,) count from 1 (0 is the pad); `elements` (n,) are those of the transition monoid. Of all sub-words
+    of a kind the shortest has `lengths` (n,) symbols; it is made of `children` (n, C), rows of the level below by
+    offset, full nodes before left ones, -1 the pad.
+    """
+
+    states: Ints
+    elements: Ints
+    lengths: Ints
+    children: Ints
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __getitem__(self, rows: Ints | npt.NDArray[np.bool_]) -> Kinds:
+        return Kinds(self.states[rows], self.elements[rows], self.lengths[rows], self.children[rows])
+
+    @classmethod
+    def join(cls, parts: Sequence[Kinds]) -> Kinds:
+        """All rows, one part after the other."""
+        columns = zip(*((p.states, p.elements, p.lengths, p.children) for p in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
+
+    def distinct(self) -> Kinds:
+        """Each pair of state and element once, with its shortest sub-word."""
+        order = np.lexsort((self.lengths, self.elements, self.states))
+        ordered = self[order]
+        pairs = np.stack([ordered.states, ordered.elements])
+        new = np.ones(len(ordered), dtype=bool)
+        new[1:] = (pairs[:, 1:] != pairs[:, :-1]).any(0)
+        return ordered[new]
+
+
+@dataclass(frozen=True)
+class Level:
+    """The kinds of one level: full nodes, left nodes, and those that are the root of some word's tree."""
+
+    full: Kinds
+    left: Kinds
+    roots: Kinds
+
+    @property
+    def nodes(self) -> Kinds:
+        """Full nodes before left ones, as `children` counts them."""
+        return Kinds.join([self.full, self.left])
+
+    def key(self) -> tuple[bytes, ...]:
+        """Equal for levels from which the same levels follow."""
+        return tuple(a.tobytes() for kinds in (self.full, self.left) for a in (kinds.states, kinds.elements))
+
+
+def levels(question: Question, chunk_size: int, image: Image) -> Iterator[Level]:
+    """The levels from the leaves up to the first that repeats an earlier one.
+
+    `image(l, windows)` gives the states (from 1) of the nodes over windows (n, C) of states of level l, by offset.
+    Raises UserError if there are too many windows to look at.
+
+    >>> import languages
+    >>> question = Question.of(languages.get("parity"))
+    >>> count_ones = lambda level, windows: 1 + (np.where(windows > 0, windows - 1, 0).sum(1) % 2)
+    >>> [(len(level.full), len(level.left)) for level in levels(question, 2, count_ones)]
+    [(2, 0), (2, 2), (2, 2)]
+    """
+    level = leaves(question, chunk_size)
+    yield level
+    seen: set[tuple[bytes, ...]] = set()
+    height, span = 0, 1
+    while height == 0 or level.key() not in seen:
+        if height:  # leaves and prototypes are numbered apart
+            seen.add(level.key())
+        height, span = height + 1, span * chunk_size
+        level = above(level, height, span, question, chunk_size, image)
+        yield level
+
+
+def leaves(question: Question, chunk_size: int) -> Level:
+    """The symbols: every one is a full node of one symbol."""
+    generators = question.monoid.generators.astype(np.int64)
+    symbols = 1 + np.arange(len(generators))
+    kinds = Kinds(symbols, generators, np.ones_like(symbols), np.full((len(symbols), chunk_size), -1))
+    none = np.zeros(0, dtype=np.int64)
+    return Level(kinds[question.inside(1)[generators]], kinds[none], kinds[none])
+
+
+def above(level: Level, height: int, span: int, question: Question, chunk_size: int, image: Image) -> Level:
+    """The next level: every window of C full nodes, and of fewer or of a left node at the left end."""
+    nodes, n_full = level.nodes, len(level.full)
+    inside, leftmost = question.inside(span), question.leftmost(span)
+    full: list[Kinds] = []
+    left: list[Kinds] = []
+    roots: list[Kinds] = []
+    for n in range(1, chunk_size + 1):
+        count = n_full ** (n - 1) * len(nodes)
+        if count > MOST_WINDOWS:
+            raise UserError(
+                f"{count:,} windows of {n} nodes at level {height}: too many to look at (at most {MOST_WINDOWS:,}); "
+                "certify a run with a smaller chunk size or of a smaller monoid"
+            )
+        made = compose(nodes, windows(n_full, len(nodes), n, chunk_size), question)
+        whole = (made.children[:, n - 1] < n_full) & (n == chunk_size)
+        keep = np.where(whole, inside[made.elements], leftmost[made.elements])
+        made, whole = made[keep], whole[keep]
+        children = np.where(made.children >= 0, nodes.states[made.children], 0)
+        made = Kinds(image(height - 1, children), made.elements, made.lengths, made.children)
+        full.append(made[whole].distinct())
+        left.append(made[~whole].distinct())
+        # Of T > 1 symbols the root has two children or more, or its only child would be the root.
+        if n > 1 or height == 1:
+            roots.append(made[leftmost[made.elements]].distinct())
+    return Level(*(Kinds.join(parts).distinct() for parts in (full, left, roots)))
+
+
+def windows(n_full: int, n_nodes: int, n: int, chunk_size: int) -> Ints:
+    """All windows (count, C) of n nodes: full ones, with any node at the left end; -1 is the pad.
+
+    >>> windows(1, 2, 1, 2).tolist(), windows(1, 2, 2, 2).tolist()
+    ([[0, -1], [1, -1]], [[0, 0], [0, 1]])
+    """
+    axes = [np.arange(n_full)] * (n - 1) + [np.arange(n_nodes)]
+    rows = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    return np.pad(rows, ((0, 0), (0, chunk_size - n)), constant_values=-1)
+
+
+def compose(nodes: Kinds, children: Ints, question: Question) -> Kinds:
+    """What the concatenation of the windows' sub-words does; the states are still to be computed."""
+    present = children >= 0
+    elements = np.zeros(len(children), dtype=np.int64)
+    for j in reversed(range(children.shape[1])):
+        product = question.monoid.table[elements, nodes.elements[children[:, j]]]
+        elements = np.where(present[:, j], product, elements).astype(np.int64)
+    lengths = np.where(present, nodes.lengths[children], 0).sum(1)
+    return Kinds(np.zeros_like(elements), elements, lengths, children)
+
+
+def word(found: Sequence[Level], height: int, kind: Kinds, row: int) -> list[int]:
+    """The symbols of the shortest sub-word of a row of kinds of the level `height`."""
+    if height == 0:
+        return [int(kind.states[row]) - 1]
+    below = found[height - 1].nodes
+    return [
+        symbol
+        for child in reversed(kind.children[row].tolist())
+        if child >= 0
+        for symbol in word(found, height - 1, below, child)
+    ]

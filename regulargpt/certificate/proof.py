@@ -1,0 +1,77 @@
+"""Does the snapped network give the machine's answer to every word? Decided, not sampled.
+
+The kinds of node (levels.py) are pairs of what the network has and what the sub-word does. If the answer at every
+root's kind is the machine's, induction over the tree proves the language for every length. If not, the kind's shortest
+sub-word is a word that is answered wrongly, and no shorter word is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from regulargpt.certificate.levels import Image, Kinds, Level, levels, word
+from regulargpt.certificate.machine import Question
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What came out, by the kinds of node of all levels: `pairs` (n, 2) of state, from 1, and element of the monoid.
+
+    `wrong` is the shortest word that the snapped network answers wrongly, None if there is none: it is proven.
+    """
+
+    n_levels: int
+    pairs: Ints
+    wrong: tuple[int, ...] | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the snapped network is right at every length."""
+        return self.wrong is None
+
+    @property
+    def is_homomorphism(self) -> bool:
+        """Whether each prototype stands for one element: the table is the monoid's multiplication."""
+        return len(np.unique(self.pairs[:, 0])) == len(self.pairs)
+
+
+def prove(question: Question, chunk_size: int, image: Image, answers: Ints) -> Proof:
+    """Follow the levels to their end, or to the first wrong answer.
+
+    `image` is the snapped network's table, `answers` (K,) its answers at the prototypes.
+
+    >>> import languages
+    >>> question = Question.of(languages.get("parity"))
+    >>> ones = lambda level, windows: 1 + np.where(windows > 0, windows - 1, 0).sum(1) % 2
+    >>> prove(question, 2, ones, np.array([0, 1])).holds
+    True
+    >>> some = lambda level, windows: 1 + np.where(windows > 0, windows - 1, 0).max(1)
+    >>> prove(question, 2, some, np.array([0, 1])).wrong
+    (1, 1)
+    """
+    found: list[Level] = []
+    pairs: list[Ints] = []
+    for height, level in enumerate(levels(question, chunk_size, image)):
+        found.append(level)
+        if not height:
+            continue
+        nodes = level.nodes
+        pairs.append(np.stack([nodes.states, nodes.elements], axis=1))
+        if (wrong := _wrong(level.roots, question, answers)) is not None:
+            symbols = tuple(word(found, height, level.roots, wrong))
+            return Proof(height, np.unique(np.concatenate(pairs), axis=0), symbols)
+    return Proof(len(found) - 1, np.unique(np.concatenate(pairs), axis=0), None)
+
+
+def _wrong(roots: Kinds, question: Question, answers: Ints) -> int | None:
+    """The wrongly answered root with the shortest word."""
+    right = question.answers[roots.elements]
+    wrong = (right >= 0) & (answers[roots.states - 1] != right)
+    if not wrong.any():
+        return None
+    return int(np.where(wrong, roots.lengths, np.iinfo(np.int64).max).argmin())

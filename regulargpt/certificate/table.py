@@ -1,0 +1,148 @@
+"""The snapped network: every node's state is brought to the nearest of finitely many prototypes.
+
+What is left of the network is a finite table: the prototype after each window of symbols or prototypes, and the answer
+at each prototype.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from languages.errors import UserError
+from regulargpt.models.regulargpt import RegularGPT
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+# Windows that go through the block, and states that are compared with all prototypes, at once.
+ROWS = 4096
+
+
+@dataclass
+class Entries:
+    """A part of the table: windows (n, C) that were asked, in ascending order of their keys, and what they gave.
+
+    `base` bounds the entries of a window. `images` (n,) count from 1; `margins` (n,) say how much nearer the nearest
+    prototype is than the second.
+
+    >>> entries = Entries(3, lambda windows: (windows.sum(1), windows[:, 0] / 2))
+    >>> entries(np.array([[2, 1], [1, 0], [2, 1]])).tolist(), entries.windows(2).tolist()
+    ([3, 1, 3], [[1, 0], [2, 1]])
+    """
+
+    base: int
+    compute: Callable[[Ints], tuple[Ints, Floats]] = field(repr=False)
+    keys: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    images: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    margins: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __call__(self, windows: Ints) -> Ints:
+        """The images (n,) of windows (n, C), computed where they are new."""
+        C = windows.shape[1]
+        if self.base**C >= 2**62:
+            raise UserError(f"{self.base - 1} prototypes in chunks of {C} are too many to number; certify a smaller C")
+        keys = windows @ self.base ** np.arange(C - 1, -1, -1)
+        new = np.setdiff1d(keys, self.keys)
+        if len(new):
+            images, margins = self.compute(self._windows(new, C))
+            order = np.argsort(merged := np.concatenate([self.keys, new]), kind="stable")
+            self.keys = merged[order]
+            self.images = np.concatenate([self.images, images])[order]
+            self.margins = np.concatenate([self.margins, margins])[order]
+        return self.images[np.searchsorted(self.keys, keys)]
+
+    def windows(self, chunk_size: int) -> Ints:
+        """The windows (n, C) that were asked."""
+        return self._windows(self.keys, chunk_size)
+
+    def _windows(self, keys: Ints, chunk_size: int) -> Ints:
+        return keys[:, None] // self.base ** np.arange(chunk_size - 1, -1, -1) % self.base
+
+
+class Table:
+    """The snapped network, computed entry by entry in float64 as the entries are asked for."""
+
+    def __init__(self, network: Exact, prototypes: Float[Tensor, "K d_model"]):
+        self.network = network
+        self.prototypes = prototypes.to(torch.float64)
+        self.chunk_size = network.chunk_size
+        self.leaves = Entries(len(network.symbols), lambda w: self.snap(network.over_symbols(w)))
+        self.nodes = Entries(1 + len(prototypes), lambda w: self.snap(network.over(self.prototypes, w)))
+
+    def image(self, level: int, windows: Ints) -> Ints:
+        """The prototypes (n,), from 1, after windows (n, C) of symbols (level 0) or of prototypes; 0 is the pad."""
+        return (self.nodes if level else self.leaves)(windows)
+
+    def snap(self, states: Float[Tensor, "n d_model"]) -> tuple[Ints, Floats]:
+        """The nearest prototype of each state, from 1, and how much farther the second nearest is."""
+        images, margins = [], []
+        for some in states.split(ROWS):
+            distances = torch.cdist(some, self.prototypes, compute_mode="donot_use_mm_for_euclid_dist")
+            # A single prototype has no rival: everything is brought to it.
+            rivals = torch.nn.functional.pad(distances, (0, 1), value=torch.inf)
+            two = rivals.topk(2, largest=False)
+            images.append(1 + two.indices[:, 0])
+            margins.append(two.values[:, 1] - two.values[:, 0])
+        return torch.cat(images).numpy(), torch.cat(margins).numpy()
+
+    def answers(self) -> tuple[Ints, Floats]:
+        """The answer (K,) at each prototype, and the margin of its logit over the next."""
+        two = self.network.readout(self.prototypes).topk(2)
+        return two.indices[:, 0].numpy(), (two.values[:, 0] - two.values[:, 1]).numpy()
+
+
+class Exact:
+    """The maps that RegularGPT iterates, in float64 and without gradients.
+
+    Raises UserError for a network whose levels are not one and the same map: thickness above 1, or no weight sharing.
+    """
+
+    def __init__(self, model: RegularGPT):
+        if model.thickness > 1 or model.distinct_levels > 1:
+            what = f"thickness = {model.thickness}, distinct_levels = {model.distinct_levels}"
+            raise UserError(f"{what}: a certificate is for one weight-shared layer, thickness = 1, distinct_levels = 1")
+        self.model = double(model)
+        self.block = self.model.layers(0)[0]
+        self.pad = self.model.pad.detach()
+        self.symbols = self.model.leaves().detach()
+
+    @property
+    def chunk_size(self) -> int:
+        """C."""
+        return self.model.chunk_size
+
+    def over(self, states: Float[Tensor, "rows d_model"], windows: Ints) -> Float[Tensor, "n d_model"]:
+        """The states over windows of these states, counted from 1; 0 is the pad."""
+        return self._over(torch.cat([self.pad, states]), windows)
+
+    def over_symbols(self, windows: Ints) -> Float[Tensor, "n d_model"]:
+        """The states over windows of symbols, counted from 1; 0 is the pad."""
+        return self._over(self.symbols, windows)
+
+    @torch.no_grad()
+    def _over(self, rows: Float[Tensor, "rows d_model"], windows: Ints) -> Float[Tensor, "n d_model"]:
+        children: Int[Tensor, "n C"] = torch.from_numpy(np.ascontiguousarray(windows))
+        if not len(children):
+            return rows[:0]
+        return torch.cat([self.model.settle(self.block(rows, some)) for some in children.split(ROWS)])
+
+    @torch.no_grad()
+    def readout(self, states: Float[Tensor, "n d_model"]) -> Float[Tensor, "n n_outputs"]:
+        """The logits."""
+        return self.model.readout(states)
+
+
+def double(model: RegularGPT) -> RegularGPT:
+    """A copy in float64, on the CPU, in evaluation mode."""
+    return copy.deepcopy(model).to("cpu", torch.float64).eval()
