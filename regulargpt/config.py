@@ -68,6 +68,9 @@ class TrainingConfig:
 
     With the supervision "nodes": `node_weight` weighs the answers at the nodes, `compositions` random windows of nodes
     are composed a step, and `alignment` draws nodes of the same transition together.
+
+    With `certify_every` > 0 the certificate is tried every so many steps, and training ends when it holds; a cooldown
+    that ends without it is undone, and training goes on.
     """
 
     steps: int = 20_000
@@ -92,6 +95,7 @@ class TrainingConfig:
     stage_below: float = 0.0
     solved_below: float = 0.0
     cooldown: int = 0
+    certify_every: int = 0
     log_every: int = 100
     checkpoint_every: int = 1000
 

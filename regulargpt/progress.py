@@ -15,7 +15,7 @@ FIRST_NOISE, NOISE_DECAY = 1e-4, 0.995
 
 @dataclass(frozen=True)
 class Progress:
-    """After `step` steps: the running loss, the stage of the curriculum and its age, the noise, when it was solved.
+    """After `step` steps: the running loss, the stage and its age, the noise, when it was solved, when certified.
 
     >>> config = TrainingConfig(loss_memory=0.5, solved_below=0.1, cooldown=10, steps=100)
     >>> progress = Progress()
@@ -31,6 +31,7 @@ class Progress:
     stage_age: int = 0
     noise: float = 0.0
     solved_at: int | None = None
+    certified_at: int | None = None
 
     @classmethod
     def start(cls, config: TrainingConfig) -> Progress:
@@ -43,14 +44,23 @@ class Progress:
 
     def last_step(self, config: TrainingConfig) -> int:
         """The step training ends at, as far as is known."""
-        if self.solved_at is None:
-            return config.steps
-        return min(config.steps, self.solved_at + config.cooldown)
+        if self.certified_at is not None:
+            return self.certified_at
+        return config.steps if config.certify_every else self.cooled_at(config)
+
+    def cooled_at(self, config: TrainingConfig) -> int:
+        """The step at which the learning rate comes to 0."""
+        return config.steps if self.solved_at is None else min(config.steps, self.solved_at + config.cooldown)
+
+    def asks_for_certificate(self, config: TrainingConfig) -> bool:
+        """Whether the certificate is to be tried after this step: in the last stage, every so many steps."""
+        due = config.certify_every and (self.step % config.certify_every == 0 or self.step == config.steps)
+        return bool(due) and self.stage == len(config.curriculum)
 
     def lr(self, config: TrainingConfig) -> float:
         """The learning rate of the next step: warm-up, then constant or cosine, and the cooldown to 0 at the end."""
         warmup = min(1.0, (self.step + 1) / max(1, config.warmup))
-        cooldown = min(1.0, (self.last_step(config) - self.step) / max(1, config.cooldown))
+        cooldown = min(1.0, (self.cooled_at(config) - self.step) / max(1, config.cooldown))
         cosine = 0.5 + 0.5 * math.cos(math.pi * self.step / config.steps) if config.schedule == "cosine" else 1.0
         return config.lr * warmup * cosine * cooldown
 
@@ -59,6 +69,8 @@ class Progress:
         memory = config.loss_memory
         running = loss if self.stage_age == 0 else memory * self.loss + (1 - memory) * loss
         then = replace(self, step=self.step + 1, loss=running, stage_age=self.stage_age + 1)
+        if config.certify_every and then.solved_at is not None and then.step >= then.cooled_at(config):
+            then = replace(then, solved_at=None, stage_age=0)
         settled = then.stage_age * (1 - memory) >= MEMORIES
         if settled and then.stage < len(config.curriculum) and running < config.stage_below:
             return replace(then, stage=then.stage + 1, stage_age=0)

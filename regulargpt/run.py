@@ -15,6 +15,7 @@ import languages
 from languages.errors import UserError
 from languages.task import Task
 from regulargpt import models, plots, tracking
+from regulargpt.certificate.certify import Certifier
 from regulargpt.config import ModelConfig, RunConfig, from_mapping
 from regulargpt.evaluation import Point, accuracy_by_length, score
 from regulargpt.models.regulargpt import RegularGPT
@@ -71,10 +72,11 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
     """
     with folder.locked(), StopRequested() as stop:
         goal = objective(task, config)
+        certifier = Certifier.of(task, config.model.chunk_size) if config.training.certify_every else None
         model = make_model(config.model, task, goal, config.seed, device)
         if config.compile:
             compile_model(model)
-        trainer = Trainer(config, task, goal, model, device)
+        trainer = Trainer(config, task, goal, model, device, judge=certifier.holds if certifier else None)
         for skipped in trainer.load(folder):
             watch.on_notice(skipped)
         with tracking.tensorboard(folder.path, config.tensorboard) as log:
@@ -195,6 +197,7 @@ def summarise(
         "parameters": sum(p.numel() for p in model.parameters()),
         "steps": trainer.progress.step,
         "solved_at": trainer.progress.solved_at,
+        "certified_at": trainer.progress.certified_at,
         "train_seconds": round(trainer.seconds, 3),
         **dataclasses.asdict(score(points, low, high)),
         "accuracy": {str(p.length): 100 * p.accuracy for p in points},

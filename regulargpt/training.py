@@ -31,7 +31,10 @@ class Interrupted(RuntimeError):
 
 @dataclass
 class Trainer:
-    """A model in training: everything a checkpoint holds, and the rules to go on from there."""
+    """A model in training: everything a checkpoint holds, and the rules to go on from there.
+
+    `judge` says of a model whether its certificate holds; with `training.certify_every` it is asked.
+    """
 
     config: RunConfig
     task: Task
@@ -40,6 +43,7 @@ class Trainer:
     device: torch.device
     optimiser: torch.optim.Optimizer = field(init=False)
     progress: Progress = field(init=False)
+    judge: Callable[[nn.Module], bool] | None = None
     seconds: float = 0.0
     since_log: list[tuple[float, float]] = field(default_factory=list)
 
@@ -69,6 +73,8 @@ class Trainer:
         self.optimiser.step()
         self.progress = self.progress.after(loss, training)
         self.since_log.append((loss, accuracy))
+        if self.judge is not None and self.progress.asks_for_certificate(training) and self.judge(self.model):
+            self.progress = dataclasses.replace(self.progress, certified_at=self.progress.step)
 
     def _backward(self) -> tuple[float, float]:
         """Gradients of the mean loss over this step's lengths; the loss and the accuracy."""

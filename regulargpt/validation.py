@@ -75,6 +75,7 @@ AT_LEAST: dict[str, tuple[float, str]] = {
     "training.clip": (0, "a norm is not negative"),
     "training.warmup": (0, "give a number of steps"),
     "training.cooldown": (0, "give a number of steps"),
+    "training.certify_every": (0, "give a number of steps, 0 for never"),
     "model.embedding_std": (0, "a standard deviation is not negative"),
     "training.node_weight": (0, "a weight is not negative"),
     "training.compositions": (0, "give a number of windows"),

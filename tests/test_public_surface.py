@@ -38,7 +38,8 @@ training.steps training.batch_size training.lengths_per_step training.optimiser 
 training.beta2 training.weight_decay training.clip training.warmup training.schedule training.loss_memory
 training.node_weight training.compositions training.alignment
 training.state_noise training.noise_below training.noise_growth training.curriculum
-training.stage_below training.solved_below training.cooldown training.log_every training.checkpoint_every
+training.stage_below training.solved_below training.cooldown training.certify_every
+training.log_every training.checkpoint_every
 evaluation.test_len evaluation.beyond evaluation.samples evaluation.symbols
 """
 LANGUAGES = """

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from torch import nn
 
+from languages.task import Task
 from regulargpt.certificate.check import MARGIN
-from regulargpt.certificate.codebook import Codebook, by_class
+from regulargpt.certificate.codebook import Codebook, Ideal, by_class
 from regulargpt.certificate.machine import Question
 from regulargpt.certificate.proof import Proof, prove
 from regulargpt.certificate.table import Exact, Table
+from regulargpt.models.regulargpt import RegularGPT
 
 # An entry that lies this much nearer to its prototype than to the next is the same in float32.
 SAFE = 1e-2
@@ -45,24 +48,48 @@ class Snapped:
         """Whether it is proven, by margins that rounding does not reach."""
         return self.proof.holds and self.smallest_margin > SAFE and bool(self.answer_margins.min() > SAFE)
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        """How far it is right, the length of the shortest wrong word, and by which margin."""
+        wrong = self.proof.wrong
+        return (float("inf") if wrong is None else len(wrong)), self.smallest_margin
 
-def certify(network: Exact, question: Question) -> Snapped:
-    """The first codebook that proves the language; else the one that comes farthest.
 
-    Farthest is the one whose shortest wrong word is longest. Raises UserError where nothing can be decided.
+@dataclass(frozen=True)
+class Certifier:
+    """What is asked of the networks of one task and chunk size, computed once.
+
+    >>> import languages, torch
+    >>> from regulargpt.models.regulargpt import RegularGPT
+    >>> certifier = Certifier.of(languages.get("parity"), chunk_size=2)
+    >>> untrained = RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32)
+    >>> certifier.holds(untrained), len(certifier.certify(untrained).proof.wrong) < 5
+    (False, True)
     """
-    best: Snapped | None = None
-    for book in by_class(network, question):
-        snapped = Snapped.of(network, book, question)
-        if snapped.certain:
-            return snapped
-        if best is None or reach(snapped) > reach(best):
-            best = snapped
-    assert best is not None
-    return best
 
+    question: Question
+    ideal: Ideal
 
-def reach(snapped: Snapped) -> tuple[float, float]:
-    """How far a snapped network is right, and by which margin."""
-    wrong = snapped.proof.wrong
-    return (float("inf") if wrong is None else len(wrong)), snapped.smallest_margin
+    @classmethod
+    def of(cls, task: Task, chunk_size: int) -> Certifier:
+        """Raises AutomatonError or UserError where the monoid, or what is to be looked at, is too large."""
+        question = Question.of(task)
+        return cls(question, Ideal.of(question, chunk_size))
+
+    def certify(self, model: RegularGPT) -> Snapped:
+        """The first codebook that proves the language; else the one with which the network is right farthest."""
+        network, best = Exact(model), None
+        for book in by_class(network, self.ideal):
+            snapped = Snapped.of(network, book, self.question)
+            if snapped.certain:
+                return snapped
+            if best is None or snapped.reach > best.reach:
+                best = snapped
+        assert best is not None
+        return best
+
+    def holds(self, model: nn.Module) -> bool:
+        """Whether one prototype an element is enough to prove the language: the quick question of a training."""
+        assert isinstance(model, RegularGPT), "validation refuses other models"
+        network = Exact(model)
+        return Snapped.of(network, next(by_class(network, self.ideal)), self.question).certain

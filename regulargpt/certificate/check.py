@@ -152,8 +152,8 @@ class Checker:
             if wrong.any():
                 i = int(wrong.argmax())
                 raise Rejected(
-                    f"{part}, window {windows[at + i].tolist()}: the network goes to prototype {nearest[i]} by a margin "
-                    f"of {margin[i]:.6g}; the certificate says {images[at + i]} by {margins[at + i]:.6g}"
+                    f"{part}, window {windows[at + i].tolist()}: the network goes to prototype {nearest[i]} by "
+                    f"{margin[i]:.6g}; the certificate says {images[at + i]} by {margins[at + i]:.6g}"
                 )
         return dict(zip(map(tuple, windows.tolist()), images.tolist(), strict=True))
 

@@ -87,12 +87,11 @@ class Ideal:
         return Ideal(self.symbols, self.of_symbols, self.elements[chosen], self.of_elements[chosen])
 
 
-def by_class(network: Exact, question: Question) -> Iterator[Codebook]:
+def by_class(network: Exact, ideal: Ideal) -> Iterator[Codebook]:
     """Prototypes that follow the true transitions, one an element, then more and more of them where one is too few.
 
     Elements that no node can have get none.
     """
-    ideal = Ideal.of(question, network.chunk_size)
     book = settle(network, ideal.few())
     yield book
     for _ in range(SPLITTING):
