@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.decomposition import PCA
-from sklearn.metrics import adjusted_rand_score, silhouette_score
+from sklearn.metrics import adjusted_rand_score, pairwise_distances, silhouette_score
 
 from languages.randomness import rng
 from regulargpt.analysis.probe import Probe, probe
@@ -69,7 +69,7 @@ def find_clusters(states: States) -> tuple[Labels, float | None]:
     """
     if len(states) < 2 or not np.ptp(states, axis=0).any():
         return np.zeros(len(states), np.int64), None
-    tree = AgglomerativeClustering(n_clusters=None, distance_threshold=0.0, linkage="average").fit(states)
+    tree = AgglomerativeClustering(n_clusters=1, linkage="average", compute_distances=True).fit(states)
     heights = tree.distances_[::-1]  # (rows - 1,)
     heights = np.maximum(heights, FLOOR * heights[0])
     below = np.append(heights[1:], APART * heights[0] if len(states) <= FEW else heights[-1])
@@ -99,7 +99,7 @@ def spreads(states: States, elements: Labels) -> States:
 
 def distances(means: States) -> States:
     """Distances between the rows (elements, elements), infinite on the diagonal."""
-    apart = np.linalg.norm(means[:, None] - means[None], axis=2)
+    apart = pairwise_distances(means)
     np.fill_diagonal(apart, np.inf)
     return apart
 
@@ -147,7 +147,8 @@ def plane(states: States) -> tuple[States, tuple[float, ...]]:
         return np.zeros((len(states), 2)), (0.0, 0.0)
     n = min(2, *states.shape)
     pca = PCA(n, svd_solver="full").fit(states)
-    signs = np.sign(pca.components_[np.arange(n), np.abs(pca.components_).argmax(1)])
+    axes = np.asarray(pca.components_)  # (n, width), each up to its sign
+    signs = np.sign(axes[np.arange(n), np.abs(axes).argmax(1)])
     points = pca.transform(states) * signs
     shares = [float(share) for share in pca.explained_variance_ratio_]
     return np.pad(points, ((0, 0), (0, 2 - n))), tuple(shares + [0.0] * (2 - n))

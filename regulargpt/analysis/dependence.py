@@ -64,7 +64,7 @@ def sentence(field: ReceptiveField, length: int) -> str:
     '99 % of the gradient lies on 2 of 2 symbols, the most recent (2-2 in single words), 0.000 off a straight line'
     """
     if field.erf is None or field.erf_words is None:
-        return f"the prediction depends on no symbol of any word of length {length}: all gradients are 0"
+        return f"the prediction depends on no symbol of any word of length {length}: all gradients are 0 or not finite"
     low, high = field.erf_words
     text = f"99 % of the gradient lies on {field.erf} of {length} symbols, the most recent"
     text += f" ({low}-{high} in single words), {field.deviation:.3f} off a straight line"

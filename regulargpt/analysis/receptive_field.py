@@ -49,7 +49,8 @@ def receptive_field(model: nn.Module, words: Words, *, k_hot: bool = False) -> R
     total = norms.sum(1)
     whole = (total > 0) & np.isfinite(total)
     if not whole.any():
-        return ReceptiveField(*(np.zeros(0),) * 3, None, None, None, len(words))
+        none = np.zeros(0)
+        return ReceptiveField(none, none, none, None, None, None, len(words))
     curves = cumulative(norms[whole] / total[whole, None])
     c = curves.mean(0)
     low, high = np.quantile(curves, BAND, axis=0)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.randomness import rng
 from languages.words import smallest_unsigned
@@ -80,6 +81,8 @@ def node_states(
 
     Of each depth at most `DRAWN` nodes are drawn, and at most `KEPT` distinct sub-words of them kept, by `seed`.
 
+    Raises UserError where states are not finite: some recurrent networks overflow on long words.
+
     >>> import languages
     >>> task = languages.get("parity")
     >>> model = RegularGPT(2, 2, d_model=8, n_heads=2, d_ff=8)
@@ -95,8 +98,9 @@ def node_states(
     words = np.asarray(words)
     parts = []
     for layer in layers(model, words, every):
-        elements = window_elements(monoid, words, layer.reach)
-        parts.append(draw(layer, words, elements, seed))
+        parts.append(draw(layer, words, monoid, seed))
+        if not np.isfinite(parts[-1].states).all():
+            raise UserError(f"states on words of length {words.shape[1]} are not finite; choose a shorter --length")
     return NodeStates.join(parts)
 
 
@@ -141,36 +145,22 @@ def hooked(model: nn.Module, words: Words, names: Sequence[str]) -> list[npt.NDA
     return [torch.cat(passage).float().numpy() for passage in zip(*parts, strict=True)]
 
 
-def window_elements(monoid: TransitionMonoid, words: Words, reach: int) -> npt.NDArray[np.int64]:
-    """The element of the last `reach` symbols up to each position (batch, length); of fewer at the left end.
-
-    >>> import languages
-    >>> parity = TransitionMonoid.of(languages.get("parity").machine)
-    >>> window_elements(parity, np.array([[1, 1, 0, 1]]), 2).tolist()
-    [[1, 0, 1, 1]]
-    """
-    elements = np.full(words.shape, monoid.identity, np.int64)
-    for back in range(min(reach, words.shape[1])):
-        # One symbol more on the left of the windows that reach so far.
-        elements[:, back:] = monoid.left[elements[:, back:], words[:, : words.shape[1] - back]]
-    return elements
-
-
-def draw(layer: Layer, words: Words, elements: npt.NDArray[np.int64], seed: int) -> NodeStates:
-    """Rows of one depth: nodes drawn, equal sub-words taken once."""
+def draw(layer: Layer, words: Words, monoid: TransitionMonoid, seed: int) -> NodeStates:
+    """Rows of one depth: nodes drawn, equal sub-words taken once, the machine run on each."""
     random = rng(seed, "nodes", layer.depth)
     reach = min(layer.reach, words.shape[1])
     n_nodes = len(words) * len(layer.positions)
     drawn = np.sort(random.permutation(n_nodes)[: min(DRAWN, max(1, SYMBOLS // reach))])
     word, node = drawn // len(layer.positions), drawn % len(layer.positions)
     position = layer.positions[node]
-    first, counts = distinct(sub_words(words, word, position, reach))
+    below = sub_words(words, word, position, reach, before=len(monoid.alphabet))
+    first, counts = distinct(below)
     kept = np.sort(random.permutation(len(first))[:KEPT])
     rows = first[kept]
     word, node, position = word[rows], node[rows], position[rows]
     return NodeStates(
         layer.states[word, node],
-        elements[word, position],
+        elements_of(monoid, below[rows]),
         np.full(len(rows), layer.depth),
         word,
         np.maximum(position + 1 - reach, 0),
@@ -179,12 +169,30 @@ def draw(layer: Layer, words: Words, elements: npt.NDArray[np.int64], seed: int)
     )
 
 
-def sub_words(words: Words, word: npt.NDArray, position: npt.NDArray, reach: int) -> Words:
-    """The last `reach` symbols up to each position of each word (rows, reach), before the word a symbol of its own."""
-    before = int(words.max()) + 1
+def sub_words(words: Words, word: npt.NDArray, position: npt.NDArray, reach: int, before: int) -> Words:
+    """The last `reach` symbols up to each position of each word (rows, reach), `before` what stands before the word.
+
+    >>> sub_words(np.array([[0, 1, 1]]), np.array([0, 0]), np.array([0, 2]), 2, before=2).tolist()
+    [[2, 0], [1, 1]]
+    """
     kind = smallest_unsigned(before + 1)
     padded = np.concatenate([np.full((len(words), reach - 1), before, kind), words.astype(kind)], axis=1)
     return np.lib.stride_tricks.sliding_window_view(padded, reach, axis=1)[word, position]
+
+
+def elements_of(monoid: TransitionMonoid, rows: Words) -> npt.NDArray[np.int64]:
+    """The element of each sub-word (rows,), the number after the last symbol's being the identity.
+
+    >>> import languages
+    >>> parity = TransitionMonoid.of(languages.get("parity").machine)
+    >>> elements_of(parity, np.array([[2, 1], [1, 1], [0, 1]])).tolist()
+    [1, 0, 1]
+    """
+    left = np.column_stack([monoid.left, np.arange(monoid.size)]).astype(np.int64)
+    elements: npt.NDArray[np.int64] = np.full(len(rows), monoid.identity, np.int64)
+    for symbols in rows.T[::-1]:
+        elements = left[elements, symbols]
+    return elements
 
 
 def distinct(rows: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -93,7 +93,7 @@ def write_tables(out: Path, report: dict[str, Any], pool: NodeStates, found: Lab
     points: States = plane(pool.states)[0]
     least = np.array(names(monoid), dtype=object)[pool.elements]
     columns = (pool.depths, pool.words, pool.starts, pool.ends, pool.counts, pool.elements, least, found)
-    states = zip(*(column.tolist() for column in columns), *points.round(6).T.tolist(), strict=True)
+    states = zip(*(column.tolist() for column in columns), *points.astype(float).round(6).T.tolist(), strict=True)
     atomic.write_text(out / "states-pca.csv", csv_text(STATE_COLUMNS, states))
 
 
@@ -115,7 +115,7 @@ def sentence(overall: Scores, monoid: TransitionMonoid, occurring: set[int], gro
         text += ", one for each"
     parts = [text]
     if never := [name[e] for e in range(monoid.size) if e not in occurring]:
-        parts.append("never occurred: " + some(never))
+        parts.append("never occurred in a node: " + some(never))
     if groups:
         parts.append("in one cluster: " + some([" with ".join(some_of(group, name)) for group in groups]))
     elif overall.ari < 1.0:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import languages
+from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.randomness import rng
 from regulargpt.analysis import states as states_module
@@ -122,3 +123,12 @@ def test_listening_to_the_embeddings_and_states_changes_no_result(computation: A
     assert torch.allclose(before, model(words, computation=computation), rtol=0, atol=1e-12)
     assert shapes["hook_embed"] == [(2, 8) if computation == "tree" else (4, 13, 8)]
     assert len(shapes["hook_state"]) == 1 + 4
+
+
+def test_states_that_are_not_finite_are_refused():
+    words, machine, monoid = sample("parity", 9)
+    model = model_class("rnn")(machine.n_symbols, 2, d_model=8)
+    with torch.no_grad():
+        model.rnn.weight_ih_l0.fill_(float("inf"))
+    with pytest.raises(UserError, match="states on words of length 9 are not finite; choose a shorter --length"):
+        node_states(model, words, monoid)
