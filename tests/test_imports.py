@@ -35,6 +35,10 @@ LIGHT = [
     ("resume missing", 2),
     ("evaluate missing", 2),
     ("evaluate missing --lengths 5-3", 2),
+    ("verify --help", 0),
+    ("receptive-field --help", 0),
+    ("verify missing", 2),
+    ("receptive-field missing --length 0", 2),
 ]
 
 

@@ -27,6 +27,8 @@ FLAGS = {
     ),
     "resume": "folder --json",
     "evaluate": "folder --lengths --samples --seed --device --set --json",
+    "verify": "folder --length --words --seed --out --json",
+    "receptive-field": "folder --length --words --seed --out --json",
 }
 KEYS = """
 recipe seed device threads compile tensorboard
@@ -51,7 +53,7 @@ regex:EXPRESSION dfa:FILE
 
 @pytest.mark.parametrize("verb", FLAGS)
 def test_flags(verb: str):
-    command: click.Command = importlib.import_module(f"regulargpt.cli.{verb}_").command
+    command: click.Command = importlib.import_module(f"regulargpt.cli.{verb.replace('-', '_')}_").command
     found = [
         p.opts[0] if isinstance(p, click.Option) else p.name
         for p in sorted(command.params, key=lambda p: isinstance(p, click.Option))
@@ -60,7 +62,7 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    assert list(VERBS) == ["list", "show", "sample", "run", "resume", "evaluate", "bench"]
+    assert list(VERBS) == ["list", "show", "sample", "run", "resume", "evaluate", "verify", "receptive-field", "bench"]
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 
 
@@ -87,6 +89,16 @@ def test_files_and_columns():
         "DONE",
     )
     assert render_accuracy([]) == "length,accuracy,samples\n"
+
+
+def test_columns_of_the_analyses():
+    from regulargpt.analysis import dependence, verify
+
+    assert " ".join(verify.COLUMNS) == (
+        "depth rows elements clusters gap ari purity silhouette probe control spread distance"
+    )
+    assert " ".join(verify.STATE_COLUMNS) == "depth word start end count element least_word cluster pc1 pc2"
+    assert " ".join(dependence.COLUMNS) == "m c low high"
 
 
 def test_score():

@@ -19,12 +19,14 @@ VERBS = {
     "run": "Train a model on short words and test it on long ones.",
     "resume": "Go on with an interrupted run, exactly where it stopped.",
     "evaluate": "Test a trained model at any lengths.",
+    "verify": "Look for the language's transitions in a trained model's hidden states.",
+    "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
     "bench": "Measure speed and memory, side by side in one process.",
 }
 
 
 class Verbs(click.Group):
-    """Finds a verb in the file of its name."""
+    """Finds a verb in the file of its name, hyphens as underscores."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The verbs in the order in which a newcomer meets them."""
@@ -36,7 +38,7 @@ class Verbs(click.Group):
             raise click.UsageError(
                 f"unknown command '{cmd_name}';{nearest(cmd_name, VERBS) or ' see regulargpt --help'}"
             )
-        return import_module(f"regulargpt.cli.{cmd_name}_").command
+        return import_module(f"regulargpt.cli.{cmd_name.replace('-', '_')}_").command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The verbs with their lines, without importing them."""

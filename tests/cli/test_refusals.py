@@ -109,6 +109,14 @@ REFUSED = [
     ("evaluate run --lengths 1-999999999", "at most 1,000,000 at once"),
     ("evaluate run --lengths x", "'x' is not a length"),
     ("evaluate run --samples 0", "--samples"),
+    ("verify", "Missing argument 'RUN'"),
+    ("verify missing", "run folder missing does not exist"),
+    ("verify folder", "folder is not a run folder"),
+    ("verify folder --words 1", "--words"),
+    ("verfy folder", "unknown command 'verfy'; did you mean 'verify'?"),
+    ("receptive-field missing", "run folder missing does not exist"),
+    ("receptive-field folder --length 0", "--length"),
+    ("receptive_field folder", "unknown command 'receptive_field'; did you mean 'receptive-field'?"),
 ]
 
 
@@ -337,6 +345,8 @@ SENSIBLE: dict[str, dict[str, list[str]]] = {
     },
     "resume": {"": ["folder", "occupied"], "--json": []},
     "evaluate": {"": ["folder"], "--lengths": ["41-50"], "--json": []},
+    "verify": {"": ["folder"], "--length": ["50"], "--words": ["8"], "--json": []},
+    "receptive-field": {"": ["folder"], "--length": ["50"], "--out": ["here"], "--json": []},
 }
 
 
