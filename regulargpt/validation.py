@@ -76,6 +76,9 @@ AT_LEAST: dict[str, tuple[float, str]] = {
     "training.warmup": (0, "give a number of steps"),
     "training.cooldown": (0, "give a number of steps"),
     "training.certify_every": (0, "give a number of steps, 0 for never"),
+    "training.anchor_steps": (0, "give a number of steps"),
+    "training.anchor_windows": (1, "give a number of windows"),
+    "training.anchor_noise": (0, "give a share of the states' RMS"),
     "model.embedding_std": (0, "a standard deviation is not negative"),
     "training.node_weight": (0, "a weight is not negative"),
     "training.compositions": (0, "give a number of windows"),
@@ -199,5 +202,18 @@ def _schedule(config: RunConfig) -> Iterator[str]:
         )
     if training.curriculum and training.stage_below <= 0:
         yield "training.curriculum needs training.stage_below > 0, the running loss at which the next stage begins"
+    if training.certify_every and (reason := no_certificate_for(config)) is not None:
+        yield f"training.certify_every = {training.certify_every}: {reason}"
     if list(training.curriculum) != sorted(training.curriculum):
         yield f"training.curriculum = {list(training.curriculum)}; its lengths must increase"
+
+
+def no_certificate_for(config: RunConfig) -> str | None:
+    """Why there can be no certificate for this kind of run; None if there can."""
+    if config.model.name != "regulargpt":
+        return f"the levels of {config.model.name} are not one map on finitely many states"
+    if config.task.supervision not in ("last", "nodes"):
+        return f"the run answers {config.task.supervision!r}, not the word at its end"
+    if config.model.thickness > 1 or config.model.distinct_levels > 1:
+        return "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"
+    return None

@@ -22,11 +22,12 @@ FLAGS = {
     "sample": "language --length --count --seed --near-misses --edits --out --text --json",
     "run": (
         "language --model --recipe --chunk-size --train-len --test-len --beyond --samples --seed --steps --lr "
-        "--batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --compile "
-        "--tensorboard --set --config --out --json"
+        "--batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
+        "--compile --tensorboard --set --config --out --json"
     ),
     "resume": "folder --json",
     "evaluate": "folder --lengths --samples --seed --device --set --json",
+    "check": "certificate --weights --network --automaton --json",
     "verify": "folder --length --words --seed --out --json",
     "receptive-field": "folder --length --words --seed --out --json",
 }
@@ -41,6 +42,7 @@ training.beta2 training.weight_decay training.clip training.warmup training.sche
 training.node_weight training.compositions training.alignment
 training.state_noise training.noise_below training.noise_growth training.curriculum
 training.stage_below training.solved_below training.cooldown training.certify_every
+training.anchor_steps training.anchor_windows training.anchor_noise
 training.log_every training.checkpoint_every
 evaluation.test_len evaluation.beyond evaluation.samples evaluation.symbols
 """

@@ -9,8 +9,9 @@ import numpy.typing as npt
 from torch import nn
 
 from languages.task import Task
+from regulargpt.anchors import Anchors
 from regulargpt.certificate.check import MARGIN
-from regulargpt.certificate.codebook import Codebook, Ideal, by_class
+from regulargpt.certificate.codebook import Codebook, Ideal, by_class, misses
 from regulargpt.certificate.machine import Question
 from regulargpt.certificate.proof import Proof, prove
 from regulargpt.certificate.table import Exact, Table
@@ -63,8 +64,8 @@ class Certifier:
     >>> from regulargpt.models.regulargpt import RegularGPT
     >>> certifier = Certifier.of(languages.get("parity"), chunk_size=2)
     >>> untrained = RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32)
-    >>> certifier.holds(untrained), len(certifier.certify(untrained).proof.wrong) < 5
-    (False, True)
+    >>> certifier.anchors(untrained), len(certifier.certify(untrained).proof.wrong) < 5
+    (None, True)
     """
 
     question: Question
@@ -76,8 +77,9 @@ class Certifier:
         question = Question.of(task)
         return cls(question, Ideal.of(question, chunk_size))
 
-    def certify(self, model: RegularGPT) -> Snapped:
+    def certify(self, model: nn.Module) -> Snapped:
         """The first codebook that proves the language; else the one with which the network is right farthest."""
+        assert isinstance(model, RegularGPT), "validation refuses other models"
         network, best = Exact(model), None
         for book in by_class(network, self.ideal):
             snapped = Snapped.of(network, book, self.question)
@@ -88,8 +90,12 @@ class Certifier:
         assert best is not None
         return best
 
-    def holds(self, model: nn.Module) -> bool:
-        """Whether one prototype an element is enough to prove the language: the quick question of a training."""
+    def anchors(self, model: nn.Module) -> Anchors | None:
+        """The table, if one prototype an element proves the language: the quick question of a training."""
         assert isinstance(model, RegularGPT), "validation refuses other models"
         network = Exact(model)
-        return Snapped.of(network, next(by_class(network, self.ideal)), self.question).certain
+        book = next(by_class(network, self.ideal))
+        if misses(network, self.ideal, book):
+            return None
+        snapped = Snapped.of(network, book, self.question)
+        return Anchors.of(snapped) if snapped.certain else None

@@ -19,6 +19,7 @@ VERBS = {
     "run": "Train a model on short words and test it on long ones.",
     "resume": "Go on with an interrupted run, exactly where it stopped.",
     "evaluate": "Test a trained model at any lengths.",
+    "check": "Check a certificate from its files alone, by independent code.",
     "verify": "Look for the language's transitions in a trained model's hidden states.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
     "bench": "Measure speed and memory, side by side in one process.",

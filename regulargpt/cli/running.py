@@ -94,6 +94,15 @@ def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folde
     return 0
 
 
+def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Whether the run was certified, if it was to be."""
+    if summary.get("proven") is None:
+        return []
+    if summary["proven"]:
+        return [("every length", f"proven, states snapped to prototypes: {summary['run_dir']}/certificate.json")]
+    return [("every length", f"not proven; `regulargpt verify {summary['run_dir']}` says why")]
+
+
 def text(summary: dict[str, Any]) -> str:
     """The short table at the end of a run."""
     low, high = summary["train_len"] + 1, summary["test_len"]
@@ -108,6 +117,7 @@ def text(summary: dict[str, Any]) -> str:
         ("first below 99 %", str(summary["first_below_99"] or "none")),
         ("first below 90 %", str(summary["first_below_90"] or "none")),
         *((f"length {T:,}", f"{percent(a)} % of {summary['samples'][str(T)]} words") for T, a in beyond.items()),
+        *proof_row(summary),
         ("always one answer", f"{percent(summary['majority'])} % (chance {percent(summary['chance'])} %)"),
         ("run folder", summary["run_dir"]),
         ("picture", f"{summary['run_dir']}/accuracy.png"),

@@ -20,16 +20,18 @@ HEADER = ("depth", "rows", "transitions", "clusters", "gap", "ARI", "purity", "s
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the results.  [default: RUN/verify]")
 @as_json
 def command(folder: Path, length: int | None, words: int, seed: int | None, out: Path | None, as_json: bool) -> None:
-    """Look for the language's transitions in a trained model's hidden states."""
+    """Find the language's transitions in a model's hidden states, and certify it for every length."""
     from regulargpt.storage.folder import RunFolder
 
     run_folder = RunFolder.open(folder)
     run_folder.load_summary()
 
     from regulargpt.analysis.verify import clusters_report
+    from regulargpt.certificate.report import certificate_report, sentences
 
     report = clusters_report(run_folder, length=length, words=words, seed=seed, out=out)
-    emit(report) if as_json else click.echo(text(report))
+    proof = certificate_report(run_folder)
+    emit({**report, "certificate": proof}) if as_json else click.echo("\n".join([text(report), *sentences(proof)]))
 
 
 def text(report: dict[str, Any]) -> str:
