@@ -16,9 +16,12 @@ from languages.errors import UserError
 from languages.task import Task
 from regulargpt import models, plots, tracking
 from regulargpt.config import ModelConfig, RunConfig, from_mapping
+from regulargpt.construct import configuration
+from regulargpt.construct.weights import constructed
 from regulargpt.evaluation import Point, accuracy_by_length, score
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import Objective, objective
+from regulargpt.recipes import CONSTRUCTED
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.signals import StopRequested
@@ -49,6 +52,8 @@ def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str,
     """
     task = languages.get(config.task.language)
     validate(config, task)
+    if config.recipe in CONSTRUCTED:
+        configuration.check(config, task)
     device = prepare(config)
     folder = RunFolder.create(out, config.render(), environment(str(device)))
     return finish(folder, config, task, device, watch)
@@ -71,7 +76,7 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
     """
     with folder.locked(), StopRequested() as stop:
         goal = objective(task, config)
-        model = make_model(config.model, task, goal, config.seed, device)
+        model = first_model(config, task, goal, device)
         if config.compile:
             compile_model(model)
         trainer = Trainer(config, task, goal, model, device)
@@ -123,6 +128,13 @@ def make_model(config: ModelConfig, task: Task, goal: Objective, seed: int, devi
     """The model with the weights that this seed gives, on every device the same."""
     generator = torch.Generator().manual_seed(seed)
     return models.build(config, task.n_symbols, goal.n_outputs, generator).to(device)
+
+
+def first_model(config: RunConfig, task: Task, goal: Objective, device: torch.device) -> nn.Module:
+    """The model before the first step: constructed, or drawn at random."""
+    if config.recipe in CONSTRUCTED:
+        return constructed(config.model, task, CONSTRUCTED[config.recipe]).to(device)
+    return make_model(config.model, task, goal, config.seed, device)
 
 
 def compile_model(model: nn.Module) -> None:
