@@ -180,7 +180,9 @@ def resolve(recipe: str, model: str, language: str, sampling: str) -> RunConfig:
     0.0003
     """
     if recipe in CONSTRUCTED:
-        raise UserError(f"recipe '{recipe}' trains nothing; `regulargpt construct {language} --out DIR` sets its weights")
+        raise UserError(
+            f"recipe '{recipe}' trains nothing; `regulargpt construct {language} --out DIR` sets its weights"
+        )
     if recipe not in RECIPES:
         raise UserError(f"unknown recipe '{recipe}';{nearest(recipe, RECIPES) or ' choose ' + one_of(RECIPES)}")
     if model not in MODELS:

@@ -11,8 +11,8 @@ from regulargpt.config import ModelConfig, RunConfig
 from regulargpt.construct.plan import model_config, smaller
 from regulargpt.recipes import CONSTRUCTED, NEAR_MISSES
 
-# Weights of a matrix up to which all test lengths of a run take seconds. Larger models are tested on fewer words.
-SMALL = 1 << 16
+# Weights of one layer of the FFN up to which a run's whole test takes seconds; larger models are tested on fewer words.
+SMALL = 1 << 14
 FULL_TEST = {"evaluation.beyond": (10_000, 1_000_000)}
 SHORT_TEST = {"evaluation.samples": 32}
 
@@ -42,15 +42,14 @@ def check(config: RunConfig, task: Task) -> None:
     >>> config = configuration("parity").replaced({"model.d_model": 6})
     >>> check(config, languages.get("parity"))
     Traceback (most recent call last):
-    languages.errors.UserError: model.d_model = 6; recipe 'constructed-one-hot' needs 4: use `regulargpt construct parity`
+    languages.errors.UserError: model.d_model = 6; recipe 'constructed-one-hot' needs 4: use `regulargpt construct`
     """
     needed = model_config(task, config.model.chunk_size, CONSTRUCTED[config.recipe])
     for field in dataclasses.fields(ModelConfig):
         asked, right = getattr(config.model, field.name), getattr(needed, field.name)
         if asked != right:
             raise UserError(
-                f"model.{field.name} = {asked}; recipe '{config.recipe}' needs {right}: "
-                f"use `regulargpt construct {config.task.language}`"
+                f"model.{field.name} = {asked}; recipe '{config.recipe}' needs {right}: use `regulargpt construct`"
             )
     if config.task.supervision not in ("last", "every"):
         raise UserError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from languages.automata import MooreMachine
@@ -17,7 +19,7 @@ def matrix(machine: MooreMachine, chunk_size: int) -> Representation:
     """Flat(A(sigma)), |Q|^2 numbers with a one in each row, and a path for each (i_0, ..., i_C).
 
     Path (i_0, ..., i_C) is active if the leftmost child takes i_0 to i_1, ..., the last one i_{C-1} to i_C; it writes
-    (i_0, i_C). From each i_0 exactly one path is active. For C = 2 the paths are the units of Eq. (6.3), in their order.
+    (i_0, i_C). From each i_0 exactly one path is active. For C = 2 the paths are the units of Eq. (6.3), in order.
 
     >>> import languages
     >>> found = matrix(languages.get("parity").machine, 2)
@@ -27,7 +29,7 @@ def matrix(machine: MooreMachine, chunk_size: int) -> Representation:
     n, C = machine.n_states, chunk_size
     first, last, *between = np.indices((n,) * (C + 1)).reshape(C + 1, -1)
     states = [first, *between, last]  # i_0, ..., i_C
-    steps = [p * n + q for p, q in zip(states, states[1:], strict=False)]  # of the leftmost child first
+    steps = [p * n + q for p, q in pairwise(states)]  # of the leftmost child first
     readout = np.zeros((len(machine.output_names), n * n))
     row = machine.initial_index * n
     readout[:, row : row + n] = answers(machine.output_table, len(machine.output_names))

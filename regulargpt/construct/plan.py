@@ -104,7 +104,7 @@ def model_config(task: Task, chunk_size: int, representation: str) -> ModelConfi
     found = plan(machine, chunk_size, representation)
     if found.bytes > MOST_BYTES:
         raise UserError(
-            f"{task.name} as '{representation}' with chunk_size = {chunk_size} needs {found.bytes / 2**30:,.1f} GiB, "
+            f"{task.name} as '{representation}' with chunk_size = {chunk_size} needs {gibibytes(found.bytes)}, "
             f"at most 2 are taken; {remedy(machine, chunk_size, representation)}"
         )
     return ModelConfig(
@@ -120,12 +120,21 @@ def model_config(task: Task, chunk_size: int, representation: str) -> ModelConfi
     )
 
 
+def gibibytes(count: int) -> str:
+    """Bytes for people; a count may be larger than any float.
+
+    >>> gibibytes(3 << 29), gibibytes(2 << 10_000)
+    ('1.5 GiB', 'over 1,000,000 GiB')
+    """
+    return f"{count / 2**30:.1f} GiB" if count < 10**6 << 30 else "over 1,000,000 GiB"
+
+
 def remedy(machine: MooreMachine, chunk_size: int, representation: str) -> str:
     """What is small enough: the other representation, else a smaller chunk size, else nothing."""
     others = sorted(REPRESENTATIONS, key=lambda name: name == representation)
     for C in range(chunk_size, 1, -1):
         for name in others:
             if plan(machine, C, name).bytes <= MOST_BYTES:
-                smaller_chunk = "" if C == chunk_size else f" --chunk-size {C}"
+                smaller_chunk = "" if chunk_size == C else f" --chunk-size {C}"
                 return f"choose --representation {name}{smaller_chunk}"
     return "no representation of it is small enough, train one with `regulargpt run`"

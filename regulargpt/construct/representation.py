@@ -47,7 +47,7 @@ class Representation:
         [1.0, 0.0]
         """
         active = children[np.arange(self.chunk_size), self.reads].min(1)  # (paths,)
-        return np.bincount(self.writes, active, self.size)
+        return np.bincount(self.writes, active, self.size).astype(np.float64)
 
 
 def answers(outputs: npt.NDArray[np.int64], n_outputs: int) -> Vectors:

@@ -335,6 +335,13 @@ SENSIBLE: dict[str, dict[str, list[str]]] = {
         "--out": ["here"],
         "--json": [],
     },
+    "construct": {
+        "": ["parity", "dyck-2", "modular-arithmetic"],
+        "--out": ["here", "occupied"],
+        "--chunk-size": ["2", "3"],
+        "--representation": ["matrix", "one-hot"],
+        "--json": [],
+    },
     "resume": {"": ["folder", "occupied"], "--json": []},
     "evaluate": {"": ["folder"], "--lengths": ["41-50"], "--json": []},
 }
