@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from regulargpt import bench
 from regulargpt import cli as program
 from regulargpt import evaluate as evaluating
 from regulargpt import run as running
@@ -369,6 +370,7 @@ def test_2000_random_argument_lists_are_answered_or_refused_in_one_line(cli: Cli
     monkeypatch.setattr(running, "run", lambda config, out, watch: (trained.append(config), summary)[1])
     monkeypatch.setattr(running, "resume", lambda path, watch: summary)
     monkeypatch.setattr(evaluating, "evaluate", lambda *arguments: pytest.fail("no run was made"))
+    monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
     random_words = random.Random(0)
     before = everything(tmp_path)
     codes = {0: 0, 2: 0}
