@@ -158,6 +158,9 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
+# Recipes of configs that are made, not chosen: `regulargpt construct` sets the weights, and nothing is trained.
+CONSTRUCTED = {"constructed-matrix": "matrix", "constructed-one-hot": "one-hot"}
+
 FINAL_ANSWERS_SUFFICE = ("parity", "even-pairs", "cycle-navigation")
 
 
@@ -179,6 +182,10 @@ def resolve(recipe: str, model: str, language: str, sampling: str) -> RunConfig:
     >>> resolve("paper", "regulargpt", "parity", "uniform").training.lr
     0.0003
     """
+    if recipe in CONSTRUCTED:
+        raise UserError(
+            f"recipe '{recipe}' trains nothing; `regulargpt construct {language} --out DIR` sets its weights"
+        )
     if recipe not in RECIPES:
         raise UserError(f"unknown recipe '{recipe}';{nearest(recipe, RECIPES) or ' choose ' + one_of(RECIPES)}")
     if model not in MODELS:

@@ -19,9 +19,12 @@ from regulargpt.certificate.certify import Certifier
 from regulargpt.certificate.record import CERTIFICATE
 from regulargpt.certificate.report import certificate_report, issue
 from regulargpt.config import ModelConfig, RunConfig, from_mapping
+from regulargpt.construct import configuration
+from regulargpt.construct.weights import constructed
 from regulargpt.evaluation import Point, accuracy_by_length, score
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import Objective, objective
+from regulargpt.recipes import CONSTRUCTED
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.signals import StopRequested
@@ -52,6 +55,8 @@ def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str,
     """
     task = languages.get(config.task.language)
     validate(config, task)
+    if config.recipe in CONSTRUCTED:
+        configuration.check(config, task)
     device = prepare(config)
     folder = RunFolder.create(out, config.render(), environment(str(device)))
     return finish(folder, config, task, device, watch)
@@ -79,7 +84,7 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
         goal = objective(task, config)
         certifier = make_certifier(config, task, watch)
         training = config if certifier else config.replaced({"training.certify_every": 0})
-        model = make_model(config.model, task, goal, config.seed, device)
+        model = first_model(config, task, goal, device)
         if config.compile:
             compile_model(model)
         trainer = Trainer(training, task, goal, model, device)
@@ -148,6 +153,13 @@ def make_model(config: ModelConfig, task: Task, goal: Objective, seed: int, devi
     """The model with the weights that this seed gives, on every device the same."""
     generator = torch.Generator().manual_seed(seed)
     return models.build(config, task.n_symbols, goal.n_outputs, generator).to(device)
+
+
+def first_model(config: RunConfig, task: Task, goal: Objective, device: torch.device) -> nn.Module:
+    """The model before the first step: constructed, or drawn at random."""
+    if config.recipe in CONSTRUCTED:
+        return constructed(config.model, task, CONSTRUCTED[config.recipe]).to(device)
+    return make_model(config.model, task, goal, config.seed, device)
 
 
 def compile_model(model: nn.Module) -> None:

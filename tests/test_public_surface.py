@@ -12,7 +12,7 @@ from regulargpt.config import keys
 from regulargpt.encodings import ENCODINGS
 from regulargpt.evaluation import Score
 from regulargpt.models import MODELS
-from regulargpt.recipes import RECIPES
+from regulargpt.recipes import CONSTRUCTED, RECIPES
 from regulargpt.storage import folder
 from regulargpt.storage.metrics import render_accuracy
 
@@ -25,6 +25,7 @@ FLAGS = {
         "--batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
         "--compile --tensorboard --set --config --out --json"
     ),
+    "construct": "language --out --chunk-size --representation --json",
     "resume": "folder --json",
     "evaluate": "folder --lengths --samples --seed --device --set --json",
     "check": "certificate --weights --network --automaton --json",
@@ -64,7 +65,8 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    assert list(VERBS) == ["list", "show", "sample", "run", "resume", "evaluate", "verify", "receptive-field", "bench"]
+    verbs = "list show sample run construct resume evaluate check verify receptive-field bench"
+    assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 
 
@@ -77,6 +79,7 @@ def test_registries():
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
     assert list(ENCODINGS) == ["none", "sinusoidal", "rotary", "alibi", "transformer_xl"]
     assert list(RECIPES) == ["robust", "robust-nodes", "paper", "gpt2"]
+    assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]
 
 
 def test_files_and_columns():

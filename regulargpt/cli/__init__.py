@@ -17,6 +17,7 @@ VERBS = {
     "show": "Show a language: its automaton, its monoid, sample words.",
     "sample": "Draw labelled words of a language.",
     "run": "Train a model on short words and test it on long ones.",
+    "construct": "Write weights that compute a language exactly, without training.",
     "resume": "Go on with an interrupted run, exactly where it stopped.",
     "evaluate": "Test a trained model at any lengths.",
     "check": "Check a certificate from its files alone, by independent code.",

@@ -107,11 +107,11 @@ def text(summary: dict[str, Any]) -> str:
     """The short table at the end of a run."""
     low, high = summary["train_len"] + 1, summary["test_len"]
     beyond = dict(sorted((int(T), a) for T, a in summary["accuracy"].items() if int(T) > high))
+    size = f"{summary['parameters']:,} parameters"
     rows = [
-        (
-            "training",
-            f"{summary['steps']} steps, {summary['train_seconds']:.1f} s, {summary['parameters']:,} parameters",
-        ),
+        ("training", f"{summary['steps']} steps, {summary['train_seconds']:.1f} s, {size}")
+        if summary["steps"]
+        else ("weights", f"{summary['recipe']}, {size}"),
         (f"score {low}..{high}", f"{percent(summary['score'])} %"),
         ("worst length", f"{percent(summary['min_accuracy'])} %"),
         ("first below 99 %", str(summary["first_below_99"] or "none")),

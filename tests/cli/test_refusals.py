@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from regulargpt import bench
 from regulargpt import cli as program
 from regulargpt import evaluate as evaluating
 from regulargpt import run as running
@@ -343,6 +344,13 @@ SENSIBLE: dict[str, dict[str, list[str]]] = {
         "--out": ["here"],
         "--json": [],
     },
+    "construct": {
+        "": ["parity", "dyck-2", "modular-arithmetic"],
+        "--out": ["here", "occupied"],
+        "--chunk-size": ["2", "3"],
+        "--representation": ["matrix", "one-hot"],
+        "--json": [],
+    },
     "resume": {"": ["folder", "occupied"], "--json": []},
     "evaluate": {"": ["folder"], "--lengths": ["41-50"], "--json": []},
     "verify": {"": ["folder"], "--length": ["50"], "--words": ["8"], "--json": []},
@@ -372,6 +380,7 @@ def test_2000_random_argument_lists_are_answered_or_refused_in_one_line(cli: Cli
     monkeypatch.setattr(running, "run", lambda config, out, watch: (trained.append(config), summary)[1])
     monkeypatch.setattr(running, "resume", lambda path, watch: summary)
     monkeypatch.setattr(evaluating, "evaluate", lambda *arguments: pytest.fail("no run was made"))
+    monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
     random_words = random.Random(0)
     before = everything(tmp_path)
     codes = {0: 0, 2: 0}
