@@ -64,8 +64,8 @@ SETTLED: Fields = {
 NEAR_MISSES: Fields = {"task.near_misses": 0.5, "task.edits": 2}
 # A constant + in front makes chunks of two (operator, digit) pairs.
 PAIRS: Fields = {"task.language": "modular-arithmetic:plus=true"}
-# Train on until the certificate holds, then on the certified table, until states no longer drift.
-CERTIFY: Fields = {"training.certify_every": 100, "training.anchor_steps": 4000}
+# What `--certify` sets: train on until the certificate holds, then on the certified table, so that states do not drift.
+CERTIFY: Fields = {"training.certify_every": 100, "training.anchor_steps": 1000}
 NODES: Fields = {
     "task.supervision": "nodes",
     "model.d_model": 128,
@@ -77,6 +77,7 @@ NODES: Fields = {
     "training.solved_below": 0.02,
     "training.cooldown": 4000,
     **CERTIFY,
+    "training.anchor_steps": 4000,
 }
 # For 129 transitions: short words first, and as many steps as it takes.
 MANY: Fields = {

@@ -65,7 +65,7 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    verbs = "list show sample run construct resume evaluate check verify receptive-field bench"
+    verbs = "list show sample run construct resume evaluate verify check receptive-field bench"
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 

@@ -20,12 +20,15 @@ from regulargpt.models.regulargpt import RegularGPT
 # An entry that lies this much nearer to its prototype than to the next is the same in float32.
 SAFE = 1e-2
 assert SAFE > MARGIN
+# With more windows than this taken for another element there is no use in a proof; some may be, where no word tells.
+HOPELESS = 0.05
 
 
 @dataclass(frozen=True)
 class Snapped:
     """A network brought to the prototypes of a codebook, and what was decided about it."""
 
+    question: Question
     book: Codebook
     table: Table
     answers: npt.NDArray[np.int64]
@@ -37,7 +40,7 @@ class Snapped:
         """Compute the table as far as it occurs, and decide."""
         table = Table(network, book.prototypes)
         answers, margins = table.answers()
-        return cls(book, table, answers, margins, prove(question, network.chunk_size, table.image, answers))
+        return cls(question, book, table, answers, margins, prove(question, network.chunk_size, table.image, answers))
 
     @property
     def smallest_margin(self) -> float:
@@ -45,9 +48,16 @@ class Snapped:
         return min(float(part.margins.min(initial=np.inf)) for part in (self.table.leaves, self.table.nodes))
 
     @property
+    def smallest_answer_margin(self) -> float:
+        """The smallest margin of an answer, over the prototypes that are asked for one."""
+        states, elements = self.proof.pairs.T
+        asked = states[self.question.answers[elements] >= 0] - 1
+        return float(self.answer_margins[asked].min(initial=np.inf))
+
+    @property
     def certain(self) -> bool:
         """Whether it is proven, by margins that rounding does not reach."""
-        return self.proof.holds and self.smallest_margin > SAFE and bool(self.answer_margins.min() > SAFE)
+        return self.proof.holds and min(self.smallest_margin, self.smallest_answer_margin) > SAFE
 
     @property
     def reach(self) -> tuple[float, float]:
@@ -95,7 +105,7 @@ class Certifier:
         assert isinstance(model, RegularGPT), "validation refuses other models"
         network = Exact(model)
         book = next(by_class(network, self.ideal))
-        if misses(network, self.ideal, book):
+        if misses(network, self.ideal, book) > HOPELESS:
             return None
         snapped = Snapped.of(network, book, self.question)
         return Anchors.of(snapped) if snapped.certain else None

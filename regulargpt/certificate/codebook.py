@@ -144,12 +144,13 @@ def refine(network: Exact, ideal: Ideal, book: Codebook) -> Codebook:
     return Codebook(torch.cat([book.prototypes, new]), np.append(book.elements, split))
 
 
-def misses(network: Exact, ideal: Ideal, book: Codebook) -> int:
-    """How many of a few windows are taken for another element than theirs: none is a reason to try the proof."""
-    return sum(
-        int((book.elements[torch.cdist(states, book.prototypes).argmin(1).numpy()] != products).sum())
+def misses(network: Exact, ideal: Ideal, book: Codebook) -> float:
+    """The share of a few windows that is taken for another element than theirs."""
+    wrong = [
+        book.elements[torch.cdist(states, book.prototypes).argmin(1).numpy()] != products
         for states, products in outcomes(network, ideal.few(), book)
-    )
+    ]
+    return float(np.concatenate(wrong).mean())
 
 
 def outcomes(network: Exact, ideal: Ideal, book: Codebook) -> Iterator[tuple[Float[Tensor, "n d_model"], Ints]]:

@@ -20,8 +20,8 @@ VERBS = {
     "construct": "Write weights that compute a language exactly, without training.",
     "resume": "Go on with an interrupted run, exactly where it stopped.",
     "evaluate": "Test a trained model at any lengths.",
+    "verify": "Find the transitions in a model's hidden states, and certify it for every length.",
     "check": "Check a certificate from its files alone, by independent code.",
-    "verify": "Look for the language's transitions in a trained model's hidden states.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
     "bench": "Measure speed and memory, side by side in one process.",
 }

@@ -75,8 +75,9 @@ def command(
     values = texts({key.replace("__", "."): value for key, value in fields.items()}, settings)
     values |= {"compile": True} if compiled else {}
     values |= {"tensorboard": True} if tensorboard else {}
-    values = {**(CERTIFY if certify else {}), **values}
     config = configure(language, model, recipe, config_file, values)
+    if certify and not config.training.certify_every:
+        config = configure(language, model, recipe, config_file, {**CERTIFY, **values})
     validate(config, languages.get(config.task.language))
 
     from regulargpt import run
