@@ -1,0 +1,107 @@
+"""How often is a network for a random regular language certified? Twenty automata, one run each.
+
+    python -m experiments.random_dfas OUT
+
+The automata are a function of their number: 2 to 5 states and transitions to them uniform over two symbols, each state
+accepting with probability 1/2; drawn again until the automaton is minimal and its transition monoid has at most 50
+elements. Each is learned by the recipe `robust-nodes` with seed 0, at most `STEPS` steps, tried for the certificate every
+100 steps, without anchoring. OUT/random-dfas.csv has a row for each, in their order, failures with their reason.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from pathlib import Path
+
+from languages.automata import Dfa
+from languages.convert.json_text import to_json
+from languages.errors import UserError
+from languages.monoid import TransitionMonoid
+from languages.randomness import rng
+from regulargpt.recipes import resolve
+from regulargpt.storage.atomic import make_folder, write_text
+
+COUNT, MOST_STATES, LARGEST, STEPS = 20, 5, 50, 6000
+COLUMNS = ("number", "states", "monoid", "proven", "certified_at", "train_seconds", "reason")
+
+
+def random_dfa(number: int) -> Dfa:
+    """The automaton with this number.
+
+    >>> dfa = random_dfa(0)
+    >>> dfa.n_states, TransitionMonoid.of(dfa).size
+    (3, 3)
+    """
+    for step in range(10_000):
+        random = rng(number, "random dfa", step)
+        Q = int(random.integers(2, MOST_STATES + 1))
+        states = tuple(f"q{i}" for i in range(Q))
+        table = random.integers(Q, size=(Q, 2))
+        accepting = {state for state, coin in zip(states, random.integers(2, size=Q), strict=True) if coin}
+        dfa = Dfa(states, "01", table, "q0", accepting)
+        if dfa.minimise().n_states == Q and TransitionMonoid.of(dfa).size <= LARGEST:
+            return dfa
+    raise AssertionError("one in ten thousand is minimal and small")
+
+
+def certify(number: int, out: Path) -> dict[str, object]:
+    """Train on the automaton with this number; a row of the table."""
+    from regulargpt.certificate.report import certificate_report, sentences
+    from regulargpt.run import resume, run
+    from regulargpt.storage.folder import RunFolder
+
+    dfa = random_dfa(number)
+    make_folder(out)
+    file = out / f"random-{number}.json"
+    write_text(file, to_json(dfa))
+    language = f"dfa:{file}"
+    fields = {
+        "training.steps": STEPS,
+        "training.anchor_steps": 0,
+        "evaluation.test_len": 60,
+        "evaluation.samples": 32,
+        "evaluation.beyond": (),
+    }
+    config = resolve("robust-nodes", "regulargpt", language, "balanced").replaced(fields)
+    folder = out / f"random-{number}"
+    summary = resume(folder) if folder.exists() else run(config, folder)
+    reason = "" if summary["proven"] else "; ".join(sentences(certificate_report(RunFolder.open(folder))))
+    known = {"number": number, "states": dfa.n_states, "monoid": TransitionMonoid.of(dfa).size, "reason": reason}
+    return {**known, **{key: summary[key] for key in ("proven", "certified_at", "train_seconds")}}
+
+
+def table(rows: list[dict[str, object]]) -> str:
+    """The rows as CSV.
+
+    >>> print(table([dict.fromkeys(COLUMNS, 0)]).splitlines()[1])
+    0,0,0,0,0,0,0
+    """
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def main(arguments: list[str]) -> int:
+    """All of them, the table written after each."""
+    if len(arguments) != 1:
+        print("error: give a folder, as in python -m experiments.random_dfas OUT", file=sys.stderr)
+        return 2
+    out = Path(arguments[0])
+    try:
+        rows: list[dict[str, object]] = []
+        for number in range(COUNT):
+            rows.append(certify(number, out))
+            write_text(out / "random-dfas.csv", table(rows))
+            print(table(rows[-1:]).splitlines()[1], flush=True)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
