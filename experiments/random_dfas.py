@@ -4,8 +4,8 @@
 
 The automata are a function of their number: 2 to 5 states and transitions to them uniform over two symbols, each state
 accepting with probability 1/2; drawn again until the automaton is minimal and its transition monoid has at most 50
-elements. Each is learned by the recipe `robust-nodes` with seed 0, at most `STEPS` steps, tried for the certificate every
-100 steps, without anchoring. OUT/random-dfas.csv has a row for each, in their order, failures with their reason.
+elements. Each is learned by the recipe `robust-nodes` with seed 0, in at most `STEPS` steps, without anchoring.
+OUT/random-dfas.csv has a row for each, in their order, failures with their reason.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ class Progress:
     def lr(self, config: TrainingConfig) -> float:
         """The learning rate of the next step: warm-up, then constant or cosine, and the cooldown to 0 at the end."""
         if self.certified_at is not None:
-            return config.lr * min(1.0, (self.last_step(config) - self.step) / (ANCHOR_FALL * config.anchor_steps))
+            left = self.last_step(config) - self.step
+            return config.lr * min(1.0, left / max(1.0, ANCHOR_FALL * config.anchor_steps))
         warmup = min(1.0, (self.step + 1) / max(1, config.warmup))
         cooldown = min(1.0, (self.cooled_at(config) - self.step) / max(1, config.cooldown))
         cosine = 0.5 + 0.5 * math.cos(math.pi * self.step / config.steps) if config.schedule == "cosine" else 1.0

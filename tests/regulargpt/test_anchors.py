@@ -1,5 +1,6 @@
 """Training until the certificate holds, and then on the certified table."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,8 @@ def test_progress_ends_after_the_anchoring_and_undoes_a_cooldown_without_certifi
     assert rates[:5] == [1.0] * 5
     assert rates[-1] == 0.0
     assert rates == sorted(rates, reverse=True)
+    at_once = dataclasses.replace(training, anchor_steps=0)
+    assert (certified.last_step(at_once), certified.lr(at_once)) == (20, 0.0)
 
 
 class Stop(Exception):

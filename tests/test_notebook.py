@@ -1,0 +1,45 @@
+"""The notebook for a class runs from top to bottom, and its printed outputs are those a reader sees in it."""
+
+import ast
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebooks" / "parity.ipynb"
+
+
+def execute(source: str, names: dict[str, Any]) -> tuple[str, Any]:
+    """What a cell prints, and the value of its last expression."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(tree, "cell", "exec"), names)
+        value = eval(compile(ast.Expression(last.value), "cell", "eval"), names) if isinstance(last, ast.Expr) else None
+    return printed.getvalue(), value
+
+
+def shown(cell: dict[str, Any]) -> str:
+    """The text that the notebook has under a cell."""
+    return "".join("".join(output["text"]) for output in cell["outputs"] if output["output_type"] == "stream")
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_says_what_it_shows():
+    cells = [cell for cell in json.loads(NOTEBOOK.read_text())["cells"] if cell["cell_type"] == "code"]
+    names: dict[str, Any] = {}
+    printed, values = zip(*(execute("".join(cell["source"]), names) for cell in cells), strict=True)
+    assert printed[1] == shown(cells[1])
+    assert "100.0 % right on 100,000 symbols" in printed[2].replace("100 %", "100.0 %")
+    assert printed[3] == shown(cells[3]) == "2 clusters found for 2 of 2 transitions, one for each\n"
+    assert values[3]._repr_png_().startswith(b"\x89PNG")
+    # The margins may differ from machine to machine; the table may not.
+    table = [line.partition(" by ")[0] for line in printed[4].splitlines()]
+    assert table == [line.partition(" by ")[0] for line in shown(cells[4]).splitlines()]
+    assert printed[5] == shown(cells[5])
+    assert printed[6].startswith("RUN/damaged.safetensors is not the weights of this certificate")
+    assert printed[7] == shown(cells[7]) == "shortest wrong word: 1\n"
