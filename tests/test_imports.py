@@ -35,6 +35,8 @@ LIGHT = [
     ("resume missing", 2),
     ("evaluate missing", 2),
     ("evaluate missing --lengths 5-3", 2),
+    ("report --help", 0),
+    ("report missing", 2),
 ]
 
 

@@ -30,13 +30,13 @@ class Axes:
         span = scale(self.high) - scale(self.low) or 1.0
         return LEFT + (RIGHT - LEFT) * (scale(length) - scale(self.low)) / span
 
-    def y(self, percent: float) -> float:
+    def y(self, share: float) -> float:
         """Where a share is."""
-        return BOTTOM - (BOTTOM - TOP) * percent / 100
+        return BOTTOM - (BOTTOM - TOP) * share / 100
 
-    def at(self, length: float, percent: float) -> Point:
+    def at(self, length: float, share: float) -> Point:
         """Where both are."""
-        return self.x(length), self.y(percent)
+        return self.x(length), self.y(share)
 
     def ticks(self) -> list[int]:
         """Lengths to write down.
@@ -52,10 +52,10 @@ class Axes:
     def grid(self, y_label: str, x_label: str) -> list[str]:
         """Lines and numbers."""
         parts = []
-        for percent in (0, 25, 50, 75, 100):
-            y = self.y(percent)
+        for share in (0, 25, 50, 75, 100):
+            y = self.y(share)
             parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="grid"))
-            parts.append(tag("text", text(percent), x=LEFT - 6, y=y + 5, class_="tick end"))
+            parts.append(tag("text", text(share), x=LEFT - 6, y=y + 5, class_="tick end"))
         for length in self.ticks():
             x = self.x(length)
             parts.append(tag("line", x1=x, x2=x, y1=BOTTOM, y2=BOTTOM + 5, class_="grid"))

@@ -12,6 +12,7 @@ import languages
 from languages.automata import MooreMachine
 from languages.convert.json_text import from_json
 from languages.errors import UserError
+from regulargpt.certificate.check import FORMAT
 from regulargpt.certificate.machine import asked
 from regulargpt.config import RunConfig
 from regulargpt.storage import atomic
@@ -20,7 +21,6 @@ from regulargpt.storage.manifest import digest
 
 CERTIFICATE = "certificate.json"
 RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
-FORMAT = "regulargpt certificate 1"
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,8 @@ def observations(run: Gathered) -> list[str]:
     """
     summary = run.summary
     found = [
-        f"mean accuracy {percent(summary['score'])} % over lengths {summary['train_len'] + 1} to {summary['test_len']}, "
-        f"worst {percent(summary['min_accuracy'])} %"
+        f"mean accuracy {percent(summary['score'])} % over lengths {summary['train_len'] + 1} to "
+        f"{summary['test_len']}, worst {percent(summary['min_accuracy'])} %"
     ]
     beyond = [(length, share) for length, share in run.accuracy if length > summary["test_len"]]
     found += [f"{percent(share)} % at length {length:,}" for length, share in beyond]

@@ -18,7 +18,7 @@ from regulargpt.report.scatter import scatter
 from regulargpt.report.svg import tag, text
 from regulargpt.storage.atomic import write_text
 
-SCRIPTS = ("word.js", "tree.js", "cayley.js", "page.js")
+SCRIPTS = ("word.js", "nodes.js", "tree.js", "cayley.js", "run.js", "page.js")
 MOST_WORDS = 2  # of a prototype, in its label
 
 

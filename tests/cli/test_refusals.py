@@ -109,6 +109,11 @@ REFUSED = [
     ("evaluate run --lengths 1-999999999", "at most 1,000,000 at once"),
     ("evaluate run --lengths x", "'x' is not a length"),
     ("evaluate run --samples 0", "--samples"),
+    ("report", "Missing argument 'RUN...'"),
+    ("report missing", "run folder missing does not exist"),
+    ("report occupide", "run folder occupide does not exist; did you mean 'occupied'?"),
+    ("report folder", "folder is not a run folder: config.toml and environment.json missing"),
+    ("report missing --out report.html --json", "run folder missing does not exist"),
 ]
 
 
@@ -337,6 +342,7 @@ SENSIBLE: dict[str, dict[str, list[str]]] = {
     },
     "resume": {"": ["folder", "occupied"], "--json": []},
     "evaluate": {"": ["folder"], "--lengths": ["41-50"], "--json": []},
+    "report": {"": ["folder", "occupied"], "--out": ["page.html"], "--json": []},
 }
 
 
