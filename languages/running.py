@@ -128,9 +128,9 @@ class Runner:
 
     def power(self, g: int) -> Table:
         """delta over blocks (Q, Sigma**g): the state after g symbols."""
-        if g not in self._powers:
-            shorter = self.power(g - 1)
-            self._powers[g] = self._powers[1][shorter].reshape(self.n_states, -1)
+        # Not by recursion: over one symbol a block holds a thousand symbols.
+        for i in range(max(self._powers) + 1, g + 1):
+            self._powers[i] = self._powers[1][self._powers[i - 1]].reshape(self.n_states, -1)
         return self._powers[g]
 
     def jumps(self, g: int) -> Jumps:

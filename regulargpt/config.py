@@ -69,8 +69,9 @@ class TrainingConfig:
     With the supervision "nodes": `node_weight` weighs the answers at the nodes, `compositions` random windows of nodes
     are composed a step, and `alignment` draws nodes of the same transition together.
 
-    With `certify_every` > 0 the certificate is tried every so many steps, and training ends when it holds; a cooldown
-    that ends without it is undone, and training goes on.
+    With `certify_every` > 0 the certificate is tried every so many steps. A cooldown that ends without it is undone,
+    and training goes on. When it holds, the network is trained for `anchor_steps` on its own table, `anchor_windows`
+    windows a step, disturbed by noise of up to `anchor_noise` times the RMS of the states; then training ends.
     """
 
     steps: int = 20_000
@@ -96,6 +97,9 @@ class TrainingConfig:
     solved_below: float = 0.0
     cooldown: int = 0
     certify_every: int = 0
+    anchor_steps: int = 0
+    anchor_windows: int = 512
+    anchor_noise: float = 0.8
     log_every: int = 100
     checkpoint_every: int = 1000
 

@@ -28,7 +28,8 @@ def accuracy_png(path: Path, points: Sequence[Point], config: RunConfig) -> None
     axes.fill_between(lengths, [100 * x for x in low], [100 * x for x in high], color=BLUE, alpha=0.25, linewidth=0)
     axes.plot(lengths, [100 * p.accuracy for p in points], color=BLUE, marker=".", markersize=3, linewidth=1.2)
     axes.axhline(100 / len(points[0].label_shares), color=GREY, linestyle=":", linewidth=1, label="chance")
-    axes.axvline(config.task.train_len, color=ORANGE, linestyle="--", linewidth=1, label="longest training word")
+    if config.training.steps:
+        axes.axvline(config.task.train_len, color=ORANGE, linestyle="--", linewidth=1, label="longest training word")
     if lengths[-1] > 4 * config.evaluation.test_len:
         axes.set_xscale("log")
     axes.set(xlabel="length T", ylabel="accuracy (%)", ylim=(-2, 102))
@@ -46,4 +47,5 @@ def title(config: RunConfig) -> str:
     'parity, regulargpt C = 2, trained on T <= 40, seed 0'
     """
     model = f"regulargpt C = {config.model.chunk_size}" if config.model.name == "regulargpt" else config.model.name
-    return f"{config.task.language}, {model}, trained on T <= {config.task.train_len}, seed {config.seed}"
+    how = f"trained on T <= {config.task.train_len}" if config.training.steps else config.recipe
+    return f"{config.task.language}, {model}, {how}, seed {config.seed}"

@@ -11,6 +11,8 @@ from regulargpt.config import TrainingConfig
 MEMORIES = 2
 # The noise grows from here, and shrinks by this factor a step while the loss is too high for it.
 FIRST_NOISE, NOISE_DECAY = 1e-4, 0.995
+# The share of the anchoring in which its learning rate falls to 0.
+ANCHOR_FALL = 0.6
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Progress:
     def last_step(self, config: TrainingConfig) -> int:
         """The step training ends at, as far as is known."""
         if self.certified_at is not None:
-            return self.certified_at
+            return self.certified_at + config.anchor_steps
         return config.steps if config.certify_every else self.cooled_at(config)
 
     def cooled_at(self, config: TrainingConfig) -> int:
@@ -55,10 +57,12 @@ class Progress:
     def asks_for_certificate(self, config: TrainingConfig) -> bool:
         """Whether the certificate is to be tried after this step: in the last stage, every so many steps."""
         due = config.certify_every and (self.step % config.certify_every == 0 or self.step == config.steps)
-        return bool(due) and self.stage == len(config.curriculum)
+        return bool(due) and self.stage == len(config.curriculum) and self.certified_at is None
 
     def lr(self, config: TrainingConfig) -> float:
         """The learning rate of the next step: warm-up, then constant or cosine, and the cooldown to 0 at the end."""
+        if self.certified_at is not None:
+            return config.lr * min(1.0, (self.last_step(config) - self.step) / (ANCHOR_FALL * config.anchor_steps))
         warmup = min(1.0, (self.step + 1) / max(1, config.warmup))
         cooldown = min(1.0, (self.cooled_at(config) - self.step) / max(1, config.cooldown))
         cosine = 0.5 + 0.5 * math.cos(math.pi * self.step / config.steps) if config.schedule == "cosine" else 1.0
@@ -66,6 +70,8 @@ class Progress:
 
     def after(self, loss: float, config: TrainingConfig) -> Progress:
         """One step on, having seen this loss."""
+        if self.certified_at is not None:
+            return replace(self, step=self.step + 1)
         memory = config.loss_memory
         running = loss if self.stage_age == 0 else memory * self.loss + (1 - memory) * loss
         then = replace(self, step=self.step + 1, loss=running, stage_age=self.stage_age + 1)

@@ -64,6 +64,8 @@ SETTLED: Fields = {
 NEAR_MISSES: Fields = {"task.near_misses": 0.5, "task.edits": 2}
 # A constant + in front makes chunks of two (operator, digit) pairs.
 PAIRS: Fields = {"task.language": "modular-arithmetic:plus=true"}
+# What `--certify` sets: train on until the certificate holds, then on the certified table, so that states do not drift.
+CERTIFY: Fields = {"training.certify_every": 100, "training.anchor_steps": 1000}
 NODES: Fields = {
     "task.supervision": "nodes",
     "model.d_model": 128,
@@ -74,6 +76,8 @@ NODES: Fields = {
     "training.noise_below": 0.6,
     "training.solved_below": 0.02,
     "training.cooldown": 4000,
+    **CERTIFY,
+    "training.anchor_steps": 4000,
 }
 # For 129 transitions: short words first, and as many steps as it takes.
 MANY: Fields = {
@@ -155,6 +159,9 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
+# Recipes of configs that are made, not chosen: `regulargpt construct` sets the weights, and nothing is trained.
+CONSTRUCTED = {"constructed-matrix": "matrix", "constructed-one-hot": "one-hot"}
+
 FINAL_ANSWERS_SUFFICE = ("parity", "even-pairs", "cycle-navigation")
 
 
@@ -176,6 +183,10 @@ def resolve(recipe: str, model: str, language: str, sampling: str) -> RunConfig:
     >>> resolve("paper", "regulargpt", "parity", "uniform").training.lr
     0.0003
     """
+    if recipe in CONSTRUCTED:
+        raise UserError(
+            f"recipe '{recipe}' trains nothing; `regulargpt construct {language} --out DIR` sets its weights"
+        )
     if recipe not in RECIPES:
         raise UserError(f"unknown recipe '{recipe}';{nearest(recipe, RECIPES) or ' choose ' + one_of(RECIPES)}")
     if model not in MODELS:

@@ -16,10 +16,15 @@ from languages.errors import UserError
 from languages.task import Task
 from regulargpt import models, plots, tracking
 from regulargpt.certificate.certify import Certifier
+from regulargpt.certificate.record import CERTIFICATE
+from regulargpt.certificate.report import certificate_report, issue
 from regulargpt.config import ModelConfig, RunConfig, from_mapping
+from regulargpt.construct import configuration
+from regulargpt.construct.weights import constructed
 from regulargpt.evaluation import Point, accuracy_by_length, score
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import Objective, objective
+from regulargpt.recipes import CONSTRUCTED
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.signals import StopRequested
@@ -50,6 +55,8 @@ def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str,
     """
     task = languages.get(config.task.language)
     validate(config, task)
+    if config.recipe in CONSTRUCTED:
+        configuration.check(config, task)
     device = prepare(config)
     folder = RunFolder.create(out, config.render(), environment(str(device)))
     return finish(folder, config, task, device, watch)
@@ -58,9 +65,12 @@ def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str,
 def resume(path: str | Path, watch: Watch = Watch()) -> dict[str, Any]:
     """Go on with an interrupted run where it stopped, bit for bit; of a finished run, its summary."""
     folder = RunFolder.open(path)
-    if folder.is_done:
-        return folder.load_summary()
     config = RunConfig.parse(folder.config_text)
+    if folder.is_done:
+        summary = folder.load_summary()
+        if summary.get("proven") and not (folder.path / CERTIFICATE).exists():
+            certificate_report(folder)
+        return summary
     task = languages.get(config.task.language)
     return finish(folder, config, task, prepare(config), watch)
 
@@ -72,11 +82,14 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
     """
     with folder.locked(), StopRequested() as stop:
         goal = objective(task, config)
-        certifier = Certifier.of(task, config.model.chunk_size) if config.training.certify_every else None
-        model = make_model(config.model, task, goal, config.seed, device)
+        certifier = make_certifier(config, task, watch)
+        training = config if certifier else config.replaced({"training.certify_every": 0})
+        model = first_model(config, task, goal, device)
         if config.compile:
             compile_model(model)
-        trainer = Trainer(config, task, goal, model, device, judge=certifier.holds if certifier else None)
+        trainer = Trainer(training, task, goal, model, device)
+        if certifier is not None:
+            trainer.judge = certifier.anchors
         for skipped in trainer.load(folder):
             watch.on_notice(skipped)
         with tracking.tensorboard(folder.path, config.tensorboard) as log:
@@ -84,11 +97,26 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
         points = test(config, task, goal, model, device, both(watch.on_point, between_lengths(stop)))
         folder.write_weights(model.state_dict(), model_record(config, task, goal))
         folder.write_accuracy([(p.length, p.accuracy, p.samples) for p in points])
-        summary = summarise(config, task, model, trainer, points, str(folder.path))
+        snapped = certifier.certify(model) if certifier else None
+        proven = None if snapped is None else snapped.certain
+        summary = summarise(config, task, model, trainer, points, proven, str(folder.path))
         folder.write_summary(summary)
         plots.accuracy_png(folder.path / "accuracy.png", points, config)
         folder.finish()
+        if certifier and snapped:
+            issue(folder, certifier, task, model, snapped)
     return summary
+
+
+def make_certifier(config: RunConfig, task: Task, watch: Watch) -> Certifier | None:
+    """What is asked for the certificate; None if nothing is, or if the language is too large for it."""
+    if not config.training.certify_every:
+        return None
+    try:
+        return Certifier.of(task, config.model.chunk_size)
+    except UserError as error:
+        watch.on_notice(f"no certificate is tried: {error}")
+        return None
 
 
 def both(first: Callable[[Told], None], second: Callable[[Told], None]) -> Callable[[Told], None]:
@@ -125,6 +153,13 @@ def make_model(config: ModelConfig, task: Task, goal: Objective, seed: int, devi
     """The model with the weights that this seed gives, on every device the same."""
     generator = torch.Generator().manual_seed(seed)
     return models.build(config, task.n_symbols, goal.n_outputs, generator).to(device)
+
+
+def first_model(config: RunConfig, task: Task, goal: Objective, device: torch.device) -> nn.Module:
+    """The model before the first step: constructed, or drawn at random."""
+    if config.recipe in CONSTRUCTED:
+        return constructed(config.model, task, CONSTRUCTED[config.recipe]).to(device)
+    return make_model(config.model, task, goal, config.seed, device)
 
 
 def compile_model(model: nn.Module) -> None:
@@ -181,7 +216,13 @@ test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation
 
 
 def summarise(
-    config: RunConfig, task: Task, model: nn.Module, trainer: Trainer, points: list[Point], run_dir: str
+    config: RunConfig,
+    task: Task,
+    model: nn.Module,
+    trainer: Trainer,
+    points: list[Point],
+    proven: bool | None,
+    run_dir: str,
 ) -> dict[str, Any]:
     """summary.json: what was run and how far it went."""
     low, high = config.task.train_len + 1, config.evaluation.test_len
@@ -198,6 +239,7 @@ def summarise(
         "steps": trainer.progress.step,
         "solved_at": trainer.progress.solved_at,
         "certified_at": trainer.progress.certified_at,
+        "proven": proven,
         "train_seconds": round(trainer.seconds, 3),
         **dataclasses.asdict(score(points, low, high)),
         "accuracy": {str(p.length): 100 * p.accuracy for p in points},

@@ -12,9 +12,11 @@ import torch
 from torch import nn
 
 from languages.task import Task
+from regulargpt.anchors import Anchors
 from regulargpt.batches import training_words
 from regulargpt.config import RunConfig, TrainingConfig
 from regulargpt.models.layers import seed_counted
+from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import Objective
 from regulargpt.progress import Progress
 from regulargpt.storage.folder import RunFolder
@@ -33,7 +35,8 @@ class Interrupted(RuntimeError):
 class Trainer:
     """A model in training: everything a checkpoint holds, and the rules to go on from there.
 
-    `judge` says of a model whether its certificate holds; with `training.certify_every` it is asked.
+    With `training.certify_every`, `judge` is asked whether the model's certificate holds: it gives the anchors of the
+    rest of the training, or None.
     """
 
     config: RunConfig
@@ -43,7 +46,8 @@ class Trainer:
     device: torch.device
     optimiser: torch.optim.Optimizer = field(init=False)
     progress: Progress = field(init=False)
-    judge: Callable[[nn.Module], bool] | None = None
+    judge: Callable[[nn.Module], Anchors | None] = lambda model: None
+    anchors: Anchors | None = None
     seconds: float = 0.0
     since_log: list[tuple[float, float]] = field(default_factory=list)
 
@@ -61,11 +65,11 @@ class Trainer:
         training, step = self.config.training, self.progress.step
         self.model.train()
         seed_counted(self.model, self.config.seed, step)
-        set_state_noise(self.model, self.progress.noise)
+        set_state_noise(self.model, self.progress.noise if self.anchors is None else 0.0)
         for group in self.optimiser.param_groups:
             group["lr"] = self.progress.lr(training)
         self.optimiser.zero_grad(set_to_none=True)
-        loss, accuracy = self._backward()
+        loss, accuracy = self._backward() if self.anchors is None else self._backward_anchored(self.anchors)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip).item()
         if not (math.isfinite(loss) and math.isfinite(norm)):
             what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient's norm is {norm}"
@@ -73,8 +77,10 @@ class Trainer:
         self.optimiser.step()
         self.progress = self.progress.after(loss, training)
         self.since_log.append((loss, accuracy))
-        if self.judge is not None and self.progress.asks_for_certificate(training) and self.judge(self.model):
-            self.progress = dataclasses.replace(self.progress, certified_at=self.progress.step)
+        if self.progress.asks_for_certificate(training):
+            self.anchors = self.judge(self.model)
+            if self.anchors is not None:
+                self.progress = dataclasses.replace(self.progress, certified_at=self.progress.step)
 
     def _backward(self) -> tuple[float, float]:
         """Gradients of the mean loss over this step's lengths; the loss and the accuracy."""
@@ -101,6 +107,13 @@ class Trainer:
             accuracy += right / groups
         return total.item(), accuracy
 
+    def _backward_anchored(self, anchors: Anchors) -> tuple[float, float]:
+        """Gradients of the loss on the table; the loss and the share of windows that come near their prototype."""
+        assert isinstance(self.model, RegularGPT), "only RegularGPT is certified"
+        loss, near = anchors.loss(self.model, self.config.training, self.device)
+        loss.backward()
+        return loss.item(), near
+
     def log_row(self) -> dict[str, Any]:
         """The mean loss and accuracy since the last row, for metrics.jsonl."""
         n = len(self.since_log)
@@ -122,6 +135,7 @@ class Trainer:
             "progress": dataclasses.asdict(self.progress),
             "seconds": self.seconds,
             "since_log": self.since_log,
+            "anchors": None if self.anchors is None else self.anchors.state(),
         }
         folder.save_checkpoint(self.progress.step, self.model.state_dict(), state)
 
@@ -134,6 +148,8 @@ class Trainer:
         self.optimiser.load_state_dict(checkpoint.state["optimiser"])
         self.progress = Progress(**checkpoint.state["progress"])
         self.seconds = checkpoint.state["seconds"]
+        anchors = checkpoint.state["anchors"]
+        self.anchors = None if anchors is None else Anchors.load(anchors)
         self.since_log = [tuple(pair) for pair in checkpoint.state["since_log"]]
         return checkpoint.skipped
 

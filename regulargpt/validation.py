@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from languages.errors import nearest, one_of
 from regulargpt.config import ConfigError, RunConfig, keys
+from regulargpt.recipes import CONSTRUCTED
 
 if TYPE_CHECKING:
     from languages.task import Task
@@ -76,6 +77,9 @@ AT_LEAST: dict[str, tuple[float, str]] = {
     "training.warmup": (0, "give a number of steps"),
     "training.cooldown": (0, "give a number of steps"),
     "training.certify_every": (0, "give a number of steps, 0 for never"),
+    "training.anchor_steps": (0, "give a number of steps"),
+    "training.anchor_windows": (1, "give a number of windows"),
+    "training.anchor_noise": (0, "give a share of the states' RMS"),
     "model.embedding_std": (0, "a standard deviation is not negative"),
     "training.node_weight": (0, "a weight is not negative"),
     "training.compositions": (0, "give a number of windows"),
@@ -119,6 +123,8 @@ def _bounds(config: RunConfig) -> Iterator[str]:
         if isinstance(value, float) and not math.isfinite(value):
             yield f"{key} = {value}; it is a finite number"
     for key, (low, why) in AT_LEAST.items():
+        if key == "training.steps" and config.recipe in CONSTRUCTED:
+            continue
         if not value_of(config, key) >= low:
             yield f"{key} = {value_of(config, key)}; {why}"
     for key, most in AT_MOST.items():
@@ -192,6 +198,8 @@ def _supervision(config: RunConfig, task: Task) -> Iterator[str]:
 
 def _schedule(config: RunConfig) -> Iterator[str]:
     training = config.training
+    if config.recipe in CONSTRUCTED and training.steps != 0:
+        yield f"training.steps = {training.steps}; recipe '{config.recipe}' trains nothing, set it to 0"
     if training.batch_size % training.lengths_per_step:
         yield (
             f"training.batch_size = {training.batch_size} cannot be shared among "
@@ -199,5 +207,18 @@ def _schedule(config: RunConfig) -> Iterator[str]:
         )
     if training.curriculum and training.stage_below <= 0:
         yield "training.curriculum needs training.stage_below > 0, the running loss at which the next stage begins"
+    if training.certify_every and (reason := no_certificate_for(config)) is not None:
+        yield f"training.certify_every = {training.certify_every}: {reason}"
     if list(training.curriculum) != sorted(training.curriculum):
         yield f"training.curriculum = {list(training.curriculum)}; its lengths must increase"
+
+
+def no_certificate_for(config: RunConfig) -> str | None:
+    """Why there can be no certificate for this kind of run; None if there can."""
+    if config.model.name != "regulargpt":
+        return f"the levels of {config.model.name} are not one map on finitely many states"
+    if config.task.supervision not in ("last", "nodes"):
+        return f"the run answers {config.task.supervision!r}, not the word at its end"
+    if config.model.thickness > 1 or config.model.distinct_levels > 1:
+        return "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"
+    return None

@@ -12,7 +12,7 @@ from regulargpt.config import keys
 from regulargpt.encodings import ENCODINGS
 from regulargpt.evaluation import Score
 from regulargpt.models import MODELS
-from regulargpt.recipes import RECIPES
+from regulargpt.recipes import CONSTRUCTED, RECIPES
 from regulargpt.storage import folder
 from regulargpt.storage.metrics import render_accuracy
 
@@ -22,11 +22,15 @@ FLAGS = {
     "sample": "language --length --count --seed --near-misses --edits --out --text --json",
     "run": (
         "language --model --recipe --chunk-size --train-len --test-len --beyond --samples --seed --steps --lr "
-        "--batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --compile "
-        "--tensorboard --set --config --out --json"
+        "--batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
+        "--compile --tensorboard --set --config --out --json"
     ),
+    "construct": "language --out --chunk-size --representation --json",
     "resume": "folder --json",
     "evaluate": "folder --lengths --samples --seed --device --set --json",
+    "check": "certificate --weights --network --automaton --json",
+    "verify": "folder --length --words --seed --out --json",
+    "receptive-field": "folder --length --words --seed --out --json",
     "report": "folders --out --json",
 }
 KEYS = """
@@ -40,6 +44,7 @@ training.beta2 training.weight_decay training.clip training.warmup training.sche
 training.node_weight training.compositions training.alignment
 training.state_noise training.noise_below training.noise_growth training.curriculum
 training.stage_below training.solved_below training.cooldown training.certify_every
+training.anchor_steps training.anchor_windows training.anchor_noise
 training.log_every training.checkpoint_every
 evaluation.test_len evaluation.beyond evaluation.samples evaluation.symbols
 """
@@ -52,7 +57,7 @@ regex:EXPRESSION dfa:FILE
 
 @pytest.mark.parametrize("verb", FLAGS)
 def test_flags(verb: str):
-    command: click.Command = importlib.import_module(f"regulargpt.cli.{verb}_").command
+    command: click.Command = importlib.import_module(f"regulargpt.cli.{verb.replace('-', '_')}_").command
     found = [
         p.opts[0] if isinstance(p, click.Option) else p.name
         for p in sorted(command.params, key=lambda p: isinstance(p, click.Option))
@@ -61,7 +66,8 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    assert list(VERBS) == ["list", "show", "sample", "run", "resume", "evaluate", "report", "bench"]
+    verbs = "list show sample run construct resume evaluate verify check receptive-field report bench"
+    assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 
 
@@ -74,6 +80,7 @@ def test_registries():
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
     assert list(ENCODINGS) == ["none", "sinusoidal", "rotary", "alibi", "transformer_xl"]
     assert list(RECIPES) == ["robust", "robust-nodes", "paper", "gpt2"]
+    assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]
 
 
 def test_files_and_columns():
@@ -88,6 +95,16 @@ def test_files_and_columns():
         "DONE",
     )
     assert render_accuracy([]) == "length,accuracy,samples\n"
+
+
+def test_columns_of_the_analyses():
+    from regulargpt.analysis import dependence, verify
+
+    assert " ".join(verify.COLUMNS) == (
+        "depth rows elements clusters gap ari purity silhouette probe control spread distance"
+    )
+    assert " ".join(verify.STATE_COLUMNS) == "depth word start end count element least_word cluster pc1 pc2"
+    assert " ".join(dependence.COLUMNS) == "m c low high"
 
 
 def test_score():

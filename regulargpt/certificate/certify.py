@@ -9,8 +9,9 @@ import numpy.typing as npt
 from torch import nn
 
 from languages.task import Task
+from regulargpt.anchors import Anchors
 from regulargpt.certificate.check import MARGIN
-from regulargpt.certificate.codebook import Codebook, Ideal, by_class
+from regulargpt.certificate.codebook import Codebook, Ideal, by_class, misses
 from regulargpt.certificate.machine import Question
 from regulargpt.certificate.proof import Proof, prove
 from regulargpt.certificate.table import Exact, Table
@@ -19,12 +20,15 @@ from regulargpt.models.regulargpt import RegularGPT
 # An entry that lies this much nearer to its prototype than to the next is the same in float32.
 SAFE = 1e-2
 assert SAFE > MARGIN
+# With more windows than this taken for another element there is no use in a proof; some may be, where no word tells.
+HOPELESS = 0.05
 
 
 @dataclass(frozen=True)
 class Snapped:
     """A network brought to the prototypes of a codebook, and what was decided about it."""
 
+    question: Question
     book: Codebook
     table: Table
     answers: npt.NDArray[np.int64]
@@ -36,7 +40,7 @@ class Snapped:
         """Compute the table as far as it occurs, and decide."""
         table = Table(network, book.prototypes)
         answers, margins = table.answers()
-        return cls(book, table, answers, margins, prove(question, network.chunk_size, table.image, answers))
+        return cls(question, book, table, answers, margins, prove(question, network.chunk_size, table.image, answers))
 
     @property
     def smallest_margin(self) -> float:
@@ -44,9 +48,16 @@ class Snapped:
         return min(float(part.margins.min(initial=np.inf)) for part in (self.table.leaves, self.table.nodes))
 
     @property
+    def smallest_answer_margin(self) -> float:
+        """The smallest margin of an answer, over the prototypes that are asked for one."""
+        states, elements = self.proof.pairs.T
+        asked = states[self.question.answers[elements] >= 0] - 1
+        return float(self.answer_margins[asked].min(initial=np.inf))
+
+    @property
     def certain(self) -> bool:
         """Whether it is proven, by margins that rounding does not reach."""
-        return self.proof.holds and self.smallest_margin > SAFE and bool(self.answer_margins.min() > SAFE)
+        return self.proof.holds and min(self.smallest_margin, self.smallest_answer_margin) > SAFE
 
     @property
     def reach(self) -> tuple[float, float]:
@@ -63,8 +74,8 @@ class Certifier:
     >>> from regulargpt.models.regulargpt import RegularGPT
     >>> certifier = Certifier.of(languages.get("parity"), chunk_size=2)
     >>> untrained = RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32)
-    >>> certifier.holds(untrained), len(certifier.certify(untrained).proof.wrong) < 5
-    (False, True)
+    >>> certifier.anchors(untrained), len(certifier.certify(untrained).proof.wrong) < 5
+    (None, True)
     """
 
     question: Question
@@ -76,8 +87,9 @@ class Certifier:
         question = Question.of(task)
         return cls(question, Ideal.of(question, chunk_size))
 
-    def certify(self, model: RegularGPT) -> Snapped:
+    def certify(self, model: nn.Module) -> Snapped:
         """The first codebook that proves the language; else the one with which the network is right farthest."""
+        assert isinstance(model, RegularGPT), "validation refuses other models"
         network, best = Exact(model), None
         for book in by_class(network, self.ideal):
             snapped = Snapped.of(network, book, self.question)
@@ -88,8 +100,12 @@ class Certifier:
         assert best is not None
         return best
 
-    def holds(self, model: nn.Module) -> bool:
-        """Whether one prototype an element is enough to prove the language: the quick question of a training."""
+    def anchors(self, model: nn.Module) -> Anchors | None:
+        """The table, if one prototype an element proves the language: the quick question of a training."""
         assert isinstance(model, RegularGPT), "validation refuses other models"
         network = Exact(model)
-        return Snapped.of(network, next(by_class(network, self.ideal)), self.question).certain
+        book = next(by_class(network, self.ideal))
+        if misses(network, self.ideal, book) > HOPELESS:
+            return None
+        snapped = Snapped.of(network, book, self.question)
+        return Anchors.of(snapped) if snapped.certain else None

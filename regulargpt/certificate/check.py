@@ -29,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Function = tuple[int, ...]  # what a word does: the state it leads to from each state
 Node = tuple[int, Function]  # a prototype (or symbol), counted from 1, and what the sub-word does
+Part = dict[tuple[int, ...], int]  # {window: prototype}, by offset from the right, from 1; 0 is the pad
 
 FORMAT = "regulargpt certificate 1"
 FILES = ("weights", "network", "automaton")
@@ -55,6 +56,14 @@ class Accepted:
     smallest_margin: float
 
 
+@dataclass(frozen=True)
+class Induction:
+    """The levels until they repeat, and whether each prototype stands for one transition."""
+
+    levels: int
+    homomorphism: bool
+
+
 def check(certificate: Path, files: Mapping[str, Path] | None = None) -> Accepted:
     """Check a certificate. `files` may name the "weights", "network" and "automaton" that do not lie beside it.
 
@@ -65,7 +74,9 @@ def check(certificate: Path, files: Mapping[str, Path] | None = None) -> Accepte
         raise Rejected(f"{certificate} is no certificate of the format {FORMAT!r}")
     try:
         return Checker(record, certificate.parent, files or {}).run()
-    except (KeyError, TypeError, IndexError, AttributeError, struct.error, OverflowError) as error:
+    except Rejected:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error, OverflowError) as error:
         raise Rejected(f"{certificate} is malformed: {type(error).__name__} {error}") from error
 
 
@@ -102,6 +113,8 @@ class Checker:
         self.C = self.network.C
         if network["alphabet"] != self.machine.alphabet or network["output_names"] != self.machine.output_names:
             raise Rejected("the network and the automaton have other symbols or answers")
+        if record["chunk_size"] != self.C or self.C < 2:
+            raise Rejected(f"the certificate is for C = {record['chunk_size']}, the weights for C = {self.C}")
         if len(self.network.symbols) != 1 + len(self.machine.alphabet):
             raise Rejected(
                 f"the weights embed {len(self.network.symbols) - 1} symbols, not {len(self.machine.alphabet)}"
@@ -128,14 +141,16 @@ class Checker:
         rows = np.concatenate([self.network.pad, self.prototypes])
         nodes = self.entries("nodes", rows, len(self.prototypes))
         answers = self.answers()
-        n_levels = self.induction(leaves, nodes, answers)
+        found = induction(self.machine, self.C, leaves, nodes, answers)
+        if self.record["homomorphism"] and not found.homomorphism:
+            raise Rejected("a prototype stands for more than one transition: the table is no homomorphism")
         margins = [*self.record["leaves"]["margins"], *self.record["nodes"]["margins"]]
         expected = claim(self.machine.alphabet, self.C, len(self.prototypes))
         if self.record["claim"] != expected:
             raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
-        return Accepted(expected, len(self.prototypes), len(leaves) + len(nodes), n_levels, min(margins))
+        return Accepted(expected, len(self.prototypes), len(leaves) + len(nodes), found.levels, min(margins))
 
-    def entries(self, part: str, rows: Floats, n: int) -> dict[tuple[int, ...], int]:
+    def entries(self, part: str, rows: Floats, n: int) -> Part:
         """The table {window: image} of one part, each entry recomputed."""
         stated = self.record[part]
         windows = np.array(stated["windows"], dtype=np.int64).reshape(-1, self.C)
@@ -168,78 +183,80 @@ class Checker:
         return 1 + nearest, distances.min(1, initial=np.inf) - own
 
     def answers(self) -> list[int]:
-        """The answer at each prototype, recomputed."""
+        """The answer at each prototype, recomputed; -1 where two logits are so close that there is none."""
         logits = self.network.readout(self.prototypes)
-        two = np.sort(logits, axis=1)[:, -2:]
+        ordered = np.sort(logits, axis=1)
+        clear = ordered[:, -1] - ordered[:, -2:-1].max(1, initial=-np.inf) > MARGIN
         stated = np.array(self.record["answers"], dtype=np.int64)
-        wrong = (
-            (logits.argmax(1) != stated) | ~(two[:, -1] - two[:, 0] > MARGIN) if logits.shape[1] > 1 else stated != 0
-        )
-        if len(stated) != len(logits) or wrong.any():
+        if stated.shape != (len(logits),):
+            raise Rejected(f"{len(logits)} prototypes need as many answers; the certificate has {stated.size}")
+        wrong = clear & (logits.argmax(1) != stated)
+        if wrong.any():
             i = int(wrong.argmax())
-            raise Rejected(f"the answer at prototype {1 + i} is {logits[i].argmax()}; the certificate says otherwise")
-        return stated.tolist()
+            raise Rejected(f"the answer at prototype {1 + i} is {logits[i].argmax()}; the certificate says {stated[i]}")
+        return np.where(clear, stated, -1).tolist()
 
-    def induction(
-        self, leaves: dict[tuple[int, ...], int], nodes: dict[tuple[int, ...], int], answers: Sequence[int]
-    ) -> int:
-        """Follow the levels of the trees of all words until they repeat; the number of levels.
 
-        A node of level l has C**l symbols under it (full), but for the leftmost one (left).
-        """
-        machine = self.machine
-        full = {(1 + a, f) for a, f in enumerate(machine.letters) if machine.can_be_inside(f, 1)}
-        left: set[Node] = set()
-        functions: dict[int, set[Function]] = {}
-        seen: set[tuple[frozenset[Node], frozenset[Node]]] = set()
-        for level in itertools.count(1):
-            table, part = (leaves, "leaves") if level == 1 else (nodes, "nodes")
-            span = self.C**level
-            next_full: set[Node] = set()
-            next_left: set[Node] = set()
-            for window in self.windows(full, left):
-                f = machine.product([function for _, function in window])
-                whole = len(window) == self.C and window[0] in full
-                possible = machine.can_be_leftmost(f, span)
-                if not (possible or (whole and machine.can_be_inside(f, span))):
-                    continue
-                key = tuple(state for state, _ in reversed(window)) + (0,) * (self.C - len(window))
-                if key not in table:
-                    raise Rejected(f"{part}: window {list(key)} occurs at level {level} and is not in the table")
-                node = table[key], f
-                if whole:
-                    next_full.add(node)
-                if possible and not (whole and window[0] not in left):
-                    next_left.add(node)
-                if possible and (len(window) > 1 or level == 1):
-                    right = machine.answer(f)
-                    if right not in (None, answers[node[0] - 1]):
-                        word = "".join(machine.word(f))
-                        raise Rejected(
-                            f"prototype {node[0]} can be a root for what {word!r} does, and answers "
-                            f"{answers[node[0] - 1]}; the automaton answers {right}"
-                        )
-            full, left = next_full, next_left
-            for state, function in full | left:
-                functions.setdefault(state, set()).add(function)
-            reached = frozenset(full), frozenset(left)
-            if reached in seen:
-                shared = [state for state, found in functions.items() if len(found) > 1]
-                if shared and self.record["homomorphism"]:
-                    raise Rejected(
-                        f"prototype {shared[0]} stands for several transitions: the table is no homomorphism"
-                    )
-                return level
-            seen.add(reached)
-        raise AssertionError
+def induction(machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequence[int]) -> Induction:
+    """Follow the levels of the trees of all words until they repeat.
 
-    def windows(self, full: set[Node], left: set[Node]) -> Iterator[tuple[Node, ...]]:
-        """All windows, from left to right: full nodes, and at the left end any node."""
-        ordered, anything = sorted(full), sorted(full | left)
-        for n in range(1, self.C + 1):
-            for first in anything:
-                for rest in itertools.product(ordered, repeat=n - 1):
-                    yield (first, *rest)
+    A node of level l has C**l symbols under it (full), but for the leftmost one (left). Raises Rejected for a window
+    that occurs and is not in the table, and for a root whose answer is not the automaton's.
+    """
+    full = {(1 + a, f) for a, f in enumerate(machine.letters) if machine.can_be_inside(f, 1)}
+    left: set[Node] = set()
+    functions: dict[int, set[Function]] = {}
+    seen: set[tuple[frozenset[Node], frozenset[Node]]] = set()
+    for level in itertools.count(1):
+        table, part = (leaves, "leaves") if level == 1 else (nodes, "nodes")
+        span = C**level
+        next_full: set[Node] = set()
+        next_left: set[Node] = set()
+        for window in windows(full, left, C):
+            f = machine.product([function for _, function in window])
+            whole = len(window) == C and window[0] in full
+            leftmost = machine.can_be_leftmost(f, span)
+            if not (leftmost or (whole and machine.can_be_inside(f, span))):
+                continue
+            key = tuple(state for state, _ in reversed(window)) + (0,) * (C - len(window))
+            if key not in table:
+                raise Rejected(f"{part}: window {list(key)} occurs at level {level} and is not in the table")
+            node = table[key], f
+            if whole:
+                next_full.add(node)
+            if leftmost and not (whole and window[0] not in left):
+                next_left.add(node)
+            if leftmost and (len(window) > 1 or level == 1):
+                check_root(machine, node, answers)
+        full, left = next_full, next_left
+        for state, function in full | left:
+            functions.setdefault(state, set()).add(function)
+        reached = frozenset(full), frozenset(left)
+        if reached in seen:
+            return Induction(level, all(len(found) == 1 for found in functions.values()))
+        seen.add(reached)
+    raise AssertionError
+
+
+def windows(full: set[Node], left: set[Node], C: int) -> Iterator[tuple[Node, ...]]:
+    """All windows, from left to right: full nodes, and at the left end any node."""
+    ordered, anything = sorted(full), sorted(full | left)
+    for n in range(1, C + 1):
+        for first in anything:
+            for rest in itertools.product(ordered, repeat=n - 1):
+                yield (first, *rest)
+
+
+def check_root(machine: Machine, node: Node, answers: Sequence[int]) -> None:
+    """Reject a root that answers otherwise than the automaton."""
+    state, function = node
+    right = machine.answer(function)
+    if right is not None and right != answers[state - 1]:
+        does = "".join(machine.word(function))
+        raise Rejected(
+            f"prototype {state} is the root of a word that does what {does!r} does, and answers {answers[state - 1]}; "
+            f"the automaton answers {right}"
+        )
 
 
 class Machine:

@@ -24,8 +24,8 @@ Ints = npt.NDArray[np.int64]
 
 # An element gets at most one more prototype a round.
 SPLITTING = 12
-# Windows of an element that its mean is taken over: more change it little and cost time where there are 820^2.
-EACH = 64
+# Windows that means are taken over: more change them little and cost time where there are 820^2.
+FEW = 20_000
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ class Ideal:
         return cls(symbols.windows(chunk_size), of_symbols, windows, of_elements)
 
     def few(self) -> Ideal:
-        """At most EACH windows of elements for each product, evenly spread."""
+        """About FEW windows of elements, as many for each product, evenly spread."""
         order = np.argsort(self.of_elements, kind="stable")
         sizes = np.bincount(self.of_elements)
         rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        steps = -(-sizes // EACH)
+        steps = -(-sizes // max(4, FEW // np.count_nonzero(sizes)))
         chosen = np.sort(order[rank % np.repeat(steps, sizes) == 0])
         return Ideal(self.symbols, self.of_symbols, self.elements[chosen], self.of_elements[chosen])
 
@@ -142,6 +142,15 @@ def refine(network: Exact, ideal: Ideal, book: Codebook) -> Codebook:
     most = counts[split].argmax(1)
     new = torch.stack([sums[pair] / counts[pair] for pair in zip(split.tolist(), most.tolist(), strict=True)])
     return Codebook(torch.cat([book.prototypes, new]), np.append(book.elements, split))
+
+
+def misses(network: Exact, ideal: Ideal, book: Codebook) -> float:
+    """The share of a few windows that is taken for another element than theirs."""
+    wrong = [
+        book.elements[torch.cdist(states, book.prototypes).argmin(1).numpy()] != products
+        for states, products in outcomes(network, ideal.few(), book)
+    ]
+    return float(np.concatenate(wrong).mean())
 
 
 def outcomes(network: Exact, ideal: Ideal, book: Codebook) -> Iterator[tuple[Float[Tensor, "n d_model"], Ints]]:

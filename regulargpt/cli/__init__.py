@@ -17,15 +17,19 @@ VERBS = {
     "show": "Show a language: its automaton, its monoid, sample words.",
     "sample": "Draw labelled words of a language.",
     "run": "Train a model on short words and test it on long ones.",
+    "construct": "Write weights that compute a language exactly, without training.",
     "resume": "Go on with an interrupted run, exactly where it stopped.",
     "evaluate": "Test a trained model at any lengths.",
+    "verify": "Find the transitions in a model's hidden states, and certify it for every length.",
+    "check": "Check a certificate from its files alone, by independent code.",
+    "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
     "report": "Write a page that shows what a network learned.",
     "bench": "Measure speed and memory, side by side in one process.",
 }
 
 
 class Verbs(click.Group):
-    """Finds a verb in the file of its name."""
+    """Finds a verb in the file of its name, hyphens as underscores."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The verbs in the order in which a newcomer meets them."""
@@ -37,7 +41,7 @@ class Verbs(click.Group):
             raise click.UsageError(
                 f"unknown command '{cmd_name}';{nearest(cmd_name, VERBS) or ' see regulargpt --help'}"
             )
-        return import_module(f"regulargpt.cli.{cmd_name}_").command
+        return import_module(f"regulargpt.cli.{cmd_name.replace('-', '_')}_").command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The verbs with their lines, without importing them."""

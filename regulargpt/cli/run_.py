@@ -42,6 +42,7 @@ def field_options(function: Any) -> Any:
 @click.option("--model", help="The model; `regulargpt list models`.  [default: regulargpt]")
 @click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: what suits the language]")
 @field_options
+@click.option("--certify", is_flag=True, help="Train on until the certificate for every length holds; write it.")
 @click.option("--compile", "compiled", is_flag=True, help="Compile the model with torch.compile.")
 @click.option("--tensorboard", is_flag=True, help="Log to RUN/tensorboard too (extra: tracking).")
 @click.option(
@@ -56,6 +57,7 @@ def command(
     language: str | None,
     model: str | None,
     recipe: str | None,
+    certify: bool,
     compiled: bool,
     tensorboard: bool,
     settings: tuple[str, ...],
@@ -67,12 +69,15 @@ def command(
     """Train a model on short words and test it on long ones."""
     import languages
     from regulargpt.cli.configure import configure, default_folder, texts
+    from regulargpt.recipes import CERTIFY
     from regulargpt.validation import validate
 
     values = texts({key.replace("__", "."): value for key, value in fields.items()}, settings)
     values |= {"compile": True} if compiled else {}
     values |= {"tensorboard": True} if tensorboard else {}
     config = configure(language, model, recipe, config_file, values)
+    if certify and not config.training.certify_every:
+        config = configure(language, model, recipe, config_file, {**CERTIFY, **values})
     validate(config, languages.get(config.task.language))
 
     from regulargpt import run

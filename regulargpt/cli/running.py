@@ -94,20 +94,30 @@ def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folde
     return 0
 
 
+def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Whether the run was certified, if it was to be."""
+    if summary.get("proven") is None:
+        return []
+    if summary["proven"]:
+        return [("every length", f"proven, states snapped to prototypes: {summary['run_dir']}/certificate.json")]
+    return [("every length", f"not proven; `regulargpt verify {summary['run_dir']}` says why")]
+
+
 def text(summary: dict[str, Any]) -> str:
     """The short table at the end of a run."""
     low, high = summary["train_len"] + 1, summary["test_len"]
     beyond = dict(sorted((int(T), a) for T, a in summary["accuracy"].items() if int(T) > high))
+    size = f"{summary['parameters']:,} parameters"
     rows = [
-        (
-            "training",
-            f"{summary['steps']} steps, {summary['train_seconds']:.1f} s, {summary['parameters']:,} parameters",
-        ),
+        ("training", f"{summary['steps']} steps, {summary['train_seconds']:.1f} s, {size}")
+        if summary["steps"]
+        else ("weights", f"{summary['recipe']}, {size}"),
         (f"score {low}..{high}", f"{percent(summary['score'])} %"),
         ("worst length", f"{percent(summary['min_accuracy'])} %"),
         ("first below 99 %", str(summary["first_below_99"] or "none")),
         ("first below 90 %", str(summary["first_below_90"] or "none")),
         *((f"length {T:,}", f"{percent(a)} % of {summary['samples'][str(T)]} words") for T, a in beyond.items()),
+        *proof_row(summary),
         ("always one answer", f"{percent(summary['majority'])} % (chance {percent(summary['chance'])} %)"),
         ("run folder", summary["run_dir"]),
         ("picture", f"{summary['run_dir']}/accuracy.png"),

@@ -128,7 +128,7 @@ class LinearRnn(Recurrent):
         self, piece: Int[Tensor, "batch part"], state: Any, readout: Readout
     ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
         """All positions in every block but the last, which computes only what is read."""
-        h, before, after = self.embedding(piece), state or [None] * len(self.blocks), []
+        h, before, after = self.hook_embed(self.embedding(piece)), state or [None] * len(self.blocks), []
         for number, block in enumerate(self.blocks):
             needed: Literal["last", "all"] = readout if number == len(self.blocks) - 1 else "all"
             h, carried = block(h, before[number], needed)

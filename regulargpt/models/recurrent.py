@@ -19,7 +19,7 @@ class Recurrent(nn.Module):
 
     def __init__(self, d_model: int, n_outputs: int, generator: torch.Generator):
         super().__init__()
-        self.hook_state = HookPoint()
+        self.hook_embed, self.hook_state = HookPoint(), HookPoint()
         self.readout = linear(d_model, n_outputs, generator)
 
     def advance(
@@ -86,7 +86,7 @@ class TorchRecurrent(Recurrent):
     ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
         """Run torch's layer over the piece."""
         symbols = F.one_hot(piece.long(), self.n_symbols).to(self.readout.weight.dtype)
-        states, state = self.rnn(symbols, state)
+        states, state = self.rnn(self.hook_embed(symbols), state)
         return (states[:, -1:] if readout == "last" else states), state
 
     def activation(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:

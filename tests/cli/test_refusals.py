@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from regulargpt import bench
 from regulargpt import cli as program
 from regulargpt import evaluate as evaluating
 from regulargpt import run as running
@@ -109,6 +110,14 @@ REFUSED = [
     ("evaluate run --lengths 1-999999999", "at most 1,000,000 at once"),
     ("evaluate run --lengths x", "'x' is not a length"),
     ("evaluate run --samples 0", "--samples"),
+    ("verify", "Missing argument 'RUN'"),
+    ("verify missing", "run folder missing does not exist"),
+    ("verify folder", "folder is not a run folder"),
+    ("verify folder --words 1", "--words"),
+    ("verfy folder", "unknown command 'verfy'; did you mean 'verify'?"),
+    ("receptive-field missing", "run folder missing does not exist"),
+    ("receptive-field folder --length 0", "--length"),
+    ("receptive_field folder", "unknown command 'receptive_field'; did you mean 'receptive-field'?"),
     ("report", "Missing argument 'RUN...'"),
     ("report missing", "run folder missing does not exist"),
     ("report occupide", "run folder occupide does not exist; did you mean 'occupied'?"),
@@ -340,8 +349,17 @@ SENSIBLE: dict[str, dict[str, list[str]]] = {
         "--out": ["here"],
         "--json": [],
     },
+    "construct": {
+        "": ["parity", "dyck-2", "modular-arithmetic"],
+        "--out": ["here", "occupied"],
+        "--chunk-size": ["2", "3"],
+        "--representation": ["matrix", "one-hot"],
+        "--json": [],
+    },
     "resume": {"": ["folder", "occupied"], "--json": []},
     "evaluate": {"": ["folder"], "--lengths": ["41-50"], "--json": []},
+    "verify": {"": ["folder"], "--length": ["50"], "--words": ["8"], "--json": []},
+    "receptive-field": {"": ["folder"], "--length": ["50"], "--out": ["here"], "--json": []},
     "report": {"": ["folder", "occupied"], "--out": ["page.html"], "--json": []},
 }
 
@@ -368,6 +386,7 @@ def test_2000_random_argument_lists_are_answered_or_refused_in_one_line(cli: Cli
     monkeypatch.setattr(running, "run", lambda config, out, watch: (trained.append(config), summary)[1])
     monkeypatch.setattr(running, "resume", lambda path, watch: summary)
     monkeypatch.setattr(evaluating, "evaluate", lambda *arguments: pytest.fail("no run was made"))
+    monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
     random_words = random.Random(0)
     before = everything(tmp_path)
     codes = {0: 0, 2: 0}

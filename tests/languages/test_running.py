@@ -50,6 +50,14 @@ def test_equals_the_definition_when_cut_in_chunks(seed: int, n_states: int, n_sy
     assert_equals_reference(machine, rng.integers(0, n_symbols, (batch, length)), rng.integers(0, n_states, batch))
 
 
+def test_a_million_symbols_over_one_letter() -> None:
+    """Its blocks are as long as isqrt(length), more than Python would recurse."""
+    machine = Semiautomaton(("0", "1", "2"), ("a",), ((1,), (2,), (0,)))
+    word = np.zeros((1, 1_000_000), np.uint8)
+    assert machine.run(word).tolist() == [1_000_000 % 3]
+    assert np.array_equal(machine.run(word, every=True)[0], np.arange(1, 1_000_001) % 3)
+
+
 def test_long_words_are_cut() -> None:
     """The two tests above reach both ways of running."""
     runner = running.Runner(np.array([[0, 1], [1, 0]]))

@@ -32,7 +32,7 @@ def mask(
 def dense_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
     """The state of every position, by full masked attention."""
     C, T = model.chunk_size, words.shape[1]
-    x = model.leaves()[1:][words.long()]
+    x = model.positions(words)
     for level in range(depth(T, C)):
         before = (C - 1) * C**level
         for block in model.layers(level):

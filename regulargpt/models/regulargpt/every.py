@@ -20,9 +20,10 @@ def every_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[
     """The state of every position after ceil(log_C T) levels."""
     at_once = max(1, ROWS // words.shape[1])
     blocks = [block for level in range(model.distinct_levels) for block in model.layers(level)]
-    if len(words) > at_once and all(block.may_split for block in blocks):
+    listened_to = model.hook_embed.listened_to() or model.hook_state.listened_to()
+    if len(words) > at_once and not listened_to and all(block.may_split for block in blocks):
         return torch.cat([every_state(model, some) for some in words.split(at_once)])
-    x = model.leaves()[1:][words.long()]
+    x = model.positions(words)
     for level in range(depth(words.shape[1], model.chunk_size)):
         for block in model.layers(level):
             x = sliding_dilated(block, x, model.pad, model.chunk_size**level)

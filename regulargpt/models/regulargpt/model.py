@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from languages.errors import UserError
+from regulargpt.hooks import HookPoint
 from regulargpt.models.layers import Readout, check_words, embedding, linear
 from regulargpt.models.regulargpt.block import Block
 from regulargpt.models.regulargpt.dense import dense_state
@@ -67,6 +68,7 @@ class RegularGPT(nn.Module):
         self.distinct_levels, self.embedding_scale = distinct_levels, embedding_scale
         generator = generator or torch.Generator().manual_seed(0)
         self.embedding = embedding(n_symbols, d_model, generator, std=embedding_std)
+        self.hook_embed, self.hook_state = HookPoint(), HookPoint()
         self.pad = nn.Parameter(torch.empty(1, d_model).normal_(0.0, 0.02, generator=generator))
         self.blocks = nn.ModuleList(
             Block(
@@ -92,11 +94,17 @@ class RegularGPT(nn.Module):
 
     def leaves(self) -> Float[Tensor, "leaves d_model"]:
         """The states of the leaves: row 0 the pad, row 1 + s the symbol s."""
-        return torch.cat([self.pad, self.settle(self.embedding.weight * self.embedding_scale)])
+        return torch.cat([self.pad, self.settle(self.hook_embed(self.embedding.weight * self.embedding_scale))])
+
+    def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
+        """The state of the leaf at every position; where somebody listens to `hook_embed`, each passes it alone."""
+        if self.hook_embed.listened_to():
+            return self.settle(self.hook_embed(self.embedding(words.long()) * self.embedding_scale))
+        return self.leaves()[1:][words.long()]
 
     def settle(self, states: Float[Tensor, "*nodes d_model"]) -> Float[Tensor, "*nodes d_model"]:
         """State norm and, in training, state noise: they hold the recursion on a fixed set of states."""
-        return self.state_noise(self.state_norm(states))
+        return self.hook_state(self.state_noise(self.state_norm(states)))
 
     def forward(
         self,

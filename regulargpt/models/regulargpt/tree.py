@@ -48,11 +48,15 @@ def windows_from_right(
 def tree_levels(model: RegularGPT, words: Int[Tensor, "batch length"], share: bool = True) -> Iterator[Level]:
     """The levels of the tree from the leaves up; the last one has a single node, which is the answer's.
 
-    `share` identifies equal sub-words; it never changes a state, only how often it is computed.
+    `share` identifies equal sub-words; it never changes a state, only how often it is computed. Without it a listener
+    to `hook_embed` sees every position, (batch, length, d_model), with it every symbol, (n_symbols, d_model).
     """
     C, K = model.chunk_size, model.thickness
-    states = model.leaves()
-    node = words.long() + 1
+    if model.hook_embed.listened_to() and not share:
+        states = torch.cat([model.pad, model.positions(words).flatten(0, 1)])
+        node = 1 + torch.arange(words.numel(), device=words.device).view(words.shape)
+    else:
+        states, node = model.leaves(), words.long() + 1
     yield Level(node, states, node.new_zeros(0, C))
     for level in range(depth(words.shape[1], C)):
         for k, block in enumerate(model.layers(level)):

@@ -1,0 +1,71 @@
+"""`regulargpt receptive-field`: a run's receptive field as numbers, a table and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from regulargpt.analysis import pictures
+from regulargpt.analysis.receptive_field import ReceptiveField, receptive_field
+from regulargpt.analysis.subject import check_out, subject
+from regulargpt.analysis.tables import csv_text, rounded
+from regulargpt.plots import title
+from regulargpt.storage import atomic
+from regulargpt.storage.folder import RunFolder
+
+FOLDER = "receptive-field"
+COLUMNS = ("m", "c", "low", "high")
+
+
+def receptive_field_report(
+    folder: RunFolder, *, length: int | None = None, words: int = 32, seed: int | None = None, out: Path | None = None
+) -> dict[str, Any]:
+    """Measure the receptive field of a finished run and write receptive-field.json, .csv and .png.
+
+    They go to `out`, by default RUN/receptive-field. What is returned is what the JSON holds. Raises UserError, before
+    anything is written, as `subject` does.
+    """
+    out = folder.path / FOLDER if out is None else out
+    check_out(out)
+    looked_at = subject(folder, length, words, seed)
+    field = receptive_field(looked_at.model, looked_at.words, k_hot=looked_at.config.task.supervision == "next")
+    report = {
+        "run_dir": str(folder.path),
+        "language": looked_at.task.name,
+        "model": looked_at.config.model.name,
+        "length": looked_at.length,
+        "words": words,
+        "seed": looked_at.config.seed if seed is None else seed,
+        "summary": sentence(field, looked_at.length),
+        "erf": field.erf,
+        "erf_words": field.erf_words,
+        "deviation_from_line": field.deviation,
+        "words_without_gradient": field.flat,
+        "c": field.c.tolist(),
+        "low": field.low.tolist(),
+        "high": field.high.tolist(),
+    }
+    report = rounded(report)
+    atomic.make_folder(out)
+    rows = zip(range(1, len(field.c) + 1), report["c"], report["low"], report["high"], strict=True)
+    atomic.write_text(out / "receptive-field.csv", csv_text(COLUMNS, rows))
+    train_len = looked_at.config.task.train_len
+    pictures.receptive_field_png(out / "receptive-field.png", field, train_len, title(looked_at.config))
+    atomic.write_json(out / "receptive-field.json", report)
+    return report
+
+
+def sentence(field: ReceptiveField, length: int) -> str:
+    """What was found, in words.
+
+    >>> import numpy as np
+    >>> c = np.array([0.5, 1.0])
+    >>> sentence(ReceptiveField(c, c, c, 2, (2, 2), 0.0, 0), 2)
+    '99 % of the gradient lies on 2 of 2 symbols, the most recent (2-2 in single words), 0.000 off a straight line'
+    """
+    if field.erf is None or field.erf_words is None:
+        return f"the prediction depends on no symbol of any word of length {length}: all gradients are 0 or not finite"
+    low, high = field.erf_words
+    text = f"99 % of the gradient lies on {field.erf} of {length} symbols, the most recent"
+    text += f" ({low}-{high} in single words), {field.deviation:.3f} off a straight line"
+    return text + (f"; {field.flat} words without a gradient" if field.flat else "")

@@ -1,0 +1,129 @@
+"""How far back a prediction depends on the word: cumulative normalised gradients (sections 4.5.1 and 6.6.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regulargpt.batches import Words
+from regulargpt.evaluation import words_at_once
+from regulargpt.hooks import HookPoint
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.objectives import to_tensor
+
+# Symbols differentiated at once, for memory.
+SYMBOLS_AT_ONCE = 1 << 14
+HELD = 0.99
+BAND = (0.05, 0.95)
+
+Curves = npt.NDArray[np.float64]  # (words, length)
+
+
+@dataclass(frozen=True)
+class ReceptiveField:
+    """c[m - 1] is the share of the gradient that the m most recent symbols hold: mean over words, and the band.
+
+    `erf` is the smallest m with c_m > 0.99 of the mean curve, `erf_words` the smallest and largest of single words.
+    `deviation` is the largest distance of the mean curve from the straight line m / T. Words whose prediction depends
+    on no symbol at all have no curve; `flat` counts them. With no curve left, all of it is None or empty.
+    """
+
+    c: Curves  # (length,)
+    low: Curves  # (length,)
+    high: Curves  # (length,)
+    erf: int | None
+    erf_words: tuple[int, int] | None
+    deviation: float | None
+    flat: int
+
+
+def receptive_field(model: nn.Module, words: Words, *, k_hot: bool = False) -> ReceptiveField:
+    """The receptive field of the model's prediction at the end of these words."""
+    norms = gradient_norms(model, words, k_hot=k_hot)
+    total = norms.sum(1)
+    whole = (total > 0) & np.isfinite(total)
+    if not whole.any():
+        none = np.zeros(0)
+        return ReceptiveField(none, none, none, None, None, None, len(words))
+    curves = cumulative(norms[whole] / total[whole, None])
+    c = curves.mean(0)
+    low, high = np.quantile(curves, BAND, axis=0)
+    each = [erf(curve) for curve in curves]
+    line = np.arange(1, len(c) + 1) / len(c)
+    return ReceptiveField(
+        c, low, high, erf(c), (min(each), max(each)), float(np.abs(c - line).max()), int((~whole).sum())
+    )
+
+
+def cumulative(s: Curves) -> Curves:
+    """c_m, the sum of s over the m most recent symbols, for m = 1..T (words, length).
+
+    >>> cumulative(np.array([[0.25, 0.0, 0.75]])).tolist()
+    [[0.75, 0.75, 1.0]]
+    """
+    return s[:, ::-1].cumsum(1)
+
+
+def erf(c: Curves) -> int:
+    """The empirical receptive field min{m | c_m > 0.99}, in most recent symbols; at most the length.
+
+    >>> erf(np.array([0.5, 0.985, 0.995, 1.0])), erf(np.array([0.5, 0.9]))
+    (3, 2)
+    """
+    held = c > HELD
+    return int(held.argmax()) + 1 if held.any() else len(c)
+
+
+def gradient_norms(model: nn.Module, words: Words, *, k_hot: bool = False) -> Curves:
+    """||g_m||_2 at each position m of each word (words, length), in float64.
+
+    g_m is the gradient of the prediction (`margin`) at the last position with respect to the embedding of the symbol at
+    position m: the value at `hook_embed`, for rnn, lstm and gru the one-hot vector of the symbol. In RegularGPT equal
+    sub-words are not shared here, so that each position has a gradient of its own.
+    """
+    model = model.double().eval()
+    at_once = max(1, min(words_at_once(model, words.shape[1]), SYMBOLS_AT_ONCE // words.shape[1]))
+    parts = [norms_of(model, words[at : at + at_once], k_hot) for at in range(0, len(words), at_once)]
+    return np.concatenate(parts)
+
+
+def norms_of(model: nn.Module, words: Words, k_hot: bool) -> Curves:
+    """`gradient_norms` of words that fit into memory together."""
+    passed: list[Tensor] = []
+
+    def detach(_module: nn.Module, _inputs: Any, output: Tensor) -> Tensor:
+        passed.append(output.detach().requires_grad_())
+        return passed[-1]
+
+    point = model.get_submodule("hook_embed")
+    assert isinstance(point, HookPoint)
+    options = {"computation": "plain-tree"} if isinstance(model, RegularGPT) else {}
+    with torch.enable_grad(), point.register_forward_hook(detach):
+        logits = model(to_tensor(words, torch.device("cpu")), readout="last", **options)
+        gradients = torch.autograd.grad(margin(logits, k_hot).sum(), passed)
+    return torch.cat(gradients, dim=1).norm(dim=-1).numpy()
+
+
+def margin(logits: Float[Tensor, "batch n_outputs"], k_hot: bool) -> Float[Tensor, "batch"]:
+    """What is differentiated: how far the predicted answer is ahead of the others, z_y - log sum_{k != y} exp z_k.
+
+    The cross-entropy of the predicted answer is log(1 + exp(-margin)): its gradient is the margin's times one number
+    for the whole word, which s_m divides out. But that number vanishes where the model is certain, the margin's
+    gradient does not. With k-hot answers, the sum of |z_k|: every answer's distance from its threshold.
+
+    >>> margin(torch.tensor([[3.0, 1.0]]), k_hot=False).tolist(), margin(torch.tensor([[3.0, -1.0]]), True).tolist()
+    ([2.0], [4.0])
+    """
+    if k_hot:
+        return logits.abs().sum(1)
+    if logits.shape[1] == 1:
+        return logits[:, 0]
+    predicted = logits.argmax(1, keepdim=True)
+    others = logits.scatter(1, predicted, -torch.inf)
+    return logits.gather(1, predicted)[:, 0] - others.logsumexp(1)

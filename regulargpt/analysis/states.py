@@ -1,0 +1,207 @@
+"""The hidden states of a trained network, each with the true transition of the sub-word behind it (section 6.6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from languages.errors import UserError
+from languages.monoid import TransitionMonoid
+from languages.randomness import rng
+from languages.words import smallest_unsigned
+from regulargpt.batches import Words
+from regulargpt.evaluation import words_at_once
+from regulargpt.hooks import run_with_cache
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.regulargpt.tree import tree_levels
+from regulargpt.models.transformer import Transformer
+from regulargpt.objectives import to_tensor
+
+# Of each depth so many nodes are drawn, and so many distinct sub-words of theirs are kept.
+DRAWN, KEPT = 8192, 1000
+# What holds the sub-words of the drawn nodes while equal ones are found: fewer are drawn where they are very long.
+SYMBOLS = 1 << 26
+
+
+@dataclass(frozen=True)
+class NodeStates:
+    """Rows of hidden states: no two of one depth stand for the same sub-word.
+
+    Row n is the state at depth `depths[n]` and position `ends[n] - 1` of word `words[n]`; what it depends on is the
+    sub-word from `starts[n]` (inclusive) to `ends[n]` (exclusive), whose transition A(sigma_{a:b}) is `elements[n]`,
+    an index into a `TransitionMonoid`. Among the nodes drawn, `counts[n]` had that sub-word. Depth 0 are the leaves;
+    depth l + 1 are the block outputs o_i^(l) of section 6.6.2.
+    """
+
+    states: npt.NDArray[np.float32]  # (rows, width)
+    elements: npt.NDArray[np.int64]  # (rows,)
+    depths: npt.NDArray[np.int64]  # (rows,)
+    words: npt.NDArray[np.int64]  # (rows,)
+    starts: npt.NDArray[np.int64]  # (rows,)
+    ends: npt.NDArray[np.int64]  # (rows,)
+    counts: npt.NDArray[np.int64]  # (rows,)
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+    def where(self, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.integer]) -> NodeStates:
+        """Some of the rows, by a mask or by their numbers."""
+        return NodeStates(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+    @classmethod
+    def join(cls, parts: Sequence[NodeStates]) -> NodeStates:
+        """All rows, one part after the other."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One depth before rows are drawn: `states[w, i]` stands at `positions[i]` and depends on `reach` symbols."""
+
+    depth: int
+    states: npt.NDArray[np.float32]  # (batch, nodes, width)
+    positions: npt.NDArray[np.int64]  # (nodes,)
+    reach: int
+
+
+@torch.no_grad()
+def node_states(
+    model: nn.Module, words: Words, monoid: TransitionMonoid, seed: int = 0, *, every: bool = False
+) -> NodeStates:
+    """The states of the model on words of one length, at every depth, with their true transitions.
+
+    RegularGPT: the nodes of the tree, or with `every` all positions. Of a thick level (K > 1), the last layer. Pads are
+    left out; a node at the left end stands for what it has of the word. Transformer: the residual stream after each
+    block at every position; recurrent models: the state of the last layer; both with the transition of the prefix.
+
+    Of each depth at most `DRAWN` nodes are drawn, and at most `KEPT` distinct sub-words of them kept, by `seed`.
+
+    Raises UserError where states are not finite: some recurrent networks overflow on long words.
+
+    >>> import languages
+    >>> task = languages.get("parity")
+    >>> model = RegularGPT(2, 2, d_model=8, n_heads=2, d_ff=8)
+    >>> found = node_states(model, np.array([[0, 1, 1]]), TransitionMonoid.of(task.machine.minimise()))
+    >>> for n in range(len(found)):
+    ...     print(found.depths[n], found.starts[n], found.ends[n], found.elements[n])
+    0 0 1 0
+    0 1 2 1
+    1 0 1 0
+    1 1 3 0
+    2 0 3 0
+    """
+    words = np.asarray(words)
+    parts = []
+    for layer in layers(model, words, every):
+        parts.append(draw(layer, words, monoid, seed))
+        if not np.isfinite(parts[-1].states).all():
+            raise UserError(f"states on words of length {words.shape[1]} are not finite; choose a shorter --length")
+    return NodeStates.join(parts)
+
+
+def layers(model: nn.Module, words: Words, every: bool) -> list[Layer]:
+    """The states of every depth at every node."""
+    if isinstance(model, RegularGPT):
+        return every_layers(model, words) if every else tree_layers(model, words)
+    if isinstance(model, Transformer):
+        names = [f"blocks.{number}.hook_resid_post" for number in range(len(model.blocks))]
+    else:
+        names = ["hook_state"]
+    length = words.shape[1]
+    found = hooked(model, words, names)
+    return [Layer(depth, states, np.arange(length), length) for depth, states in enumerate(found, start=1)]
+
+
+def tree_layers(model: RegularGPT, words: Words) -> list[Layer]:
+    """The nodes of the tree; those of depth l stand C^l apart, counted from the right end."""
+    C, length = model.chunk_size, words.shape[1]
+    found = []
+    for depth, level in enumerate(list(tree_levels(model, to_tensor(words, torch.device("cpu"))))[:: model.thickness]):
+        positions = np.arange(length - 1, -1, -(C**depth))[::-1]
+        found.append(Layer(depth, level.states[level.node].float().numpy(), positions, C**depth))
+    return found
+
+
+def every_layers(model: RegularGPT, words: Words) -> list[Layer]:
+    """All positions of all depths; the one at i depends on the last C^l symbols up to i."""
+    # Listened to at `hook_embed`, the leaves too pass position by position.
+    _, *states = hooked(model, words, ["hook_embed", "hook_state"])
+    positions = np.arange(words.shape[1])
+    return [Layer(depth, x, positions, model.chunk_size**depth) for depth, x in enumerate(states)]
+
+
+def hooked(model: nn.Module, words: Words, names: Sequence[str]) -> list[npt.NDArray[np.float32]]:
+    """What passes these hook points with the readout "all", each passage (batch, length, width)."""
+    at_once = words_at_once(model, words.shape[1])
+    parts = []
+    for at in range(0, len(words), at_once):
+        some = to_tensor(words[at : at + at_once], torch.device("cpu"))
+        parts.append(list(run_with_cache(model, some, readout="all", names=names)[1].values()))
+    return [torch.cat(passage).float().numpy() for passage in zip(*parts, strict=True)]
+
+
+def draw(layer: Layer, words: Words, monoid: TransitionMonoid, seed: int) -> NodeStates:
+    """Rows of one depth: nodes drawn, equal sub-words taken once, the machine run on each."""
+    random = rng(seed, "nodes", layer.depth)
+    reach = min(layer.reach, words.shape[1])
+    n_nodes = len(words) * len(layer.positions)
+    drawn = np.sort(random.permutation(n_nodes)[: min(DRAWN, max(1, SYMBOLS // reach))])
+    word, node = drawn // len(layer.positions), drawn % len(layer.positions)
+    position = layer.positions[node]
+    below = sub_words(words, word, position, reach, before=len(monoid.alphabet))
+    first, counts = distinct(below)
+    kept = np.sort(random.permutation(len(first))[:KEPT])
+    rows = first[kept]
+    word, node, position = word[rows], node[rows], position[rows]
+    return NodeStates(
+        layer.states[word, node],
+        elements_of(monoid, below[rows]),
+        np.full(len(rows), layer.depth),
+        word,
+        np.maximum(position + 1 - reach, 0),
+        position + 1,
+        counts[kept],
+    )
+
+
+def sub_words(words: Words, word: npt.NDArray, position: npt.NDArray, reach: int, before: int) -> Words:
+    """The last `reach` symbols up to each position of each word (rows, reach), `before` what stands before the word.
+
+    >>> sub_words(np.array([[0, 1, 1]]), np.array([0, 0]), np.array([0, 2]), 2, before=2).tolist()
+    [[2, 0], [1, 1]]
+    """
+    kind = smallest_unsigned(before + 1)
+    padded = np.concatenate([np.full((len(words), reach - 1), before, kind), words.astype(kind)], axis=1)
+    return np.lib.stride_tricks.sliding_window_view(padded, reach, axis=1)[word, position]
+
+
+def elements_of(monoid: TransitionMonoid, rows: Words) -> npt.NDArray[np.int64]:
+    """The element of each sub-word (rows,), the number after the last symbol's being the identity.
+
+    >>> import languages
+    >>> parity = TransitionMonoid.of(languages.get("parity").machine)
+    >>> elements_of(parity, np.array([[2, 1], [1, 1], [0, 1]])).tolist()
+    [1, 0, 1]
+    """
+    left = np.column_stack([monoid.left, np.arange(monoid.size)]).astype(np.int64)
+    elements: npt.NDArray[np.int64] = np.full(len(rows), monoid.identity, np.int64)
+    for symbols in rows.T[::-1]:
+        elements = left[elements, symbols]
+    return elements
+
+
+def distinct(rows: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Where each distinct row first occurs, ascending, and how often it does.
+
+    >>> [found.tolist() for found in distinct(np.array([[1, 1], [0, 1], [1, 1]]))]
+    [[0, 1], [2, 1]]
+    """
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
+    _, first, counts = np.unique(whole, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return first[order], counts[order]

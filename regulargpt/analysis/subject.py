@@ -1,0 +1,85 @@
+"""What is analysed: a finished run, and fresh words of its language that are longer than those it was trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import nn
+
+import languages
+from languages.errors import UserError
+from languages.task import Task
+from regulargpt.batches import Words, test_words
+from regulargpt.config import RunConfig
+from regulargpt.run import load_model, prepare
+from regulargpt.storage.atomic import shown
+from regulargpt.storage.folder import RunFolder
+
+LENGTH = 500
+MOST_SYMBOLS = 1 << 20
+# Attention holds a number for each pair of positions.
+MOST_PAIRED = 4096
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A trained model on the CPU, its run and language, and the words (batch, length) it is looked at with."""
+
+    config: RunConfig
+    task: Task
+    model: nn.Module
+    words: Words
+
+    @property
+    def length(self) -> int:
+        """The length of the words."""
+        return self.words.shape[1]
+
+    @property
+    def every(self) -> bool:
+        """Whether the run was trained to answer at every position."""
+        return self.config.task.supervision in ("every", "next")
+
+
+def subject(folder: RunFolder, length: int | None, count: int, seed: int | None) -> Subject:
+    """A finished run with `count` words, drawn as in its test by `seed` (by default the run's).
+
+    Without a length, the longest up to `LENGTH` that the language has words of. Raises UserError for a run that is not
+    finished, a length that is not longer than the training words or that has no words, or too many symbols.
+    """
+    config = RunConfig.parse(folder.config_text).replaced({"device": "cpu", "tensorboard": False, "compile": False})
+    folder.load_summary()
+    task = languages.get(config.task.language)
+    length = default_length(task, config) if length is None else length
+    check(folder, config, task, length, count)
+    words = test_words(task, config.task, config.seed if seed is None else seed, length, count)
+    prepare(config)
+    return Subject(config, task, load_model(folder), words)
+
+
+def default_length(task: Task, config: RunConfig) -> int:
+    """The longest length up to `LENGTH` with words, longer than the training words."""
+    return max(task.lengths(config.task.train_len + 1, LENGTH), default=LENGTH)
+
+
+def check(folder: RunFolder, config: RunConfig, task: Task, length: int, count: int) -> None:
+    """Refuse words that cannot be drawn, say nothing about longer words, or fill the memory."""
+    record = folder.load_model_config()
+    if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
+        raise UserError(f"{task.name} has other symbols or answers than the run in {shown(folder.path)} was trained on")
+    if length <= config.task.train_len:
+        trained = config.task.train_len
+        raise UserError(f"--length {length}: the run was trained on words of up to {trained}; choose a longer one")
+    if length * count > MOST_SYMBOLS:
+        raise UserError(f"--length {length} with {count} words: at most {MOST_SYMBOLS:,} symbols; choose fewer --words")
+    if config.model.name == "transformer" and length > MOST_PAIRED:
+        raise UserError(f"--length {length}: at most {MOST_PAIRED:,} for a transformer; choose a shorter one")
+    if not task.has_length(length):
+        raise UserError(task.describe_length(length))
+
+
+def check_out(out: Path) -> None:
+    """Refuse a place for the results that is not a folder, before anything is computed."""
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{shown(out)} is a file; choose another --out")

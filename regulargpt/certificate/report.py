@@ -1,0 +1,138 @@
+"""What `verify` and `run --certify` say about a finished run: proven at every length, or the shortest wrong word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import languages
+from languages.errors import UserError
+from languages.task import Task
+from regulargpt.certificate import record
+from regulargpt.certificate.certify import Certifier, Snapped
+from regulargpt.config import RunConfig
+from regulargpt.storage.atomic import disk, shown
+from regulargpt.storage.folder import RunFolder
+from regulargpt.validation import no_certificate_for
+
+# Words that the network itself is asked, shortest first, in search of one that it answers wrongly.
+MOST_WORDS = 1 << 15
+
+
+def certificate_report(folder: RunFolder) -> dict[str, Any]:
+    """Try to certify a finished run; write certificate.json and automaton.json beside it if it holds.
+
+    Raises UserError for a run that is not finished.
+    """
+    config = RunConfig.parse(folder.config_text)
+    folder.load_summary()
+    if (reason := no_certificate_for(config)) is not None:
+        return {"proven": False, "reason": reason}
+    task = languages.get(config.task.language)
+    from regulargpt.run import load_model  # which writes certificates itself
+
+    model = load_model(folder)
+    try:
+        certifier = Certifier.of(task, config.model.chunk_size)
+        return issue(folder, certifier, task, model, certifier.certify(model))
+    except UserError as error:
+        return {"proven": False, "reason": str(error)}
+
+
+def issue(folder: RunFolder, certifier: Certifier, task: Task, model: nn.Module, snapped: Snapped) -> dict[str, Any]:
+    """Write the certificate of what was decided, or remove one that no longer holds, and say why."""
+    found = described(certifier, snapped)
+    if snapped.certain:
+        raw = {"proven": False, "observed": "see accuracy.csv: the network without snapping is tested, not proven"}
+        path = record.write(folder, task.name, certifier.question, snapped, raw)
+        return {"proven": True, "file": str(path), **found, "raw": raw}
+    for name in (record.CERTIFICATE, record.AUTOMATON):
+        if disk.exists(folder.path / name):
+            disk.remove(folder.path / name)
+    if snapped.proof.holds:
+        reason = f"it holds by a margin of {snapped.smallest_margin:.2g} only, which rounding could close"
+        return {"proven": False, "reason": reason, **found}
+    return {"proven": False, **found, **wrong_words(task, model, snapped)}
+
+
+def described(certifier: Certifier, snapped: Snapped) -> dict[str, Any]:
+    """The size of the table, and which elements never occur or share a prototype."""
+    question, pairs = certifier.question, snapped.proof.pairs
+    name = [word or "ε" for word in question.transitions.words]
+    transitions = question.classes[pairs[:, 1]]
+    shared = [sorted(set(transitions[pairs[:, 0] == state].tolist())) for state in np.unique(pairs[:, 0])]
+    return {
+        "monoid": question.transitions.size,
+        "transitions": len(np.unique(transitions)),
+        "prototypes": len(snapped.book),
+        "entries": len(snapped.table.leaves) + len(snapped.table.nodes),
+        "levels": snapped.proof.n_levels,
+        "homomorphism": snapped.proof.is_homomorphism,
+        "smallest_margin": snapped.smallest_margin,
+        "merged": [[name[e] for e in group] for group in shared if len(group) > 1],
+    }
+
+
+def wrong_words(task: Task, model: nn.Module, snapped: Snapped) -> dict[str, Any]:
+    """The shortest word that the snapped network answers wrongly, and the shortest found for the network itself."""
+    wrong = snapped.proof.wrong
+    assert wrong is not None
+    found: dict[str, Any] = {"wrong": answered(task, model, wrong), "reason": "the snapped network errs on a word"}
+    if (own := shortest_wrong(task, model)) is not None:
+        found["wrong_without_snapping"] = answered(task, model, own)
+    return found
+
+
+def answered(task: Task, model: nn.Module, word: Sequence[int]) -> dict[str, Any]:
+    """A word with the machine's answer and the network's own."""
+    symbols = np.array([word])
+    with torch.no_grad():
+        own = int(model(torch.from_numpy(symbols)).argmax())
+    right = int(task.labels(symbols)[0])
+    text = task.machine.decode(symbols[0])
+    return {"word": text, "length": len(word), "right": task.output_names[right], "network": task.output_names[own]}
+
+
+def shortest_wrong(task: Task, model: nn.Module) -> tuple[int, ...] | None:
+    """The first word that the network itself answers wrongly, among all words of the shortest lengths."""
+    length, left = 1, MOST_WORDS
+    while (count := task.n_symbols**length) <= left:
+        words = np.array(list(product(range(task.n_symbols), repeat=length)))
+        if task.domain is not None:
+            words = words[task.domain.accepts(words)]
+        if len(words):
+            with torch.no_grad():
+                answers = model(torch.from_numpy(words)).argmax(1).numpy()
+            if (wrong := np.flatnonzero(answers != task.labels(words))).size:
+                return tuple(words[wrong[0]].tolist())
+        length, left = length + 1, left - count
+    return None
+
+
+def sentences(report: dict[str, Any]) -> list[str]:
+    """The outcome in words.
+
+    >>> sentences({"proven": False, "reason": "the levels of rnn are not one map on finitely many states"})
+    ['no certificate: the levels of rnn are not one map on finitely many states']
+    """
+    if report["proven"]:
+        kind = "the transition monoid's own multiplication" if report["homomorphism"] else "right at every root"
+        return [
+            f"proven at every length, states snapped to {report['prototypes']} prototypes: "
+            f"{report['entries']} entries, {kind}, smallest margin {report['smallest_margin']:.2f}",
+            f"certificate: {shown(report['file'])}; check it with `regulargpt check {shown(report['file'])}`",
+        ]
+    lines = [f"no certificate: {report['reason']}"]
+    for key, who in (("wrong", "snapped network's"), ("wrong_without_snapping", "network's own")):
+        if key in report:
+            word = report[key]
+            lines.append(
+                f"the {who} shortest wrong word{' found' * (key != 'wrong')} has {word['length']} symbols: "
+                f"{word['word']} (right is {word['right']}, the network itself says {word['network']})"
+            )
+    return lines

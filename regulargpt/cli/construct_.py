@@ -1,0 +1,32 @@
+"""`regulargpt construct LANGUAGE --out DIR`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from regulargpt.cli.output import as_json
+
+
+@click.command()
+@click.argument("language")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Run folder.")
+@click.option(
+    "--chunk-size", type=click.IntRange(2, 1024), default=2, show_default=True, help="Chunk size C of regulargpt."
+)
+@click.option("--representation", help="matrix or one-hot.  [default: the smaller one]")
+@as_json
+def command(language: str, out: Path, chunk_size: int, representation: str | None, as_json: bool) -> int:
+    """Write weights that compute a language exactly, without training (Lemma 6.1), and test them."""
+    import languages
+    from regulargpt.construct.configuration import configuration
+    from regulargpt.validation import validate
+
+    config = configuration(language, chunk_size, representation)
+    validate(config, languages.get(language))
+
+    from regulargpt import run
+    from regulargpt.cli.running import supervised
+
+    return supervised(lambda watch: run.run(config, out, watch), config, out, as_json)

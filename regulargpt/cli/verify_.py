@@ -1,0 +1,67 @@
+"""`regulargpt verify RUN`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from regulargpt.cli.output import as_json, emit, table
+
+HEADER = ("depth", "rows", "transitions", "clusters", "gap", "ARI", "purity", "silh.", "probe", "control", "spread")
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--length", type=click.IntRange(min=1), help="Length of the words.  [default: the longest up to 500]")
+@click.option("--words", type=click.IntRange(min=2), default=32, show_default=True, help="How many words.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the words.  [default: the run's]")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the results.  [default: RUN/verify]")
+@as_json
+def command(folder: Path, length: int | None, words: int, seed: int | None, out: Path | None, as_json: bool) -> None:
+    """Find the language's transitions in a model's hidden states, and certify it for every length."""
+    from regulargpt.storage.folder import RunFolder
+
+    run_folder = RunFolder.open(folder)
+    run_folder.load_summary()
+
+    from regulargpt.analysis.verify import clusters_report
+    from regulargpt.certificate.report import certificate_report, sentences
+
+    report = clusters_report(run_folder, length=length, words=words, seed=seed, out=out)
+    proof = certificate_report(run_folder)
+    emit({**report, "certificate": proof}) if as_json else click.echo("\n".join([text(report), *sentences(proof)]))
+
+
+def text(report: dict[str, Any]) -> str:
+    """A row overall, a row for each depth, and what was found in words."""
+    rows = [row_text({"depth": "all", **report["overall"]}), *map(row_text, report["depths"])]
+    shares = report["overall"]["explained_variance"]
+    lines = [
+        f"{report['language']}, {report['model']}: states on {report['words']} words of length {report['length']}",
+        table(rows, (*HEADER, "distance")),
+        f"two principal components hold {100 * sum(shares):.1f} % of the variance",
+        report["summary"],
+    ]
+    return "\n".join(lines)
+
+
+def row_text(row: dict[str, Any]) -> tuple[str, ...]:
+    """One line of the table."""
+    measured = ("ari", "purity", "silhouette", "probe", "control")
+    return (
+        *(str(row[name]) for name in ("depth", "rows", "elements", "clusters")),
+        number(row["gap"], 2),
+        *(number(row[name], 3) for name in measured),
+        *(number(row[name], 2) for name in ("spread", "distance")),
+    )
+
+
+def number(value: float | None, digits: int) -> str:
+    """A number, or a dash where there is none.
+
+    >>> number(0.12345, 3), number(None, 3)
+    ('0.123', '-')
+    """
+    return "-" if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,140 @@
+"""How large a construction is, before anything is built: widths, memory, and the refusal of what is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from languages.automata import MooreMachine
+from languages.errors import AutomatonError, UserError, one_of
+from languages.monoid import TransitionMonoid
+from languages.task import Task
+from regulargpt.config import ModelConfig
+from regulargpt.construct import matrix, one_hot
+from regulargpt.construct.representation import Representation
+
+MOST_BYTES = 2 << 30
+MOST_ELEMENTS = 2000  # M^2 paths of more are too many anyway
+ROWS = 8192  # nodes that go through the block at once
+
+
+@dataclass(frozen=True)
+class Way:
+    """One representation: how many numbers and paths it takes, and how it is made."""
+
+    sizes: Callable[[MooreMachine, int], tuple[int, int]]
+    make: Callable[[MooreMachine, int], Representation]
+
+
+def matrix_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
+    """|Q|^2 numbers, |Q|^(C + 1) paths."""
+    return machine.n_states**2, matrix.n_paths(machine.n_states, chunk_size)
+
+
+def one_hot_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
+    """M numbers, M^C paths; of a monoid too large to count, at least so many."""
+    try:
+        size = TransitionMonoid.of(machine, MOST_ELEMENTS).size
+    except AutomatonError:
+        size = MOST_ELEMENTS
+    return size, one_hot.n_paths(size, chunk_size)
+
+
+REPRESENTATIONS = {"matrix": Way(matrix_sizes, matrix.matrix), "one-hot": Way(one_hot_sizes, one_hot.one_hot)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A construction's sizes.
+
+    >>> import languages
+    >>> plan(languages.get("parity").machine, 2, "matrix")
+    Plan(chunk_size=2, size=4, paths=8)
+    """
+
+    chunk_size: int
+    size: int
+    paths: int
+
+    @property
+    def d_model(self) -> int:
+        """A slot for each of the C children."""
+        return self.chunk_size * self.size
+
+    @property
+    def d_ff(self) -> int:
+        """Two units a path, two a number."""
+        return 2 * self.paths + 2 * self.d_model
+
+    @property
+    def bytes(self) -> int:
+        """Of the block's weights and of its hidden units, before and after the ReLU, in float32."""
+        return 4 * (4 * self.d_model**2 + 2 * self.d_model * self.d_ff + 2 * ROWS * self.d_ff)
+
+
+def plan(machine: MooreMachine, chunk_size: int, representation: str) -> Plan:
+    """The sizes of a machine's construction."""
+    return Plan(chunk_size, *REPRESENTATIONS[representation].sizes(machine, chunk_size))
+
+
+def smaller(task: Task, chunk_size: int) -> str:
+    """The representation that needs less memory.
+
+    >>> import languages
+    >>> smaller(languages.get("parity"), 2), smaller(languages.get("dyck-12"), 2)
+    ('one-hot', 'matrix')
+    """
+    machine = task.machine.minimise()
+    return min(REPRESENTATIONS, key=lambda name: plan(machine, chunk_size, name).bytes)
+
+
+def model_config(task: Task, chunk_size: int, representation: str) -> ModelConfig:
+    """The model that holds the construction: post-LN, ReLU, no biases in attention, as the original code's block.
+
+    Raises UserError for an unknown representation, or if the model would need more than 2 GiB.
+
+    >>> import languages
+    >>> found = model_config(languages.get("parity"), 2, "matrix")
+    >>> found.d_model, found.n_heads, found.d_ff
+    (8, 2, 32)
+    """
+    if representation not in REPRESENTATIONS:
+        raise UserError(f"unknown representation '{representation}'; choose {one_of(REPRESENTATIONS)}")
+    machine = task.machine.minimise()
+    found = plan(machine, chunk_size, representation)
+    if found.bytes > MOST_BYTES:
+        raise UserError(
+            f"{task.name} as '{representation}' with chunk_size = {chunk_size} needs {gibibytes(found.bytes)}, "
+            f"at most 2 are taken; {remedy(machine, chunk_size, representation)}"
+        )
+    return ModelConfig(
+        name="regulargpt",
+        d_model=found.d_model,
+        n_heads=chunk_size,
+        d_ff=found.d_ff,
+        norm="post",
+        activation="relu",
+        chunk_size=chunk_size,
+        attention_bias=False,
+        state_norm=False,
+    )
+
+
+def gibibytes(count: int) -> str:
+    """Bytes for people; a count may be larger than any float.
+
+    >>> gibibytes(3 << 29), gibibytes(2 << 10_000)
+    ('1.5 GiB', 'over 1,000,000 GiB')
+    """
+    return f"{count / 2**30:.1f} GiB" if count < 10**6 << 30 else "over 1,000,000 GiB"
+
+
+def remedy(machine: MooreMachine, chunk_size: int, representation: str) -> str:
+    """What is small enough: the other representation, else a smaller chunk size, else nothing."""
+    others = sorted(REPRESENTATIONS, key=lambda name: name == representation)
+    for C in range(chunk_size, 1, -1):
+        for name in others:
+            if plan(machine, C, name).bytes <= MOST_BYTES:
+                smaller_chunk = "" if chunk_size == C else f" --chunk-size {C}"
+                return f"choose --representation {name}{smaller_chunk}"
+    return "no representation of it is small enough, train one with `regulargpt run`"

@@ -1,0 +1,83 @@
+"""construct end to end: a run folder like any other, tested at a million symbols, resumed, repeated, refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from regulargpt import run as running
+from regulargpt.construct.configuration import configuration
+from tests.cli.conftest import Cli
+from tests.cli.test_run import FILES
+
+
+@pytest.mark.parametrize(("language", "way"), [("parity", "matrix"), ("aa-star", "one-hot")])
+def test_construct_then_evaluate(cli: Cli, tmp_path: Path, language: str, way: str):
+    code, out, err = cli("construct", language, "--out", "here", "--representation", way, "--json")
+    assert (code, err) == (0, "")
+    summary = json.loads(out)
+    assert {path.name for path in (tmp_path / "here").iterdir()} == FILES - {"checkpoints"}
+    assert json.loads((tmp_path / "here" / "summary.json").read_text()) == summary
+    assert (summary["recipe"], summary["steps"], summary["train_seconds"]) == (f"constructed-{way}", 0, 0.0)
+    assert (summary["solved_at"], summary["score"], summary["min_accuracy"]) == (None, 100.0, 100.0)
+    assert (tmp_path / "here" / "metrics.jsonl").read_bytes() == b""
+    found = json.loads(cli("evaluate", "here", "--lengths", "41-60,1000000", "--json").out)
+    assert set(found["accuracy"].values()) == {100.0}
+    assert "1000000" in found["accuracy"]
+    assert json.loads(cli("resume", "here", "--json").out) == summary
+
+
+def test_the_table_for_people_and_what_lies_there_is_kept(cli: Cli, tmp_path: Path):
+    code, out, err = cli("construct", "cycle-navigation", "--out", "here", "--representation", "matrix")
+    assert code == 0
+    assert err == "cycle-navigation: regulargpt, recipe constructed-matrix, into here\n"
+    assert out.splitlines()[0].split(maxsplit=1) == ["weights", "constructed-matrix, 46,059 parameters"]
+    before = {path: path.read_bytes() for path in Path("here").iterdir()}
+    again = cli("construct", "parity", "--out", "here")
+    assert (again.code, again.out) == (2, "")
+    assert again.err == "error: run folder here exists; choose another --out or `regulargpt resume here`\n"
+    assert {path: path.read_bytes() for path in Path("here").iterdir()} == before
+
+
+def test_interrupted_while_testing_and_from_its_config_it_is_the_same(cli: Cli, tmp_path: Path):
+    class Stop(Exception):
+        pass
+
+    def stop(point) -> None:
+        raise Stop
+
+    config = configuration("tomita-5", 3, "matrix").replaced({"evaluation.test_len": 44, "evaluation.beyond": ()})
+    with pytest.raises(Stop):
+        running.run(config, tmp_path / "killed", running.Watch(on_point=stop))
+    assert cli("resume", "killed").code == 0
+    assert cli("run", "--config", "killed/config.toml", "--out", "twin", "--json").code == 0
+    for name in ("config.toml", "model.safetensors", "accuracy.csv", "metrics.jsonl", "config.json"):
+        assert Path("killed", name).read_bytes() == Path("twin", name).read_bytes()
+
+
+REFUSED = [
+    ("construct", "Missing argument"),
+    ("construct parity", "Missing option '--out'"),
+    ("construct partiy --out x", "unknown language 'partiy'; did you mean 'parity'?"),
+    ("construct parity --out x --chunk-size 1", "--chunk-size"),
+    ("construct parity --out x --chunk-size 99", "over 1,000,000 GiB, at most 2 are taken; choose --representation"),
+    ("construct parity --out x --representation flat", "unknown representation 'flat'; choose 'matrix', 'one-hot'"),
+    ("construct dyck-12 --out x --representation one-hot", "at most 2 are taken; choose --representation matrix"),
+    ("construct modular-arithmetic --out x", "no representation of it is small enough"),
+    ("construct regex:(ab --out x", "(ab"),
+    ("construct dfa:missing.json --out x", "missing.json"),
+    (
+        "run parity --recipe constructed-matrix",
+        "trains nothing; `regulargpt construct parity --out DIR` sets its weights",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "part"), REFUSED, ids=[a for a, _ in REFUSED])
+def test_refusals(cli: Cli, tmp_path: Path, arguments: str, part: str):
+    answer = cli(*arguments.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1
+    assert part in answer.err
+    assert list(tmp_path.iterdir()) == []

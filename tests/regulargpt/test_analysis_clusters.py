@@ -1,0 +1,132 @@
+"""The cluster numbers on blobs that are known, and on those that are not what they should be."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from languages.randomness import rng
+from regulargpt.analysis import clusters as clusters_module
+from regulargpt.analysis.clusters import (
+    find_clusters,
+    merged,
+    plane,
+    purity,
+    scores,
+    spreads,
+    thinned,
+    too_close,
+)
+from regulargpt.analysis.probe import probe
+from regulargpt.analysis.states import NodeStates
+
+
+def blobs(count: int, each: int = 20, width: int = 24, noise: float = 0.1, seed: int = 0):
+    """Points around `count` means of length about sqrt(2 width): (states, elements)."""
+    random = rng(seed, "blobs")
+    means = random.normal(size=(count, width)) * np.sqrt(2)
+    elements = np.repeat(np.arange(count), each)
+    return means[elements] + noise * random.normal(size=(count * each, width)), elements
+
+
+def nodes(states, elements) -> NodeStates:
+    n = len(elements)
+    words, zeros = np.arange(n) % 10, np.zeros(n, int)
+    return NodeStates(states.astype(np.float32), elements, zeros + 1, words, zeros, zeros + 1, zeros + 1)
+
+
+@given(count=st.integers(2, 60), seed=st.integers(0, 1000), noise=st.sampled_from([0.0, 0.01, 0.1, 0.3]))
+@settings(max_examples=25, deadline=None)
+def test_blobs_are_counted(count: int, seed: int, noise: float):
+    states, elements = blobs(count, each=8, noise=noise, seed=seed)
+    found, gap = find_clusters(states)
+    assert adjusted_rand_score(elements, found) == 1.0
+    assert gap is not None
+    assert gap > 1
+
+
+def test_close_pieces_of_one_class_are_one_cluster():
+    states, elements = blobs(2, each=30, noise=0.01)
+    states[::3, 0] += 1.0  # a third of each class lies apart from the rest of it, near nothing else
+    assert adjusted_rand_score(elements, find_clusters(states)[0]) == 1.0
+
+
+@pytest.mark.parametrize("rows", [1, 2, 9])
+def test_equal_rows_are_one_cluster(rows: int):
+    found, gap = find_clusters(np.ones((rows, 3)))
+    assert (found.tolist(), gap) == ([0] * rows, None)
+
+
+def test_few_rows_that_are_all_far_apart_are_a_cluster_each():
+    assert len(set(find_clusters(np.eye(5))[0].tolist())) == 5
+    assert len(set(find_clusters(np.array([[0.0], [1.0], [20.0], [21.0]]))[0].tolist())) == 2
+
+
+def test_merged_elements_are_found_out():
+    states, elements = blobs(6)
+    states[elements == 4] = states[elements == 1][::-1]
+    found, _ = find_clusters(states)
+    assert found.max() + 1 == 5
+    assert merged(elements, found) == [[1, 4]]
+    assert too_close(states, elements) == [(1, 4)]
+    measured = scores(nodes(states, elements), found, 2.0, seed=0)
+    assert (measured.elements, measured.clusters, measured.rows) == (6, 5, 120)
+    assert measured.purity == pytest.approx(5 / 6)
+    assert measured.ari < 1
+    assert measured.distance is not None
+    assert measured.distance < measured.spread
+    assert measured.probe is not None
+    assert measured.probe < 1
+
+
+def test_one_cluster_for_each_class_is_perfect():
+    states, elements = blobs(5)
+    measured = scores(nodes(states, elements), elements, 2.0, seed=0)
+    assert (measured.ari, measured.purity, measured.probe) == (1.0, 1.0, 1.0)
+    assert measured.control is not None
+    assert measured.control < 0.5
+    assert measured.distance is not None
+    assert measured.distance > 2 * measured.spread
+    assert merged(elements, elements) == []
+    assert too_close(states, elements) == []
+
+
+def test_spreads_are_the_farthest_from_the_mean():
+    states = np.array([[0.0, 0.0], [2.0, 0.0], [5.0, 1.0]])
+    assert spreads(states, np.array([3, 3, 7])).tolist() == [1.0, 0.0]
+
+
+def test_the_plane_is_the_singular_vectors():
+    states, _ = blobs(4, width=6)
+    points, shares = plane(states)
+    centred = states - states.mean(0)
+    u, s, _ = np.linalg.svd(centred, full_matrices=False)
+    assert np.allclose(np.abs(points), np.abs(u[:, :2] * s[:2]))
+    assert np.allclose(shares, (s**2 / (s**2).sum())[:2])
+
+
+def test_one_class_has_no_distance_and_no_probe():
+    states, elements = blobs(1)
+    measured = scores(nodes(states, elements), elements, None, seed=0)
+    assert (measured.distance, measured.silhouette, measured.probe, measured.control) == (None,) * 4
+    assert purity(elements, elements) == 1.0
+
+
+def test_the_probe_is_tested_on_words_it_was_not_trained_on():
+    states, elements = blobs(3)
+    rows = nodes(states, elements)
+    assert probe(rows, 0) == probe(rows, 0)
+    assert probe(rows, 0).accuracy == 1.0
+    # On the held-out words, 5..9, the second class looks like the third: none of its rows is answered right.
+    held_out = (rows.words >= 5) & (elements == 1)
+    states[held_out] = states[elements == 2][: held_out.sum()]
+    assert probe(nodes(states, elements), 0).accuracy == pytest.approx(2 / 3)
+
+
+def test_thinning_keeps_rows_in_order(monkeypatch):
+    monkeypatch.setattr(clusters_module, "MOST_ROWS", 7)
+    states, elements = blobs(3)
+    few = thinned(nodes(states, elements), 0)
+    assert len(few) == 7
+    assert (np.diff(few.elements) >= 0).all()

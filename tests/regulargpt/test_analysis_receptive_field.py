@@ -1,0 +1,131 @@
+"""Gradients against closed forms, finite differences and the dense computation."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from languages.randomness import rng
+from regulargpt.analysis.receptive_field import cumulative, erf, gradient_norms, margin, receptive_field
+from regulargpt.hooks import HookPoint
+from regulargpt.models import MODELS, model_class, recurrent
+from regulargpt.models.regulargpt import RegularGPT
+
+SMALL = {"d_model": 8, "n_heads": 2, "d_ff": 16}
+
+
+class Decaying(nn.Module):
+    """The sum over positions of a^(T-1-m) w e_m, as the first of two logits: g_m = a^(T-1-m) w."""
+
+    def __init__(self, a: float):
+        super().__init__()
+        self.a, self.hook_embed = a, HookPoint()
+
+    def forward(self, words: Tensor, readout: str = "last") -> Tensor:
+        e = self.hook_embed(F.one_hot(words, 2).double())
+        weight = self.a ** torch.arange(words.shape[1] - 1, -1, -1, dtype=torch.float64)
+        z = (e * weight[None, :, None]).sum(1) @ torch.tensor([3.0, 4.0], dtype=torch.float64)
+        return torch.stack([z, torch.zeros_like(z)], 1)
+
+
+def words(length: int, count: int = 5, n_symbols: int = 2) -> np.ndarray:
+    return rng(0, "test").integers(0, n_symbols, (count, length))
+
+
+@pytest.mark.parametrize("a", [1.0, 0.9, 0.5, 0.0])
+def test_a_geometric_decay_has_its_closed_form(a: float):
+    T = 30
+    norms = gradient_norms(Decaying(a), words(T))
+    assert np.allclose(norms, 5 * a ** np.arange(T - 1, -1, -1.0))
+    field = receptive_field(Decaying(a), words(T))
+    m = np.arange(1, T + 1)
+    closed = m / T if a == 1 else (1 - a**m) / (1 - a**T)
+    assert np.allclose(field.c, closed)
+    assert np.allclose(field.low, field.high)
+    assert field.erf == erf(closed)
+    assert field.deviation == pytest.approx(np.abs(closed - m / T).max())
+    assert field.erf_words == (field.erf, field.erf)
+
+
+def test_a_prediction_that_depends_on_nothing_has_no_curve():
+    class Constant(Decaying):
+        def forward(self, words: Tensor, readout: str = "last") -> Tensor:
+            return 0 * super().forward(words, readout)
+
+    field = receptive_field(Constant(1.0), words(4))
+    assert (field.erf, field.deviation, field.flat, len(field.c)) == (None, None, 5, 0)
+
+
+@pytest.mark.parametrize("k_hot", [False, True])
+@pytest.mark.parametrize(("chunk_size", "thickness"), [(2, 1), (3, 2)])
+def test_regulargpt_against_the_dense_computation(chunk_size: int, thickness: int, k_hot: bool):
+    model = RegularGPT(2, 3, chunk_size=chunk_size, thickness=thickness, **SMALL).double().eval()
+    some = words(13)
+    norms = gradient_norms(model, some, k_hot=k_hot)
+    assert norms.shape == (5, 13)
+    rows: list[Tensor] = []
+
+    def keep(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
+        output.retain_grad()
+        rows.append(output)
+
+    with model.hook_embed.register_forward_hook(keep):
+        margin(model(torch.from_numpy(some), computation="dense"), k_hot).sum().backward()
+    assert rows[0].grad is not None
+    assert np.allclose(norms, rows[0].grad.norm(dim=-1), rtol=1e-9)
+
+
+def test_regulargpt_against_finite_differences():
+    model = RegularGPT(2, 2, **SMALL).double().eval()
+    some, h = words(6, count=1), 1e-6
+    norms = gradient_norms(model, some)[0]
+
+    @torch.no_grad()
+    def moved(position: int, axis: int, by: float) -> float:
+        offset = torch.zeros(1, 6, 8, dtype=torch.float64)
+        offset[0, position, axis] = by
+        with model.hook_embed.register_forward_hook(lambda module, inputs, output: output + offset):
+            return float(margin(model(torch.from_numpy(some), computation="plain-tree"), False))
+
+    for position in range(6):
+        g = [(moved(position, axis, h) - moved(position, axis, -h)) / (2 * h) for axis in range(8)]
+        assert np.linalg.norm(g) == pytest.approx(norms[position], rel=1e-5)
+
+
+def test_the_margin_has_the_direction_of_the_loss_but_does_not_vanish():
+    logits = torch.tensor([[2.0, -1.0, 0.5], [900.0, 0.0, 1.0]], dtype=torch.float64, requires_grad=True)
+    predicted = logits.argmax(1)
+    (of_loss,) = torch.autograd.grad(F.cross_entropy(logits, predicted, reduction="sum"), logits)
+    (of_margin,) = torch.autograd.grad(margin(logits, False).sum(), logits)
+    assert torch.allclose(F.normalize(of_loss[0], dim=0), -F.normalize(of_margin[0], dim=0))
+    assert of_loss[1].norm() == 0
+    assert of_margin[1].norm() > 1
+    assert margin(torch.tensor([[4.0]]), False).tolist() == [4.0]
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.parametrize("length", [1, 2, 17])
+def test_every_model_has_a_receptive_field(name: str, length: int):
+    options = SMALL if name in ("regulargpt", "transformer") else {"d_model": 8}
+    model = model_class(name)(3, 4, **options)
+    field = receptive_field(model, words(length, n_symbols=3))
+    assert len(field.c) == length
+    assert field.c[-1] == pytest.approx(1.0)
+    assert (np.diff(field.c) >= 0).all()
+    assert (field.low <= field.high).all()
+
+
+@pytest.mark.parametrize("name", ["rnn", "lstm", "gru", "linear-rnn"])
+def test_pieces_of_a_word_have_the_gradients_of_the_whole(name: str, monkeypatch):
+    model, some = model_class(name)(3, 4, d_model=8), words(17, n_symbols=3)
+    whole = gradient_norms(model, some)
+    monkeypatch.setattr(recurrent, "PIECE", 4)
+    assert np.allclose(whole, gradient_norms(model, some), rtol=1e-6)
+
+
+def test_cumulative_sums_run_from_the_most_recent_symbol():
+    assert cumulative(np.array([[1.0, 0.0, 0.0]])).tolist() == [[0, 0, 1]]
+    assert cumulative(np.array([[0.0, 0.0, 1.0]])).tolist() == [[1, 1, 1]]

@@ -1,0 +1,134 @@
+"""The states' labels against the machine run on each sub-word, and the states against the model run on it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import languages
+from languages.errors import UserError
+from languages.monoid import TransitionMonoid
+from languages.randomness import rng
+from regulargpt.analysis import states as states_module
+from regulargpt.analysis.states import node_states
+from regulargpt.models import MODELS, model_class
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.regulargpt.tree import tree_levels
+
+LANGUAGES = ["parity", "cycle-navigation", "even-pairs", "dyck-2", "flip-flop"]
+SMALL = {"d_model": 8, "n_heads": 2, "d_ff": 16}
+
+
+def sample(language: str, length: int, count: int = 4) -> tuple[Any, Any, TransitionMonoid]:
+    task = languages.get(language)
+    machine = task.machine.minimise()
+    return task.sample(rng(0, "test"), length, count), machine, TransitionMonoid.of(machine)
+
+
+def regulargpt(n_symbols: int, **options: Any) -> RegularGPT:
+    return RegularGPT(n_symbols, 2, **SMALL, **options).double().eval()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("chunk_size", "thickness"), [(2, 1), (3, 1), (2, 2)])
+@pytest.mark.parametrize("every", [False, True])
+def test_labels_are_the_machine_run_on_the_sub_word(language: str, chunk_size: int, thickness: int, every: bool):
+    words, machine, monoid = sample(language, 22)
+    model = regulargpt(machine.n_symbols, chunk_size=chunk_size, thickness=thickness)
+    found = node_states(model, words, monoid, every=every)
+    assert found.depths.max() == {2: 5, 3: 3}[chunk_size]
+    assert found.states.dtype == np.float32
+    for word, start, end, depth, element in zip(
+        found.words, found.starts, found.ends, found.depths, found.elements, strict=True
+    ):
+        assert end - start == min(chunk_size**depth, end)
+        assert (machine.transition(words[word, start:end]) == monoid.elements[element]).all()
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("chunk_size", [2, 3])
+def test_states_are_those_of_the_model_run_on_the_sub_word_alone(every: bool, chunk_size: int):
+    words, machine, monoid = sample("cycle-navigation", 11)
+    model = regulargpt(machine.n_symbols, chunk_size=chunk_size)
+    found = node_states(model, words, monoid, every=every)
+    whole = np.flatnonzero((found.ends - found.starts == chunk_size**found.depths) & (found.depths > 0))
+    assert len(whole) > 5
+    for n in whole:
+        alone = torch.from_numpy(words[None, found.words[n], found.starts[n] : found.ends[n]]).long()
+        *_, root = tree_levels(model, alone)
+        assert np.allclose(found.states[n], root.states[root.node[0, 0]].detach().numpy(), atol=1e-6)
+
+
+def test_the_deepest_states_are_what_the_readout_reads():
+    words, machine, monoid = sample("parity", 19)
+    model = regulargpt(machine.n_symbols)
+    found = node_states(model, words, monoid)
+    roots = found.where(found.depths == 5)
+    logits = model.readout(torch.from_numpy(roots.states).double())
+    assert torch.allclose(logits, model(torch.from_numpy(words[roots.words]).long()), atol=1e-5)
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_sub_word_is_one_row_of_a_depth_and_counted(every: bool):
+    words, machine, monoid = sample("parity", 21, count=9)
+    found = node_states(regulargpt(machine.n_symbols), words, monoid, every=every)
+    for depth in range(6):
+        rows = found.where(found.depths == depth)
+        sub_words = [tuple(words[w, a:b]) for w, a, b in zip(rows.words, rows.starts, rows.ends, strict=True)]
+        assert len(set(sub_words)) == len(rows)
+        nodes = 21 if every else -(-21 // 2**depth)
+        assert rows.counts.sum() == 9 * nodes
+    assert {len(found.where(found.depths == depth)) for depth in (0,)} == {2}
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "regulargpt"])
+def test_baselines_have_the_states_of_the_prefixes(name: str, monkeypatch):
+    words, machine, monoid = sample("cycle-navigation", 9)
+    options = {**SMALL, "n_layers": 2} if name == "transformer" else {"d_model": 8}
+    model = model_class(name)(machine.n_symbols, 5, **options).eval()
+    monkeypatch.setattr(states_module, "words_at_once", lambda model, length: 3)
+    found = node_states(model, words, monoid)
+    assert sorted(set(found.depths.tolist())) == ([1, 2] if name == "transformer" else [1])
+    assert (found.starts == 0).all()
+    last = found.where(found.depths == found.depths.max())
+    for n in range(len(last)):
+        prefix = words[last.words[n], : last.ends[n]]
+        assert (machine.transition(prefix) == monoid.elements[last.elements[n]]).all()
+        x = torch.from_numpy(last.states[n])
+        logits = model.readout(model.ln_final(x) if name == "transformer" else model.activation(x))
+        assert torch.allclose(logits, model(torch.from_numpy(prefix[None]).long())[0], atol=1e-5)
+
+
+def test_of_many_nodes_some_are_drawn_by_the_seed(monkeypatch):
+    words, machine, monoid = sample("parity", 40, count=30)
+    model = regulargpt(machine.n_symbols)
+    monkeypatch.setattr(states_module, "KEPT", 10)
+    monkeypatch.setattr(states_module, "DRAWN", 100)
+    found, again, other = (node_states(model, words, monoid, seed) for seed in (0, 0, 1))
+    assert np.bincount(found.depths).max() == 10
+    assert (found.states == again.states).all()
+    assert found.starts.tolist() != other.starts.tolist()
+    assert all(found.where(found.depths == depth).counts.sum() <= 100 for depth in range(7))
+
+
+@pytest.mark.parametrize("computation", ["tree", "plain-tree", "every", "dense"])
+def test_listening_to_the_embeddings_and_states_changes_no_result(computation: Any):
+    words = torch.from_numpy(sample("parity", 13)[0]).long()
+    model = regulargpt(2, thickness=2)
+    before = model(words, computation=computation)
+    shapes: dict[str, list[tuple[int, ...]]] = {"hook_embed": [], "hook_state": []}
+    for name, seen in shapes.items():
+        model.get_submodule(name).register_forward_hook(lambda m, i, o, seen=seen: seen.append(tuple(o.shape)))
+    assert torch.allclose(before, model(words, computation=computation), rtol=0, atol=1e-12)
+    assert shapes["hook_embed"] == [(2, 8) if computation == "tree" else (4, 13, 8)]
+    assert len(shapes["hook_state"]) == 1 + 4
+
+
+def test_states_that_are_not_finite_are_refused():
+    words, machine, monoid = sample("parity", 9)
+    model = model_class("rnn")(machine.n_symbols, 2, d_model=8)
+    with torch.no_grad():
+        model.rnn.weight_ih_l0.fill_(float("inf"))
+    with pytest.raises(UserError, match="states on words of length 9 are not finite; choose a shorter --length"):
+        node_states(model, words, monoid)

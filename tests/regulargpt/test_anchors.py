@@ -1,0 +1,175 @@
+"""Training until the certificate holds, and then on the certified table."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import languages
+from regulargpt.anchors import Anchors
+from regulargpt.certificate.certify import Certifier
+from regulargpt.config import TrainingConfig
+from regulargpt.construct.configuration import configuration
+from regulargpt.construct.weights import constructed
+from regulargpt.models.layers import seed_counted
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.progress import Progress
+from regulargpt.run import Watch, resume, run
+from regulargpt.storage.folder import RunFolder
+from regulargpt.training import Trainer
+from tests.regulargpt.small import EQUAL, config
+
+
+def exact_model(spec: str, C: int = 2) -> tuple[RegularGPT, Certifier]:
+    task = languages.get(spec)
+    settings = configuration(spec, chunk_size=C)
+    return constructed(settings.model, task, settings.recipe.removeprefix("constructed-")), Certifier.of(task, C)
+
+
+def anchors_of(spec: str, C: int = 2) -> tuple[RegularGPT, Anchors]:
+    model, certifier = exact_model(spec, C)
+    anchors = certifier.anchors(model)
+    assert anchors is not None
+    return model, anchors
+
+
+@pytest.mark.parametrize("C", [2, 3, 4])
+@pytest.mark.parametrize("spec", ["parity", "even-pairs", "cycle-navigation", "tomita-2"])
+def test_made_weights_are_certified_for_every_chunk_size(spec: str, C: int):
+    model, certifier = exact_model(spec, C)
+    snapped = certifier.certify(model)
+    assert snapped.certain
+    assert snapped.proof.is_homomorphism
+    assert len(snapped.book) == len(set(snapped.proof.pairs[:, 0].tolist()))
+
+
+@pytest.mark.parametrize("spec", ["dyck-3", "dyck-4", "tomita-3", "symmetric-3", "flip-flop", "aa-star"])
+def test_made_weights_of_larger_monoids_are_certified(spec: str):
+    model, certifier = exact_model(spec)
+    assert certifier.certify(model).certain
+
+
+def test_weights_of_another_language_are_refuted_by_their_shortest_word():
+    model, _ = exact_model("parity")
+    wrong = Certifier.of(languages.get("even-pairs"), 2).certify(model).proof.wrong
+    assert wrong == (1,)  # parity says odd, Even Pairs equal
+
+
+def test_of_exact_weights_the_loss_is_that_of_the_answers_alone():
+    model, anchors = anchors_of("parity")
+    model.train()
+    seed_counted(model, 0, 0)
+    loss, near = anchors.loss(model, TrainingConfig(anchor_windows=64, anchor_noise=0.0), torch.device("cpu"))
+    answers = torch.nn.functional.cross_entropy(model.readout(anchors.prototypes), anchors.answers)
+    assert near == 1.0
+    assert loss.item() == pytest.approx(answers.item(), abs=0.05)  # the mean over windows weighs prototypes otherwise
+
+
+def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():
+    _, anchors = anchors_of("parity")
+    windows = torch.tensor([[1, 0], [1, 2]]).repeat(4000, 1)
+    noise = anchors.noise(windows, 0.5, torch.Generator().manual_seed(0))
+    assert not noise[windows == 0].any()
+    rms = anchors.prototypes.square().mean().sqrt().item()
+    # The strength is uniform on 0..1: its mean square is a third.
+    assert noise[windows > 0].square().mean().item() == pytest.approx((0.5 * rms) ** 2 / 3, rel=0.05)
+
+
+def test_anchors_come_back_from_a_checkpoint():
+    _, anchors = anchors_of("parity")
+    back = Anchors.load(anchors.state())
+    assert all(torch.equal(a, b) for a, b in zip(anchors.state().values(), back.state().values(), strict=True))
+
+
+def test_progress_ends_after_the_anchoring_and_undoes_a_cooldown_without_certificate():
+    training = TrainingConfig(
+        steps=50, solved_below=9.0, cooldown=5, loss_memory=0.5, certify_every=2, anchor_steps=10, warmup=0
+    )
+    progress = Progress()
+    rates = []
+    for _ in range(20):
+        rates.append(progress.lr(training))
+        progress = progress.after(1.0, training)
+    assert progress.last_step(training) == 50
+    # Solved at step 4, cooled down to a fifth of the rate, and then up again.
+    assert [round(rate / training.lr, 3) for rate in rates[:11]] == [1, 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2, 1, 1]
+    certified = Progress(step=20, certified_at=20)
+    assert certified.last_step(training) == 30
+    assert not certified.asks_for_certificate(training)
+    rates = [Progress(step=20 + i, certified_at=20).lr(training) / training.lr for i in range(11)]
+    assert rates[:5] == [1.0] * 5
+    assert rates[-1] == 0.0
+    assert rates == sorted(rates, reverse=True)
+
+
+class Stop(Exception):
+    """An interruption at a chosen step."""
+
+
+@pytest.mark.parametrize("stop_at", [11, 12, 14, 20, 23])
+def test_an_anchored_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: Path, monkeypatch, stop_at: int):
+    settings = config(
+        "regulargpt",
+        task__language="parity",
+        task__supervision="last",
+        training__compositions=0,
+        training__alignment=0.0,
+        training__certify_every=4,
+        training__anchor_steps=11,
+        training__anchor_windows=6,
+        training__curriculum=(),
+        training__stage_below=0.0,
+        model__d_model=4,
+    )
+    _, anchors = anchors_of("parity")
+
+    def judge(self: Certifier, model: RegularGPT) -> Anchors | None:
+        # No model so small is certified; from step 12 on, training goes on with the table of another of its width.
+        return anchors if asked.append(1) or len(asked) > 2 else None
+
+    monkeypatch.setattr(Certifier, "anchors", judge)
+    asked: list[int] = []
+    whole = run(settings, tmp_path / "whole")
+    assert (whole["certified_at"], whole["steps"]) == (12, 23)
+
+    def stop(trainer: Trainer) -> None:
+        if trainer.progress.step == stop_at:
+            trainer.save(RunFolder(tmp_path / "stopped"))
+            raise Stop
+
+    asked.clear()
+    with pytest.raises(Stop):
+        run(settings, tmp_path / "stopped", Watch(on_step=stop))
+    resume(tmp_path / "stopped")
+    for name in EQUAL:
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "stopped" / name).read_bytes()
+
+
+def test_a_language_too_large_to_certify_is_trained_all_the_same(tmp_path: Path, monkeypatch):
+    from languages.errors import AutomatonError
+
+    def refuse(*_: object) -> None:
+        raise AutomatonError("the transition monoid has more than 20000 elements")
+
+    monkeypatch.setattr(Certifier, "of", refuse)
+    notices: list[str] = []
+    settings = config("regulargpt", training__certify_every=4)
+    summary = run(settings, tmp_path / "run", Watch(on_notice=notices.append))
+    assert summary["proven"] is None
+    assert notices == ["no certificate is tried: the transition monoid has more than 20000 elements"]
+
+
+@pytest.mark.slow
+def test_parity_is_certified_in_training_and_right_without_snapping(tmp_path: Path):
+    from regulargpt.recipes import CERTIFY, resolve
+
+    fields = {**CERTIFY, "evaluation.samples": 64, "evaluation.test_len": 60, "evaluation.beyond": (100_000,)}
+    settings = resolve("robust", "regulargpt", "parity", "uniform").replaced(fields)
+    summary = run(settings, tmp_path / "run")
+    assert summary["proven"]
+    assert summary["certified_at"] < 2000
+    assert summary["accuracy"]["100000"] == 100
+    assert (tmp_path / "run" / "certificate.json").exists()
+    (tmp_path / "run" / "certificate.json").unlink()
+    resume(tmp_path / "run")
+    assert (tmp_path / "run" / "certificate.json").exists()

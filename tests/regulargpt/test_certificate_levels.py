@@ -1,0 +1,198 @@
+"""The decision for every length, against running the tree on every short word."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import languages
+from languages.automata import Dfa, MooreMachine
+from languages.errors import UserError
+from languages.monoid import TransitionMonoid
+from languages.task import Task
+from regulargpt.certificate import check, levels
+from regulargpt.certificate.codebook import Ideal
+from regulargpt.certificate.levels import windows
+from regulargpt.certificate.machine import Question, asked
+from regulargpt.certificate.proof import Proof, prove
+from regulargpt.models.regulargpt.depth import depth
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """A snapped network made up by hash: any function of windows is one."""
+
+    seed: int
+    K: int
+    outputs: int
+
+    def image(self, level: int, rows: np.ndarray) -> np.ndarray:
+        return np.array([self.one(level, tuple(row)) for row in rows.tolist()], dtype=np.int64)
+
+    def one(self, level: int, window: tuple[int, ...]) -> int:
+        return 1 + int(np.random.default_rng([self.seed, level > 0, *window]).integers(self.K))
+
+    @property
+    def answers(self) -> np.ndarray:
+        return np.random.default_rng(self.seed).integers(self.outputs, size=self.K)
+
+    def answer(self, word: tuple[int, ...], C: int) -> int:
+        """The tree as section 6.2 describes it, one window at a time."""
+        nodes = [1 + symbol for symbol in word]
+        for level in range(depth(len(word), C)):
+            nodes = [0] * (-len(nodes) % C) + nodes
+            nodes = [self.one(level, tuple(reversed(nodes[i : i + C]))) for i in range(0, len(nodes), C)]
+        return int(self.answers[nodes[0] - 1])
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> MooreMachine:
+    Q = draw(st.integers(1, 3))
+    rows = draw(st.lists(st.tuples(*[st.integers(0, Q - 1)] * 2), min_size=Q, max_size=Q))
+    outputs = draw(st.tuples(*[st.integers(-1, 1)] * Q))
+    return MooreMachine(tuple(f"q{i}" for i in range(Q)), "01", tuple(rows), "q0", outputs, ("no", "yes"))
+
+
+def question_of(machine: MooreMachine) -> Question:
+    monoid = TransitionMonoid.of(machine)
+    return Question(machine, monoid, monoid, np.arange(monoid.size))
+
+
+def first_wrong(machine: MooreMachine, network: Synthetic, C: int, longest: int) -> int | None:
+    for T in range(1, longest + 1):
+        for word in itertools.product(range(2), repeat=T):
+            right = machine.answers(np.array([word]))[0]
+            if right >= 0 and network.answer(word, C) != right:
+                return T
+    return None
+
+
+@settings(max_examples=60, deadline=None)
+@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
+def test_the_decision_is_that_of_all_short_words(machine: MooreMachine, seed: int, K: int, C: int):
+    network = Synthetic(seed, K, 2)
+    proof = prove(question_of(machine), C, network.image, network.answers)
+    shortest = first_wrong(machine, network, C, 9)
+    if proof.wrong is None:
+        assert shortest is None
+        return
+    assert machine.answers(np.array([proof.wrong]))[0] not in (-1, network.answer(proof.wrong, C))
+    if shortest is not None or len(proof.wrong) <= 9:
+        assert len(proof.wrong) == shortest
+
+
+def as_json(machine: MooreMachine) -> dict[str, object]:
+    return {
+        "states": machine.states,
+        "alphabet": machine.alphabet,
+        "initial": machine.initial,
+        "transitions": machine.transitions,
+        "outputs": machine.named_outputs,
+        "output_names": machine.output_names,
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
+def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int, K: int, C: int):
+    network = Synthetic(seed, K, 2)
+    proof = prove(question_of(machine), C, network.image, network.answers)
+    every = {
+        level: {
+            w: network.one(level, w)
+            for n in range(1, C + 1)
+            for w in (v + (0,) * (C - n) for v in itertools.product(range(1, 1 + size), repeat=n))
+        }
+        for level, size in ((0, 2), (1, K))
+    }
+    arguments = check.Machine(as_json(machine)), C, every[0], every[1], network.answers.tolist()
+    if proof.holds:
+        found = check.induction(*arguments)
+        assert (found.levels, found.homomorphism) == (proof.n_levels, proof.is_homomorphism)
+    else:
+        with pytest.raises(check.Rejected, match="the automaton answers"):
+            check.induction(*arguments)
+
+
+def ideal_network(question: Question):
+    """The network that the monoid itself is: state = element."""
+    times, letters = question.monoid.table, question.monoid.generators
+
+    def image(level: int, rows: np.ndarray) -> np.ndarray:
+        e = np.zeros(len(rows), dtype=np.int64)
+        for column in reversed(rows.T):
+            value = column - 1 if level else letters[column - 1]
+            e = np.where(column > 0, times[e, value], e)
+        return 1 + e
+
+    return image
+
+
+SPECS = ["parity", "even-pairs", "cycle-navigation", "tomita-3", "dyck-3", "aa-star", "symmetric-3", "flip-flop"]
+
+
+@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("spec", [*SPECS, "modular-arithmetic:modulus=2", "modular-arithmetic:modulus=3,plus=true"])
+def test_the_monoid_itself_is_proven_and_a_wrong_answer_is_found(spec: str, C: int):
+    question = Question.of(languages.get(spec))
+    answers = np.maximum(question.answers, 0)
+    proof = prove(question, C, ideal_network(question), answers)
+    assert proof.holds
+    assert proof.is_homomorphism
+    for state, element in proof.pairs.tolist():
+        if question.answers[element] < 0:
+            continue
+        flipped = answers.copy()
+        flipped[state - 1] = (flipped[state - 1] + 1) % len(question.machine.output_names)
+        wrong = prove(question, C, ideal_network(question), flipped).wrong
+        # A kind of node that is never a root has no answer to give.
+        assert wrong is None or question.monoid.of_word(np.array(wrong)) == element
+
+
+def test_the_size_of_modular_arithmetic_is_that_of_section_4_of_the_protocols():
+    ideal = Ideal.of(Question.of(languages.get("modular-arithmetic:plus=true")), 2)
+    occurring = np.unique(np.concatenate([ideal.of_symbols, ideal.of_elements]))
+    assert len(occurring) == 129
+    # All pairs, and alone at the left end, with the pad, the 25 that a word can begin with.
+    assert len(ideal.elements) == 129**2 + 25
+
+
+def test_words_outside_the_domain_are_not_asked():
+    task = languages.get("modular-arithmetic:plus=true")
+    machine = asked(task)
+    for word in itertools.product(range(task.n_symbols), repeat=3):
+        answer = machine.answers(np.array([word]))[0]
+        inside = task.domain is not None and task.domain.accepts(np.array([word]))[0]
+        assert answer == (task.labels(np.array([word]))[0] if inside else -1)
+
+
+def test_a_task_whose_words_have_even_length_only_leaves_odd_ones_out():
+    even = Dfa(("even", "odd"), "ab", ((1, 1), (0, 0)), "even", {"even"})
+    task = Task("even", _count_a(), "", "", (), domain=even)
+    question = Question.of(task)
+    # From the level of two symbols on, full nodes have even length; so have left ones that can begin a word.
+    for level in itertools.islice(levels.levels(question, 2, ideal_network(question)), 1, None):
+        for kinds in (level.full, level.left):
+            assert all(len(question.monoid.words[e]) % 2 == 0 for e in kinds.elements)
+
+
+def _count_a() -> MooreMachine:
+    return MooreMachine(("0", "1"), "ab", ((1, 0), (0, 1)), "0", (0, 1), ("even a", "odd a"))
+
+
+def test_windows_are_all_tuples_with_any_node_at_the_left_end():
+    assert windows(2, 3, 2, 3).tolist() == [[0, 0, -1], [0, 1, -1], [0, 2, -1], [1, 0, -1], [1, 1, -1], [1, 2, -1]]
+
+
+def test_too_many_windows_are_refused_in_one_line():
+    question = Question.of(languages.get("symmetric-5"))
+    with pytest.raises(UserError, match=r"windows of 5 nodes at level \d: too many to look at"):
+        prove(question, 5, ideal_network(question), question.answers)
+
+
+def test_a_proof_names_homomorphism_only_where_each_state_has_one_element():
+    assert Proof(1, np.array([[1, 0], [2, 1]]), None).is_homomorphism
+    assert not Proof(1, np.array([[1, 0], [1, 1]]), None).is_homomorphism
