@@ -102,7 +102,8 @@ def accuracy(rows: Sequence[tuple[int, float]], train_len: int, summary: Mapping
         y = axes.y(summary["chance"])
         parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="chance"))
         parts.append(tag("text", "chance", x=RIGHT, y=y - 5, class_="chance end"))
-    parts += axes.mark(train_len, f"trained up to {train_len}")
+    if summary.get("steps"):
+        parts += axes.mark(train_len, f"trained up to {train_len}")
     parts.append(tag("polyline", points=points(axes.at(*row) for row in rows), class_="curve"))
     dots = rows if len(rows) <= 40 else [row for row in rows if row[0] > 2 * summary.get("test_len", lengths[-1])]
     parts += [
@@ -117,7 +118,7 @@ def accuracy(rows: Sequence[tuple[int, float]], train_len: int, summary: Mapping
 def receptive_field(field: Field) -> str:
     """The share of the gradient that the m last symbols hold, with its band and the number that holds 99 %."""
     axes = Axes(0, len(field.c))
-    parts = axes.grid("share of the gradient, %", "last m symbols of the word")
+    parts = axes.grid("gradient, %", "last m symbols of the word")
     low = [axes.at(m, 100 * c) for m, c in enumerate(field.low, 1)]
     high = [axes.at(m, 100 * c) for m, c in enumerate(field.high, 1)]
     parts.append(tag("polygon", points=points([*low, *reversed(high)]), class_="band"))

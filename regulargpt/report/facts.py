@@ -7,6 +7,7 @@ from typing import Any
 
 from regulargpt.cli.output import percent
 from regulargpt.config import RunConfig
+from regulargpt.recipes import CONSTRUCTED
 from regulargpt.report.data import CERTIFICATE, Gathered
 from regulargpt.report.svg import tag, text
 
@@ -22,6 +23,8 @@ def identity(config: RunConfig) -> str:
     """
     model = config.model.name + (f", C = {config.model.chunk_size}" if config.model.name == "regulargpt" else "")
     words = f"trained on words of up to {config.task.train_len} symbols"
+    if config.recipe in CONSTRUCTED:
+        words = "not trained: its weights were constructed"
     return f"{model} · recipe {config.recipe} · seed {config.seed} · {words}"
 
 
@@ -56,7 +59,7 @@ def proof(run: Gathered) -> str:
     record = run.certificate
     raw = record.get("raw", {})
     lines = [("claim", text(record["claim"]))]
-    lines.append(("unsnapped", text(raw.get("claim") or ("proven too" if raw.get("proven") else "not proven"))))
+    lines.append(("unsnapped", text("proven too" if raw.get("proven") else raw.get("observed", "not proven"))))
     lines.append(("table", text(entries(record))))
     lines += [
         (record[name]["file"], tag("code", text(record[name]["sha256"])))

@@ -31,7 +31,7 @@ def folder(path: Path, language: str, chunk_size: int = 2, model: str = "regular
     run.write_weights({"pad": torch.zeros(1, D_MODEL)}, {"made": "up"})
     run.write_accuracy([(length, 1.0 if length < 46 else 0.995, 512) for length in (*range(41, 51), 1000)])
     accuracy = {"score": 99.9999, "min_accuracy": 99.5, "chance": 50.0}
-    run.write_summary({"language": language, "train_len": 40, "test_len": 50, **accuracy})
+    run.write_summary({"language": language, "steps": 1, "train_len": 40, "test_len": 50, **accuracy})
     run.finish()
     return run
 

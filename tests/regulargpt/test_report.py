@@ -332,7 +332,8 @@ def test_nothing_is_wider_than_the_window(browser: Browser, page: Path, width: i
 @needs_browser
 def test_everything_has_a_name(browser: Browser, page: Path):
     browser.open(page)
-    nameless = browser.evaluate("""[...document.querySelectorAll("button, input, svg, canvas, [tabindex]")].filter((e) =>
+    named = "button, input, svg, canvas, [tabindex]"
+    nameless = browser.evaluate(f"""[...document.querySelectorAll("{named}")].filter((e) =>
         !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length)).map((e) => e.outerHTML)""")
     assert nameless == []
     ids = browser.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
