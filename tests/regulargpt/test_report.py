@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import languages
 from languages.automata import MooreMachine
@@ -19,10 +20,16 @@ from languages.convert.json_text import from_json
 from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.randomness import rng
+from regulargpt import run as running
+from regulargpt.certificate.report import certificate_report
+from regulargpt.certificate.table import double
+from regulargpt.construct.configuration import configuration
+from regulargpt.models.regulargpt.tree import tree_levels
 from regulargpt.report.automaton import drawing, table
 from regulargpt.report.data import gather
 from regulargpt.report.layout import positions
 from regulargpt.report.page import embedded, render, write
+from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import CHROMIUM, Browser, chromium
 from tests.regulargpt.certified import certify, folder, spoil
 
@@ -162,6 +169,31 @@ def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_pat
         verdicts |= {row[-1] for row in tree}
     assert verdicts - {"unknown"} == ({"right", "wrong"} if spoilt else {"right"})
     assert_silent(browser, tmp_path / "run" / "report.html")
+
+
+@needs_browser
+@pytest.mark.parametrize(("language", "C"), [("tomita-3", 2), ("cycle-navigation", 3)])
+def test_the_page_names_the_prototypes_nearest_to_a_real_networks_states(browser, tmp_path, language, C):
+    # Constructed weights are exact: the states of the network as it is are the prototypes, up to rounding.
+    config = configuration(language, C).replaced({"evaluation.test_len": 41, "evaluation.beyond": ()})
+    running.run(config, tmp_path / "run")
+    run = RunFolder.open(tmp_path / "run")
+    assert certificate_report(run)["proven"]
+    write([gather(run.path)], tmp_path / "report.html")
+    prototypes = torch.tensor(json.loads((run.path / "certificate.json").read_text())["prototypes"])
+    model = double(running.load_model(run))
+    browser.open(tmp_path / "report.html")
+    browser.evaluate("document.querySelector('.tree details').open = true")
+    browser.evaluate("new Promise(requestAnimationFrame)")
+    for word in words(language, languages.get(language).n_symbols)[-10:]:
+        with torch.no_grad():
+            levels = list(tree_levels(model, torch.tensor([word]), share=False))[1:]
+        states = [1 + torch.cdist(level.states[level.node[0]], prototypes.double()).argmin(1) for level in levels]
+        text = languages.get(language).machine.decode(np.array(word))
+        found = browser.evaluate(f"({TYPE})({json.dumps(text)})")["nodes"]
+        assert [int(row["state"]) for row in found] == torch.cat(states[::-1]).tolist()
+        assert {row["verdict"] for row in found} == {"right"}
+    assert_silent(browser, tmp_path / "report.html")
 
 
 @pytest.fixture(scope="module")
