@@ -42,6 +42,8 @@ LIGHT = [
     ("receptive-field --help", 0),
     ("verify missing", 2),
     ("receptive-field missing --length 0", 2),
+    ("report --help", 0),
+    ("report missing", 2),
 ]
 
 

@@ -31,6 +31,7 @@ FLAGS = {
     "check": "certificate --weights --network --automaton --json",
     "verify": "folder --length --words --seed --out --json",
     "receptive-field": "folder --length --words --seed --out --json",
+    "report": "folders --out --json",
 }
 KEYS = """
 recipe seed device threads compile tensorboard
@@ -65,7 +66,7 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    verbs = "list show sample run construct resume evaluate verify check receptive-field bench"
+    verbs = "list show sample run construct resume evaluate verify check receptive-field report bench"
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 

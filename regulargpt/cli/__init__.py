@@ -23,6 +23,7 @@ VERBS = {
     "verify": "Find the transitions in a model's hidden states, and certify it for every length.",
     "check": "Check a certificate from its files alone, by independent code.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
+    "report": "Write a page that shows what a network learned.",
     "bench": "Measure speed and memory, side by side in one process.",
 }
 

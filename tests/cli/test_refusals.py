@@ -118,6 +118,11 @@ REFUSED = [
     ("receptive-field missing", "run folder missing does not exist"),
     ("receptive-field folder --length 0", "--length"),
     ("receptive_field folder", "unknown command 'receptive_field'; did you mean 'receptive-field'?"),
+    ("report", "Missing argument 'RUN...'"),
+    ("report missing", "run folder missing does not exist"),
+    ("report occupide", "run folder occupide does not exist; did you mean 'occupied'?"),
+    ("report folder", "folder is not a run folder: config.toml and environment.json missing"),
+    ("report missing --out report.html --json", "run folder missing does not exist"),
 ]
 
 
@@ -355,6 +360,7 @@ SENSIBLE: dict[str, dict[str, list[str]]] = {
     "evaluate": {"": ["folder"], "--lengths": ["41-50"], "--json": []},
     "verify": {"": ["folder"], "--length": ["50"], "--words": ["8"], "--json": []},
     "receptive-field": {"": ["folder"], "--length": ["50"], "--out": ["here"], "--json": []},
+    "report": {"": ["folder", "occupied"], "--out": ["page.html"], "--json": []},
 }
 
 

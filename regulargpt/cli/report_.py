@@ -1,0 +1,31 @@
+"""`regulargpt report RUN... --out report.html`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from languages.errors import UserError
+from regulargpt.cli.output import as_json, emit
+
+NAME = "report.html"
+
+
+@click.command()
+@click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="The page.  [default: RUN/report.html; of several, here]")
+@as_json
+def command(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
+    """Write a page that shows what a network learned; several runs side by side."""
+    from regulargpt.report import data, page
+    from regulargpt.storage.atomic import shown
+
+    runs = [data.gather(folder) for folder in folders]
+    path = out or (folders[0] / NAME if len(folders) == 1 else Path(NAME))
+    if path.is_dir():
+        raise UserError(f"--out {shown(path)} is a folder; name a file, as in --out {shown(path / NAME)}")
+    size = page.write(runs, path)
+    certified = [str(run.path) for run in runs if run.certificate]
+    result = {"out": str(path), "bytes": size, "runs": [str(run.path) for run in runs], "certified": certified}
+    emit(result) if as_json else click.echo(f"{shown(path)}: {size:,} bytes, {len(certified)} of {len(runs)} certified")

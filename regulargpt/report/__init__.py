@@ -1,0 +1,15 @@
+"""One page that shows what networks learned: opens from disk, with no network, and computes any word's tree itself.
+
+data       what is read from a run folder, and refused
+facts      what is said of a run in words
+network    the certificate's table as the page's script reads it
+geometry   arrows and directions
+layout     where an automaton's states stand
+automaton  the automaton, drawn and as a table
+scatter    the prototypes in two dimensions
+curves     accuracy by length, receptive field
+svg        markup, escaped
+page       all of it in one HTML file: page.html, page.css, and the scripts
+
+Of the scripts, word.js computes and the others show: nodes.js, tree.js and cayley.js a part, run.js a run, page.js all.
+"""

@@ -1,0 +1,114 @@
+"""What a page shows of a run, read from its folder and refused if it does not fit together."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import languages
+from languages.automata import MooreMachine
+from languages.convert.json_text import from_json
+from languages.errors import UserError
+from regulargpt.certificate.check import FORMAT
+from regulargpt.certificate.machine import asked
+from regulargpt.config import RunConfig
+from regulargpt.storage import atomic
+from regulargpt.storage.folder import ACCURACY, MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.storage.manifest import digest
+
+CERTIFICATE = "certificate.json"
+RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
+
+
+@dataclass(frozen=True)
+class Field:
+    """The receptive field: c (T,) is the share of the gradient that the m = 1..T last symbols hold, with its band.
+
+    `erf` is the number of last symbols that hold 99 %.
+    """
+
+    c: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    erf: int | None
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one."""
+
+    path: Path
+    config: RunConfig
+    summary: dict[str, Any]
+    accuracy: tuple[tuple[int, float], ...]
+    machine: MooreMachine | None
+    certificate: dict[str, Any] | None
+    field: Field | None
+
+
+def gather(path: Path) -> Gathered:
+    """All that a page needs of the run in this folder.
+
+    Raises UserError if it is no finished run, a file is damaged, or the certificate is of other files.
+    """
+    folder = RunFolder.open(path)
+    config = RunConfig.parse(folder.config_text)
+    summary = folder.load_summary()
+    rows = csv.DictReader(io.StringIO(atomic.parse_text(folder.final_bytes(ACCURACY), path / ACCURACY)))
+    accuracy = tuple((int(row["length"]), 100 * float(row["accuracy"])) for row in rows)
+    certificate, machine = certified(folder)
+    if certificate is None:
+        machine = of_language(config.task.language)
+    return Gathered(path, config, summary, accuracy, machine, certificate, receptive_field(path))
+
+
+def certified(folder: RunFolder) -> tuple[dict[str, Any] | None, MooreMachine | None]:
+    """The certificate and its automaton, if the run has one; UserError if it is not of these weights."""
+    path = folder.path / CERTIFICATE
+    if not atomic.disk.exists(path):
+        return None, None
+    again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
+    record = atomic.parse_json(atomic.read_bytes(path), path)
+    try:
+        if record["format"] != FORMAT:
+            raise UserError(f"{atomic.shown(path)} has the format {record['format']!r}, not {FORMAT!r}; {again}")
+        automaton = folder.path / Path(record["automaton"]["file"]).name
+        found = {
+            "weights": folder.final_bytes(WEIGHTS),
+            "network": folder.final_bytes(MODEL_CONFIG),
+            "automaton": atomic.read_bytes(automaton),
+        }
+        for name, data in found.items():
+            if record[name]["sha256"] != digest(data):
+                what = "of other weights" if name == "weights" else f"of another {name}"
+                raise UserError(f"{atomic.shown(path)} is {what}; {again}")
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{atomic.shown(path)} is not a certificate: {error} is missing; {again}") from error
+    machine = from_json(atomic.parse_text(found["automaton"], automaton), str(automaton))
+    if not isinstance(machine, MooreMachine):
+        raise UserError(f"{atomic.shown(automaton)} gives no answers; {again}")
+    return record, machine
+
+
+def of_language(name: str) -> MooreMachine | None:
+    """The automaton of a language, None if it is not to be had: a file of the user's may have gone."""
+    try:
+        return asked(languages.get(name))
+    except UserError:
+        return None
+
+
+def receptive_field(path: Path) -> Field | None:
+    """What `regulargpt receptive-field` measured, None if it was not asked or has found nothing."""
+    file = path / RECEPTIVE_FIELD
+    if not atomic.disk.exists(file):
+        return None
+    record = atomic.parse_json(atomic.read_bytes(file), file)
+    c = record.get("c", record.get("cumulative"))
+    if not c:
+        return None
+    low, high = (record.get(key) or c for key in ("low", "high"))
+    return Field(tuple(c), tuple(low), tuple(high), record.get("erf"))

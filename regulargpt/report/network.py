@@ -1,0 +1,83 @@
+"""A run as the page's script reads it: the automaton, its transition monoid, and the snapped network's table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from languages.automata import MooreMachine
+from languages.errors import AutomatonError, UserError
+from languages.monoid import TransitionMonoid
+from regulargpt.report.svg import colours
+
+# A machine without a certificate may have a monoid of any size; its elements are then not worth showing.
+MOST_ELEMENTS = 2000
+
+
+def script_data(machine: MooreMachine | None, certificate: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The run as JSON values.
+
+    >>> import languages
+    >>> data = script_data(languages.get("parity").machine, None)
+    >>> data["delta"], data["outputs"], data["elements"]["words"], data["network"]
+    ([[0, 1], [1, 0]], ['even', 'odd'], ['', '1'], None)
+    """
+    if machine is None:
+        return {"alphabet": [], "network": None}
+    try:
+        monoid = TransitionMonoid.of(machine, *([] if certificate else [MOST_ELEMENTS]))
+    except AutomatonError:
+        monoid = None
+    return {
+        "alphabet": list(machine.alphabet),
+        "states": list(machine.states),
+        "initial": machine.initial_index,
+        "delta": machine.table.tolist(),
+        "outputs": list(machine.named_outputs.values()),
+        "elements": monoid and {"words": list(monoid.words), "right": monoid.right.tolist()},
+        "network": monoid and certificate and table(machine, monoid, certificate),
+    }
+
+
+def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """The snapped network: which elements each prototype stands for, its answer, and the prototype of each window."""
+    number = {word: i for i, word in enumerate(monoid.words)}
+    try:
+        elements = [[number[word] for word in words] for words in certificate["words"]]
+        C, K = certificate["chunk_size"], len(certificate["prototypes"])
+        return {
+            "chunk_size": C,
+            "elements": elements,
+            "answers": [machine.output_names[answer] for answer in certificate["answers"]],
+            "colours": by_element(elements),
+            "leaves": entries(certificate["leaves"], C, 1 + machine.n_symbols),
+            "nodes": entries(certificate["nodes"], C, 1 + K),
+        }
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise UserError(f"certificate.json is malformed ({error}); run `regulargpt verify` again") from error
+
+
+def by_element(elements: Sequence[Sequence[int]]) -> list[tuple[str, str]]:
+    """Colour and ink of each prototype: prototypes for the same element look the same.
+
+    >>> [colour for colour, _ in by_element([[0], [7], [0, 3]])]
+    ['#0072B2', '#E69F00', '#0072B2']
+    """
+    first = [found[0] if found else -1 for found in elements]
+    rank = {element: i for i, element in enumerate(dict.fromkeys(first))}
+    return [colours(rank[element]) for element in first]
+
+
+def entries(part: Mapping[str, Any], chunk_size: int, base: int) -> dict[str, Any]:
+    """A part of the table. A window is a number with `base`, the rightmost node first; listed are the differences.
+
+    >>> entries({"windows": [[1, 2], [1, 0]], "images": [7, 8]}, 2, 3)
+    {'base': 3, 'steps': [3, 2], 'images': [8, 7]}
+    """
+    windows = np.array(part["windows"], dtype=np.int64).reshape(-1, chunk_size)
+    keys = windows @ base ** np.arange(chunk_size - 1, -1, -1)
+    order = np.argsort(keys)
+    images = np.array(part["images"], dtype=np.int64)
+    return {"base": base, "steps": np.diff(keys[order], prepend=0).tolist(), "images": images[order].tolist()}

@@ -1,0 +1,70 @@
+// What is said of nodes: in words, and in tables.
+
+const MARKS = { right: "✓", wrong: "✗", unknown: "?" };
+
+function svg(name, attributes = {}, ...inner) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+  made.append(...inner);
+  return made;
+}
+
+function html(name, attributes = {}, ...inner) {
+  const made = document.createElement(name);
+  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+  made.append(...inner);
+  return made;
+}
+
+// What a node is, in words.
+function describe(node, word, run) {
+  const sub = short(write(word.slice(node.from, node.to), run.alphabet), 60);
+  const place = node.to - node.from === 1 ? `symbol ${node.to}` : `symbols ${node.from + 1} to ${node.to}`;
+  const truth = `true transition ${named(run.elements.words[node.element])}`;
+  if (node.state === null) {
+    return `Level ${node.level}, ${place}: ${sub}; ${truth}. ? Not in the table: no word with an answer has this window.`;
+  }
+  const verdict = node.verdict === "right" ? "✓ the same" : "✗ not the same";
+  return `Level ${node.level}, ${place}: ${sub}; ${truth}. Network: prototype ${node.state}, stands for ${stands(run, node.state)}. ${verdict}.`;
+}
+
+function facts(node) {
+  return {
+    "data-level": node.level,
+    "data-index": node.index,
+    "data-from": node.from,
+    "data-to": node.to,
+    "data-element": node.element,
+    "data-state": node.state ?? "",
+    "data-verdict": node.verdict,
+  };
+}
+
+// How many nodes of each level are right.
+function levelTable(levels) {
+  const rows = [...levels].reverse().map((level) => {
+    const count = (verdict) => level.filter((node) => node.verdict === verdict).length;
+    const counts = ["right", "wrong", "unknown"].map((verdict) => [verdict, count(verdict)]);
+    const cells = counts.map(([verdict, n]) => html("td", { class: n ? verdict : "" }, String(n)));
+    const data = Object.fromEntries(counts.map(([verdict, n]) => [`data-${verdict}`, n]));
+    return html("tr", { "data-level": level[0].level, ...data }, html("th", { scope: "row" }, `${level[0].level}`), html("td", {}, `${level.length}`), ...cells);
+  });
+  const heads = ["level", "nodes", "✓ right", "✗ wrong", "? unknown"].map((name) => html("th", { scope: "col" }, name));
+  return html("table", { class: "levels" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
+}
+
+// Every node in a row of a table.
+function nodeTable(levels, word, run) {
+  const rows = [...levels].reverse().flat().map((node) => {
+    const cells = [
+      `${node.from + 1}–${node.to}`,
+      short(write(word.slice(node.from, node.to), run.alphabet), 40),
+      named(run.elements.words[node.element]),
+      node.state === null ? "?" : `#${node.state} ${stands(run, node.state)}`,
+      MARKS[node.verdict],
+    ].map((words) => html("td", {}, words));
+    return html("tr", { class: node.verdict, ...facts(node) }, html("th", { scope: "row" }, `${node.level}`), ...cells);
+  });
+  const heads = ["level", "symbols", "sub-word", "true transition", "network", ""].map((name) => html("th", { scope: "col" }, name));
+  return html("table", { class: "nodes" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
+}

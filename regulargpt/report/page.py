@@ -1,0 +1,179 @@
+"""The page: everything in one HTML file, with nothing fetched from anywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from regulargpt.report import automaton, curves, facts
+from regulargpt.report.data import Gathered
+from regulargpt.report.network import script_data
+from regulargpt.report.scatter import scatter
+from regulargpt.report.svg import tag, text
+from regulargpt.storage.atomic import write_text
+
+SCRIPTS = ("word.js", "nodes.js", "tree.js", "cayley.js", "run.js", "page.js")
+MOST_WORDS = 2  # of a prototype, in its label
+
+
+def write(runs: Sequence[Gathered], out: Path) -> int:
+    """Write the page; its size in bytes. StorageError if the disk refuses."""
+    page = render(runs)
+    write_text(out, page)
+    return len(page.encode())
+
+
+def render(runs: Sequence[Gathered]) -> str:
+    """The page as text."""
+    files = resources.files("regulargpt.report")
+    data = [script_data(run.machine, run.certificate) for run in runs]
+    names = ", ".join(dict.fromkeys(run.config.task.language for run in runs))
+    return Template((files / "page.html").read_text("utf-8")).substitute(
+        title=text(f"What a network learned: {names}"),
+        style=(files / "page.css").read_text("utf-8"),
+        runs="\n".join(article(i, *pair) for i, pair in enumerate(zip(runs, data, strict=True))),
+        data=embedded(data),
+        script="\n".join((files / name).read_text("utf-8") for name in SCRIPTS),
+    )
+
+
+def embedded(value: Any) -> str:
+    """JSON that may stand in a script element: nothing in it ends the element or opens a comment.
+
+    >>> embedded(["</script>", "<!--", chr(0x2028)])
+    '["\\\\u003c/script>","\\\\u003c!--","\\\\u2028"]'
+    """
+    dense = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<\u2028\u2029":
+        dense = dense.replace(character, f"\\u{ord(character):04x}")
+    return dense
+
+
+def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
+    """All sections of one run."""
+    language = tag("h2", text(run.config.task.language), id=f"run-{i}")
+    line = tag("p", text(facts.identity(run.config)), class_="identity")
+    folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")
+    parts = [tag("header", language, line, folder, facts.badge(run)), tag("p", class_="answer", aria_live="polite")]
+    if run.machine is not None:
+        parts.append(machine_section(run))
+    if data["network"]:
+        parts += [tree_section(), prototypes_section(run, data), cayley_section(data)]
+    elif run.machine is not None:
+        parts.append(section("tree", "The network's tree", tag("p", no_table(run))))
+    if run.accuracy:
+        picture = curves.accuracy(run.accuracy, run.config.task.train_len, run.summary)
+        parts.append(section("accuracy", "Accuracy by length", picture))
+    if run.field is not None:
+        parts.append(section("field", "Receptive field", curves.receptive_field(run.field)))
+    parts.append(section("proof", "What is proven, and what is observed", facts.proof(run)))
+    return tag("article", *parts, class_="run", data_run=i, aria_labelledby=f"run-{i}")
+
+
+def section(kind: str, heading: str, *parts: str) -> str:
+    """A part of an article."""
+    return tag("section", tag("h3", text(heading)), *parts, class_=kind)
+
+
+def machine_section(run: Gathered) -> str:
+    """The automaton: drawn, the states it passes, and as a table."""
+    assert run.machine is not None
+    table = tag(
+        "div", automaton.table(run.machine), class_="scroll", tabindex=0, role="region", aria_label="Transitions"
+    )
+    opened = "" if run.machine.n_states > automaton.MOST_LABELLED else None
+    return section(
+        "automaton",
+        "The automaton",
+        tag("div", automaton.drawing(run.machine), class_="scroll picture"),
+        tag("ol", class_="path", aria_label="States passed"),
+        tag("details", tag("summary", "Transitions as a table"), table, open=opened),
+    )
+
+
+def tree_section() -> str:
+    """The network's tree over the typed word, which the script draws."""
+    return section(
+        "tree",
+        "The network's tree",
+        tag("div", class_="scroll picture", data_part="tree"),
+        tag("p", class_="detail", data_part="detail"),
+        tag("div", class_="scroll", data_part="levels"),
+        tag("details", tag("summary", "All nodes as a table"), tag("div", class_="scroll", data_part="nodes")),
+    )
+
+
+def prototypes_section(run: Gathered, data: Mapping[str, Any]) -> str:
+    """The prototypes: a picture and a table, both with the number of nodes of the typed word."""
+    assert run.certificate is not None
+    labels = [label(words) for words in run.certificate["words"]]
+    picture = scatter(np.array(run.certificate["prototypes"]), labels, data["network"]["colours"])
+    answers = data["network"]["answers"]
+    rows = [
+        tag(
+            "tr",
+            tag("th", text(f"#{i}"), scope="row"),
+            tag("td", text(bracketed(words)), class_="word"),
+            tag("td", text(answer)),
+            tag("td", class_="count"),
+            data_prototype=i,
+        )
+        for i, (words, answer) in enumerate(zip(run.certificate["words"], answers, strict=True), 1)
+    ]
+    heads = (tag("th", name, scope="col") for name in ("prototype", "stands for", "answer", "nodes"))
+    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="prototypes")
+    return section(
+        "prototypes",
+        "The prototypes",
+        tag("p", "Each dot is a prototype, named by the least words it stands for. The typed word's nodes are lit."),
+        picture,
+        tag("details", tag("summary", "Prototypes as a table"), tag("div", table, class_="scroll")),
+    )
+
+
+def cayley_section(data: Mapping[str, Any]) -> str:
+    """The multiplication table of the prototypes, which the script draws."""
+    with_pads = " (a window of two nodes and pads)" if data["network"]["chunk_size"] > 2 else ""
+    words = f"Row, then column: what the network makes of two neighbouring nodes{with_pads}. Arrow keys move."
+    return section(
+        "cayley",
+        "The Cayley table of the network",
+        tag("p", text(words)),
+        tag("div", class_="scroll picture", data_part="cayley"),
+        tag("p", class_="detail", data_part="product", aria_live="polite"),
+    )
+
+
+def no_table(run: Gathered) -> str:
+    """Why there is no tree."""
+    if run.config.model.name != "regulargpt":
+        return text(f"{run.config.model.name} has no tree.")
+    return facts.code(
+        f"Without a certificate the page does not know this network's states. Run `regulargpt verify {run.path}`, "
+        "then `regulargpt report` again."
+    )
+
+
+def label(words: Sequence[str]) -> str:
+    """What a prototype stands for, short.
+
+    >>> label(["0", "01"]), label([""]), label(["0", "1", "00"]), label(["001100110"])
+    ('0|01', 'ε', '0|1|…', '0011…110')
+    """
+    shown = [word or "ε" for word in words[:MOST_WORDS]] + ["…"] * (len(words) > MOST_WORDS)
+    return "|".join(word if len(word) <= 8 else f"{word[:4]}…{word[-3:]}" for word in shown) or "unused"
+
+
+def bracketed(words: Sequence[str]) -> str:
+    """What a prototype stands for, in full.
+
+    >>> bracketed(["", "01"])
+    '[ε] [01]'
+    """
+    return " ".join(f"[{word or 'ε'}]" for word in words) or "no node comes to it"

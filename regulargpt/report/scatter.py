@@ -1,0 +1,96 @@
+"""The prototypes in two dimensions: their principal components, and a picture of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from regulargpt.report.svg import tag, text
+
+Floats = npt.NDArray[np.float64]
+
+WIDTH, HEIGHT, EDGE = 420.0, 310.0, 44.0
+RADIUS = 9.0
+
+
+def principal(rows: Floats) -> tuple[Floats, Floats]:
+    """The rows (K, d) on their first two principal components (K, 2), and the variance these explain (2,).
+
+    >>> places, explained = principal(np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0]]))
+    >>> np.abs(places).tolist(), explained.round(9).tolist()
+    ([[1.0, 0.0], [1.0, 0.0]], [1.0, 0.0])
+    """
+    centred = np.pad(rows - rows.mean(0), ((0, 0), (0, max(0, 2 - rows.shape[1]))))
+    _, scales, directions = np.linalg.svd(centred, full_matrices=False)
+    scales, directions = np.pad(scales, (0, 2))[:2], np.pad(directions, ((0, 2), (0, 0)))[:2]
+    # The sign of a component is arbitrary: the largest entry is made positive, so that a page can be made again.
+    signs = np.sign(directions[np.arange(2), np.abs(directions).argmax(1)])
+    total = np.square(centred).sum()
+    return centred @ (signs[:, None] * directions).T, np.square(scales) / (total or 1.0)
+
+
+def scatter(prototypes: Floats, labels: Sequence[str], colours: Sequence[tuple[str, str]]) -> str:
+    """A dot for each prototype with the words it stands for; where labels would overlap, only the first is shown."""
+    places, explained = principal(prototypes)
+    low, high = places.min(0), places.max(0)
+    span = np.where(high - low > 1e-9, high - low, 1.0)
+    middle = np.where(high - low > 1e-9, 0.0, 0.5)
+    shares = (places - low) / span + middle
+    xs = EDGE + (WIDTH - 2 * EDGE) * shares[:, 0]
+    ys = HEIGHT - EDGE - (HEIGHT - 2 * EDGE) * shares[:, 1]
+    shown = free_labels(xs.tolist(), ys.tolist(), [len(label) for label in labels])
+    dots = [
+        dot(i, label, (x, y), colour, i in shown)
+        for i, (label, x, y, colour) in enumerate(zip(labels, xs.tolist(), ys.tolist(), colours, strict=True))
+    ]
+    axes = [
+        tag("text", text(f"component 1: {explained[0]:.0%} of the variance"), x=WIDTH / 2, y=HEIGHT - 6, class_="axis"),
+        tag(
+            "text",
+            text(f"component 2: {explained[1]:.0%}"),
+            x=13,
+            y=HEIGHT / 2,
+            transform=f"rotate(-90 13 {HEIGHT / 2})",
+            class_="axis",
+        ),
+    ]
+    return tag(
+        "svg",
+        *axes,
+        *dots,
+        class_="plot scatter",
+        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        role="img",
+        aria_label=f"{len(labels)} prototypes in two dimensions; the table below lists them",
+    )
+
+
+def dot(i: int, label: str, place: tuple[float, float], colours: tuple[str, str], shown: bool) -> str:
+    """One prototype; the script writes into `count` how many nodes of the typed word are at it."""
+    (x, y), (colour, ink) = place, colours
+    return tag(
+        "g",
+        tag("title", text(f"prototype {i + 1}: {label}")),
+        tag("circle", cx=x, cy=y, r=RADIUS, fill=colour),
+        tag("text", text(label), x=x, y=y - RADIUS - 5, class_="name" if shown else "name spare"),
+        tag("text", x=x, y=y + 5, class_="count light" if ink == "#FFFFFF" else "count dark"),
+        class_="prototype",
+        data_prototype=i + 1,
+    )
+
+
+def free_labels(xs: Sequence[float], ys: Sequence[float], lengths: Sequence[int]) -> set[int]:
+    """The dots whose labels touch no earlier label and no dot.
+
+    >>> sorted(free_labels([0, 5, 200], [0, 3, 0], [4, 4, 4]))
+    [0, 2]
+    """
+    chosen: list[tuple[int, float, float, float]] = []
+    for i, (x, y, length) in enumerate(zip(xs, ys, lengths, strict=True)):
+        half = 4.5 * length + 2
+        clear = all(abs(x - a) > half + b or abs(y - c) > 16 for _, a, c, b in chosen)
+        if clear:
+            chosen.append((i, x, y, half))
+    return {i for i, *_ in chosen}

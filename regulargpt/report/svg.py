@@ -1,0 +1,59 @@
+"""Markup as text: what a user named cannot become a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+Point = tuple[float, float]
+
+# Okabe and Ito's colours without black, told apart by colour-blind eyes; then the same mixed with white.
+HUES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+MIXED = (0.0, 0.4, 0.65)
+
+
+def tag(name: str, *children: str, **attributes: object) -> str:
+    """An element; children are markup, attributes are escaped, `_` becomes `-` and a last `_` is dropped.
+
+    >>> tag("text", text("a<b"), class_="state", data_state=1)
+    '<text class="state" data-state="1">a&lt;b</text>'
+    >>> tag("g", hidden=None)
+    '<g></g>'
+    """
+    pairs = ((key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None)
+    inner = "".join(f' {key}="{escape(number(value))}"' for key, value in pairs)
+    return f"<{name}{inner}>{''.join(children)}</{name}>"
+
+
+def text(value: object) -> str:
+    """Text, escaped."""
+    return escape(str(value))
+
+
+def number(value: object) -> str:
+    """A number with at most two decimals, anything else as it is.
+
+    >>> number(1.0), number(2.126), number("a")
+    ('1', '2.13', 'a')
+    """
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def points(pairs: Iterable[Point]) -> str:
+    """Points as polygons and polylines list them.
+
+    >>> points([(0, 0.5), (1, 2)])
+    '0,0.5 1,2'
+    """
+    return " ".join(f"{number(float(x))},{number(float(y))}" for x, y in pairs)
+
+
+def colours(i: int) -> tuple[str, str]:
+    """The i-th colour and the ink that is read on it; they begin again after 24.
+
+    >>> colours(0), colours(1), colours(8)[0]
+    (('#0072B2', '#FFFFFF'), ('#E69F00', '#000000'), '#66AAD1')
+    """
+    hue, share = HUES[i % len(HUES)], MIXED[i // len(HUES) % len(MIXED)]
+    mixed = [round(c + (255 - c) * share) for c in bytes.fromhex(hue[1:])]
+    return "#" + bytes(mixed).hex().upper(), "#FFFFFF" if i % (len(HUES) * len(MIXED)) == 0 else "#000000"

@@ -1,0 +1,119 @@
+"use strict";
+// What is computed of a typed word: the automaton's run, and the snapped network's tree from the certificate's table.
+
+const MOST = 100000; // symbols in a word
+
+// The symbols' numbers, or the unknown symbols. As on the command line: characters, or what spaces separate.
+function read(text, alphabet) {
+  const number = new Map(alphabet.map((symbol, i) => [symbol, i]));
+  const single = alphabet.every((symbol) => [...symbol].length === 1);
+  const symbols = single
+    ? [...text].filter((c) => number.has(c) || !/\s/u.test(c))
+    : text.split(/\s+/u).filter((symbol) => symbol);
+  const unknown = [...new Set(symbols.filter((symbol) => !number.has(symbol)))];
+  return { word: unknown.length ? [] : symbols.map((symbol) => number.get(symbol)), unknown };
+}
+
+// Symbols as text.
+function write(word, alphabet) {
+  const single = alphabet.every((symbol) => [...symbol].length === 1);
+  return word.map((a) => alphabet[a]).join(single ? "" : " ");
+}
+
+// The states before and after each symbol.
+function passed(word, run) {
+  const states = [run.initial];
+  for (const a of word) states.push(run.delta[states[states.length - 1]][a]);
+  return states;
+}
+
+// The element of the transition monoid that is symbols from..to of the word.
+function element(word, run, from = 0, to = word.length) {
+  let e = 0;
+  for (let i = from; i < to; i += 1) e = run.elements.right[e][word[i]];
+  return e;
+}
+
+// A part of the table as a map from windows, as numbers, to prototypes.
+function lookup(part) {
+  const found = new Map();
+  let key = 0;
+  part.steps.forEach((step, i) => {
+    key += step;
+    found.set(key, part.images[i]);
+  });
+  return { base: part.base, found };
+}
+
+// The image of a window of nodes, the rightmost first; 0 is the pad, null a node that is not known.
+function image(table, window) {
+  let key = 0;
+  for (const node of window) {
+    if (node === null) return null;
+    key = key * table.base + node;
+  }
+  return table.found.get(key) ?? null;
+}
+
+// The tree's levels above the symbols: windows of C from the right end, the pad only on the left, until one is left.
+// A node covers the symbols from..to; state is its prototype, from 1; verdict whether that stands for its element.
+function tree(word, run) {
+  const { chunk_size: C, leaves, nodes, elements } = run.network;
+  const levels = [];
+  let states = word.map((a) => 1 + a);
+  let span = 1;
+  while (word.length && (states.length > 1 || !levels.length)) {
+    const n = Math.ceil(states.length / C);
+    const pad = n * C - states.length;
+    const level = [];
+    span *= C;
+    for (let i = 0; i < n; i += 1) {
+      const window = [];
+      for (let place = (i + 1) * C - 1 - pad; window.length < C; place -= 1) window.push(place < 0 ? 0 : states[place]);
+      const from = Math.max(0, word.length - (n - i) * span);
+      const to = word.length - (n - 1 - i) * span;
+      const state = image(levels.length ? nodes : leaves, window);
+      const e = element(word, run, from, to);
+      const right = state === null ? "unknown" : elements[state - 1].includes(e) ? "right" : "wrong";
+      level.push({ level: levels.length + 1, index: i, from, to, element: e, state, verdict: right, window });
+    }
+    levels.push(level);
+    states = level.map((node) => node.state);
+  }
+  return levels;
+}
+
+// The children of a node, from left to right, as indices of the level below.
+function children(node, below, C) {
+  const pad = (C - (below % C)) % C;
+  const first = node.index * C - pad;
+  return Array.from({ length: C }, (_, j) => first + j).filter((i) => i >= 0);
+}
+
+// A random word of n symbols, or the next length there is, after which the automaton has an answer.
+function randomWord(run, n) {
+  const hopeful = [run.outputs.map((output) => output !== null)];
+  const some = (row) => run.delta.map((targets) => targets.some((q) => row[q]));
+  while (hopeful.length <= n || (!hopeful[hopeful.length - 1][run.initial] && hopeful.length <= n + run.states.length)) {
+    hopeful.push(some(hopeful[hopeful.length - 1]));
+  }
+  const word = [];
+  let state = run.initial;
+  for (let left = hopeful.length - 2; left >= 0; left -= 1) {
+    const all = run.delta[state].map((_, a) => a);
+    const legal = all.filter((a) => hopeful[left][run.delta[state][a]]);
+    const from = legal.length ? legal : all;
+    word.push(from[Math.floor(Math.random() * from.length)]);
+    state = run.delta[state][word[word.length - 1]];
+  }
+  return word;
+}
+
+// An element or a prototype as people read it.
+const named = (word) => `[${word || "ε"}]`;
+const short = (text, most) => ([...text].length <= most ? text : `${[...text].slice(0, most - 4).join("")}…${[...text].slice(-3).join("")}`);
+function stands(run, state) {
+  if (state === null) return "?";
+  const words = run.network.elements[state - 1].map((e) => run.elements.words[e] || "ε");
+  return words.length ? `[${words.join("|")}]` : `#${state}`;
+}

@@ -1,0 +1,102 @@
+"""`regulargpt report`: where the page is written, what is refused, and that torch is not needed."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.regulargpt.certified import certify, folder
+from tests.test_imports import CODE, HEAVY
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("runs")
+    run = folder(place / "parity", "parity")
+    certify(run, "parity")
+    folder(place / "rnn", "tomita-3", model="rnn")
+    return place
+
+
+@pytest.fixture
+def runs(made: Path, tmp_path: Path) -> Path:
+    """The runs in the current folder."""
+    for name in ("parity", "rnn"):
+        shutil.copytree(made / name, tmp_path / name)
+    return tmp_path
+
+
+def everything(place: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
+
+
+def assert_refused(answer, message: str) -> None:
+    assert (answer.code, answer.out, answer.err) == (2, "", f"error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "out", "certified"),
+    [
+        (["parity"], "parity/report.html", ["parity"]),
+        (["rnn"], "rnn/report.html", []),
+        (["parity", "rnn"], "report.html", ["parity"]),
+        (["parity", "rnn", "--out", "lecture.html"], "lecture.html", ["parity"]),
+    ],
+)
+def test_the_page_is_written(cli: Cli, runs: Path, arguments: list[str], out: str, certified: list[str]):
+    before = everything(runs)
+    answer = cli("report", *arguments, "--json")
+    assert (answer.code, answer.err) == (0, "")
+    folders = [argument for argument in arguments if argument in ("parity", "rnn")]
+    page = (runs / out).read_bytes()
+    assert json.loads(answer.out) == {"out": out, "bytes": len(page), "runs": folders, "certified": certified}
+    assert page.startswith(b"<!doctype html>")
+    assert set(everything(runs)) - set(before) == {str(runs / out)}
+    again = cli("report", *arguments)
+    assert again.out == f"{out}: {len(page):,} bytes, {len(certified)} of {len(folders)} certified\n"
+    assert (runs / out).read_bytes() == page
+
+
+def test_refusals_write_nothing(cli: Cli, runs: Path):
+    (runs / "unfinished").mkdir()
+    for name in ("config.toml", "environment.json"):
+        shutil.copy(runs / "parity" / name, runs / "unfinished" / name)
+    shutil.copytree(runs / "parity", runs / "other")
+    path = runs / "other" / "certificate.json"
+    record = json.loads(path.read_text())
+    record["weights"]["sha256"] = "0" * 64
+    path.write_text(json.dumps(record))
+    shutil.copytree(runs / "parity", runs / "broken")
+    (runs / "broken" / "certificate.json").write_text("{")
+    shutil.copytree(runs / "parity", runs / "damaged")
+    (runs / "damaged" / "accuracy.csv").write_text("length")
+    before = everything(runs)
+    stale = "other/certificate.json is of other weights; run `regulargpt verify other` again"
+    refused = {
+        ("unfinished",): "the run in unfinished is not finished; `regulargpt resume unfinished` first",
+        ("other",): stale,
+        ("parity", "other"): stale,
+        ("broken",): "broken/certificate.json is not a JSON object; restore it from a copy",
+        ("parity", "--out", "rnn"): "--out rnn is a folder; name a file, as in --out rnn/report.html",
+        ("parity", "--out", "no/page.html"): "no/page.html: no such file or folder; check that the folder was not "
+        "moved or deleted",
+    }
+    for arguments, message in refused.items():
+        assert_refused(cli("report", *arguments), message)
+        assert everything(runs) == before
+    answer = cli("report", "damaged")
+    assert answer.code == 2
+    assert answer.err.startswith("error: damaged/accuracy.csv is damaged: SHA-256 expected ")
+    assert everything(runs) == before
+
+
+def test_a_page_is_made_without_torch(runs: Path):
+    paths = [str(runs / name) for name in ("parity", "rnn", "report.html")]
+    command = [sys.executable, "-c", f"HEAVY = {HEAVY!r}\n{CODE}", "report", *paths[:2], "--out", paths[2]]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "0 "
+    assert (runs / "report.html").exists()

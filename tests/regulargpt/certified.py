@@ -1,0 +1,99 @@
+"""Run folders with a certificate, made in a moment: a codebook of one made-up prototype an element, the right table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+import languages
+from languages.randomness import rng
+from regulargpt.certificate import record
+from regulargpt.certificate.machine import Question
+from regulargpt.certificate.proof import prove
+from regulargpt.certificate.table import Entries
+from regulargpt.config import RunConfig
+from regulargpt.storage.folder import RunFolder
+
+D_MODEL = 6
+
+
+def folder(path: Path, language: str, chunk_size: int = 2, model: str = "regulargpt") -> RunFolder:
+    """A finished run whose weights are nothing: enough for a page."""
+    settings = {"task.language": language, "model.chunk_size": chunk_size, "model.name": model}
+    config = RunConfig().replaced({**settings, "evaluation.test_len": 50})
+    run = RunFolder.create(path, config.render(), {"python": "3.11"})
+    run.append_metrics([{"step": 1, "loss": 0.5}])
+    run.write_weights({"pad": torch.zeros(1, D_MODEL)}, {"made": "up"})
+    run.write_accuracy([(length, 1.0 if length < 46 else 0.995, 512) for length in (*range(41, 51), 1000)])
+    accuracy = {"score": 99.9999, "min_accuracy": 99.5, "chance": 50.0}
+    run.write_summary({"language": language, "steps": 1, "train_len": 40, "test_len": 50, **accuracy})
+    run.finish()
+    return run
+
+
+def certify(run: RunFolder, language: str, chunk_size: int = 2, question: Question | None = None) -> dict[str, Any]:
+    """Write the certificate of a network that computes the language exactly; the certificate."""
+    question = question or Question.of(languages.get(language))
+    table = Ideal(question, chunk_size)
+    answers = np.maximum(question.answers, 0)
+    proof = prove(question, chunk_size, table.image, answers)
+    assert proof.holds
+    prototypes = torch.from_numpy(rng(0, "prototypes").normal(size=(question.monoid.size, D_MODEL)))
+    book = SimpleBook(prototypes)
+    margins = np.ones(len(book))
+    snapped: Any = SimpleNamespace(table=table, book=book, proof=proof, answers=answers, answer_margins=margins)
+    path = record.write(run, language, question, snapped, {"proven": False})
+    return json.loads(path.read_text())
+
+
+class SimpleBook:
+    """Prototypes, counted."""
+
+    def __init__(self, prototypes: torch.Tensor):
+        self.prototypes = prototypes
+
+    def __len__(self) -> int:
+        return len(self.prototypes)
+
+
+class Ideal:
+    """The table of a network that multiplies in the monoid: prototype 1 + e stands for element e."""
+
+    def __init__(self, question: Question, chunk_size: int):
+        self.chunk_size, self.times = chunk_size, question.monoid.table
+        generators = question.monoid.generators.astype(np.int64)
+        self.leaves = Entries(1 + len(generators), lambda windows: self.product(windows, generators))
+        self.nodes = Entries(1 + len(self.times), lambda windows: self.product(windows, np.arange(len(self.times))))
+
+    def image(self, level: int, windows: Any) -> Any:
+        """The prototypes after windows."""
+        return (self.nodes if level else self.leaves)(windows)
+
+    def product(self, windows: Any, value: Any) -> Any:
+        """From the left, which is the last of a window; margins are 1."""
+        e = np.zeros(len(windows), dtype=np.int64)
+        for column in reversed(windows.T):
+            e = np.where(column > 0, self.times[e, value[column - 1]], e).astype(np.int64)
+        return 1 + e, np.ones(len(e))
+
+
+def spoil(run: RunFolder, certificate: dict[str, Any], seed: int, share: float = 0.2) -> dict[str, Any]:
+    """Change some images of the table and leave some windows out: a forged certificate, for wrong and unknown nodes."""
+    random = rng(seed, "spoil")
+    K = len(certificate["prototypes"])
+    for part in ("leaves", "nodes"):
+        rows = list(zip(*(certificate[part][key] for key in ("windows", "images", "margins")), strict=True))
+        kept = [row for row in rows if random.random() > share / 4]
+        images = [int(random.integers(1, K + 1)) if random.random() < share else image for _, image, _ in kept]
+        certificate[part] = {
+            "windows": [window for window, _, _ in kept],
+            "images": images,
+            "margins": [margin for _, _, margin in kept],
+        }
+    (run.path / "certificate.json").write_text(record.text(certificate))
+    return certificate

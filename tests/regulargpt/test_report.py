@@ -1,0 +1,466 @@
+"""The page in a real browser: every node of every typed word against Python, without network and without errors."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import languages
+from languages.automata import MooreMachine
+from languages.convert.json_text import from_json
+from languages.errors import UserError
+from languages.monoid import TransitionMonoid
+from languages.randomness import rng
+from regulargpt import run as running
+from regulargpt.certificate.report import certificate_report
+from regulargpt.certificate.table import double
+from regulargpt.construct.configuration import configuration
+from regulargpt.models.regulargpt.tree import tree_levels
+from regulargpt.report.automaton import drawing, table
+from regulargpt.report.data import gather
+from regulargpt.report.layout import positions
+from regulargpt.report.page import embedded, render, write
+from regulargpt.storage.folder import RunFolder
+from tests.regulargpt.browser import CHROMIUM, Browser, chromium
+from tests.regulargpt.certified import certify, folder, spoil
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine; Debian: apt install chromium")
+EVIL = {
+    "states": ["</script>", "<!--"],
+    "alphabet": ["<b>", "'\"&"],
+    "initial": "</script>",
+    "transitions": {"</script>": {"<b>": "<!--", "'\"&": "</script>"}, "<!--": {"<b>": "</script>", "'\"&": "<!--"}},
+    "outputs": {"</script>": "\u2028no", "<!--": "<i>yes"},
+}
+# Language, C, and whether the table is spoilt.
+CASES = [
+    ("parity", 2, False),
+    ("parity", 3, False),
+    ("even-pairs", 2, True),
+    ("cycle-navigation", 3, False),
+    ("cycle-navigation", 4, True),
+    ("tomita-3", 2, False),
+    ("dyck-2", 3, True),
+    ("modular-arithmetic:modulus=2,plus=true", 2, False),
+    ("evil", 2, True),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+def made(path: Path, language: str, C: int, spoilt: bool) -> tuple[dict[str, Any], MooreMachine]:
+    """A run folder with a page: its certificate and automaton."""
+    if language == "evil":
+        (path.parent / "evil.json").write_text(json.dumps(EVIL))
+        language = f"dfa:{path.parent / 'evil.json'}"
+    run = folder(path, language, C)
+    certificate = certify(run, language, C)
+    if spoilt:
+        certificate = spoil(run, certificate, seed=C)
+    write([gather(path)], path / "report.html")
+    machine = from_json((path / "automaton.json").read_text())
+    assert isinstance(machine, MooreMachine)
+    return certificate, machine
+
+
+def words(language: str, n_symbols: int) -> list[list[int]]:
+    """All short words and some long ones, at the lengths where trees change their shape."""
+    random = rng(0, "words")
+    most = 5 if n_symbols == 2 else 2
+    short = [list(w) for n in range(1, most + 1) for w in itertools.product(range(n_symbols), repeat=n)]
+    lengths = (7, 8, 9, 16, 27, 28, 63, 64, 65, 200, *random.integers(1, 201, 4).tolist())
+    if language.startswith("modular"):
+        task = languages.get(language)
+        return short + [task.sample(random, n + n % 2, 1)[0].tolist() for n in lengths]
+    return short + [random.integers(0, n_symbols, n).tolist() for n in lengths]
+
+
+def expected(word: list[int], machine: MooreMachine, certificate: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Every node: level, index, from, to, element, prototype, verdict; root first."""
+    C, monoid = certificate["chunk_size"], TransitionMonoid.of(machine)
+    leaves, nodes = (
+        {tuple(w): i for w, i in zip(certificate[part]["windows"], certificate[part]["images"], strict=True)}
+        for part in ("leaves", "nodes")
+    )
+    depth = max(1, math.ceil(round(math.log(len(word), C), 9)))
+    rows: list[tuple[Any, ...]] = []
+
+    def state(level: int, right: int) -> int | None:
+        """The prototype of the node whose last symbol is symbol number `right`, from 1; 0 is the pad."""
+        if right <= 0:
+            return 0
+        if level == 0:
+            return 1 + word[right - 1]
+        window = tuple(state(level - 1, right - j * C ** (level - 1)) for j in range(C))
+        found = None if None in window else (nodes if level > 1 else leaves).get(window)
+        low = max(0, right - C**level)
+        element = int(monoid.of_word(np.array(word[low:right])))
+        stands = found and monoid.words[element] in certificate["words"][found - 1]
+        verdict = "unknown" if found is None else "right" if stands else "wrong"
+        rows.append((level, low, right, element, found, verdict))
+        return found
+
+    state(depth, len(word))
+    rows.sort(key=lambda row: (-row[0], row[1]))
+    counted = itertools.groupby(rows, key=lambda row: row[0])
+    return [(row[0], i, *row[1:]) for _, level in counted for i, row in enumerate(level)]
+
+
+TYPE = """(text) => {
+  const input = document.querySelector("#word");
+  input.value = text;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+  const of = (selector) => [...document.querySelectorAll(selector)].map((e) => ({ ...e.dataset }));
+  return { nodes: of("table.nodes tbody tr"), drawn: of(".tree .node"), path: of(".path li[data-state]"),
+    final: document.querySelector(".run").dataset.final, counts: of("tr[data-prototype]"),
+    answers: of(".run > .answer span"), lit: of(".state.lit") };
+}"""
+
+
+def node(data: dict[str, str]) -> tuple[Any, ...]:
+    numbers = (int(data[key]) for key in ("level", "index", "from", "to", "element"))
+    return (*numbers, int(data["state"]) if data["state"] else None, data["verdict"])
+
+
+def assert_silent(browser: Browser, path: Path) -> None:
+    assert browser.problems == []
+    assert {request.split("#")[0] for request in browser.requests} <= {path.as_uri(), "data:,"}
+
+
+@needs_browser
+@pytest.mark.parametrize(("language", "C", "spoilt"), CASES)
+def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_path, language, C, spoilt):
+    certificate, machine = made(tmp_path / "run", language, C, spoilt)
+    browser.open(tmp_path / "run" / "report.html")
+    browser.evaluate("document.querySelector('.tree details').open = true")
+    browser.evaluate("new Promise(requestAnimationFrame)")
+    verdicts = set()
+    for word in words(language, machine.n_symbols):
+        found = browser.evaluate(f"({TYPE})({json.dumps(machine.decode(np.array(word)))})")
+        tree = expected(word, machine, certificate)
+        assert [node(row) for row in found["nodes"]] == tree
+        assert {node(row) for row in found["drawn"]} <= set(tree)
+        if len(word) <= 28:
+            assert len(found["drawn"]) == len(tree)
+        states = [machine.initial_index, *machine.run(np.array(word), every=True).tolist()]
+        assert int(found["final"]) == states[-1]
+        assert [int(row["state"]) for row in found["path"]] == states[-len(found["path"]) :]
+        assert [int(row["state"]) for row in found["lit"]] == [states[-1]]
+        prototypes = [row[5] for row in tree]
+        expected_counts = [prototypes.count(1 + i) for i in range(len(certificate["prototypes"]))]
+        assert [int(row["count"]) for row in found["counts"]] == expected_counts
+        root, names = tree[0][5], machine.output_names
+        answer = machine.named_outputs[machine.states[states[-1]]]
+        network = "" if root is None else names[certificate["answers"][root - 1]]
+        assert found["answers"] == [{"answer": answer or ""}, {"network": network}]
+        verdicts |= {row[-1] for row in tree}
+    assert verdicts - {"unknown"} == ({"right", "wrong"} if spoilt else {"right"})
+    assert_silent(browser, tmp_path / "run" / "report.html")
+
+
+@needs_browser
+@pytest.mark.parametrize(("language", "C"), [("tomita-3", 2), ("cycle-navigation", 3)])
+def test_the_page_names_the_prototypes_nearest_to_a_real_networks_states(browser, tmp_path, language, C):
+    # Constructed weights are exact: the states of the network as it is are the prototypes, up to rounding.
+    config = configuration(language, C).replaced({"evaluation.test_len": 41, "evaluation.beyond": ()})
+    running.run(config, tmp_path / "run")
+    run = RunFolder.open(tmp_path / "run")
+    assert certificate_report(run)["proven"]
+    write([gather(run.path)], tmp_path / "report.html")
+    prototypes = torch.tensor(json.loads((run.path / "certificate.json").read_text())["prototypes"])
+    model = double(running.load_model(run))
+    browser.open(tmp_path / "report.html")
+    browser.evaluate("document.querySelector('.tree details').open = true")
+    browser.evaluate("new Promise(requestAnimationFrame)")
+    for word in words(language, languages.get(language).n_symbols)[-10:]:
+        with torch.no_grad():
+            levels = list(tree_levels(model, torch.tensor([word]), share=False))[1:]
+        states = [1 + torch.cdist(level.states[level.node[0]], prototypes.double()).argmin(1) for level in levels]
+        text = languages.get(language).machine.decode(np.array(word))
+        found = browser.evaluate(f"({TYPE})({json.dumps(text)})")["nodes"]
+        assert [int(row["state"]) for row in found] == torch.cat(states[::-1]).tolist()
+        assert {row["verdict"] for row in found} == {"right"}
+    assert_silent(browser, tmp_path / "report.html")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "run"
+    made(path, "tomita-3", 2, False)
+    return path / "report.html"
+
+
+def at(browser: Browser) -> list[str]:
+    """What has the focus."""
+    return browser.evaluate(
+        "((e) => [e.id || e.tagName.toLowerCase(), e.dataset.level || '', e.dataset.index || '',"
+        " e.dataset.row || '', e.dataset.column || ''])(document.activeElement)"
+    )
+
+
+@needs_browser
+def test_everything_is_reached_by_the_keyboard(browser: Browser, page: Path):
+    browser.look(1280)
+    browser.open(page, "#word=0110100")
+    seen = []
+    for _ in range(16):
+        browser.key("Tab")
+        seen.append(at(browser))
+    ids = [found[0] for found in seen]
+    for name in ("theme", "word", "random", "length", "clear", "back", "step", "forth", "summary"):
+        assert name in ids
+    assert ["g", "3", "0", "", ""] in seen
+    # The cell at which the table is entered is the root's product: the root was in focus before.
+    assert [found[0] for found in seen].count("td") == 1
+
+    browser.evaluate("document.querySelector('.tree .node').focus()")
+    walk = {"ArrowDown": ("2", "0"), "ArrowRight": ("2", "1"), "ArrowUp": ("3", "0")}
+    for key, place in walk.items():
+        browser.key(key)
+        assert tuple(at(browser)[1:3]) == place
+    browser.evaluate("document.querySelector('.cayley td[data-row]').focus()")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowRight"):
+        browser.key(key)
+    assert at(browser)[3:] == ["3", "2"]
+    assert browser.evaluate("document.querySelector('[data-part=product]').textContent").startswith("[")
+    assert_silent(browser, page)
+
+
+@needs_browser
+def test_typed_keys_steps_and_the_address(browser: Browser, page: Path):
+    browser.open(page, "#word=01")
+    browser.evaluate("document.querySelector('#word').focus()")
+    browser.write("0")
+    assert browser.evaluate("document.querySelector('#word').value") == "010"
+    assert browser.evaluate("location.hash") == "#word=010"
+    steps = "document.querySelector('.path li.lit').dataset.step"
+    assert browser.evaluate(steps) == "3"
+    browser.evaluate("document.querySelector('#step').focus()")
+    browser.key("ArrowLeft")
+    assert browser.evaluate(steps) == "2"
+    browser.evaluate("document.querySelector('#forth').focus()")
+    browser.key("Enter")
+    assert browser.evaluate(steps) == "3"
+    assert browser.evaluate("document.querySelectorAll('.edge.lit').length") == 1
+    browser.evaluate("location.hash = '#word=0000'")
+    browser.evaluate("new Promise((done) => setTimeout(done, 50))")
+    assert browser.evaluate("document.querySelector('#word').value") == "0000"
+    browser.evaluate("document.querySelector('[data-repeat=\"1\"]').click()")
+    assert browser.evaluate("document.querySelector('#word').value") == "1" * 12
+    for _ in range(5):
+        browser.evaluate("document.querySelector('#random').click()")
+        assert re.fullmatch("[01]{12}", browser.evaluate("document.querySelector('#word').value"))
+    assert_silent(browser, page)
+
+
+@needs_browser
+def test_long_words_are_folded_and_opened(browser: Browser, page: Path):
+    browser.open(page, "#word=" + "0110" * 500)
+    levels = browser.evaluate("[...document.querySelectorAll('table.levels tbody tr')].map((e) => ({ ...e.dataset }))")
+    assert [int(row["level"]) for row in levels] == list(range(11, 0, -1))
+    assert [int(row["right"]) for row in levels] == [math.ceil(2000 / 2**n) for n in range(11, 0, -1)]
+    shown = "[...new Set([...document.querySelectorAll('.tree .node')].map((e) => Number(e.dataset.level)))]"
+    assert browser.evaluate(shown) == [11, 10, 9, 8, 7, 6]
+    browser.evaluate('document.querySelector(\'.tree .node[data-level="6"][data-index="3"]\').focus()')
+    browser.key("Enter")
+    assert browser.evaluate(shown) == [6, 5, 4, 3, 2, 1]
+    assert at(browser)[1:3] == ["6", "3"]
+    browser.key("Escape")
+    assert browser.evaluate(shown) == [11, 10, 9, 8, 7, 6]
+    assert_silent(browser, page)
+
+
+@needs_browser
+@pytest.mark.parametrize("text", ["012x", "日本", "<b>", "%", "0 1\t1", "", " ", "0" * 200_001])
+def test_whatever_is_typed_is_answered(browser: Browser, page: Path, text: str):
+    browser.open(page)
+    found = browser.evaluate(f"({TYPE})({json.dumps(text)})")
+    problem = browser.evaluate("document.querySelector('#problem').textContent")
+    unknown = [c for c in dict.fromkeys(text) if c not in "01 \t"]
+    if len(text) > 200_000:
+        assert problem == "The word is too long: at most 100000 symbols."
+    elif unknown:
+        assert problem == f"Not in the alphabet: {' '.join(unknown)}"
+        assert found["answers"] == found["drawn"] == []
+    else:
+        assert problem == ""
+        assert len(found["path"]) == 1 + len(text.replace(" ", "").replace("\t", ""))
+    assert_silent(browser, page)
+
+
+@needs_browser
+def test_runs_side_by_side_share_the_word_and_may_lack_a_certificate(browser: Browser, tmp_path: Path):
+    made(tmp_path / "a", "parity", 2, False)
+    folder(tmp_path / "b", "parity", model="rnn")
+    folder(tmp_path / "c", "parity", 3)
+    made(tmp_path / "d", "cycle-navigation", 2, False)
+    made(tmp_path / "e", "flip-flop", 2, False)
+    file = tmp_path / "report.html"
+    write([gather(tmp_path / name) for name in "abcde"], file)
+    browser.look(1600)
+    browser.open(file, "#word=0110")
+    answers = browser.evaluate("[...document.querySelectorAll('.run > .answer')].map((e) => e.textContent)")
+    assert answers == [
+        "Automaton: even. Snapped network: ✓ even. 3 of 3 nodes right.",
+        "Automaton: even.",
+        "Automaton: even.",
+        "Automaton: 2. Snapped network: ✓ 2. 3 of 3 nodes right.",
+        answers[4],
+    ]
+    trees = browser.evaluate("[...document.querySelectorAll('.run')].map((e) => e.querySelectorAll('.node').length)")
+    assert trees[:4] == [3, 0, 0, 3]
+    browser.evaluate(f"({TYPE})('02')")
+    answers = browser.evaluate("[...document.querySelectorAll('.run > .answer')].map((e) => e.textContent)")
+    assert answers[0] == "Not in this alphabet: 2. Its symbols: 0 1"
+    assert answers[3].startswith("Automaton: 4.")
+    assert browser.evaluate("document.querySelector('#problem').textContent") == ""
+    badges = browser.evaluate("[...document.querySelectorAll('.badge')].map((e) => e.className)")
+    assert badges == ["badge partly", "badge observed", "badge observed", "badge partly", "badge partly"]
+    assert_silent(browser, file)
+
+
+LUMINANCE = """(element) => {
+  const parts = getComputedStyle(element).backgroundColor.match(/[0-9.]+/g).map(Number);
+  return (parts[0] + parts[1] + parts[2]) / 765;
+}"""
+
+
+@needs_browser
+def test_light_and_dark_follow_the_system_and_the_button(browser: Browser, page: Path):
+    for dark in (False, True):
+        browser.look(1280, dark=dark)
+        browser.open(page)
+        assert (browser.evaluate(f"({LUMINANCE})(document.body)") < 0.5) == dark
+        browser.evaluate("document.querySelector('#theme').click()")
+        assert (browser.evaluate(f"({LUMINANCE})(document.body)") < 0.5) != dark
+        assert (
+            browser.evaluate("document.querySelector('#theme').getAttribute('aria-pressed')") == str(not dark).lower()
+        )
+    browser.look(1280)
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_is_wider_than_the_window(browser: Browser, page: Path, width: int):
+    browser.look(width)
+    browser.open(page, "#word=" + "0110" * 40)
+    assert browser.evaluate("document.documentElement.scrollWidth") == width
+    browser.look(1280)
+
+
+@needs_browser
+def test_everything_has_a_name(browser: Browser, page: Path):
+    browser.open(page)
+    named = "button, input, svg, canvas, [tabindex]"
+    nameless = browser.evaluate(f"""[...document.querySelectorAll("{named}")].filter((e) =>
+        !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length)).map((e) => e.outerHTML)""")
+    assert nameless == []
+    ids = browser.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert len(set(ids)) == len(ids)
+
+
+@needs_browser
+def test_large_tables_are_drawn_as_pixels(browser: Browser, tmp_path: Path):
+    certificate, _ = made(tmp_path / "run", "alternating-5", 2, False)
+    made(tmp_path / "larger", "symmetric-5", 2, False)
+    assert len(certificate["prototypes"]) == 60
+    browser.open(tmp_path / "run" / "report.html")
+    assert browser.evaluate("document.querySelectorAll('.cayley td[data-row]').length") == 3600
+    file = tmp_path / "larger" / "report.html"
+    browser.open(file)
+    browser.evaluate("document.querySelector('canvas').focus()")
+    browser.key("ArrowDown")
+    assert "(prototype 2) then [ε] (prototype 1) gives" in browser.evaluate(
+        "document.querySelector('[data-part=product]').textContent"
+    )
+    assert_silent(browser, file)
+
+
+def test_the_data_cannot_end_the_script():
+    text = embedded({"a": "</script><!--\u2028\u2029", "b": ["<"]})
+    assert not set("<\u2028\u2029") & set(text)
+    assert json.loads(text) == {"a": "</script><!--\u2028\u2029", "b": ["<"]}
+
+
+def test_a_page_is_one_file_without_addresses_and_can_be_made_again(page: Path):
+    text = page.read_text()
+    assert re.findall(r"https?://[^\"'\s)]+", text) == ["http://www.w3.org/2000/svg"]
+    assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"(?!data:,)", text)
+    assert not re.findall(r"@import|url\(", text)
+    assert render([gather(page.parent)]) == text
+
+
+@pytest.mark.parametrize("name", ["parity", "tomita-3", "dyck-12", "aa-bb-cc-dd-ee", "symmetric-3", "symmetric-5"])
+def test_states_stand_apart_and_all_is_drawn(name: str):
+    machine = languages.get(name).machine.minimise()
+    places = positions(machine)
+    assert all(math.dist(p, q) > 0.99 for p, q in itertools.combinations(places, 2))
+    picture = drawing(machine)
+    pairs = {(p, q) for p, row in enumerate(machine.table.tolist()) for q in row}
+    assert set(re.findall(r'data-from="(\d+)" data-to="(\d+)"', picture)) == {(str(p), str(q)) for p, q in pairs}
+    assert re.findall(r'data-state="(\d+)"', picture) == [str(q) for q in range(machine.n_states)]
+    assert table(machine).count("<td") == machine.n_states * (machine.n_symbols + 1)
+
+
+def test_the_receptive_field_and_the_answer_of_the_raw_network_are_shown(tmp_path: Path):
+    run = folder(tmp_path / "run", "parity")
+    certify(run, "parity")
+    assert "Receptive field" not in render([gather(run.path)])
+    (run.path / "receptive-field").mkdir()
+    c = [m / 20 for m in range(1, 21)]
+    file = run.path / "receptive-field" / "receptive-field.json"
+    file.write_text(json.dumps({"length": 20, "c": c, "low": c, "high": c, "erf": 20}))
+    text = render([gather(run.path)])
+    assert "99 % of the gradient in the last 20 of 20 symbols" in text
+    file.write_text(json.dumps({"length": 20, "c": [], "low": [], "high": [], "erf": None}))
+    assert "Receptive field" not in render([gather(run.path)])
+    path = run.path / "certificate.json"
+    path.write_text(path.read_text().replace('"proven": false', '"proven": true'))
+    assert "Proven for every length, for the network as it is." in render([gather(run.path)])
+    assert "mean accuracy 99.99 % over lengths 41 to 50, worst 99.50 %" in text
+
+
+def test_a_run_whose_language_has_gone_still_has_a_page(tmp_path: Path):
+    (tmp_path / "evil.json").write_text(json.dumps(EVIL))
+    folder(tmp_path / "run", f"dfa:{tmp_path / 'evil.json'}")
+    (tmp_path / "evil.json").unlink()
+    run = gather(tmp_path / "run")
+    assert run.machine is None
+    assert "Accuracy by length" in render([run])
+
+
+def test_a_certificate_that_is_not_of_these_files_is_refused(tmp_path: Path):
+    run = folder(tmp_path / "run", "parity")
+    certificate = certify(run, "parity")
+    path, again = run.path / "certificate.json", f"; run `regulargpt verify {run.path}` again"
+    cases = {
+        "weights": f"{path} is of other weights{again}",
+        "network": f"{path} is of another network{again}",
+        "automaton": f"{path} is of another automaton{again}",
+    }
+    for name, message in cases.items():
+        path.write_text(json.dumps({**certificate, name: {**certificate[name], "sha256": "0" * 64}}))
+        with pytest.raises(UserError, match=re.escape(message)):
+            gather(run.path)
+    path.write_text(json.dumps({"format": certificate["format"]}))
+    with pytest.raises(UserError, match="is not a certificate: 'automaton' is missing"):
+        gather(run.path)
+    path.write_text(json.dumps({**certificate, "format": "x"}))
+    with pytest.raises(UserError, match="has the format 'x', not 'regulargpt certificate 1'"):
+        gather(run.path)
+    path.write_text(json.dumps({**certificate, "words": [["2"], ["1"]]}))
+    with pytest.raises(UserError, match="malformed"):
+        render([gather(run.path)])
