@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regulargpt.certificate.check import Network
-from regulargpt.certificate.forms import ABOVE, quick, spectral
+from regulargpt.certificate.forms import ABOVE, quick
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -57,6 +57,7 @@ class Attended:
     value: Floats  # (n, d)
     gains: Floats  # (n, C): norms of the derivatives by x_c
     pattern: Floats  # (n, C, heads)
+    others: Floats  # (n, C, heads): 1 - pattern
     twist: Floats  # (n, C, heads): ||(W_q J_0)^T W_k J_j||
     spread: tuple[Floats, Floats]  # (n, pairs, heads, C): of logit i - logit j, by delta_c and by e_c
     moved: tuple[Floats, Floats]  # (n, C, heads, C): of the pattern, by delta_c and by e_c
@@ -70,6 +71,8 @@ class Attended:
         logits = np.einsum("nhk,njhk->njh", q, k) + r.T
         pattern = np.exp(logits - logits.max(1, keepdims=True))
         pattern /= pattern.sum(1, keepdims=True)
+        # Not 1 - pattern, which loses what is left of a sharp pattern.
+        others = np.stack([np.delete(pattern, j, 1).sum(1) for j in range(C)], 1)
         slope = np.zeros((n, C, p.query.shape[1], C, d))  # of logit j, head h, by x_c
         slope[:, :, :, 0] += np.einsum("njhk,hkd->njhd", k, p.query_map)
         for j in range(C):
@@ -90,7 +93,7 @@ class Attended:
         rivals = np.sqrt(np.square(v - v[:, :1]).sum(-1))
         value = np.einsum("njh,njhd->nd", pattern, v)
         gains = np.stack([quick(derivative[:, :, c]) for c in range(C)], 1)
-        return cls(windows, p, value, gains, pattern, twist, rows(differences), rows(moved), rivals), derivative
+        return cls(windows, p, value, gains, pattern, others, twist, rows(differences), rows(moved), rivals), derivative
 
     def remainder(self, radii: Floats, errors: Floats) -> Floats:
         """At most this long (n,), for ||delta_c|| <= radii (n, C) and ||e_c|| <= errors (n, C).
@@ -104,28 +107,28 @@ class Attended:
         w, p, windows = self.pattern, self.of, self.windows
         r, e = radii[:, :, None], errors[:, :, None]
         own = windows[:, 0]
-        far_q, far_qe = (p.query_gain[own] * r[:, 0])[:, None], (spectral(p.query_map) * e[:, 0])[:, None]
-        far_k, far_ke = p.key_gain[windows] * r, spectral(p.key_map) * e
-        far_v = p.value_gain[windows] * r + spectral(p.value_map) * e
+        far_q, far_qe = (p.query_gain[own] * r[:, 0])[:, None], (quick(p.query_map) * e[:, 0])[:, None]
+        far_k, far_ke = p.key_gain[windows] * r, quick(p.key_map) * e
+        far_v = p.value_gain[windows] * r + quick(p.value_map) * e
         bilinear = np.minimum(far_q * far_k, self.twist * r[:, :1] * r) + far_q * far_ke + far_qe * (far_k + far_ke)
         spread = np.einsum("nphc,nc->nph", self.spread[0], radii) + np.einsum("nphc,nc->nph", self.spread[1], errors)
         C = windows.shape[1]
         pairs = [(i, j) for i in range(C) for j in range(i + 1, C)]
         width = np.max([spread[:, at] + bilinear[:, i] + bilinear[:, j] for at, (i, j) in enumerate(pairs)], 0)
-        low, high = shifted(w, -width[:, None]), shifted(w, width[:, None])
+        low, high = shifted(w, self.others, -width[:, None]), shifted(w, self.others, width[:, None])
         second = bend(low, high, C) * np.square(width)[:, None] / 2
         total = (w * bilinear).sum(1, keepdims=True)
-        left = second + w * ((1 - w) * bilinear + total - w * bilinear)
+        left = second + w * (self.others * bilinear + total - w * bilinear)
         first = np.einsum("njhc,nc->njh", self.moved[0], radii) + np.einsum("njhc,nc->njh", self.moved[1], errors)
         change = np.minimum(first + left, np.maximum(high - w, w - low))
         rest = self.rivals * left + change * (far_v + far_v[:, :1])
         return (rest[:, 1:].sum((1, 2)) + (self.gains * errors).sum(1)) * ABOVE
 
 
-def shifted(p: Floats, by: Floats) -> Floats:
-    """The probability p with its log-odds shifted."""
-    up = p * np.exp(np.minimum(by, 700))
-    return up / (up + 1 - p)
+def shifted(p: Floats, q: Floats, by: Floats) -> Floats:
+    """The probability p, q = 1 - p, with its log-odds shifted; 0 or 1 where the shift is beyond all measure."""
+    up, down = p * np.exp(np.clip(by, -50, 50)), q
+    return np.where(by < -50, 0.0, np.where(by > 50, 1.0, up / (up + down)))
 
 
 def bend(low: Floats, high: Floats, C: int) -> Floats:
@@ -135,11 +138,12 @@ def bend(low: Floats, high: Floats, C: int) -> Floats:
     if C == 2:
         return np.minimum(nearest * (1 - nearest) * end, 1 / (6 * np.sqrt(3)) * ABOVE)
     end = np.maximum(end, np.maximum(2 * high - 1, 0) + 0.25)
-    return np.minimum(nearest * (1 - nearest) * end, 9 / 64)
+    return np.minimum(nearest * (1 - nearest) * end, 9 / 64 * ABOVE)
 
 
 def product_norm(a: Floats, b: Floats) -> Floats:
-    """||A^T B|| of flat matrices (..., k, d), by k x k matrices."""
+    """At least ||A^T B|| of flat matrices (..., k, d), by k x k matrices."""
     values, vectors = np.linalg.eigh(a @ np.swapaxes(a, -1, -2))
     root = vectors * np.sqrt(np.maximum(values, 0))[..., None, :]
-    return quick(np.swapaxes(root, -1, -2) @ b)
+    # The square root of rounding in the eigenvalues.
+    return quick(np.swapaxes(root, -1, -2) @ b) + 1e-7 * quick(a) * quick(b)

@@ -7,29 +7,19 @@ raw network stays in the balls and answers as the table does, at every length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.certificate.attention_ball import Attended, Projections
+from regulargpt.certificate.cells import Cells
 from regulargpt.certificate.check import Network
-from regulargpt.certificate.forms import (
-    Bent,
-    Curved,
-    Form,
-    Lengths,
-    Reach,
-    activation,
-    layer_norm,
-    spectral,
-)
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Part = tuple[Ints, Ints]  # windows (n, C) by offset, 0 the pad; images (n,) from 1
 
-BYTES = 1 << 27
+# Beyond this the expansion of a table takes more memory, and minutes, than it is worth.
 MOST_BYTES = 1 << 30
 
 
@@ -52,6 +42,7 @@ class NotClosed:
     residual: float
     gain: float
 
+
 # Half distances to the next prototype and the readout's margins bound the radii from above.
 SLACKS = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)
 # Rounding in float64, here and in what comes out of LAPACK, stays far below this (states are about sqrt(d) long).
@@ -60,9 +51,7 @@ GROWTH = 1.02
 PASSES = 200
 
 
-def enclose(
-    network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints
-) -> Enclosure | NotClosed:
+def enclose(network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints) -> Enclosure | NotClosed:
     """The balls with the largest slack of SLACKS, by fixpoint iteration from below; or why there are none."""
     system = System.of(network, prototypes, leaves, nodes, answers)
     if isinstance(system, NotClosed):
@@ -77,9 +66,7 @@ def enclose(
     return best
 
 
-def verify(
-    network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints, radii: Floats
-) -> None | str:
+def verify(network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints, radii: Floats) -> str | None:
     """None if the network maps the balls of these radii (K,) into themselves; else the first entry that fails."""
     system = System.of(network, prototypes, leaves, nodes, answers)
     return system.reason if isinstance(system, NotClosed) else system.fails(radii)
@@ -96,9 +83,7 @@ class System:
     limits: Floats  # (K,): the answer is the same this far around the prototype
 
     @classmethod
-    def of(
-        cls, network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints
-    ) -> System | NotClosed:
+    def of(cls, network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints) -> System | NotClosed:
         """Expand every entry; NotClosed if the table is too large, or an answer is not the network's."""
         cost = Cells.cost(network, len(nodes[0]))
         if cost > MOST_BYTES:
@@ -173,99 +158,3 @@ def answer_limits(network: Network, prototypes: Floats, answers: Ints) -> Floats
     rival = np.arange(logits.shape[1]) != answers[:, None]
     limits = np.divide(margins, apart, out=np.where(margins > 0, np.inf, -np.inf), where=apart > 0)
     return np.where(rival, limits, np.inf).min(1)
-
-
-class Cells:
-    """Node windows and, for radii of the balls under them, how far from their prototypes the images can be."""
-
-    def __init__(self, network: Network, prototypes: Floats, windows: Ints, images: Ints):
-        self.windows, self.images = windows, images
-        rows = np.concatenate([network.pad, prototypes])
-        C, d, d_ff = windows.shape[1], rows.shape[1], len(network.w["blocks.0.ff_in.bias"])
-        self.projections, self.input_norm = projections(network, rows)
-        step = max(1, BYTES // (8 * d_ff * d * (3 * C + 4)))
-        self.chunks = [
-            Chunk.of(network, rows, self.projections, windows[at : at + step], prototypes[images[at : at + step] - 1])
-            for at in range(0, len(windows), step)
-        ]
-        self.residuals = np.concatenate([c.residual for c in self.chunks])
-
-    @staticmethod
-    def cost(network: Network, n: int) -> int:
-        """Bytes that n entries take, about."""
-        d, d_ff = len(network.pad[0]), len(network.w["blocks.0.ff_in.bias"])
-        H, C = network.n_heads, network.C
-        return 8 * n * (C * d * d + d * d_ff * (2 if not network.pre else 1) + (2 * C + 8) * d_ff + 4 * C * C * C * H)
-
-    def bound(self, radii: Floats) -> Floats:
-        """At most this far (n,), for balls of these radii (K,)."""
-        radii = np.concatenate([[0.0], radii])
-        errors = np.zeros_like(radii) if self.input_norm is None else self.input_norm(radii[:, None], {})
-        return np.concatenate([c.bound(radii[c.attended.windows], errors[c.attended.windows]) for c in self.chunks])
-
-    def gains(self) -> Floats:
-        """By how much (n,) equal radii are stretched, in first order."""
-        return np.concatenate([c.reach.linear((c.attended.windows > 0).astype(float)) for c in self.chunks])
-
-
-def projections(network: Network, rows: Floats) -> tuple[Projections, Bent | None]:
-    """Queries, keys and values of the rows, and what the LayerNorm before them leaves."""
-    d = rows.shape[1]
-    start = Form(rows, {0: np.broadcast_to(np.eye(d), (len(rows), d, d))})
-    if not network.pre:
-        return Projections.of(network, rows, start.maps[0], np.ones(d), np.zeros(d)), None
-    gain, bias = (network.w[f"blocks.0.ln1.{name}"] for name in ("weight", "bias"))
-    normed, bent = layer_norm(start, "", 1)
-    return Projections.of(network, normed.centre, normed.maps[0], gain, bias), bent
-
-
-@dataclass
-class Chunk:
-    """Some windows: the maps that lead to their images."""
-
-    attended: Attended
-    steps: dict[str, Bent | Curved]
-    reach: Reach
-    residual: Floats
-
-    @classmethod
-    def of(cls, network: Network, rows: Floats, p: Projections, windows: Ints, targets: Floats) -> Chunk:
-        """Expand the block about the centres of the balls."""
-        n, C = windows.shape
-        d, w = rows.shape[1], network.w
-        steps: dict[str, Bent | Curved] = {}
-        attended, derivative = Attended.over(w["blocks.0.attn.r"], p, windows)
-        maps = {c: derivative[:, :, c] @ p.jacobian[windows[:, c]] for c in range(C)}
-        maps[0] = maps[0] + np.eye(d)
-        bias = w.get("blocks.0.attn.out.bias", 0.0)
-        form = Form(rows[windows[:, 0]] + attended.value + bias, {**maps, "attention": np.eye(d)[None]})
-
-        def norm(name: str, form: Form) -> Form:
-            form, steps[name] = layer_norm(form, name, C)
-            return form.scaled(w[f"{name}.weight"], w[f"{name}.bias"])
-
-        def ffn(form: Form) -> Form:
-            form = form.linear(w["blocks.0.ff_in.weight"], w["blocks.0.ff_in.bias"])
-            form, steps["activation"] = activation(form, network.model["activation"], "activation", C)
-            return form.linear(w["blocks.0.ff_out.weight"], w["blocks.0.ff_out.bias"])
-
-        if network.pre:
-            form = form.plus(ffn(norm("blocks.0.ln2", form)))
-        else:
-            form = norm("blocks.0.ln1", form)
-            form = norm("blocks.0.ln2", form.plus(ffn(form)))
-        if network.model["state_norm"]:
-            form = norm("state_norm", form)
-        residual = np.sqrt(np.square(form.centre - targets).sum(1))
-        return cls(attended, steps, Reach.of(form, C, spectral), residual)
-
-    def lengths(self, radii: Floats, errors: Floats) -> Lengths:
-        """How long the sources are (n,), for radii and the first LayerNorm's remainders (n, C) of the children."""
-        found: Lengths = {"attention": self.attended.remainder(radii, errors)}
-        for name, step in self.steps.items():
-            found[name] = step(radii, found)
-        return found
-
-    def bound(self, radii: Floats, errors: Floats) -> Floats:
-        """At most this far from the prototypes (n,)."""
-        return self.residual + self.reach(radii, self.lengths(radii, errors))

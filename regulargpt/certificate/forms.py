@@ -190,7 +190,9 @@ class Curved:
 def activation(form: Form, kind: str, name: Source, C: int) -> tuple[Form, Curved]:
     """GELU or ReLU; `name` is the new source."""
     x = form.centre
-    value, slope, remainder = (gelu, gelu_slope, gelu_remainder) if kind == "gelu" else (relu, relu_slope, relu_remainder)
+    value, slope, remainder = (
+        (gelu, gelu_slope, gelu_remainder) if kind == "gelu" else (relu, relu_slope, relu_remainder)
+    )
     rows = {s: np.sqrt(np.square(m).sum(2)) for s, m in form.maps.items()}
     curved = Curved(x, rows, Reach.of(form, C), remainder)
     slopes = slope(x)[:, :, None]
