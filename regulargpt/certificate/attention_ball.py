@@ -50,7 +50,7 @@ class Projections:
 
 @dataclass(frozen=True)
 class Attended:
-    """sum_jh p_jh v_jh over windows (n, C) of rows, its derivative, and the length of what that leaves."""
+    """sum_jh p_jh v_jh over windows (n, C) of rows, and what its first-order expansion leaves."""
 
     windows: Ints
     of: Projections
@@ -61,7 +61,8 @@ class Attended:
     twist: Floats  # (n, C, heads): ||(W_q J_0)^T W_k J_j||
     spread: tuple[Floats, Floats]  # (n, pairs, heads, C): of logit i - logit j, by delta_c and by e_c
     moved: tuple[Floats, Floats]  # (n, C, heads, C): of the pattern, by delta_c and by e_c
-    rivals: Floats  # (n, C, heads): ||v_jh - v_0h||
+    reference: Ints  # (n, heads): the offset from whose value the others are counted
+    turn: Floats  # (n, d, C * heads): v_jh - v_h at the reference
 
     @classmethod
     def over(cls, r: Floats, p: Projections, windows: Ints) -> tuple[Attended, Floats]:
@@ -90,19 +91,26 @@ class Attended:
         first = np.einsum("hkd,nde->nhke", p.query_map, jacobians[:, 0])
         other = np.einsum("hkd,njde->njhke", p.key_map, jacobians)
         twist = np.stack([product_norm(first, other[:, j]) for j in range(C)], 1)
-        rivals = np.sqrt(np.square(v - v[:, :1]).sum(-1))
+        apart = np.sqrt(np.square(v[:, :, None] - v[:, None]).sum(-1))  # (n, C, C, heads)
+        reference = ((pattern * others)[:, None] * apart).sum(2).argmin(1)
+        turn = v - np.take_along_axis(v, reference[:, None, :, None], 1)
+        turn = turn.reshape(n, -1, d).transpose(0, 2, 1)
         value = np.einsum("njh,njhd->nd", pattern, v)
         gains = np.stack([quick(derivative[:, :, c]) for c in range(C)], 1)
-        return cls(windows, p, value, gains, pattern, others, twist, rows(differences), rows(moved), rivals), derivative
+        return cls(
+            windows, p, value, gains, pattern, others, twist, rows(differences), rows(moved), reference, turn
+        ), derivative
 
-    def remainder(self, radii: Floats, errors: Floats) -> Floats:
-        """At most this long (n,), for ||delta_c|| <= radii (n, C) and ||e_c|| <= errors (n, C).
+    def remainder(self, radii: Floats, errors: Floats) -> tuple[Floats, Floats]:
+        """What is left is turn e + e' with each |e_i| at most the first (n, C * heads), ||e'|| at most the second (n,).
+
+        For ||delta_c|| <= radii (n, C) and ||e_c|| <= errors (n, C).
 
         Logits are bilinear. The softmax's second derivative along h is p_j ((h_j - m)^2 - v) with h's mean m and
         variance v under p. Let w be the range of h, y = h_j minus the mean of the others, and v' their variance: it is
         p_j (1 - p_j) ((1 - 2 p_j) y^2 - v'), between -p_j (1 - p_j) ((2 p_j - 1)^+ + 1/4) w^2 and
         p_j (1 - p_j) (1 - 2 p_j)^+ w^2, with v' = 0 for C = 2. For the sum over offsets only differences of values
-        count: sum_j p_j v_j = v_0 + sum_{j > 0} p_j (v_j - v_0).
+        count: sum_j p_j v_j = v_0 + sum_j p_j (v_j - v_0), for any offset 0.
         """
         w, p, windows = self.pattern, self.of, self.windows
         r, e = radii[:, :, None], errors[:, :, None]
@@ -121,8 +129,9 @@ class Attended:
         left = second + w * (self.others * bilinear + total - w * bilinear)
         first = np.einsum("njhc,nc->njh", self.moved[0], radii) + np.einsum("njhc,nc->njh", self.moved[1], errors)
         change = np.minimum(first + left, np.maximum(high - w, w - low))
-        rest = self.rivals * left + change * (far_v + far_v[:, :1])
-        return (rest[:, 1:].sum((1, 2)) + (self.gains * errors).sum(1)) * ABOVE
+        at = self.reference[:, None]
+        rest = change * np.where(np.arange(C)[:, None] == at, 0, far_v + np.take_along_axis(far_v, at, 1))
+        return left.reshape(len(left), -1) * ABOVE, (rest.sum((1, 2)) + (self.gains * errors).sum(1)) * ABOVE
 
 
 def shifted(p: Floats, q: Floats, by: Floats) -> Floats:

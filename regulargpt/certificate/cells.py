@@ -33,21 +33,16 @@ class Cells:
         ]
         self.residuals = np.concatenate([c.residual for c in self.chunks])
 
-    @staticmethod
-    def cost(network: Network, n: int) -> int:
-        """Bytes that n entries take, about."""
-        d, d_ff = len(network.pad[0]), len(network.w["blocks.0.ff_in.bias"])
-        H, C = network.n_heads, network.C
-        return 8 * n * (C * d * d + d * d_ff * (2 if not network.pre else 1) + (2 * C + 8) * d_ff + 4 * C * C * C * H)
-
     def bound(self, radii: Floats) -> Floats:
-        """At most this far (n,), for balls of these radii (K,)."""
+        """At most this far (n,), for balls of these radii (K,); infinite where the radii are beyond all measure."""
         radii = np.concatenate([[0.0], radii])
-        errors = np.zeros_like(radii) if self.input_norm is None else self.input_norm(radii[:, None], {})
-        return np.concatenate([c.bound(radii[c.attended.windows], errors[c.attended.windows]) for c in self.chunks])
+        with np.errstate(over="ignore", invalid="ignore"):
+            errors = np.zeros_like(radii) if self.input_norm is None else self.input_norm(radii[:, None], {})
+            far = [c.bound(radii[c.attended.windows], errors[c.attended.windows]) for c in self.chunks]
+        return np.nan_to_num(np.concatenate(far), nan=np.inf, posinf=np.inf)
 
     def gains(self) -> Floats:
-        """By how much (n,) equal radii are stretched, in first order."""
+        """By how much (n,) equal small radii are stretched: the norms of the Jacobians over all children."""
         return np.concatenate([c.reach.linear((c.attended.windows > 0).astype(float)) for c in self.chunks])
 
 
@@ -80,7 +75,7 @@ class Chunk:
 
     def lengths(self, radii: Floats, errors: Floats) -> Lengths:
         """How long the sources are (n,), for radii and the first LayerNorm's remainders (n, C) of the children."""
-        found: Lengths = {"attention": self.attended.remainder(radii, errors)}
+        found: Lengths = dict(zip(("pattern", "attention"), self.attended.remainder(radii, errors), strict=True))
         for name, step in self.steps.items():
             found[name] = step(radii, found)
         return found
@@ -100,7 +95,9 @@ def expand(
     maps = {c: derivative[:, :, c] @ p.jacobian[windows[:, c]] for c in range(C)}
     maps[0] = maps[0] + np.eye(d)
     bias = w.get("blocks.0.attn.out.bias", 0.0)
-    form = Form(rows[windows[:, 0]] + attended.value + bias, {**maps, "attention": np.eye(d)[None]})
+    form = Form(
+        rows[windows[:, 0]] + attended.value + bias, {**maps, "pattern": attended.turn, "attention": np.eye(d)[None]}
+    )
 
     def norm(name: str, form: Form) -> Form:
         form, steps[name] = layer_norm(form, name, C)

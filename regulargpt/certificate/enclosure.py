@@ -19,13 +19,24 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Part = tuple[Ints, Ints]  # windows (n, C) by offset, 0 the pad; images (n,) from 1
 
-# Beyond this the expansion of a table takes more memory, and minutes, than it is worth.
-MOST_BYTES = 1 << 30
+# Expanding an entry takes 5 to 50 ms; more entries than this are not tried.
+MOST_ENTRIES = 4096
+# The slacks that are tried, from the smallest.
+SLACKS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
+# Rounding in float64, in what is computed here, stays far below this (states are about sqrt(d) long).
+ROUNDING = 1e-8
+GROWTH = 1.02
+PASSES = 200
 
 
 @dataclass(frozen=True)
 class Enclosure:
-    """Balls that the raw network maps into themselves."""
+    """Balls of `radii` (K,) around the prototypes that the raw network maps into themselves.
+
+    Every image keeps `slack` from the edge of its ball, and every ball `answer_slack` from the nearest state with
+    another answer: a rounding error of at most `slack` in each node's state changes nothing. `contraction` is the
+    largest norm of an entry's Jacobian over all its children.
+    """
 
     radii: Floats
     slack: float
@@ -35,7 +46,10 @@ class Enclosure:
 
 @dataclass(frozen=True)
 class NotClosed:
-    """No such balls were found, and where it fails."""
+    """No such balls were found: why, and at which window, with its distance from the prototype and its Jacobian's norm.
+
+    Balls of radius r need residual + gain r + O(r^2) <= r.
+    """
 
     reason: str
     window: list[int]
@@ -43,63 +57,51 @@ class NotClosed:
     gain: float
 
 
-# Half distances to the next prototype and the readout's margins bound the radii from above.
-SLACKS = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)
-# Rounding in float64, here and in what comes out of LAPACK, stays far below this (states are about sqrt(d) long).
-ROUNDING = 1e-8
-GROWTH = 1.02
-PASSES = 200
-
-
 def enclose(network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints) -> Enclosure | NotClosed:
-    """The balls with the largest slack of SLACKS, by fixpoint iteration from below; or why there are none."""
-    system = System.of(network, prototypes, leaves, nodes, answers)
-    if isinstance(system, NotClosed):
-        return system
-    best: Enclosure | None = None
-    for slack in sorted(SLACKS):
-        found = system.close(slack)
-        if isinstance(found, NotClosed):
-            return best or found
-        best = found
-    assert best is not None
-    return best
+    """The balls with the largest of SLACKS, by fixpoint iteration from below; or why there are none.
+
+    `prototypes` (K, d), `leaves` and `nodes` are windows (n, C) with images (n,), `answers` (K,).
+    """
+    if len(nodes[0]) > MOST_ENTRIES:
+        return NotClosed(f"{len(nodes[0])} entries are too many to expand, at most {MOST_ENTRIES}", [], 0.0, 0.0)
+    system = System(network, prototypes, leaves, nodes, answers)
+    found = system.close(SLACKS[0])
+    for slack in SLACKS[1:]:
+        better = system.close(slack)
+        if isinstance(found, NotClosed) or isinstance(better, NotClosed):
+            break
+        found = better
+    return found
 
 
 def verify(network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints, radii: Floats) -> str | None:
     """None if the network maps the balls of these radii (K,) into themselves; else the first entry that fails."""
-    system = System.of(network, prototypes, leaves, nodes, answers)
-    return system.reason if isinstance(system, NotClosed) else system.fails(radii)
+    if radii.shape != (len(prototypes),) or not (np.isfinite(radii) & (radii >= 0)).all():
+        return f"there are not {len(prototypes)} finite radii, none of them negative"
+    windows, images = nodes
+    for at in range(0, max(1, len(windows)), MOST_ENTRIES):
+        some = windows[at : at + MOST_ENTRIES], images[at : at + MOST_ENTRIES]
+        failed = System(network, prototypes, leaves, some, answers).fails(radii)
+        if failed is not None:
+            return failed
+    return None
 
 
-@dataclass(frozen=True)
 class System:
     """All that has to hold of the radii."""
 
-    leaf_windows: Ints
-    leaf_images: Ints
-    leaf_residuals: Floats
-    cells: Cells
-    limits: Floats  # (K,): the answer is the same this far around the prototype
-
-    @classmethod
-    def of(cls, network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints) -> System | NotClosed:
-        """Expand every entry; NotClosed if the table is too large, or an answer is not the network's."""
-        cost = Cells.cost(network, len(nodes[0]))
-        if cost > MOST_BYTES:
-            return NotClosed(f"{len(nodes[0])} entries need {cost >> 20} MiB, at most {MOST_BYTES >> 20}", [], 0.0, 0.0)
-        limits = answer_limits(network, prototypes, answers)
-        if (limits <= 0).any():
-            k = int(limits.argmin())
-            return NotClosed(f"prototype {k + 1} does not answer {answers[k]}", [], 0.0, 0.0)
-        states = network.block(network.symbols, leaves[0]) if len(leaves[0]) else prototypes[:0]
-        residuals = np.sqrt(np.square(states - prototypes[leaves[1] - 1]).sum(1))
-        return cls(leaves[0], leaves[1], residuals, Cells(network, prototypes, *nodes), limits)
+    def __init__(self, network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints):
+        self.leaf_windows, self.leaf_images = leaves
+        states = network.block(network.symbols, self.leaf_windows) if len(self.leaf_windows) else prototypes[:0]
+        self.leaf_residuals = np.sqrt(np.square(states - prototypes[self.leaf_images - 1]).sum(1))
+        self.cells = Cells(network, prototypes, *nodes)
+        self.limits = answer_limits(network, prototypes, answers)
+        self.most = np.minimum(self.limits, half_distances(prototypes))
 
     def fails(self, radii: Floats) -> str | None:
         """The first entry that leaves its ball, or the first ball with two answers."""
-        if radii.shape != self.limits.shape or not (np.isfinite(radii) & (radii >= 0)).all():
-            return f"there are not {len(self.limits)} finite radii, none of them negative"
+        if (self.limits <= 0).any():
+            return f"prototype {int((self.limits <= 0).argmax()) + 1} does not answer as stated"
         for part, windows, images, far in (
             ("leaves", self.leaf_windows, self.leaf_images, self.leaf_residuals),
             ("nodes", self.cells.windows, self.cells.images, self.cells.bound(radii)),
@@ -119,38 +121,49 @@ class System:
         return None
 
     def close(self, slack: float) -> Enclosure | NotClosed:
-        """The least radii, or a little more, that every image keeps from by `slack`."""
-        cells, rounding = self.cells, slack + ROUNDING
-        radii = np.full(len(self.limits), rounding)
-        np.maximum.at(radii, self.leaf_images - 1, self.leaf_residuals + rounding)
-        floor = radii
-        np.maximum.at(radii, cells.images - 1, cells.residuals + rounding)
+        """The least radii, or a little more, from which every image keeps `slack`."""
+        cells = self.cells
+        floor = np.full(len(self.limits), slack)
+        np.maximum.at(floor, self.leaf_images - 1, self.leaf_residuals + slack + ROUNDING)
+        radii = needed = floor
+        far = cells.residuals
         for _ in range(PASSES):
-            far = cells.bound(radii)
-            needed = floor.copy()
-            np.maximum.at(needed, cells.images - 1, far + rounding)
+            far, needed = cells.bound(radii), floor.copy()
+            np.maximum.at(needed, cells.images - 1, far + slack + ROUNDING)
+            if not (needed < self.most).all():
+                break
             if (needed <= radii).all():
                 return self.enclosure(radii, far)
             radii = np.maximum(radii, GROWTH * needed)
-            if not (radii + rounding < self.limits).all():
-                break
-        k = int((radii / self.limits).argmax())
+        k = int((needed / self.most).argmax())
         own = np.flatnonzero(cells.images == k + 1)
         i = int(own[far[own].argmax()]) if len(own) else int(far.argmax())
-        reason = f"with a slack of {slack:g} the ball of prototype {k + 1} grows beyond {self.limits[k]:.4g}"
+        reason = (
+            f"with a slack of {slack:g} the ball of prototype {k + 1} grows beyond {self.most[k]:.4g}; over all "
+            f"entries, distances are at most {cells.residuals.max():.4g} and Jacobians {cells.gains().max():.4g}"
+        )
         return NotClosed(reason, cells.windows[i].tolist(), float(cells.residuals[i]), float(cells.gains()[i]))
 
     def enclosure(self, radii: Floats, far: Floats) -> Enclosure:
         """What is left over."""
         leaf = (radii[self.leaf_images - 1] - self.leaf_residuals).min(initial=np.inf)
         node = (radii[self.cells.images - 1] - far).min(initial=np.inf)
-        return Enclosure(
-            radii, float(min(leaf, node)), float(self.cells.gains().max()), float((self.limits - radii).min())
-        )
+        contraction = float(self.cells.gains().max())
+        return Enclosure(radii, float(min(leaf, node)), contraction, float((self.limits - radii).min()))
+
+
+def half_distances(prototypes: Floats) -> Floats:
+    """Half of the distance (K,) to the next prototype: the search for radii ends there."""
+    squares = [np.square(prototypes - p).sum(1) for p in prototypes]
+    others = np.array(squares) + np.diag(np.full(len(prototypes), np.inf))
+    return np.sqrt(others.min(1)) / 2
 
 
 def answer_limits(network: Network, prototypes: Floats, answers: Ints) -> Floats:
-    """How far (K,) around each prototype the answer's logit is the largest: margin / ||difference of weights||."""
+    """How far (K,) around each prototype the answer's logit is the largest; negative where it is not even there.
+
+    A difference of logits is affine, so it is positive up to margin / ||difference of weights||.
+    """
     weight = network.w["readout.weight"]
     logits = network.readout(prototypes)
     margins = np.take_along_axis(logits, answers[:, None], 1) - logits  # (K, answers)

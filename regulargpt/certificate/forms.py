@@ -1,8 +1,9 @@
 """Affine forms with balls: what a vector inside the network can be while the states under it move in balls.
 
-A form is centre + sum_s maps[s] e_s. The sources e_s are vectors of which only the length is bounded: the states'
-own displacements, and for every map that is not linear (LayerNorm, attention, activation) what its first-order
-expansion leaves. Linear maps act on a form exactly; so all that is lost is in the lengths of the later sources.
+A form is centre + sum_s maps[s] e_s. The sources e_s are vectors of which only the length is bounded, or each
+coordinate: the states' own displacements, and for every map that is not linear (LayerNorm, attention, activation)
+what its first-order expansion leaves. Linear maps act on a form exactly; so all that is lost is in the lengths of
+the later sources.
 
 The maps depend on the centres alone, the lengths on the balls: the first are computed once, the second for every
 choice of radii.
@@ -21,7 +22,7 @@ from regulargpt.certificate.check import erf, gelu
 
 Floats = npt.NDArray[np.float64]
 Source = Hashable
-Lengths = dict[Source, Floats]  # (n,) each: ||e_s|| at most
+Lengths = dict[Source, Floats]  # ||e_s|| at most (n,), or each |e_si| at most (n, k_s)
 Remainder = Callable[[Floats, Floats], Floats]  # (centre, displacement) to the largest remainder
 
 EPS = 1e-5  # LayerNorm's
@@ -63,6 +64,15 @@ def quick(matrices: Floats) -> Floats:
     return np.exp(log / 32) * ABOVE
 
 
+def lengths(matrices: Floats, axis: int) -> Floats:
+    """The lengths of columns (axis 1) or rows (axis 2)."""
+    return np.sqrt(np.square(matrices).sum(axis))
+
+
+# The sources that are known coordinate by coordinate.
+COORDINATES = ("pattern",)
+
+
 @dataclass
 class Form:
     """centre (n, m) and maps {s: (n or 1, m, k_s)}."""
@@ -95,8 +105,9 @@ class Form:
 class Reach:
     """How far a form can be from its centre, in the Euclidean norm, as a function of the sources' lengths.
 
+    `norms` (n or 1,) are those of the other sources, (n or 1, k_s) of each column for the sources in COORDINATES.
     `pairs` (n, C, C) are ||A_i^T A_j|| for the maps A_j of the C states: with ||delta_j|| <= r_j,
-    ||sum_j A_j delta_j||^2 <= sum_ij r_i r_j ||A_i^T A_j||. `norms` (n or 1,) are those of the other sources.
+    ||sum_j A_j delta_j||^2 <= sum_ij r_i r_j ||A_i^T A_j||.
     """
 
     pairs: Floats
@@ -111,7 +122,7 @@ class Reach:
                 a, b = form.maps[i], form.maps[j]
                 pairs[:, i, j] = pairs[:, j, i] = norm(a) ** 2 if i == j else norm(np.swapaxes(a, 1, 2) @ b)
         others = {s: m for s, m in form.maps.items() if not isinstance(s, int)}
-        return cls(pairs, {s: norm(m) for s, m in others.items()})
+        return cls(pairs, {s: lengths(m, 1) if s in COORDINATES else norm(m) for s, m in others.items()})
 
     def linear(self, radii: Floats) -> Floats:
         """How far the states alone, within these radii (n, C), move it in first order: (n,)."""
@@ -121,7 +132,7 @@ class Reach:
         """At most this far (n,)."""
         far = self.linear(radii)
         for s, norm in self.norms.items():
-            far = far + norm * lengths[s]
+            far = far + (norm * lengths[s] if s not in COORDINATES else (norm * lengths[s]).sum(1))
         return far * ABOVE
 
 
@@ -171,7 +182,7 @@ class Curved:
     """What the activation's first-order expansion leaves."""
 
     centre: Floats  # (n, m)
-    rows: Lengths  # (n or 1, m) each: the lengths of the maps' rows
+    rows: Lengths  # (n or 1, m) each: the lengths of the maps' rows; (n or 1, m, k_s), the maps, for COORDINATES
     reach: Reach
     remainder: Remainder
 
@@ -179,7 +190,10 @@ class Curved:
         """At most this long (n,)."""
         far = np.zeros_like(self.centre)
         for s, row in self.rows.items():
-            far += row * (radii[:, s] if isinstance(s, int) else lengths[s])[:, None]
+            if s in COORDINATES:
+                far += (row * lengths[s][:, None]).sum(2)
+            else:
+                far += row * (radii[:, s] if isinstance(s, int) else lengths[s])[:, None]
         far *= ABOVE
         largest = self.remainder(self.centre, far)
         # For both activations |remainder_i| / |h_i| is largest at |h_i| = far_i: ||remainder|| <= max slope ||h||.
@@ -193,7 +207,7 @@ def activation(form: Form, kind: str, name: Source, C: int) -> tuple[Form, Curve
     value, slope, remainder = (
         (gelu, gelu_slope, gelu_remainder) if kind == "gelu" else (relu, relu_slope, relu_remainder)
     )
-    rows = {s: np.sqrt(np.square(m).sum(2)) for s, m in form.maps.items()}
+    rows = {s: np.abs(m) if s in COORDINATES else lengths(m, 2) for s, m in form.maps.items()}
     curved = Curved(x, rows, Reach.of(form, C), remainder)
     slopes = slope(x)[:, :, None]
     maps = {s: slopes * m for s, m in form.maps.items()}

@@ -20,7 +20,7 @@ from regulargpt.models.regulargpt import RegularGPT
 
 Floats = npt.NDArray[np.float64]
 SHAPES: list[dict[str, Any]] = [
-    dict(norm=norm, activation=act, attention_bias=bias, state_norm=settle, chunk_size=C)
+    {"norm": norm, "activation": act, "attention_bias": bias, "state_norm": settle, "chunk_size": C}
     for (norm, act), (bias, settle), C in itertools.product(
         [("pre", "gelu"), ("post", "relu"), ("pre", "relu"), ("post", "gelu")], [(True, True), (False, False)], [2, 3]
     )
@@ -43,9 +43,9 @@ def network(seed: int = 0, size: float = 2.0, **shape: Any) -> tuple[RegularGPT,
 
 def as_numpy(model: RegularGPT, shape: dict[str, Any]) -> Network:
     """The checker's network with this model's weights."""
-    said = dict(n_heads=2, thickness=1, distinct_levels=1, embedding_scale=1.0, norm="pre", activation="gelu")
+    said = {"n_heads": 2, "thickness": 1, "distinct_levels": 1, "embedding_scale": 1.0, "state_norm": True}
     weights = {name: value.numpy().copy() for name, value in model.state_dict().items()}
-    return Network(weights, said | dict(state_norm=True, chunk_size=2) | shape)
+    return Network(weights, said | {"norm": "pre", "activation": "gelu", "chunk_size": 2} | shape)
 
 
 def all_windows(C: int) -> npt.NDArray[np.int64]:
@@ -77,7 +77,7 @@ def worst(model: RegularGPT, states: Floats, radii: Floats, targets: Floats, ste
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=IDS)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     size=st.sampled_from([0.5, 1.0, 2.0]),
@@ -123,8 +123,9 @@ def test_for_small_balls_the_bound_is_about_what_can_happen(shape: dict[str, Any
     cells = Cells(numpy_network, prototypes, windows, images)
     moved = cells.bound(np.full(K, 1e-5)) - cells.residuals
     of_images = numpy_network.block(rows, windows)
-    far = worst(model, rows[windows], 1e-5 * (windows > 0), of_images, steps=30)
-    assert (far <= moved).all() and (moved < 1.3 * far).all()
+    far = worst(model, rows[windows], np.where(windows > 0, 1e-5, 0.0), of_images, steps=30)
+    assert (far <= moved).all()
+    assert (moved < 1.3 * far).all()
 
 
 @given(z=st.floats(0, 1), k=st.floats(0, 1))
@@ -137,8 +138,8 @@ def test_layer_norms_second_derivative(z: float, k: float):
 def test_layer_norms_second_derivative_is_that_of_the_formula():
     u, h, c = np.random.default_rng(0).normal(size=(2, 5)), np.random.default_rng(1).normal(size=(2, 5)), 0.7
     for u_, h_ in zip(u, h / np.linalg.norm(h, axis=1, keepdims=True), strict=True):
-        v = lambda t, u_=u_, h_=h_: (u_ + t * h_) / np.sqrt(np.square(u_ + t * h_).sum() + c)
-        second = (v(1e-4) - 2 * v(0) + v(-1e-4)) / 1e-8
+        x = u_ + np.array([[1e-4], [0], [-1e-4]]) * h_
+        second = np.array([1, -2, 1]) @ (x / np.sqrt(np.square(x).sum(1, keepdims=True) + c)) / 1e-8
         s = np.sqrt(u_ @ u_ + c)
         k, cos = np.linalg.norm(u_) / s, u_ @ h_ / np.linalg.norm(u_)
         length = np.hypot(2 * k * cos**2 + k - 3 * k**3 * cos**2, 2 * k * cos * np.sqrt(1 - cos**2))
@@ -161,8 +162,7 @@ def test_what_the_activations_leave(x: float, far: float, at: float):
 def test_the_softmaxs_second_derivative(seed: int, C: int, size: float):
     rng = np.random.default_rng(seed)
     z, h = rng.normal(size=C) * 3, rng.normal(size=C) * size
-    softmax = lambda a: np.exp(a - a.max()) / np.exp(a - a.max()).sum()
-    p, end = softmax(z), softmax(z + h)
+    p, end = (np.exp(a - a.max()) / np.exp(a - a.max()).sum() for a in (z, z + h))
     first = p * (h - p @ h)
     width = np.array(np.ptp(h))
     low, high = shifted(p, 1 - p, -width), shifted(p, 1 - p, width)
@@ -173,23 +173,27 @@ def test_the_softmaxs_second_derivative(seed: int, C: int, size: float):
 def test_norms_are_bounds_and_tight():
     m = np.random.default_rng(0).normal(size=(20, 5, 9))
     true = np.linalg.svd(m, compute_uv=False)[:, 0]
-    assert (spectral(m) >= true).all() and (spectral(m) < true * 1.0001).all()
-    assert (quick(m) >= true).all() and (quick(m) < true * 1.08).all()
+    assert (spectral(m) >= true).all()
+    assert (spectral(m) < true * 1.0001).all()
+    assert (quick(m) >= true).all()
+    assert (quick(m) < true * 1.08).all()
     a, b = m, m[::-1]
     true = np.linalg.svd(np.swapaxes(a, 1, 2) @ b, compute_uv=False)[:, 0]
-    assert (product_norm(a, b) >= true).all() and (product_norm(a, b) < true * 1.08).all()
-    assert quick(np.zeros((3, 3))) < 1e-100 and spectral(np.zeros((3, 3))) == 0
+    assert (product_norm(a, b) >= true).all()
+    assert (product_norm(a, b) < true * 1.08).all()
+    assert quick(np.zeros((3, 3))) < 1e-100
+    assert spectral(np.zeros((3, 3))) == 0
 
 
 def contracting() -> tuple[Network, Floats, Any, Any, npt.NDArray[np.int64]]:
     """The image is LayerNorm of a large constant and a little else, so all balls shrink."""
     model, _ = network(7, 0.05, chunk_size=2)
     with torch.no_grad():
-        model.blocks[0].ff_out.bias.copy_(torch.linspace(-30, 30, D))
+        model.get_parameter("blocks.0.ff_out.bias").copy_(torch.linspace(-30, 30, D))
     net = as_numpy(model, {})
     leaves = np.array([[a, b] for a in (1, 2) for b in (0, 1, 2)])
     point = net.block(net.symbols, leaves).mean(0, keepdims=True)
-    prototypes = np.concatenate([point, point + 0.01, -point])
+    prototypes = np.concatenate([point, point + 0.5, -point])
     images = np.ones(len(leaves), dtype=np.int64)
     nodes = all_windows(2)
     nodes = nodes[(nodes < 3).all(1)]
@@ -202,7 +206,9 @@ def test_a_contracting_network_is_enclosed_and_verified():
     case = contracting()
     found = enclose(*case)
     assert isinstance(found, Enclosure)
-    assert found.contraction < 1 and found.slack > 0.01 and found.answer_slack > 0
+    assert found.contraction < 1
+    assert found.slack > 0.01
+    assert found.answer_slack > 0
     assert verify(*case, found.radii) is None
     # Whatever starts in the balls stays there, rounding of half the slack included.
     net, prototypes, _, (nodes, images), _ = case
@@ -224,19 +230,29 @@ def test_verify_names_the_first_entry_that_fails():
     found = enclose(*case)
     assert isinstance(found, Enclosure)
     small = np.array([1e-5, *found.radii[1:]])
-    assert (said := verify(*case, small)) is not None and said.startswith("leaves, window [1, 0]: the image can be ")
+    said = verify(*case, small)
+    assert said is not None
+    assert said.startswith("leaves, window [1, 0]: the image can be ")
     none = (leaves[0][:0], leaves[1][:0])
     said = verify(net, prototypes, none, nodes, answers, small)
-    assert said is not None and said.startswith("nodes, window [1, 0]: ") and said.endswith("has the radius 1e-05")
+    assert said is not None
+    assert said.startswith("nodes, window [1, 0]: ")
+    assert said.endswith("has the radius 1e-05")
     wide = np.array([found.radii[0], 1e3, found.radii[2]])
     said = verify(net, prototypes, none, (nodes[0][:1], nodes[1][:1]), answers, wide)
-    assert said is not None and "the answer can change" in said and "prototype 2" in said
+    assert said is not None
+    assert "the answer can change" in said
+    assert "prototype 2" in said
     for radii in (found.radii[:2], -found.radii, found.radii * np.nan):
         assert verify(*case, radii) == "there are not 3 finite radii, none of them negative"
-    assert verify(net, prototypes, leaves, nodes, np.array([0, 1, 1]), found.radii) == "prototype 2 does not answer 1"
+    assert (
+        verify(net, prototypes, leaves, nodes, np.array([0, 1, 1]), found.radii)
+        == "prototype 2 does not answer as stated"
+    )
     wrong = (nodes[0], np.full(len(nodes[0]), 3))
     said = verify(net, prototypes, leaves, wrong, answers, found.radii)
-    assert said is not None and said.startswith("nodes, window [1, 0]: ")
+    assert said is not None
+    assert said.startswith("nodes, window [1, 0]: ")
 
 
 def test_an_untrained_network_is_not_enclosed_and_says_where():
@@ -246,6 +262,8 @@ def test_an_untrained_network_is_not_enclosed_and_says_where():
     part = (nodes, np.ones(len(nodes), dtype=np.int64))
     found = enclose(net, prototypes, (nodes[:0], part[1][:0]), part, answers)
     assert isinstance(found, NotClosed)
-    assert found.window in nodes.tolist() and found.residual > 0 and found.gain > 0
+    assert found.window in nodes.tolist()
+    assert found.residual > 0
+    assert found.gain > 0
     assert "the ball of prototype 1 grows beyond" in found.reason
     assert isinstance(dataclasses.asdict(found), dict)
