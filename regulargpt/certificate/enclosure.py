@@ -153,7 +153,11 @@ class System:
 
 
 def half_distances(prototypes: Floats) -> Floats:
-    """Half of the distance (K,) to the next prototype: the search for radii ends there."""
+    """Half of the distance (K,) to the next prototype: the search for radii ends there.
+
+    >>> half_distances(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 5.0]])).tolist()
+    [2.5, 0.5, 0.5]
+    """
     squares = [np.square(prototypes - p).sum(1) for p in prototypes]
     others = np.array(squares) + np.diag(np.full(len(prototypes), np.inf))
     return np.sqrt(others.min(1)) / 2

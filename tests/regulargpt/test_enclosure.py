@@ -11,11 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regulargpt.certificate.attention_ball import bend, product_norm, shifted
+from regulargpt.certificate.attention_ball import Attended, bend, product_norm, shifted
 from regulargpt.certificate.cells import Cells, expand, projections
 from regulargpt.certificate.check import Network
 from regulargpt.certificate.enclosure import Enclosure, NotClosed, enclose, verify
-from regulargpt.certificate.forms import BEND, gelu_remainder, quick, relu_remainder, spectral
+from regulargpt.certificate.forms import BEND, Form, gelu_remainder, layer_norm, quick, relu_remainder, spectral
 from regulargpt.models.regulargpt import RegularGPT
 
 Floats = npt.NDArray[np.float64]
@@ -267,3 +267,51 @@ def test_an_untrained_network_is_not_enclosed_and_says_where():
     assert found.gain > 0
     assert "the ball of prototype 1 grows beyond" in found.reason
     assert isinstance(dataclasses.asdict(found), dict)
+
+
+def test_what_layer_norm_leaves_and_that_no_less_would_do():
+    rng = np.random.default_rng(0)
+    u = rng.normal(size=(1, D))
+    u -= u.mean()
+    across = rng.normal(size=D)
+    across -= across.mean() + u[0] * (across @ u[0]) / (u[0] @ u[0])
+    h = u[0] / np.linalg.norm(u) / np.sqrt(3) + across / np.linalg.norm(across) * np.sqrt(2 / 3)
+    normed, bent = layer_norm(Form(u, {0: np.eye(D)[None]}), "norm", 1)
+    plain = lambda x: (x - x.mean()) / np.sqrt(np.square(x - x.mean()).mean() + 1e-5)  # noqa: E731
+    for far in (0.01, 0.1, 1.0, 3.0):
+        limit = bent(np.array([[far]]), {})[0]
+        for way in (h, -h, sphere(rng, 1)[0]):
+            left = np.linalg.norm(plain(u[0] + far * way) - normed.centre[0] - normed.maps[0][0] @ (far * way))
+            assert left <= limit
+            assert far > 0.01 or way is not h or left > 0.9 * limit
+
+
+@pytest.mark.parametrize("C", [2, 3])
+def test_what_attention_leaves(C: int):
+    rng = np.random.default_rng(C)
+    ratios = {"all": 0.0, "values": 0.0, "errors": 0.0}
+    for trial in range(10):
+        _, net = network(trial, 1.5, chunk_size=C, norm="post")
+        rows, windows = rng.normal(size=(4, D)), rng.integers(0, 4, size=(6, C))
+        if trial % 2:
+            windows[:] = windows[:, :1]  # equal values: only the products of both changes are left
+        of, _ = projections(net, rows)
+        attended, derivative = Attended.over(net.w["blocks.0.attn.r"], of, windows)
+        for far, error in ((0.3, 0.0), (0.0, 0.3), (0.1, 0.1), (2.0, 1.0)):
+            for _ in range(8):
+                shape = 6 * C
+                delta = far * sphere(rng, shape).reshape(6, C, D) + error * sphere(rng, shape).reshape(6, C, D)
+                moved = (rows[windows] + delta).reshape(6 * C, D)
+                fresh, _ = projections(net, moved)
+                after, _ = Attended.over(net.w["blocks.0.attn.r"], fresh, np.arange(6 * C).reshape(6, C))
+                left = after.value - attended.value - np.einsum("ndce,nce->nd", derivative, delta)
+                box, ball = attended.remainder(np.full((6, C), far), np.full((6, C), error))
+                limit = np.linalg.norm(np.einsum("ndk,nk->nd", np.abs(attended.turn), box), axis=1) + ball
+                # The change of x by e is of the first order too; its bound is in the ball.
+                change = np.einsum("ndce,nce->nd", derivative, delta) if error and not far else 0.0
+                size = np.linalg.norm(left + change, axis=1)
+                assert (size <= limit).all()
+                name = "errors" if error and not far else "values" if trial % 2 else "all"
+                ratios[name] = max(ratios[name], float((size / limit).max()))
+    # A tenth of any part would not be enough.
+    assert all(ratio > 0.1 for ratio in ratios.values()), ratios
