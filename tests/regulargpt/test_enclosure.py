@@ -289,7 +289,7 @@ def test_what_layer_norm_leaves_and_that_no_less_would_do():
 @pytest.mark.parametrize("C", [2, 3])
 def test_what_attention_leaves(C: int):
     rng = np.random.default_rng(C)
-    ratios = {"all": 0.0, "values": 0.0, "errors": 0.0}
+    ratios = {"all": 0.0, "values": 0.0, "errors": 0.0, "pattern": 0.0}
     for trial in range(10):
         _, net = network(trial, 1.5, chunk_size=C, norm="post")
         rows, windows = rng.normal(size=(4, D)), rng.integers(0, 4, size=(6, C))
@@ -297,6 +297,7 @@ def test_what_attention_leaves(C: int):
             windows[:] = windows[:, :1]  # equal values: only the products of both changes are left
         of, _ = projections(net, rows)
         attended, derivative = Attended.over(net.w["blocks.0.attn.r"], of, windows)
+        gains = np.linalg.svd(derivative.transpose(0, 2, 1, 3), compute_uv=False)[..., 0]
         for far, error in ((0.3, 0.0), (0.0, 0.3), (0.1, 0.1), (2.0, 1.0)):
             for _ in range(8):
                 shape = 6 * C
@@ -307,6 +308,13 @@ def test_what_attention_leaves(C: int):
                 left = after.value - attended.value - np.einsum("ndce,nce->nd", derivative, delta)
                 box, ball = attended.remainder(np.full((6, C), far), np.full((6, C), error))
                 limit = np.linalg.norm(np.einsum("ndk,nk->nd", np.abs(attended.turn), box), axis=1) + ball
+                assert (ball >= (gains * error).sum(1)).all()
+                nearly, _ = projections(net, (rows[windows] + 1e-6 * delta).reshape(6 * C, D))
+                slope, _ = Attended.over(net.w["blocks.0.attn.r"], nearly, np.arange(6 * C).reshape(6, C))
+                turned = np.abs(after.pattern - attended.pattern - 1e6 * (slope.pattern - attended.pattern))
+                box = box.reshape(turned.shape) + 1e-4
+                assert (turned <= box).all()
+                ratios["pattern"] = max(ratios["pattern"], float((turned / box).max()))
                 # The change of x by e is of the first order too; its bound is in the ball.
                 change = np.einsum("ndce,nce->nd", derivative, delta) if error and not far else 0.0
                 size = np.linalg.norm(left + change, axis=1)
