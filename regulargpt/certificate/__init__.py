@@ -6,5 +6,9 @@ table     the snapped network: the block on every tuple of prototypes that occur
 codebook  where the prototypes come from: the true classes, or the states alone
 proof     the snapped network's answers against the machine's, and the shortest word on which they differ
 record    certificate.json
+enclosure balls around the prototypes that the raw network maps into themselves: the same without snapping
+cells     on the way there: how far from its prototype the image of a window of balls can be
+forms     affine forms with balls: linear maps exactly, LayerNorm and activation up to a bounded rest
+attention_ball  attention, up to a bounded rest
 check     the independent checker: numpy, float64, none of the code above
 """

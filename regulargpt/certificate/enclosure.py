@@ -1,0 +1,177 @@
+"""Balls around the prototypes that the network, without snapping, maps into themselves.
+
+If every leaf window's image lies in the ball of its prototype, every node window of states in their balls has its
+image in the ball of its prototype, and the answer is the same all over each ball, then by induction over the tree the
+raw network stays in the balls and answers as the table does, at every length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from regulargpt.certificate.cells import Cells
+from regulargpt.certificate.check import Network
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Part = tuple[Ints, Ints]  # windows (n, C) by offset, 0 the pad; images (n,) from 1
+
+# Expanding an entry takes 5 to 50 ms; more entries than this are not tried.
+MOST_ENTRIES = 4096
+# The slacks that are tried, from the smallest.
+SLACKS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
+# Rounding in float64, in what is computed here, stays far below this (states are about sqrt(d) long).
+ROUNDING = 1e-8
+GROWTH = 1.02
+PASSES = 200
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """Balls of `radii` (K,) around the prototypes that the raw network maps into themselves.
+
+    Every image keeps `slack` from the edge of its ball, and every ball `answer_slack` from the nearest state with
+    another answer: a rounding error of at most `slack` in each node's state changes nothing. `contraction` is the
+    largest norm of an entry's Jacobian over all its children.
+    """
+
+    radii: Floats
+    slack: float
+    contraction: float
+    answer_slack: float
+
+
+@dataclass(frozen=True)
+class NotClosed:
+    """No such balls were found: why, and at which window, with its distance from the prototype and its Jacobian's norm.
+
+    Balls of radius r need residual + gain r + O(r^2) <= r.
+    """
+
+    reason: str
+    window: list[int]
+    residual: float
+    gain: float
+
+
+def enclose(network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints) -> Enclosure | NotClosed:
+    """The balls with the largest of SLACKS, by fixpoint iteration from below; or why there are none.
+
+    `prototypes` (K, d), `leaves` and `nodes` are windows (n, C) with images (n,), `answers` (K,).
+    """
+    if len(nodes[0]) > MOST_ENTRIES:
+        return NotClosed(f"{len(nodes[0])} entries are too many to expand, at most {MOST_ENTRIES}", [], 0.0, 0.0)
+    system = System(network, prototypes, leaves, nodes, answers)
+    found = system.close(SLACKS[0])
+    for slack in SLACKS[1:]:
+        better = system.close(slack)
+        if isinstance(found, NotClosed) or isinstance(better, NotClosed):
+            break
+        found = better
+    return found
+
+
+def verify(network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints, radii: Floats) -> str | None:
+    """None if the network maps the balls of these radii (K,) into themselves; else the first entry that fails."""
+    if radii.shape != (len(prototypes),) or not (np.isfinite(radii) & (radii >= 0)).all():
+        return f"there are not {len(prototypes)} finite radii, none of them negative"
+    windows, images = nodes
+    for at in range(0, max(1, len(windows)), MOST_ENTRIES):
+        some = windows[at : at + MOST_ENTRIES], images[at : at + MOST_ENTRIES]
+        failed = System(network, prototypes, leaves, some, answers).fails(radii)
+        if failed is not None:
+            return failed
+    return None
+
+
+class System:
+    """All that has to hold of the radii."""
+
+    def __init__(self, network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints):
+        self.leaf_windows, self.leaf_images = leaves
+        states = network.block(network.symbols, self.leaf_windows) if len(self.leaf_windows) else prototypes[:0]
+        self.leaf_residuals = np.sqrt(np.square(states - prototypes[self.leaf_images - 1]).sum(1))
+        self.cells = Cells(network, prototypes, *nodes)
+        self.limits = answer_limits(network, prototypes, answers)
+        self.most = np.minimum(self.limits, half_distances(prototypes))
+
+    def fails(self, radii: Floats) -> str | None:
+        """The first entry that leaves its ball, or the first ball with two answers."""
+        if (self.limits <= 0).any():
+            return f"prototype {int((self.limits <= 0).argmax()) + 1} does not answer as stated"
+        for part, windows, images, far in (
+            ("leaves", self.leaf_windows, self.leaf_images, self.leaf_residuals),
+            ("nodes", self.cells.windows, self.cells.images, self.cells.bound(radii)),
+        ):
+            outside = ~(far + ROUNDING <= radii[images - 1])
+            if outside.any():
+                i = int(outside.argmax())
+                k = images[i]
+                return (
+                    f"{part}, window {windows[i].tolist()}: the image can be {far[i]:.6g} from prototype {k}, "
+                    f"whose ball has the radius {radii[k - 1]:.6g}"
+                )
+        wide = ~(radii + ROUNDING < self.limits)
+        if wide.any():
+            k = int(wide.argmax())
+            return f"the answer can change {self.limits[k]:.6g} from prototype {k + 1}, within its ball"
+        return None
+
+    def close(self, slack: float) -> Enclosure | NotClosed:
+        """The least radii, or a little more, from which every image keeps `slack`."""
+        cells = self.cells
+        floor = np.full(len(self.limits), slack)
+        np.maximum.at(floor, self.leaf_images - 1, self.leaf_residuals + slack + ROUNDING)
+        radii = needed = floor
+        far = cells.residuals
+        for _ in range(PASSES):
+            far, needed = cells.bound(radii), floor.copy()
+            np.maximum.at(needed, cells.images - 1, far + slack + ROUNDING)
+            if not (needed < self.most).all():
+                break
+            if (needed <= radii).all():
+                return self.enclosure(radii, far)
+            radii = np.maximum(radii, GROWTH * needed)
+        k = int((needed / self.most).argmax())
+        own = np.flatnonzero(cells.images == k + 1)
+        i = int(own[far[own].argmax()]) if len(own) else int(far.argmax())
+        reason = (
+            f"with a slack of {slack:g} the ball of prototype {k + 1} grows beyond {self.most[k]:.4g}; over all "
+            f"entries, distances are at most {cells.residuals.max():.4g} and Jacobians {cells.gains().max():.4g}"
+        )
+        return NotClosed(reason, cells.windows[i].tolist(), float(cells.residuals[i]), float(cells.gains()[i]))
+
+    def enclosure(self, radii: Floats, far: Floats) -> Enclosure:
+        """What is left over."""
+        leaf = (radii[self.leaf_images - 1] - self.leaf_residuals).min(initial=np.inf)
+        node = (radii[self.cells.images - 1] - far).min(initial=np.inf)
+        contraction = float(self.cells.gains().max())
+        return Enclosure(radii, float(min(leaf, node)), contraction, float((self.limits - radii).min()))
+
+
+def half_distances(prototypes: Floats) -> Floats:
+    """Half of the distance (K,) to the next prototype: the search for radii ends there.
+
+    >>> half_distances(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 5.0]])).tolist()
+    [2.5, 0.5, 0.5]
+    """
+    squares = [np.square(prototypes - p).sum(1) for p in prototypes]
+    others = np.array(squares) + np.diag(np.full(len(prototypes), np.inf))
+    return np.sqrt(others.min(1)) / 2
+
+
+def answer_limits(network: Network, prototypes: Floats, answers: Ints) -> Floats:
+    """How far (K,) around each prototype the answer's logit is the largest; negative where it is not even there.
+
+    A difference of logits is affine, so it is positive up to margin / ||difference of weights||.
+    """
+    weight = network.w["readout.weight"]
+    logits = network.readout(prototypes)
+    margins = np.take_along_axis(logits, answers[:, None], 1) - logits  # (K, answers)
+    apart = np.sqrt(np.square(weight[answers][:, None] - weight[None]).sum(-1))
+    rival = np.arange(logits.shape[1]) != answers[:, None]
+    limits = np.divide(margins, apart, out=np.where(margins > 0, np.inf, -np.inf), where=apart > 0)
+    return np.where(rival, limits, np.inf).min(1)

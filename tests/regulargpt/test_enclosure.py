@@ -1,0 +1,325 @@
+"""Balls that the network maps into themselves: the bound holds for every displacement that is tried, and closes."""
+
+import dataclasses
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regulargpt.certificate.attention_ball import Attended, bend, product_norm, shifted
+from regulargpt.certificate.cells import Cells, expand, projections
+from regulargpt.certificate.check import Network
+from regulargpt.certificate.enclosure import Enclosure, NotClosed, enclose, verify
+from regulargpt.certificate.forms import BEND, Form, gelu_remainder, layer_norm, quick, relu_remainder, spectral
+from regulargpt.models.regulargpt import RegularGPT
+
+Floats = npt.NDArray[np.float64]
+SHAPES: list[dict[str, Any]] = [
+    {"norm": norm, "activation": act, "attention_bias": bias, "state_norm": settle, "chunk_size": C}
+    for (norm, act), (bias, settle), C in itertools.product(
+        [("pre", "gelu"), ("post", "relu"), ("pre", "relu"), ("post", "gelu")], [(True, True), (False, False)], [2, 3]
+    )
+]
+IDS = ["-".join(map(str, shape.values())) for shape in SHAPES]
+D, K = 8, 3
+
+
+def network(seed: int = 0, size: float = 2.0, **shape: Any) -> tuple[RegularGPT, Network]:
+    """A random network, in torch and in numpy; `size` makes its maps more or less curved."""
+    generator = torch.Generator().manual_seed(seed)
+    model = RegularGPT(2, 2, d_model=D, n_heads=2, d_ff=12, generator=generator, **shape).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(size)
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
+    return model, as_numpy(model, shape)
+
+
+def as_numpy(model: RegularGPT, shape: dict[str, Any]) -> Network:
+    """The checker's network with this model's weights."""
+    said = {"n_heads": 2, "thickness": 1, "distinct_levels": 1, "embedding_scale": 1.0, "state_norm": True}
+    weights = {name: value.numpy().copy() for name, value in model.state_dict().items()}
+    return Network(weights, said | {"norm": "pre", "activation": "gelu", "chunk_size": 2} | shape)
+
+
+def all_windows(C: int) -> npt.NDArray[np.int64]:
+    """Every window of K prototypes, pads on the left of the word only."""
+    found = [w + (0,) * (C - len(w)) for n in range(1, C + 1) for w in itertools.product(range(1, K + 1), repeat=n)]
+    return np.array(found)
+
+
+def block(model: RegularGPT, states: torch.Tensor) -> torch.Tensor:
+    """The new states (n, d) of windows of states (n, C, d)."""
+    n, C, d = states.shape
+    return model.settle(model.layers(0)[0](states.reshape(n * C, d), torch.arange(n * C).reshape(n, C)))
+
+
+def worst(model: RegularGPT, states: Floats, radii: Floats, targets: Floats, steps: int) -> Floats:
+    """How far from the targets ascent along the gradient brings the images, within the balls: (n,)."""
+    generator = torch.Generator().manual_seed(1)
+    centre, target = torch.from_numpy(states), torch.from_numpy(targets)
+    length = torch.from_numpy(radii)[..., None]
+    delta = torch.randn(centre.shape, generator=generator, dtype=torch.float64)
+    found = torch.zeros(len(states), dtype=torch.float64)
+    for _ in range(steps):
+        delta = (length * delta / delta.norm(dim=-1, keepdim=True).clamp_min(1e-12)).requires_grad_()
+        far = (block(model, centre + delta) - target).norm(dim=1)
+        found = torch.maximum(found, far.detach())
+        (slope,) = torch.autograd.grad(far.sum(), delta)
+        delta = delta.detach() + 2 * length * slope / slope.norm(dim=-1, keepdim=True).clamp_min(1e-12)
+    return found.numpy()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+@settings(max_examples=3, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    size=st.sampled_from([0.5, 1.0, 2.0]),
+    log_radii=st.tuples(*[st.floats(-6, 1)] * K),
+)
+def test_no_displacement_within_the_balls_leaves_the_bound(
+    shape: dict[str, Any], seed: int, size: float, log_radii: tuple[float, ...]
+):
+    model, numpy_network = network(seed, size, **shape)
+    rng = np.random.default_rng(seed)
+    prototypes, windows = rng.normal(size=(K, D)) * rng.uniform(0.1, 2), all_windows(shape["chunk_size"])
+    images = rng.integers(1, K + 1, len(windows))
+    radii = np.exp(np.array(log_radii))
+    bound = Cells(numpy_network, prototypes, windows, images).bound(radii)
+    rows = np.concatenate([numpy_network.pad, prototypes])
+    lengths = np.concatenate([[0.0], radii])[windows]
+    far = worst(model, rows[windows], lengths, prototypes[images - 1], steps=12)
+    assert (far <= bound).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+def test_the_linear_part_is_torchs_jacobian_and_the_centre_the_image(shape: dict[str, Any]):
+    model, numpy_network = network(3, **shape)
+    C = shape["chunk_size"]
+    rows = np.concatenate([numpy_network.pad, np.random.default_rng(0).normal(size=(K, D))])
+    windows = all_windows(C)
+    of, _ = projections(numpy_network, rows)
+    _, _, form = expand(numpy_network, rows, of, windows)
+    assert np.abs(form.centre - numpy_network.block(rows, windows)).max() < 1e-12
+    states = torch.from_numpy(rows[windows])
+    total = torch.autograd.functional.jacobian(lambda x: block(model, x).sum(0), states)  # (d, n, C, d)
+    assert isinstance(total, torch.Tensor)
+    for c in range(C):
+        assert np.abs(form.maps[c] - total[:, :, c].permute(1, 0, 2).numpy()).max() < 1e-11
+
+
+@pytest.mark.parametrize("shape", SHAPES[:4], ids=IDS[:4])
+def test_for_small_balls_the_bound_is_about_what_can_happen(shape: dict[str, Any]):
+    model, numpy_network = network(5, 1.0, **shape)
+    prototypes, windows = np.random.default_rng(2).normal(size=(K, D)), all_windows(shape["chunk_size"])
+    rows = np.concatenate([numpy_network.pad, prototypes])
+    images = np.ones(len(windows), dtype=np.int64)
+    cells = Cells(numpy_network, prototypes, windows, images)
+    moved = cells.bound(np.full(K, 1e-5)) - cells.residuals
+    of_images = numpy_network.block(rows, windows)
+    far = worst(model, rows[windows], np.where(windows > 0, 1e-5, 0.0), of_images, steps=30)
+    assert (far <= moved).all()
+    assert (moved < 1.3 * far).all()
+
+
+@given(z=st.floats(0, 1), k=st.floats(0, 1))
+def test_layer_norms_second_derivative(z: float, k: float):
+    # z = cos^2 of the angle between u and h, k = |u| / s.
+    along, across = 2 * k * z + k - 3 * k**3 * z, 2 * k * np.sqrt(z * (1 - z))
+    assert np.hypot(along, across) <= BEND
+
+
+def test_layer_norms_second_derivative_is_that_of_the_formula():
+    u, h, c = np.random.default_rng(0).normal(size=(2, 5)), np.random.default_rng(1).normal(size=(2, 5)), 0.7
+    for u_, h_ in zip(u, h / np.linalg.norm(h, axis=1, keepdims=True), strict=True):
+        x = u_ + np.array([[1e-4], [0], [-1e-4]]) * h_
+        second = np.array([1, -2, 1]) @ (x / np.sqrt(np.square(x).sum(1, keepdims=True) + c)) / 1e-8
+        s = np.sqrt(u_ @ u_ + c)
+        k, cos = np.linalg.norm(u_) / s, u_ @ h_ / np.linalg.norm(u_)
+        length = np.hypot(2 * k * cos**2 + k - 3 * k**3 * cos**2, 2 * k * cos * np.sqrt(1 - cos**2))
+        assert abs(np.linalg.norm(second) * s**2 - length) < 1e-5
+
+
+@given(x=st.floats(-5, 5), far=st.floats(1e-3, 6), at=st.floats(-1, 1))
+def test_what_the_activations_leave(x: float, far: float, at: float):
+    h, x_ = at * far, np.array([x])
+    t = torch.tensor(x, dtype=torch.float64, requires_grad=True)
+    for function, remainder in ((torch.nn.functional.gelu, gelu_remainder), (torch.relu, relu_remainder)):
+        (slope,) = torch.autograd.grad(function(t), t)
+        left = function(t + h) - function(t) - slope * h
+        limit = remainder(x_, np.array([far]))[0]
+        assert abs(left.item()) <= limit + 1e-12
+        assert abs(left.item()) <= limit / far * abs(h) + 1e-12  # what the bound by slopes rests on
+
+
+@given(seed=st.integers(0, 10**6), C=st.integers(2, 4), size=st.floats(0.01, 8))
+def test_the_softmaxs_second_derivative(seed: int, C: int, size: float):
+    rng = np.random.default_rng(seed)
+    z, h = rng.normal(size=C) * 3, rng.normal(size=C) * size
+    p, end = (np.exp(a - a.max()) / np.exp(a - a.max()).sum() for a in (z, z + h))
+    first = p * (h - p @ h)
+    width = np.array(np.ptp(h))
+    low, high = shifted(p, 1 - p, -width), shifted(p, 1 - p, width)
+    assert ((low <= end + 1e-12) & (end <= high + 1e-12)).all()
+    assert (np.abs(end - p - first) <= bend(low, high, C) * width**2 / 2 + 1e-12).all()
+
+
+def test_norms_are_bounds_and_tight():
+    m = np.random.default_rng(0).normal(size=(20, 5, 9))
+    true = np.linalg.svd(m, compute_uv=False)[:, 0]
+    assert (spectral(m) >= true).all()
+    assert (spectral(m) < true * 1.0001).all()
+    assert (quick(m) >= true).all()
+    assert (quick(m) < true * 1.08).all()
+    a, b = m, m[::-1]
+    true = np.linalg.svd(np.swapaxes(a, 1, 2) @ b, compute_uv=False)[:, 0]
+    assert (product_norm(a, b) >= true).all()
+    assert (product_norm(a, b) < true * 1.08).all()
+    assert quick(np.zeros((3, 3))) < 1e-100
+    assert spectral(np.zeros((3, 3))) == 0
+
+
+def contracting() -> tuple[Network, Floats, Any, Any, npt.NDArray[np.int64]]:
+    """The image is LayerNorm of a large constant and a little else, so all balls shrink."""
+    model, _ = network(7, 0.05, chunk_size=2)
+    with torch.no_grad():
+        model.get_parameter("blocks.0.ff_out.bias").copy_(torch.linspace(-30, 30, D))
+    net = as_numpy(model, {})
+    leaves = np.array([[a, b] for a in (1, 2) for b in (0, 1, 2)])
+    point = net.block(net.symbols, leaves).mean(0, keepdims=True)
+    prototypes = np.concatenate([point, point + 0.5, -point])
+    images = np.ones(len(leaves), dtype=np.int64)
+    nodes = all_windows(2)
+    nodes = nodes[(nodes < 3).all(1)]
+    net.w["readout.weight"][:] = np.stack([point[0], -point[0]])
+    answers = np.array([0, 0, 1])
+    return net, prototypes, (leaves, images), (nodes, np.ones(len(nodes), dtype=np.int64)), answers
+
+
+def test_a_contracting_network_is_enclosed_and_verified():
+    case = contracting()
+    found = enclose(*case)
+    assert isinstance(found, Enclosure)
+    assert found.contraction < 1
+    assert found.slack > 0.01
+    assert found.answer_slack > 0
+    assert verify(*case, found.radii) is None
+    # Whatever starts in the balls stays there, rounding of half the slack included.
+    net, prototypes, _, (nodes, images), _ = case
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        rows = np.concatenate([net.pad, prototypes + found.radii[:, None] * sphere(rng, K)])
+        far = np.linalg.norm(net.block(rows, nodes) - prototypes[images - 1], axis=1)
+        assert (far + found.slack / 2 <= found.radii[images - 1]).all()
+
+
+def sphere(rng: np.random.Generator, n: int) -> Floats:
+    """Vectors of length 1."""
+    x = rng.normal(size=(n, D))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def test_verify_names_the_first_entry_that_fails():
+    net, prototypes, leaves, nodes, answers = case = contracting()
+    found = enclose(*case)
+    assert isinstance(found, Enclosure)
+    small = np.array([1e-5, *found.radii[1:]])
+    said = verify(*case, small)
+    assert said is not None
+    assert said.startswith("leaves, window [1, 0]: the image can be ")
+    none = (leaves[0][:0], leaves[1][:0])
+    said = verify(net, prototypes, none, nodes, answers, small)
+    assert said is not None
+    assert said.startswith("nodes, window [1, 0]: ")
+    assert said.endswith("has the radius 1e-05")
+    wide = np.array([found.radii[0], 1e3, found.radii[2]])
+    said = verify(net, prototypes, none, (nodes[0][:1], nodes[1][:1]), answers, wide)
+    assert said is not None
+    assert "the answer can change" in said
+    assert "prototype 2" in said
+    for radii in (found.radii[:2], -found.radii, found.radii * np.nan):
+        assert verify(*case, radii) == "there are not 3 finite radii, none of them negative"
+    assert (
+        verify(net, prototypes, leaves, nodes, np.array([0, 1, 1]), found.radii)
+        == "prototype 2 does not answer as stated"
+    )
+    wrong = (nodes[0], np.full(len(nodes[0]), 3))
+    said = verify(net, prototypes, leaves, wrong, answers, found.radii)
+    assert said is not None
+    assert said.startswith("nodes, window [1, 0]: ")
+
+
+def test_an_untrained_network_is_not_enclosed_and_says_where():
+    _, net = network(0, 1.0, chunk_size=2)
+    prototypes, nodes = np.random.default_rng(0).normal(size=(K, D)), all_windows(2)
+    answers = net.readout(prototypes).argmax(1)
+    part = (nodes, np.ones(len(nodes), dtype=np.int64))
+    found = enclose(net, prototypes, (nodes[:0], part[1][:0]), part, answers)
+    assert isinstance(found, NotClosed)
+    assert found.window in nodes.tolist()
+    assert found.residual > 0
+    assert found.gain > 0
+    assert "the ball of prototype 1 grows beyond" in found.reason
+    assert isinstance(dataclasses.asdict(found), dict)
+
+
+def test_what_layer_norm_leaves_and_that_no_less_would_do():
+    rng = np.random.default_rng(0)
+    u = rng.normal(size=(1, D))
+    u -= u.mean()
+    across = rng.normal(size=D)
+    across -= across.mean() + u[0] * (across @ u[0]) / (u[0] @ u[0])
+    h = u[0] / np.linalg.norm(u) / np.sqrt(3) + across / np.linalg.norm(across) * np.sqrt(2 / 3)
+    normed, bent = layer_norm(Form(u, {0: np.eye(D)[None]}), "norm", 1)
+    plain = lambda x: (x - x.mean()) / np.sqrt(np.square(x - x.mean()).mean() + 1e-5)  # noqa: E731
+    for far in (0.01, 0.1, 1.0, 3.0):
+        limit = bent(np.array([[far]]), {})[0]
+        for way in (h, -h, sphere(rng, 1)[0]):
+            left = np.linalg.norm(plain(u[0] + far * way) - normed.centre[0] - normed.maps[0][0] @ (far * way))
+            assert left <= limit
+            assert far > 0.01 or way is not h or left > 0.9 * limit
+
+
+@pytest.mark.parametrize("C", [2, 3])
+def test_what_attention_leaves(C: int):
+    rng = np.random.default_rng(C)
+    ratios = {"all": 0.0, "values": 0.0, "errors": 0.0, "pattern": 0.0}
+    for trial in range(10):
+        _, net = network(trial, 1.5, chunk_size=C, norm="post")
+        rows, windows = rng.normal(size=(4, D)), rng.integers(0, 4, size=(6, C))
+        if trial % 2:
+            windows[:] = windows[:, :1]  # equal values: only the products of both changes are left
+        of, _ = projections(net, rows)
+        attended, derivative = Attended.over(net.w["blocks.0.attn.r"], of, windows)
+        gains = np.linalg.svd(derivative.transpose(0, 2, 1, 3), compute_uv=False)[..., 0]
+        for far, error in ((0.3, 0.0), (0.0, 0.3), (0.1, 0.1), (2.0, 1.0)):
+            for _ in range(8):
+                shape = 6 * C
+                delta = far * sphere(rng, shape).reshape(6, C, D) + error * sphere(rng, shape).reshape(6, C, D)
+                moved = (rows[windows] + delta).reshape(6 * C, D)
+                fresh, _ = projections(net, moved)
+                after, _ = Attended.over(net.w["blocks.0.attn.r"], fresh, np.arange(6 * C).reshape(6, C))
+                left = after.value - attended.value - np.einsum("ndce,nce->nd", derivative, delta)
+                box, ball = attended.remainder(np.full((6, C), far), np.full((6, C), error))
+                limit = np.linalg.norm(np.einsum("ndk,nk->nd", np.abs(attended.turn), box), axis=1) + ball
+                assert (ball >= (gains * error).sum(1)).all()
+                nearly, _ = projections(net, (rows[windows] + 1e-6 * delta).reshape(6 * C, D))
+                slope, _ = Attended.over(net.w["blocks.0.attn.r"], nearly, np.arange(6 * C).reshape(6, C))
+                turned = np.abs(after.pattern - attended.pattern - 1e6 * (slope.pattern - attended.pattern))
+                box = box.reshape(turned.shape) + 1e-4
+                assert (turned <= box).all()
+                ratios["pattern"] = max(ratios["pattern"], float((turned / box).max()))
+                # The change of x by e is of the first order too; its bound is in the ball.
+                change = np.einsum("ndce,nce->nd", derivative, delta) if error and not far else 0.0
+                size = np.linalg.norm(left + change, axis=1)
+                assert (size <= limit).all()
+                name = "errors" if error and not far else "values" if trial % 2 else "all"
+                ratios[name] = max(ratios[name], float((size / limit).max()))
+    # A tenth of any part would not be enough.
+    assert all(ratio > 0.1 for ratio in ratios.values()), ratios
