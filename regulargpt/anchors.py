@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from regulargpt.certificate.certify import Snapped
     from regulargpt.config import TrainingConfig
 
+# The noise falls with the learning rate, but no further: what lies near a prototype shall still come back to it.
+LEAST = 0.03
+
 
 @dataclass(frozen=True)
 class Anchors:
@@ -59,32 +62,32 @@ class Anchors:
         """From a checkpoint."""
         return cls(**state)
 
-    def loss(self, model: RegularGPT, config: TrainingConfig, device: torch.device) -> tuple[Tensor, float]:
-        """Squared distance to the table's prototypes, and the answers' cross-entropy; the share within reach.
+    def loss(
+        self, model: RegularGPT, config: TrainingConfig, left: float, device: torch.device
+    ) -> tuple[Float[Tensor, ""], float]:
+        """Squared distances to the table's prototypes, the answers' cross-entropy, the Jacobian's norm; the share near.
 
-        `anchor_windows` windows of prototypes go through the block, each with its own noise of up to `anchor_noise`
-        times the RMS of the prototypes, and all windows of symbols. Within reach is what lies nearer than halfway to
-        the next prototype.
+        `anchor_windows` windows of prototypes go through the block, each with noise of its own, and all of symbols. The
+        noise falls with `left`, from 1 to 0, down to `LEAST` of itself. Near is nearer than half the smallest
+        distance of two prototypes.
         """
         here = self.to(device)
         generator = model.state_noise.next_generator(device)
         chosen = torch.randint(len(here.windows), (config.anchor_windows,), generator=generator, device=device)
-        windows = here.windows[chosen]
-        rows = torch.cat([model.pad, here.prototypes])[windows]  # (n, C, d_model)
-        rows = rows + here.noise(windows, config.anchor_noise, generator)
-        own_rows = torch.arange(windows.numel(), device=device).view_as(windows)
-        states = torch.cat(
-            [
-                model.settle(model.layers(0)[0](rows.flatten(0, 1), own_rows)),
-                model.settle(model.layers(0)[0](model.leaves(), here.leaf_windows)),
-            ]
-        )
-        targets = torch.cat([here.images[chosen], here.leaf_images])
-        distances = (states - here.prototypes[targets]).square().sum(1)
-        n = len(chosen)
-        answers = F.cross_entropy(model.readout(states), here.answers[targets])
-        reach = 0.5 * here.separation
-        return distances[:n].mean() + distances[n:].mean() + answers, (distances.sqrt() < reach).double().mean().item()
+        windows, images = here.windows[chosen], here.images[chosen]
+        clean = torch.cat([model.pad, here.prototypes])[windows]  # (n, C, d_model)
+        noise = here.noise(windows, config.anchor_noise * max(LEAST, left), generator)
+        states = apply(model, clean + noise)
+        leaves = model.settle(model.layers(0)[0](model.leaves(), here.leaf_windows))
+        far = (states - here.prototypes[images]).square().sum(1)
+        leaves_far = (leaves - here.prototypes[here.leaf_images]).square().sum(1)
+        logits = model.readout(torch.cat([states, leaves]))
+        loss = far.mean() + leaves_far.mean()
+        loss = loss + F.cross_entropy(logits, here.answers[torch.cat([images, here.leaf_images])])
+        if config.anchor_contraction:
+            loss = loss + config.anchor_contraction * gain(model, clean.detach(), windows, generator)
+        near = torch.cat([far, leaves_far]).detach().sqrt() < 0.5 * here.separation
+        return loss, near.double().mean().item()
 
     def noise(
         self, windows: Int[Tensor, "n C"], level: float, generator: torch.Generator
@@ -103,3 +106,23 @@ class Anchors:
     def to(self, device: torch.device) -> Anchors:
         """On that device."""
         return Anchors(**{name: tensor.to(device) for name, tensor in self.state().items()})
+
+
+def apply(model: RegularGPT, children: Float[Tensor, "n C d_model"]) -> Float[Tensor, "n d_model"]:
+    """The block and the state norm on windows that have rows of their own."""
+    own = torch.arange(children.shape[0] * children.shape[1], device=children.device).view(children.shape[:2])
+    return model.settle(model.layers(0)[0](children.flatten(0, 1), own))
+
+
+def gain(
+    model: RegularGPT, clean: Float[Tensor, "n C d_model"], windows: Int[Tensor, "n C"], generator: torch.Generator
+) -> Float[Tensor, ""]:
+    """An unbiased estimate of the squared Frobenius norm of the Jacobian, a mean over the windows: E ||J^T v||^2.
+
+    Only children that can move count, not the pad. Source: Hutchinson's estimator, 1989.
+    """
+    clean = clean.requires_grad_()
+    states = apply(model, clean)
+    v = torch.empty_like(states).normal_(generator=generator)
+    (back,) = torch.autograd.grad(states, clean, v, create_graph=True)
+    return (back * (windows > 0).unsqueeze(-1)).square().sum() / len(windows)

@@ -70,8 +70,9 @@ class TrainingConfig:
     are composed a step, and `alignment` draws nodes of the same transition together.
 
     With `certify_every` > 0 the certificate is tried every so many steps. A cooldown that ends without it is undone,
-    and training goes on. When it holds, the network is trained for `anchor_steps` on its own table, `anchor_windows`
-    windows a step, disturbed by noise of up to `anchor_noise` times the RMS of the states; then training ends.
+    and training goes on. When it holds, the network is trained for `anchor_steps` on its own table at the rate
+    `anchor_lr`, `anchor_windows` windows a step, disturbed by noise of up to `anchor_noise` times the RMS of the
+    states, its Jacobian at the prototypes drawn to 0 by `anchor_contraction`; then training ends.
     """
 
     steps: int = 20_000
@@ -99,7 +100,9 @@ class TrainingConfig:
     certify_every: int = 0
     anchor_steps: int = 0
     anchor_windows: int = 512
-    anchor_noise: float = 0.8
+    anchor_lr: float = 2e-3
+    anchor_noise: float = 0.5
+    anchor_contraction: float = 0.3
     log_every: int = 100
     checkpoint_every: int = 1000
 

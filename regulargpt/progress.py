@@ -54,6 +54,11 @@ class Progress:
         """The step at which the learning rate comes to 0."""
         return config.steps if self.solved_at is None else min(config.steps, self.solved_at + config.cooldown)
 
+    def anchoring_left(self, config: TrainingConfig) -> float:
+        """1 in the first part of the anchoring, then falling to 0: its learning rate and its noise."""
+        left = self.last_step(config) - self.step
+        return min(1.0, left / max(1.0, ANCHOR_FALL * config.anchor_steps))
+
     def asks_for_certificate(self, config: TrainingConfig) -> bool:
         """Whether the certificate is to be tried after this step: in the last stage, every so many steps."""
         due = config.certify_every and (self.step % config.certify_every == 0 or self.step == config.steps)
@@ -62,8 +67,7 @@ class Progress:
     def lr(self, config: TrainingConfig) -> float:
         """The learning rate of the next step: warm-up, then constant or cosine, and the cooldown to 0 at the end."""
         if self.certified_at is not None:
-            left = self.last_step(config) - self.step
-            return config.lr * min(1.0, left / max(1.0, ANCHOR_FALL * config.anchor_steps))
+            return config.anchor_lr * self.anchoring_left(config)
         warmup = min(1.0, (self.step + 1) / max(1, config.warmup))
         cooldown = min(1.0, (self.cooled_at(config) - self.step) / max(1, config.cooldown))
         cosine = 0.5 + 0.5 * math.cos(math.pi * self.step / config.steps) if config.schedule == "cosine" else 1.0

@@ -97,7 +97,8 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
         points = test(config, task, goal, model, device, both(watch.on_point, between_lengths(stop)))
         folder.write_weights(model.state_dict(), model_record(config, task, goal))
         folder.write_accuracy([(p.length, p.accuracy, p.samples) for p in points])
-        snapped = certifier.certify(model) if certifier else None
+        anchors = trainer.anchors and trainer.anchors.prototypes
+        snapped = certifier.certify(model, anchors) if certifier else None
         proven = None if snapped is None else snapped.certain
         summary = summarise(config, task, model, trainer, points, proven, str(folder.path))
         folder.write_summary(summary)

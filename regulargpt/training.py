@@ -110,7 +110,8 @@ class Trainer:
     def _backward_anchored(self, anchors: Anchors) -> tuple[float, float]:
         """Gradients of the loss on the table; the loss and the share of windows that come near their prototype."""
         assert isinstance(self.model, RegularGPT), "only RegularGPT is certified"
-        loss, near = anchors.loss(self.model, self.config.training, self.device)
+        left = self.progress.anchoring_left(self.config.training)
+        loss, near = anchors.loss(self.model, self.config.training, left, self.device)
         loss.backward()
         return loss.item(), near
 

@@ -79,6 +79,8 @@ AT_LEAST: dict[str, tuple[float, str]] = {
     "training.certify_every": (0, "give a number of steps, 0 for never"),
     "training.anchor_steps": (0, "give a number of steps"),
     "training.anchor_windows": (1, "give a number of windows"),
+    "training.anchor_lr": (0, "a learning rate is not negative"),
+    "training.anchor_contraction": (0, "a weight is not negative"),
     "training.anchor_noise": (0, "give a share of the states' RMS"),
     "model.embedding_std": (0, "a standard deviation is not negative"),
     "training.node_weight": (0, "a weight is not negative"),

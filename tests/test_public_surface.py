@@ -44,7 +44,8 @@ training.beta2 training.weight_decay training.clip training.warmup training.sche
 training.node_weight training.compositions training.alignment
 training.state_noise training.noise_below training.noise_growth training.curriculum
 training.stage_below training.solved_below training.cooldown training.certify_every
-training.anchor_steps training.anchor_windows training.anchor_noise
+training.anchor_steps training.anchor_windows training.anchor_lr
+training.anchor_noise training.anchor_contraction
 training.log_every training.checkpoint_every
 evaluation.test_len evaluation.beyond evaluation.samples evaluation.symbols
 """

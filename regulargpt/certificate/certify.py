@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from languages.task import Task
 from regulargpt.anchors import Anchors
@@ -87,11 +89,15 @@ class Certifier:
         question = Question.of(task)
         return cls(question, Ideal.of(question, chunk_size))
 
-    def certify(self, model: nn.Module) -> Snapped:
-        """The first codebook that proves the language; else the one with which the network is right farthest."""
+    def certify(self, model: nn.Module, prototypes: Tensor | None = None) -> Snapped:
+        """The first codebook that proves the language; else the one with which the network is right farthest.
+
+        `prototypes` (K, d_model), if there are any, are tried first.
+        """
         assert isinstance(model, RegularGPT), "validation refuses other models"
         network, best = Exact(model), None
-        for book in by_class(network, self.ideal):
+        given = [] if prototypes is None else [Codebook(prototypes.to(torch.float64), np.zeros(len(prototypes), int))]
+        for book in chain(given, by_class(network, self.ideal)):
             snapped = Snapped.of(network, book, self.question)
             if snapped.certain:
                 return snapped

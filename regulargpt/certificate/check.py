@@ -50,6 +50,7 @@ class Accepted:
     """What has been checked: the claim, and how much there was to check."""
 
     claim: str
+    raw_claim: str | None
     prototypes: int
     entries: int
     levels: int
@@ -90,6 +91,18 @@ def claim(alphabet: Sequence[str], chunk_size: int, n_prototypes: int) -> str:
         f"For every word over {{{', '.join(alphabet)}}} on which the automaton has an answer, of whatever length >= 1, "
         f"the network answers as the automaton does, when it is computed as a tree with chunks of {chunk_size} in real "
         f"arithmetic and the state of every node is replaced by the nearest of {n_prototypes} prototypes."
+    )
+
+
+def raw_claim(slack: float) -> str:
+    """What balls that are mapped into themselves prove of the network without snapping.
+
+    >>> raw_claim(0.03)[:44]
+    'The same holds of the network as it is, with'
+    """
+    return (
+        "The same holds of the network as it is, without replacing any state, in real arithmetic and in any arithmetic "
+        f"whose rounding moves a node's state by at most {slack:.4g}."
     )
 
 
@@ -148,7 +161,28 @@ class Checker:
         expected = claim(self.machine.alphabet, self.C, len(self.prototypes))
         if self.record["claim"] != expected:
             raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
-        return Accepted(expected, len(self.prototypes), len(leaves) + len(nodes), found.levels, min(margins))
+        entries, raw = len(leaves) + len(nodes), self.raw(answers)
+        return Accepted(expected, raw, len(self.prototypes), entries, found.levels, min(margins))
+
+    def raw(self, answers: Sequence[int]) -> str | None:
+        """What is proven of the network without snapping, if the certificate says so: balls mapped into themselves."""
+        from regulargpt.certificate.enclosure import verify  # numpy, and this file's Network
+
+        stated = self.record["raw"]
+        if not stated["proven"]:
+            return None
+        slack = float(stated["slack"])
+        if stated["claim"] != raw_claim(slack):
+            raise Rejected(f"the claim about the network as it is goes beyond what is proven: {raw_claim(slack)}")
+        leaves, nodes = (
+            (np.array(self.record[part]["windows"]).reshape(-1, self.C), np.array(self.record[part]["images"]))
+            for part in ("leaves", "nodes")
+        )
+        radii = np.array(stated["radii"], dtype=np.float64)
+        failed = verify(self.network, self.prototypes, leaves, nodes, np.array(answers), radii, slack)
+        if failed is not None:
+            raise Rejected(f"the network as it is: {failed}")
+        return raw_claim(slack)
 
     def entries(self, part: str, rows: Floats, n: int) -> Part:
         """The table {window: image} of one part, each entry recomputed."""

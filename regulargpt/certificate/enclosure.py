@@ -26,6 +26,8 @@ SLACKS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
 # Rounding in float64, in what is computed here, stays far below this (states are about sqrt(d) long).
 ROUNDING = 1e-8
 GROWTH = 1.02
+# Where states lie farther than this share of half the way to the next prototype, no balls have ever closed.
+FAR = 0.1
 PASSES = 200
 
 
@@ -64,6 +66,8 @@ def enclose(network: Network, prototypes: Floats, leaves: Part, nodes: Part, ans
     """
     if len(nodes[0]) > MOST_ENTRIES:
         return NotClosed(f"{len(nodes[0])} entries are too many to expand, at most {MOST_ENTRIES}", [], 0.0, 0.0)
+    if (far := residual(network, prototypes, nodes)) > FAR * half_distances(prototypes).min():
+        return NotClosed(f"states lie up to {far:.3g} from their prototypes, too far for balls to close", [], far, 0.0)
     system = System(network, prototypes, leaves, nodes, answers)
     found = system.close(SLACKS[0])
     for slack in SLACKS[1:]:
@@ -74,14 +78,18 @@ def enclose(network: Network, prototypes: Floats, leaves: Part, nodes: Part, ans
     return found
 
 
-def verify(network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints, radii: Floats) -> str | None:
-    """None if the network maps the balls of these radii (K,) into themselves; else the first entry that fails."""
+def verify(
+    network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints, radii: Floats, slack: float = 0.0
+) -> str | None:
+    """None if the network maps the balls of radii (K,) so far into themselves; else the first entry that fails."""
+    if not 0 <= slack < np.inf:
+        return f"the slack {slack} is not a number from 0"
     if radii.shape != (len(prototypes),) or not (np.isfinite(radii) & (radii >= 0)).all():
         return f"there are not {len(prototypes)} finite radii, none of them negative"
     windows, images = nodes
     for at in range(0, max(1, len(windows)), MOST_ENTRIES):
         some = windows[at : at + MOST_ENTRIES], images[at : at + MOST_ENTRIES]
-        failed = System(network, prototypes, leaves, some, answers).fails(radii)
+        failed = System(network, prototypes, leaves, some, answers).fails(radii, slack)
         if failed is not None:
             return failed
     return None
@@ -98,15 +106,15 @@ class System:
         self.limits = answer_limits(network, prototypes, answers)
         self.most = np.minimum(self.limits, half_distances(prototypes))
 
-    def fails(self, radii: Floats) -> str | None:
-        """The first entry that leaves its ball, or the first ball with two answers."""
+    def fails(self, radii: Floats, slack: float) -> str | None:
+        """The first entry that comes within `slack` of its ball's edge or leaves it, or the first with two answers."""
         if (self.limits <= 0).any():
             return f"prototype {int((self.limits <= 0).argmax()) + 1} does not answer as stated"
         for part, windows, images, far in (
             ("leaves", self.leaf_windows, self.leaf_images, self.leaf_residuals),
             ("nodes", self.cells.windows, self.cells.images, self.cells.bound(radii)),
         ):
-            outside = ~(far + ROUNDING <= radii[images - 1])
+            outside = ~(far + slack + ROUNDING <= radii[images - 1])
             if outside.any():
                 i = int(outside.argmax())
                 k = images[i]
@@ -150,6 +158,14 @@ class System:
         node = (radii[self.cells.images - 1] - far).min(initial=np.inf)
         contraction = float(self.cells.gains().max())
         return Enclosure(radii, float(min(leaf, node)), contraction, float((self.limits - radii).min()))
+
+
+def residual(network: Network, prototypes: Floats, nodes: Part) -> float:
+    """The largest distance of an entry's image from its prototype."""
+    windows, images = nodes
+    rows = np.concatenate([network.pad, prototypes])
+    states = network.block(rows, windows) if len(windows) else prototypes[:0]
+    return float(np.sqrt(np.square(states - prototypes[images - 1]).sum(1)).max(initial=0.0))
 
 
 def half_distances(prototypes: Floats) -> Floats:

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 import languages
 from languages.errors import UserError
 from languages.task import Task
 from regulargpt.certificate import record
 from regulargpt.certificate.certify import Certifier, Snapped
+from regulargpt.certificate.check import Network, raw_claim, tensors
+from regulargpt.certificate.enclosure import NotClosed, enclose
 from regulargpt.config import RunConfig
-from regulargpt.storage.atomic import disk, shown
-from regulargpt.storage.folder import RunFolder
+from regulargpt.storage.atomic import disk, parse_json, read_bytes, shown
+from regulargpt.storage.folder import WEIGHTS, RunFolder
+from regulargpt.storage.manifest import digest
 from regulargpt.validation import no_certificate_for
 
 # Words that the network itself is asked, shortest first, in search of one that it answers wrongly.
@@ -39,16 +42,32 @@ def certificate_report(folder: RunFolder) -> dict[str, Any]:
     model = load_model(folder)
     try:
         certifier = Certifier.of(task, config.model.chunk_size)
-        return issue(folder, certifier, task, model, certifier.certify(model))
+        return issue(folder, certifier, task, model, certifier.certify(model, known_prototypes(folder)))
     except UserError as error:
         return {"proven": False, "reason": str(error)}
+
+
+def known_prototypes(folder: RunFolder) -> Tensor | None:
+    """The prototypes of the certificate that lies there, if it is of these weights."""
+    path = folder.path / record.CERTIFICATE
+    if not disk.exists(path):
+        return None
+    try:
+        known = parse_json(read_bytes(path), path)
+        if known["weights"]["sha256"] != digest(folder.final_bytes(WEIGHTS)):
+            return None
+        prototypes = torch.tensor(known["prototypes"], dtype=torch.float64)
+    except (UserError, KeyError, TypeError, ValueError):
+        return None  # whatever lies there is no certificate, and is written anew
+    width = folder.load_model_config()["model"]["d_model"]
+    return prototypes if prototypes.ndim == 2 and prototypes.shape[1] == width else None
 
 
 def issue(folder: RunFolder, certifier: Certifier, task: Task, model: nn.Module, snapped: Snapped) -> dict[str, Any]:
     """Write the certificate of what was decided, or remove one that no longer holds, and say why."""
     found = described(certifier, snapped)
     if snapped.certain:
-        raw = {"proven": False, "observed": "see accuracy.csv: the network without snapping is tested, not proven"}
+        raw = without_snapping(folder, snapped)
         path = record.write(folder, task.name, certifier.question, snapped, raw)
         return {"proven": True, "file": str(path), **found, "raw": raw}
     for name in (record.CERTIFICATE, record.AUTOMATON):
@@ -58,6 +77,26 @@ def issue(folder: RunFolder, certifier: Certifier, task: Task, model: nn.Module,
         reason = f"it holds by a margin of {snapped.smallest_margin:.2g} only, which rounding could close"
         return {"proven": False, "reason": reason, **found}
     return {"proven": False, **found, **wrong_words(task, model, snapped)}
+
+
+def without_snapping(folder: RunFolder, snapped: Snapped) -> dict[str, Any]:
+    """What can be proven of the network as it is: balls around the prototypes that it maps into themselves."""
+    network = Network(tensors(folder.final_bytes(WEIGHTS)), folder.load_model_config()["model"])
+    C, table = snapped.table.chunk_size, snapped.table
+    leaves, nodes = ((part.windows(C), part.images) for part in (table.leaves, table.nodes))
+    found = enclose(network, snapped.book.prototypes.numpy(), leaves, nodes, snapped.answers)
+    if isinstance(found, NotClosed):
+        return {"proven": False, "reason": found.reason}
+    # Stated a little smaller than found, so that recomputing it on another machine still finds it.
+    slack = float(f"{0.99 * found.slack:.3g}")
+    return {
+        "proven": True,
+        "claim": raw_claim(slack),
+        "slack": slack,
+        "contraction": found.contraction,
+        "answer_slack": found.answer_slack,
+        "radii": found.radii.tolist(),
+    }
 
 
 def described(certifier: Certifier, snapped: Snapped) -> dict[str, Any]:
@@ -114,6 +153,14 @@ def shortest_wrong(task: Task, model: nn.Module) -> tuple[int, ...] | None:
     return None
 
 
+def raw_sentences(raw: dict[str, Any]) -> list[str]:
+    """What is proven of the network as it is."""
+    if raw["proven"]:
+        largest = max(raw["radii"])
+        return [f"and without snapping: its states stay within {largest:.3g} of the prototypes, rounding included"]
+    return [f"without snapping it is tested, not proven: {raw['reason']}"]
+
+
 def sentences(report: dict[str, Any]) -> list[str]:
     """The outcome in words.
 
@@ -125,6 +172,7 @@ def sentences(report: dict[str, Any]) -> list[str]:
         return [
             f"proven at every length, states snapped to {report['prototypes']} prototypes: "
             f"{report['entries']} entries, {kind}, smallest margin {report['smallest_margin']:.2f}",
+            *raw_sentences(report["raw"]),
             f"certificate: {shown(report['file'])}; check it with `regulargpt check {shown(report['file'])}`",
         ]
     lines = [f"no certificate: {report['reason']}"]

@@ -39,7 +39,7 @@ def command(
         emit({"accepted": True, **dataclasses.asdict(accepted)})
     else:
         click.echo(
-            f"accepted: {accepted.claim}\n"
+            f"accepted: {accepted.claim}\n{accepted.raw_claim + chr(10) if accepted.raw_claim else ''}"
             f"{accepted.entries} entries recomputed, smallest margin {accepted.smallest_margin:.4g}, "
             f"{accepted.levels} levels until they repeat"
         )

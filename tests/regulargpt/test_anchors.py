@@ -60,7 +60,9 @@ def test_of_exact_weights_the_loss_is_that_of_the_answers_alone():
     model, anchors = anchors_of("parity")
     model.train()
     seed_counted(model, 0, 0)
-    loss, near = anchors.loss(model, TrainingConfig(anchor_windows=64, anchor_noise=0.0), torch.device("cpu"))
+    loss, near = anchors.loss(
+        model, TrainingConfig(anchor_windows=64, anchor_noise=0.0, anchor_contraction=0.0), 1.0, torch.device("cpu")
+    )
     answers = torch.nn.functional.cross_entropy(model.readout(anchors.prototypes), anchors.answers)
     assert near == 1.0
     assert loss.item() == pytest.approx(answers.item(), abs=0.05)  # the mean over windows weighs prototypes otherwise
@@ -97,7 +99,7 @@ def test_progress_ends_after_the_anchoring_and_undoes_a_cooldown_without_certifi
     certified = Progress(step=20, certified_at=20)
     assert certified.last_step(training) == 30
     assert not certified.asks_for_certificate(training)
-    rates = [Progress(step=20 + i, certified_at=20).lr(training) / training.lr for i in range(11)]
+    rates = [Progress(step=20 + i, certified_at=20).lr(training) / training.anchor_lr for i in range(11)]
     assert rates[:5] == [1.0] * 5
     assert rates[-1] == 0.0
     assert rates == sorted(rates, reverse=True)
