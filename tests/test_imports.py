@@ -34,6 +34,10 @@ LIGHT = [
     ("run parity --test-len 3", 2),
     ("resume missing", 2),
     ("evaluate missing", 2),
+    ("extract --help", 0),
+    ("extract missing", 2),
+    ("extract missing --out machine.txt", 2),
+    ("extract missing --codebook clases", 2),
     ("evaluate missing --lengths 5-3", 2),
 ]
 

@@ -27,6 +27,7 @@ FLAGS = {
     ),
     "resume": "folder --json",
     "evaluate": "folder --lengths --samples --seed --device --set --json",
+    "extract": "folder --out --codebook --json",
 }
 KEYS = """
 recipe seed device threads compile tensorboard
@@ -60,7 +61,7 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    assert list(VERBS) == ["list", "show", "sample", "run", "resume", "evaluate", "bench"]
+    assert list(VERBS) == ["list", "show", "sample", "run", "resume", "evaluate", "extract", "bench"]
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 
 

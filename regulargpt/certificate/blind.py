@@ -9,7 +9,7 @@ does. That, too, asks no automaton.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +25,7 @@ from regulargpt.certificate.clusters import MOST_PROTOTYPES, Cut, Growing, cuts
 from regulargpt.certificate.levels import levels
 from regulargpt.certificate.machine import Question
 from regulargpt.certificate.table import Entries, Exact, Table
-from regulargpt.certificate.trees import answers_to
-from regulargpt.models.regulargpt.tree import tree_levels
+from regulargpt.certificate.trees import roots, short, states
 
 Ints = npt.NDArray[np.int64]
 
@@ -56,22 +55,24 @@ class Blind:
         >>> Blind.of(network, every_word(("0", "1")), words, most=400).n_prototypes <= 400
         True
         """
-        right = [network.answers(batch) for batch in words]
+        nodes, at_roots = zip(*(states(network, batch) for batch in words), strict=True)
+        right = network.readout(torch.cat(at_roots)).argmax(1).numpy()
         best, failure = None, None
-        for cut in cuts(node_states(network, words)):
+        for cut in cuts(torch.cat([short(network, question), *nodes])):
             try:
                 table = Table(network, closure(network, question, cut, most))
             except UserError as error:
                 failure = failure or error
                 continue
-            given = [answers_to(network.chunk_size, table.image, table.answers()[0], batch) for batch in words]
-            agreement = float(np.mean(np.concatenate(given) == np.concatenate(right)))
+            given = table.answers()[0][np.concatenate([roots(network.chunk_size, table.image, w) for w in words]) - 1]
+            agreement = float(np.mean(given == right))
             if best is None or agreement > best.agreement:
                 best = cls(table, cut, agreement)
             if agreement == 1.0:
                 break
         if best is None:
-            raise failure or UserError("there are no states to look at; give sample words")
+            assert failure is not None, "there is a cut"
+            raise failure
         return best
 
 
@@ -104,15 +105,3 @@ def closure(network: Exact, question: Question, cut: Cut, most: int = MOST_PROTO
     for _ in levels(question, network.chunk_size, lambda level, windows: (nodes if level else symbols)(windows)):
         pass
     return grown.means()
-
-
-@torch.no_grad()
-def node_states(network: Exact, words: Iterable[Ints]) -> Float[Tensor, "n d_model"]:
-    """The states of the nodes over these words: above the leaves, each different sub-word once a batch."""
-    found = [
-        level.states[1:]
-        for batch in words
-        for height, level in enumerate(tree_levels(network.model, torch.from_numpy(batch.astype(np.int64))))
-        if height
-    ]
-    return torch.cat(found) if found else network.symbols[:0]

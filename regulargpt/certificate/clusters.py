@@ -44,13 +44,15 @@ def cuts(states: Float[Tensor, "n d_model"]) -> list[Cut]:
     Single linkage joins the nearest clusters step by step; where the distance of what is joined leaps, the clusters
     below the leap are far apart by their own measure. The gap is the ratio of the distances above and below.
 
-    >>> points = torch.tensor([[0.0], [0.2], [10.0], [10.2], [14.0]], dtype=torch.float64)
-    >>> [cut.means.flatten().round(decimals=1).tolist() for cut in cuts(points)]
-    [[0.1, 10.1, 14.0], [0.1, 11.4]]
+    >>> points = torch.tensor([[0.0], [0.25], [10.0], [10.25], [14.0]], dtype=torch.float64)
+    >>> [cut.means.flatten().tolist() for cut in cuts(points)][0]
+    [0.125, 10.125, 14.0]
     """
-    some = states[torch.linspace(0, len(states) - 1, min(SAMPLE, len(states))).long()]
+    distinct = states.round(decimals=6).unique(dim=0)
+    some = distinct[torch.linspace(0, len(distinct) - 1, min(SAMPLE, len(distinct))).long()]
     order, joined = linkage(some)
-    heights = np.unique(np.maximum(joined, SAME * joined.max(initial=1.0)))
+    same = SAME * joined.max(initial=0.0)
+    heights = np.unique(np.maximum(np.append(joined, same), same))
     widest = np.argsort(-heights[1:] / heights[:-1], kind="stable")[:TRIED]
     found = [(float(heights[i]), float(heights[i + 1])) for i in widest]
     if not found:  # all states are one
@@ -106,6 +108,7 @@ class Growing:
 
     def __call__(self, states: Float[Tensor, "n d_model"]) -> Ints:
         """The nearest prototype (n,) of each state, from 1; new ones are taken in the order of the states."""
+        before = len(self.prototypes)
         distance, nearest = distances(states, self.prototypes).min(1)
         while bool((far := distance > self.rho).any()):
             new = states[int(far.int().argmax())]
@@ -118,9 +121,11 @@ class Growing:
             closer = (away := (states - new).norm(dim=1)) < distance
             nearest[closer] = len(self.prototypes) - 1
             distance = torch.where(closer, away, distance)
-        grown = (0, len(self.prototypes) - len(self.counts))
+        grown = (0, len(self.prototypes) - before)
         self.sums = torch.nn.functional.pad(self.sums, (0, 0, *grown)).index_add(0, nearest, states)
         self.counts = torch.nn.functional.pad(self.counts, grown) + nearest.bincount(minlength=len(self.prototypes))
+        # A new prototype stands in the middle of what came with it: what follows from the rim lies farther out.
+        self.prototypes = torch.cat([self.prototypes[:before], self.means()[before:]])
         return 1 + nearest.numpy()
 
     def means(self) -> Float[Tensor, "K d_model"]:

@@ -13,16 +13,16 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from languages import operations
 from languages.automata import Dfa, MooreMachine
 from languages.errors import UserError
 from languages.monoid import TransitionMonoid
-from languages.task import CLASSES
+from languages.task import all_words
 from regulargpt.certificate.levels import Image
-from regulargpt.certificate.lstar import EMPTY, Learner, Unbounded, Word
+from regulargpt.certificate.lstar import Learner, Unbounded
 from regulargpt.certificate.machine import Question
+from regulargpt.certificate.nonempty import Word, difference, machine, smallest
 from regulargpt.certificate.proof import prove
-from regulargpt.certificate.trees import answers_to
+from regulargpt.certificate.trees import roots
 
 Ints = npt.NDArray[np.int64]
 
@@ -57,7 +57,7 @@ class Teacher:
 
     def answers(self, words: Ints) -> Ints:
         """The answers (n,) to words (n, T); -1 outside the domain."""
-        found = answers_to(self.chunk_size, self.image, self.at_prototypes, words)
+        found = self.at_prototypes[roots(self.chunk_size, self.image, words) - 1]
         return found if self.domain is None else np.where(self.domain.accepts(words), found, -1)
 
     def mistake(self, table: Ints, colours: Ints, first: Sequence[tuple[Ints, Ints]]) -> Word | None:
@@ -69,7 +69,7 @@ class Teacher:
         for words, right in first:
             wrong = np.flatnonzero(proposed.answers(words) != right)
             if len(wrong):
-                return _word(words[wrong[0]])
+                return tuple(words[wrong[0]].tolist())
         if (outside := self._outside(table, colours)) is not None:
             return outside
         monoid = TransitionMonoid.of(proposed, MOST_ELEMENTS)
@@ -78,12 +78,9 @@ class Teacher:
 
     def _outside(self, table: Ints, colours: Ints) -> Word | None:
         """The shortest word of the domain that the machine has no answer to, or the other way round."""
-        inside = np.ones(1, dtype=bool) if self.domain is None else self.domain.is_accepting
-        steps = np.zeros((1, len(self.alphabet)), np.int64) if self.domain is None else self.domain.table
-        start = 0 if self.domain is None else self.domain.initial_index
-        mine = _unlike_empty(table, 0, np.where(colours >= 0, 1, 0))
-        word = operations.counter_example(mine, _unlike_empty(steps, start, inside.astype(np.int64)))
-        return None if word is None else _word(word)
+        domain = self.domain or all_words(self.alphabet)
+        found = domain.as_moore()
+        return difference(machine(table, np.where(colours >= 0, 1, 0), self.alphabet, found.output_names), found)
 
 
 def learn(
@@ -101,18 +98,22 @@ def learn(
     first = [(batch, teacher.answers(batch)) for batch in (*short_words(len(teacher.alphabet)), *words)]
     learner = Learner(len(teacher.alphabet), teacher.answers, most_states)
     reason = ""
-    try:
-        table, colours = learner.hypothesis()
-        while (word := teacher.mistake(table, colours, first)) is not None:
-            learner.refine(table, word)
+    while True:
+        try:
             table, colours = learner.hypothesis()
-    except Unbounded:
-        return Extracted(None, False, f"no machine of at most {most_states} states is the snapped network's language")
-    except UserError as error:
-        reason = f"right on every word that was looked at, but not proven: {error}"
-    return Extracted(
-        smallest(table, colours, teacher.alphabet, teacher.output_names, empty), not reason, reason
-    )
+        except Unbounded:
+            few = f"no machine of at most {most_states} states is the snapped network's language"
+            return Extracted(None, False, few)
+        try:
+            word = teacher.mistake(table, colours, first)
+        except UserError as error:
+            reason = f"right on every word that was looked at, but not proven: {error}"
+            break
+        if word is None:
+            break
+        learner.refine(table, word)
+    found = smallest(table, colours, teacher.alphabet, teacher.output_names, empty)
+    return Extracted(found, not reason, reason)
 
 
 def short_words(n_symbols: int, most: int = FIRST_WORDS) -> list[Ints]:
@@ -123,46 +124,3 @@ def short_words(n_symbols: int, most: int = FIRST_WORDS) -> list[Ints]:
     """
     lengths = range(1, 1 + max(T for T in range(1, 64) if T == 1 or n_symbols**T <= most))
     return [np.array(list(product(range(n_symbols), repeat=T)), dtype=np.int64) for T in lengths]
-
-
-def smallest(
-    table: Ints, colours: Ints, alphabet: tuple[str, ...], output_names: tuple[str, ...], empty: int | None = None
-) -> MooreMachine:
-    """The minimal machine, the empty word's answer (EMPTY: not known) chosen so that it has the fewest states."""
-    if colours[0] != EMPTY:
-        return machine(table, colours, alphabet, output_names).minimise()
-    choices = [*([] if empty is None else [empty]), *range(len(output_names))]
-    found = [
-        machine(table, np.append(choice, colours[1:]), alphabet, output_names).minimise()
-        for choice in dict.fromkeys(choices)
-    ]
-    return min(found, key=lambda each: each.n_states)
-
-
-def machine(table: Ints, colours: Ints, alphabet: tuple[str, ...], output_names: tuple[str, ...]) -> MooreMachine:
-    """The machine from state 0; where no answer is known there is none."""
-    names = tuple(f"q{i}" for i in range(len(table)))
-    return MooreMachine(names, alphabet, table, "q0", tuple(np.maximum(colours, -1).tolist()), output_names)
-
-
-def difference(found: MooreMachine, true: MooreMachine) -> Word | None:
-    """The shortest word, not the empty one, that two machines over the same symbols and outputs answer differently."""
-    word = operations.counter_example(*(_unlike_empty(m.table, m.initial_index, m.output_table) for m in (found, true)))
-    return None if word is None else _word(word)
-
-
-def as_dfa(found: MooreMachine) -> Dfa | MooreMachine:
-    """A machine that rejects or accepts every word, as an automaton; any other as it is."""
-    if found.output_names != CLASSES or -1 in found.outputs:
-        return found
-    accepting = {state for state, output in zip(found.states, found.outputs, strict=True) if output == 1}
-    return Dfa(found.states, found.alphabet, found.delta, found.initial, accepting)
-
-
-def _unlike_empty(table: npt.NDArray[np.integer], start: int, colours: Ints) -> operations.Coloured:
-    """The machine with a new initial state, to which only the empty word leads, of a colour of its own."""
-    return np.vstack([table[start], table]) + np.array([[1]]), 0, np.append(EMPTY, colours)
-
-
-def _word(symbols: npt.NDArray[np.integer]) -> Word:
-    return tuple(int(symbol) for symbol in symbols)

@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Word = tuple[int, ...]
-Asked = Callable[[Ints], Ints]  # the answers (n,) to words (n, T) of one length
+from regulargpt.certificate.nonempty import EMPTY, Word
 
-# What stands for the answer to the empty word: no network answers it.
-EMPTY = -2
+Ints = npt.NDArray[np.int64]
+Asked = Callable[[Ints], Ints]  # the answers (n,) to words (n, T) of one length
 
 
 class Unbounded(Exception):
@@ -66,7 +64,7 @@ class Learner:
         table: list[list[int]] = []
         while len(table) < len(self.access):
             new = self.access[len(table) :]
-            after = [word + (a,) for word in new for a in range(self.n_symbols)]
+            after = [(*word, a) for word in new for a in range(self.n_symbols)]
             for word, row in zip(after, self.rows(after), strict=True):
                 if row not in state:
                     state[row] = len(self.access)

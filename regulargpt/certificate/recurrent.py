@@ -1,7 +1,8 @@
 """The automaton in a recurrent network's states: clusters, and what each symbol makes of them.
 
-As for the tree: the states along sample words are clustered, a state farther than rho from all prototypes is a new one,
-and each then moves to the mean of its states, once. What a symbol does to a prototype, brought to the nearest one, is a transition.
+As for the tree: the states along sample words are clustered, a state farther than rho from all prototypes is a new
+one, and each then moves to the mean of its states, once. What a symbol makes of a prototype, brought to the nearest
+one, is a transition.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from languages.automata import MooreMachine
 from languages.errors import UserError
+from languages.task import Task
 from regulargpt.certificate.clusters import MOST_PROTOTYPES, Cut, Growing, cuts, distances
+from regulargpt.certificate.nonempty import apart, smallest, to_empty, within
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.recurrent import TorchRecurrent
 
@@ -105,7 +109,8 @@ class Automaton:
             if found.agreement == 1.0:
                 break
         if best is None:
-            raise failure or UserError("there are no states to look at; give sample words")
+            assert failure is not None, "there is a cut"
+            raise failure
         return best
 
     @classmethod
@@ -115,6 +120,11 @@ class Automaton:
         table = after.reshape(len(prototypes), -1).numpy()
         start = int(distances(step.initial(), prototypes).argmin())
         return cls(table, step.readout(prototypes).argmax(1).numpy(), start, cut, prototypes)
+
+    def machine(self, task: Task) -> MooreMachine:
+        """The minimal machine, with the task's names, without an answer outside its domain."""
+        table, colours = within(*apart(self.table, self.start, self.answers), task.domain)
+        return smallest(table, colours, task.alphabet, task.output_names, to_empty(task))
 
     def run(self, words: Ints) -> Ints:
         """The states (n,) to which words (n, T) lead."""

@@ -138,11 +138,6 @@ class Exact:
         return torch.cat([self.model.settle(self.block(rows, some)) for some in children.split(ROWS)])
 
     @torch.no_grad()
-    def answers(self, words: Ints) -> Ints:
-        """The network's own answers (n,) to words (n, T), nothing snapped."""
-        return self.model(torch.from_numpy(words.astype(np.int64))).argmax(1).numpy()
-
-    @torch.no_grad()
     def readout(self, states: Float[Tensor, "n d_model"]) -> Float[Tensor, "n n_outputs"]:
         """The logits."""
         return self.model.readout(states)

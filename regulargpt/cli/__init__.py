@@ -19,6 +19,7 @@ VERBS = {
     "run": "Train a model on short words and test it on long ones.",
     "resume": "Go on with an interrupted run, exactly where it stopped.",
     "evaluate": "Test a trained model at any lengths.",
+    "extract": "Extract the automaton that a trained network implements.",
     "bench": "Measure speed and memory, side by side in one process.",
 }
 
