@@ -56,9 +56,13 @@ class Extraction:
 def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, Extraction]:
     """The machine of a finished run of regulargpt, rnn, lstm or gru, and the task it is compared with.
 
-    Raises UserError if the states do not lie near finitely many points, or for a network whose levels differ.
+    Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
+    language has other symbols or answers than the run was trained on.
     """
     task = languages.get(config.task.language)
+    record = folder.load_model_config()
+    if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
+        raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
     model = load_model(folder)
     torch.set_num_threads(config.threads)
     words = samples(task, config.seed, config.task.train_len)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 DEFAULT = "extracted.json"
 ENDINGS = (".json", ".dot")
 RECURRENT = ("rnn", "lstm", "gru")
+# A state whose nearest prototype is less than this nearer than the second may fall to the other in other arithmetic.
+CLEAR = 1e-2
 
 
 @click.command()
@@ -101,6 +103,8 @@ def text(result: dict[str, Any]) -> str:
     rows = [("prototypes", f"{result['prototypes']} ({source})")]
     if result["agreement"] is not None and result["agreement"] < 1:
         rows.append(("warning", f"snapped, the network keeps {100 * result['agreement']:.1f} % of its sample answers"))
+    if result["smallest_margin"] is not None and result["smallest_margin"] < CLEAR:
+        rows.append(("warning", f"a state lies between two prototypes: margin {result['smallest_margin']:.1g}"))
     if result["states"] is None:
         rows.append(("machine", f"none: {result['reason']}"))
     else:

@@ -104,6 +104,8 @@ def test_a_network_that_learned_something_else_is_told_apart_by_the_shortest_wor
     assert (second["equal"], second["states"]) == (False, 2)
     assert second["difference"] == {"word": "11", "network": "odd", "task": "even"}
     assert "compared    not dfa:" in cli("extract", folder).out
+    other.write_text(other.read_text().replace('["even", "odd"]', '["odd", "even"]'))
+    assert_refused(cli("extract", folder), "has other symbols or answers than the run in")
     assert verdict(second).endswith('11 is answered "odd", right is "even"; no shorter word differs')
 
 

@@ -2,6 +2,7 @@
 
 from itertools import product
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,6 +52,11 @@ def teacher_of(machine: MooreMachine, chunk_size: int, domain=None) -> Teacher:
     return Teacher(machine.alphabet, machine.output_names, chunk_size, multiplication(monoid), at, domain)
 
 
+def learnt(*arguments: Any, **options: Any) -> Any:
+    """What `learn` found, its machine not None until shown."""
+    return learn(*arguments, **options)
+
+
 @pytest.mark.parametrize(
     ("name", "chunk_size"),
     # Modular arithmetic has too many windows of three nodes.
@@ -60,7 +66,7 @@ def test_of_a_table_that_multiplies_the_minimal_machine_comes_back(name: str, ch
     task = languages.get(name)
     question = Question.of(task)
     teacher = teacher_of(question.machine, chunk_size, task.domain)
-    found = learn(teacher, empty=to_empty(task))
+    found = learnt(teacher, empty=to_empty(task))
     assert found.proven, found.reason
     assert found.machine == asked(task) or (
         # The empty word's answer is nobody's: a state that only it needs is not there.
@@ -80,7 +86,7 @@ def machines(draw: st.DrawFn) -> MooreMachine:
 @given(machines(), st.integers(2, 4))
 @settings(max_examples=60, deadline=None)
 def test_of_any_small_machine_the_minimal_one_comes_back(machine: MooreMachine, chunk_size: int):
-    found = learn(teacher_of(machine, chunk_size), empty=machine.outputs[0])
+    found = learnt(teacher_of(machine, chunk_size), empty=machine.outputs[0])
     assert found.proven
     assert difference(found.machine, machine) is None
     assert found.machine.n_states <= machine.minimise().n_states
@@ -99,7 +105,7 @@ def test_what_a_table_without_law_computes_is_extracted_or_said_to_be_no_small_m
     for seed in range(60):
         chunk_size, n_prototypes = 2 + seed % 2, 2 + seed % 3
         image, at = arbitrary(seed, n_prototypes, chunk_size)
-        found = learn(Teacher(("0", "1"), ("reject", "accept"), chunk_size, image, at), most_states=24)
+        found = learnt(Teacher(("0", "1"), ("reject", "accept"), chunk_size, image, at), most_states=24)
         if found.machine is None:
             assert found.reason == "no machine of at most 24 states is the snapped network's language"
             continue
@@ -119,7 +125,7 @@ def test_one_wrong_entry_gives_the_machine_of_the_wrong_table():
         return np.where(both_odd, 2, right.image(level, windows))
 
     teacher = Teacher(right.alphabet, right.output_names, 2, image, right.at_prototypes)
-    found = learn(teacher)
+    found = learnt(teacher)
     assert (found.proven, found.machine.n_states) == (True, 5)
     assert difference(found.machine, languages.get("parity").machine) == (1, 0, 1)
     for words in short_words(2):
@@ -129,7 +135,7 @@ def test_one_wrong_entry_gives_the_machine_of_the_wrong_table():
 
 def test_a_proof_that_is_too_large_is_not_claimed(monkeypatch):
     monkeypatch.setattr("regulargpt.certificate.extract.MOST_ELEMENTS", 3)
-    found = learn(teacher_of(languages.get("cycle-navigation").machine, 2))
+    found = learnt(teacher_of(languages.get("cycle-navigation").machine, 2))
     assert not found.proven
     assert found.machine.n_states == 5
     assert found.reason.startswith("right on every word that was looked at, but not proven: the transition monoid")
@@ -158,7 +164,8 @@ def test_clusters_are_those_of_single_linkage(seed: int):
     for cut in (0.3, 1.0, 2.0, 4.0):
         label = np.zeros(60, dtype=int)
         label[order] = np.cumsum(np.append(0, joined > cut))
-        oracle = AgglomerativeClustering(None, distance_threshold=cut, linkage="single").fit(points.numpy()).labels_
+        single: Any = AgglomerativeClustering
+        oracle = single(n_clusters=None, distance_threshold=cut, linkage="single").fit(points.numpy()).labels_
         assert len(set(zip(label, oracle, strict=True))) == len(set(label)) == len(set(oracle))
 
 
@@ -167,7 +174,7 @@ def test_states_that_are_all_one_are_one_cluster():
     assert (cut.means.tolist(), cut.rho > 0) == ([[1.0, 1.0, 1.0]], True)
 
 
-def network_of(machine: MooreMachine, chunk_size: int, blur: float, copies: int = 1):
+def network_of(machine: MooreMachine, chunk_size: int, blur: float, copies: int = 1) -> Any:
     """What a well trained network is: near one of `copies` points of the element, wherever its children are exactly.
 
     A node's point depends on its leftmost child, so that an element has several clusters.
@@ -214,7 +221,7 @@ def test_a_blind_codebook_finds_the_points_and_the_machine(name: str, chunk_size
     teacher = Teacher(
         task.alphabet, task.output_names, chunk_size, blind.table.image, blind.table.answers()[0], task.domain
     )
-    found = learn(teacher, words_of(task), empty=to_empty(task))
+    found = learnt(teacher, words_of(task), empty=to_empty(task))
     assert found.proven
     assert difference(found.machine, task.machine) is None
 
