@@ -145,7 +145,7 @@ def described(task: Task, extraction: Extraction) -> dict[str, Any]:
         differs = {"word": word, "network": names[mine], "task": names[true]}
     return {
         "prototypes": extraction.prototypes,
-        "clusters": None if cut is None else {"below": cut.below, "above": cut.above, "number": len(cut.means)},
+        "clusters": None if cut is None else {"below": cut.below, "above": cut.above, "radius": cut.rho},
         "agreement": extraction.agreement,
         "smallest_margin": extraction.margin,
         "states": None if found.machine is None else found.machine.n_states,

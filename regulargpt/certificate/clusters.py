@@ -20,6 +20,7 @@ MOST_PROTOTYPES = 512
 # States that are compared each with each, and the cuts that are tried.
 SAMPLE = 1500
 TRIED = 6
+COVERS = 10
 # Distances below this share of the largest leap do not tell states apart.
 SAME = 0.01
 
@@ -58,6 +59,18 @@ def cuts(states: Float[Tensor, "n d_model"]) -> list[Cut]:
     if not found:  # all states are one
         found = [(float(heights.max(initial=0.0)), 1.0)]
     return [Cut(below, above, cluster_means(some[order], joined > below)) for below, above in found]
+
+
+def covers(states: Float[Tensor, "n d_model"]) -> list[Cut]:
+    """Balls of falling radius, without clusters (`below` 0): for states that drift along a trail, as an LSTM's do.
+
+    The radii are the largest distance from the first state, divided by powers of the square root of 2.
+
+    >>> [round(cut.rho, 6) for cut in covers(torch.tensor([[0.0], [8.0]]))][:4]
+    [5.656854, 4.0, 2.828427, 2.0]
+    """
+    largest = float((states - states[0]).norm(dim=1).max()) or 1.0
+    return [Cut(0.0, largest * 2 ** (-k / 2) / 0.9, states[:1]) for k in range(1, 1 + COVERS)]
 
 
 def linkage(states: Float[Tensor, "n d_model"]) -> tuple[Int[Tensor, "n"], Floats]:

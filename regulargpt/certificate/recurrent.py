@@ -21,7 +21,7 @@ from torch import Tensor
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.clusters import MOST_PROTOTYPES, Cut, Growing, cuts, distances
+from regulargpt.certificate.clusters import MOST_PROTOTYPES, Cut, Growing, covers, cuts, distances
 from regulargpt.certificate.nonempty import apart, smallest, to_empty, within
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.recurrent import TorchRecurrent
@@ -95,7 +95,8 @@ class Automaton:
         states = [step.along(batch) for batch in words]
         right = np.concatenate([step.readout(some[:, -1]).argmax(1).numpy() for some in states])
         best, failure = None, None
-        for cut in cuts(torch.cat([step.initial(), *(some.flatten(0, 1) for some in states)])):
+        seen = torch.cat([step.initial(), *(some.flatten(0, 1) for some in states)])
+        for cut in (*cuts(seen), *covers(seen)):
             try:
                 prototypes = closure(step, cut, most)
             except UserError as error:

@@ -100,6 +100,8 @@ def text(result: dict[str, Any]) -> str:
     source = "of the task's transitions"
     if clusters is not None:
         source = f"from the states alone: clusters {clusters['above']:.3g} apart or more"
+        if not clusters["below"]:
+            source = f"from the states alone: balls of radius {clusters['radius']:.3g}"
     rows = [("prototypes", f"{result['prototypes']} ({source})")]
     if result["agreement"] is not None and result["agreement"] < 1:
         rows.append(("warning", f"snapped, the network keeps {100 * result['agreement']:.1f} % of its sample answers"))

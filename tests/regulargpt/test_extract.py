@@ -21,7 +21,7 @@ from regulargpt.certificate.blind import Blind, every_word
 from regulargpt.certificate.extract import Teacher, learn, short_words
 from regulargpt.certificate.machine import Question, asked
 from regulargpt.certificate.nonempty import difference, smallest, to_empty
-from regulargpt.certificate.recurrent import Automaton, Step
+from regulargpt.certificate.recurrent import Automaton, Step, closure
 from regulargpt.certificate.trees import roots, states
 from regulargpt.models.gru import Gru
 from regulargpt.models.lstm import Lstm
@@ -275,9 +275,17 @@ def test_a_recurrent_network_that_is_an_automaton_gives_it():
     assert automaton.machine(task) == task.machine.minimise()
 
 
-def test_a_recurrent_network_that_counts_is_refused():
+def test_without_clusters_balls_cover_the_states(monkeypatch):
+    monkeypatch.setattr("regulargpt.certificate.recurrent.cuts", lambda states: [])
+    task = languages.get("parity")
+    automaton = Automaton.of(Step(counting_rnn(1.0)), words_of(task))
+    assert (automaton.agreement, automaton.cut.below, len(automaton.prototypes)) == (1.0, 0.0, 3)
+    assert automaton.machine(task) == task.machine.minimise()
+
+
+def test_a_recurrent_network_that_counts_is_covered_by_no_small_balls():
     model = counting_rnn(1.0)
     model.rnn.weight_hh_l0.data = torch.eye(2)
-    model.rnn.bias_ih_l0.data = torch.zeros(2)
+    step = Step(model)
     with pytest.raises(UserError, match="the states do not lie near 50 points or fewer"):
-        Automaton.of(Step(model), words_of(languages.get("parity")), most=50)
+        closure(step, clusters.Cut(0.0, 0.5, step.initial()), most=50)
