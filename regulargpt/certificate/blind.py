@@ -1,6 +1,6 @@
 """Prototypes of the node states from the states alone: nobody says what the network should compute.
 
-The node states over sample words are clustered, and the means are the first prototypes. From the leaves up, every
+The node states over short and sample words are clustered; the means are the first prototypes. From the leaves up, every
 window that occurs in the tree of some word is put through the block; a state farther than rho from all prototypes is a
 new one, until nothing new comes. Then each prototype moves to the mean of its states, once. At which distance to cut
 is tried: the first, by the width of the gap, with which the snapped network answers the sample words as the network
