@@ -30,6 +30,7 @@ FLAGS = {
     "evaluate": "folder --lengths --samples --seed --device --set --json",
     "check": "certificate --weights --network --automaton --json",
     "verify": "folder --length --words --seed --out --json",
+    "extract": "folder --out --codebook --json",
     "receptive-field": "folder --length --words --seed --out --json",
     "report": "folders --out --json",
 }
@@ -67,7 +68,7 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    verbs = "list show sample run construct resume evaluate verify check receptive-field report bench"
+    verbs = "list show sample run construct resume evaluate verify check extract receptive-field report bench"
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 

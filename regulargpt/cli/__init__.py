@@ -22,6 +22,7 @@ VERBS = {
     "evaluate": "Test a trained model at any lengths.",
     "verify": "Find the transitions in a model's hidden states, and certify it for every length.",
     "check": "Check a certificate from its files alone, by independent code.",
+    "extract": "Extract the automaton that a trained network implements.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
     "report": "Write a page that shows what a network learned.",
     "bench": "Measure speed and memory, side by side in one process.",

@@ -1,0 +1,151 @@
+"""Clusters of states without labels: at which distance they fall apart, and a codebook that grows while states come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from languages.errors import UserError
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+# More prototypes than this are no finite set of states, but a cloud or a counter.
+MOST_PROTOTYPES = 512
+# States that are compared each with each, and the cuts that are tried.
+SAMPLE = 1500
+TRIED = 6
+COVERS = 10
+# Distances below this share of the largest leap do not tell states apart.
+SAME = 0.01
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Clusters of states: inside them neighbours are at most `below` apart, between them at least `above`."""
+
+    below: float
+    above: float
+    means: Float[Tensor, "clusters d_model"]
+
+    @property
+    def rho(self) -> float:
+        """The distance from all means at which a state is a new cluster: nearly that between clusters."""
+        return 0.9 * self.above
+
+
+def cuts(states: Float[Tensor, "n d_model"]) -> list[Cut]:
+    """The clusters of the states, at several distances, the widest gap first.
+
+    Single linkage joins the nearest clusters step by step; where the distance of what is joined leaps, the clusters
+    below the leap are far apart by their own measure. The gap is the ratio of the distances above and below.
+
+    >>> points = torch.tensor([[0.0], [0.25], [10.0], [10.25], [14.0]], dtype=torch.float64)
+    >>> [cut.means.flatten().tolist() for cut in cuts(points)][0]
+    [0.125, 10.125, 14.0]
+    """
+    distinct = states.round(decimals=6).unique(dim=0)
+    some = distinct[torch.linspace(0, len(distinct) - 1, min(SAMPLE, len(distinct))).long()]
+    order, joined = linkage(some)
+    same = SAME * joined.max(initial=0.0)
+    heights = np.unique(np.maximum(np.append(joined, same), same))
+    widest = np.argsort(-heights[1:] / heights[:-1], kind="stable")[:TRIED]
+    found = [(float(heights[i]), float(heights[i + 1])) for i in widest]
+    if not found:  # all states are one
+        found = [(float(heights.max(initial=0.0)), 1.0)]
+    return [Cut(below, above, cluster_means(some[order], joined > below)) for below, above in found]
+
+
+def covers(states: Float[Tensor, "n d_model"]) -> list[Cut]:
+    """Balls of falling radius, without clusters (`below` 0): for states that drift along a trail, as an LSTM's do.
+
+    The radii are the largest distance from the first state, divided by powers of the square root of 2.
+
+    >>> [round(cut.rho, 6) for cut in covers(torch.tensor([[0.0], [8.0]]))][:4]
+    [5.656854, 4.0, 2.828427, 2.0]
+    """
+    largest = float((states - states[0]).norm(dim=1).max()) or 1.0
+    return [Cut(0.0, largest * 2 ** (-k / 2) / 0.9, states[:1]) for k in range(1, 1 + COVERS)]
+
+
+def linkage(states: Float[Tensor, "n d_model"]) -> tuple[Int[Tensor, "n"], Floats]:
+    """The states in an order in which every cluster is in one piece, and the distance (n - 1,) at which each but the
+    first joins those before it.
+
+    The clusters at a distance d begin where more than d is joined. The order is that of Prim's shortest spanning tree,
+    whose edges are single linkage. Sources: Prim, Shortest connection networks, 1957; Gower and Ross, Minimum spanning
+    trees and single linkage cluster analysis, 1969.
+    """
+    joined = np.zeros(max(len(states) - 1, 0))
+    order = torch.zeros(len(states), dtype=torch.long)
+    distance = states.new_full((len(states),), torch.inf)
+    outside = torch.ones(len(states), dtype=torch.bool)
+    for i in range(len(joined)):
+        outside[order[i]] = False
+        distance = torch.minimum(distance, (states - states[order[i]]).norm(dim=1))
+        order[i + 1] = torch.where(outside, distance, torch.inf).argmin()
+        joined[i] = float(distance[order[i + 1]])
+    return order, joined
+
+
+def cluster_means(
+    states: Float[Tensor, "n d_model"], begins: npt.NDArray[np.bool_]
+) -> Float[Tensor, "clusters d_model"]:
+    """The mean of each piece of the states; `begins` (n - 1,) says which of them, but the first, begin one."""
+    label = torch.from_numpy(np.cumsum(np.append(0, begins)))
+    means = states.new_zeros(int(label[-1]) + 1, states.shape[1]).index_add(0, label, states)
+    return means / label.bincount()[:, None]
+
+
+class Growing:
+    """A codebook to which every state farther than rho from all prototypes is added.
+
+    Raises UserError when they become more than `most`.
+
+    >>> book = Growing(torch.tensor([[0.0]]), rho=1.0)
+    >>> book(torch.tensor([[0.1], [0.5], [3.0], [3.2]])).tolist()
+    [1, 1, 2, 2]
+    >>> book.means().flatten().tolist()
+    [0.30000001192092896, 3.0999999046325684]
+    """
+
+    def __init__(self, prototypes: Float[Tensor, "K d_model"], rho: float, most: int = MOST_PROTOTYPES):
+        self.prototypes, self.rho, self.most = prototypes, rho, most
+        self.sums = torch.zeros_like(prototypes)
+        self.counts = prototypes.new_zeros(len(prototypes))
+
+    def __call__(self, states: Float[Tensor, "n d_model"]) -> Ints:
+        """The nearest prototype (n,) of each state, from 1; new ones are taken in the order of the states."""
+        before = len(self.prototypes)
+        distance, nearest = distances(states, self.prototypes).min(1)
+        while bool((far := distance > self.rho).any()):
+            new = states[int(far.int().argmax())]
+            if len(self.prototypes) >= self.most:
+                raise UserError(
+                    f"the states do not lie near {self.most} points or fewer (radius {self.rho:.3g}): there is no "
+                    "codebook to extract a machine from; train longer, or with state noise"
+                )
+            self.prototypes = torch.cat([self.prototypes, new[None]])
+            closer = (away := (states - new).norm(dim=1)) < distance
+            nearest[closer] = len(self.prototypes) - 1
+            distance = torch.where(closer, away, distance)
+        grown = (0, len(self.prototypes) - before)
+        self.sums = torch.nn.functional.pad(self.sums, (0, 0, *grown)).index_add(0, nearest, states)
+        self.counts = torch.nn.functional.pad(self.counts, grown) + nearest.bincount(minlength=len(self.prototypes))
+        # A new prototype stands in the middle of what came with it: what follows from the rim lies farther out.
+        self.prototypes = torch.cat([self.prototypes[:before], self.means()[before:]])
+        return 1 + nearest.numpy()
+
+    def means(self) -> Float[Tensor, "K d_model"]:
+        """The mean of the states that came to each prototype, or itself. Not to be iterated: means of means drift."""
+        return torch.where(self.counts[:, None] > 0, self.sums / self.counts[:, None].clamp(min=1), self.prototypes)
+
+
+def distances(states: Float[Tensor, "n d_model"], prototypes: Float[Tensor, "K d_model"]) -> Float[Tensor, "n K"]:
+    """From each state to each prototype."""
+    return torch.cdist(states, prototypes, compute_mode="donot_use_mm_for_euclid_dist")

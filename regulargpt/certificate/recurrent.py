@@ -1,0 +1,152 @@
+"""The automaton in a recurrent network's states: clusters, and what each symbol makes of them.
+
+As for the tree: the states along sample words are clustered, a state farther than rho from all prototypes is a new
+one, and each then moves to the mean of its states, once. What a symbol makes of a prototype, brought to the nearest
+one, is a transition.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from languages.automata import MooreMachine
+from languages.errors import UserError
+from languages.task import Task
+from regulargpt.certificate.clusters import MOST_PROTOTYPES, Cut, Growing, covers, cuts, distances
+from regulargpt.certificate.nonempty import apart, smallest, to_empty, within
+from regulargpt.models.lstm import Lstm
+from regulargpt.models.recurrent import TorchRecurrent
+
+Ints = npt.NDArray[np.int64]
+
+
+class Step:
+    """One symbol's step of an RNN, GRU or LSTM in float64, its state as one vector: h, or h and c, of all layers.
+
+    >>> from regulargpt.models.rnn import Rnn
+    >>> step = Step(Rnn(2, 3, d_model=8))
+    >>> states = step(step.initial(2), torch.tensor([0, 1]))
+    >>> states.shape, step.readout(states).shape
+    (torch.Size([2, 8]), torch.Size([2, 3]))
+    """
+
+    def __init__(self, model: TorchRecurrent):
+        self.model = copy.deepcopy(model).to("cpu", torch.float64).eval()
+        self.parts = 2 if isinstance(model, Lstm) else 1
+        self.n_layers, self.width = model.rnn.num_layers, model.rnn.hidden_size
+
+    def initial(self, n: int = 1) -> Float[Tensor, "n d_state"]:
+        """The state before the first symbol."""
+        return torch.zeros(n, self.parts * self.n_layers * self.width, dtype=torch.float64)
+
+    @torch.no_grad()
+    def __call__(self, states: Float[Tensor, "n d_state"], symbols: Int[Tensor, "n"]) -> Float[Tensor, "n d_state"]:
+        """The states after one more symbol."""
+        parts = states.unflatten(1, (self.parts, self.n_layers, self.width)).permute(1, 2, 0, 3).contiguous()
+        carried: Any = tuple(parts) if self.parts == 2 else parts[0]
+        _, after = self.model.advance(symbols[:, None], carried, "last")
+        moved = torch.stack(after) if self.parts == 2 else after[None]  # (parts, n_layers, n, width)
+        return moved.permute(2, 0, 1, 3).flatten(1)
+
+    @torch.no_grad()
+    def readout(self, states: Float[Tensor, "n d_state"]) -> Float[Tensor, "n n_outputs"]:
+        """The logits: of the last layer's h."""
+        h = states.unflatten(1, (self.parts, self.n_layers, self.width))[:, 0, -1]
+        return self.model.readout(self.model.activation(h))
+
+    def along(self, words: Ints) -> Float[Tensor, "n length d_state"]:
+        """The states after each symbol of words (n, T)."""
+        state, found = self.initial(len(words)), []
+        for symbols in torch.from_numpy(words.astype(np.int64)).T:
+            state = self(state, symbols)
+            found.append(state)
+        return torch.stack(found, 1)
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """Transitions (K, Sigma) between the prototypes and their answers (K,); prototype `start` is the initial state's.
+
+    `agreement` is the share of sample words that it answers as the network does.
+    """
+
+    table: Ints
+    answers: Ints
+    start: int
+    cut: Cut
+    prototypes: Float[Tensor, "K d_state"]
+    agreement: float = 0.0
+
+    @classmethod
+    def of(cls, step: Step, words: Sequence[Ints], most: int = MOST_PROTOTYPES) -> Automaton:
+        """The automaton at the first cut at which it answers the sample words as the network does; else at the best.
+
+        Raises UserError if at no cut at most `most` prototypes are enough.
+        """
+        states = [step.along(batch) for batch in words]
+        right = np.concatenate([step.readout(some[:, -1]).argmax(1).numpy() for some in states])
+        best, failure = None, None
+        seen = torch.cat([step.initial(), *(some.flatten(0, 1) for some in states)])
+        for cut in (*cuts(seen), *covers(seen)):
+            try:
+                prototypes = closure(step, cut, most)
+            except UserError as error:
+                failure = failure or error
+                continue
+            found = cls.at(step, prototypes, cut)
+            given = np.concatenate([found.answers[found.run(batch)] for batch in words])
+            found = replace(found, agreement=float(np.mean(given == right)))
+            if best is None or found.agreement > best.agreement:
+                best = found
+            if found.agreement == 1.0:
+                break
+        if best is None:
+            assert failure is not None, "there is a cut"
+            raise failure
+        return best
+
+    @classmethod
+    def at(cls, step: Step, prototypes: Float[Tensor, "K d_state"], cut: Cut) -> Automaton:
+        """The transitions between given prototypes."""
+        after = distances(every_symbol(step, prototypes), prototypes).argmin(1)
+        table = after.reshape(len(prototypes), -1).numpy()
+        start = int(distances(step.initial(), prototypes).argmin())
+        return cls(table, step.readout(prototypes).argmax(1).numpy(), start, cut, prototypes)
+
+    def machine(self, task: Task) -> MooreMachine:
+        """The minimal machine, with the task's names, without an answer outside its domain."""
+        table, colours = within(*apart(self.table, self.start, self.answers), task.domain)
+        return smallest(table, colours, task.alphabet, task.output_names, to_empty(task))
+
+    def run(self, words: Ints) -> Ints:
+        """The states (n,) to which words (n, T) lead."""
+        states = np.full(len(words), self.start)
+        for symbols in words.T:
+            states = self.table[states, symbols]
+        return states
+
+
+def closure(step: Step, cut: Cut, most: int = MOST_PROTOTYPES) -> Float[Tensor, "K d_state"]:
+    """The prototypes that all words come to; UserError if they are more than `most`."""
+    grown = Growing(cut.means, cut.rho, most)
+    grown(step.initial())
+    done = 0
+    while done < len(grown.prototypes):
+        new, done = grown.prototypes[done:], len(grown.prototypes)
+        grown(every_symbol(step, new))
+    return grown.means()
+
+
+def every_symbol(step: Step, states: Float[Tensor, "n d_state"]) -> Float[Tensor, "steps d_state"]:
+    """The states after each symbol: those of the first state, then those of the second."""
+    n_symbols = step.model.n_symbols
+    return step(states.repeat_interleave(n_symbols, 0), torch.arange(n_symbols).repeat(len(states)))

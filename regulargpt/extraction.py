@@ -1,0 +1,156 @@
+"""The machine that a finished run implements: what `regulargpt extract` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+import languages
+from languages import rng
+from languages.automata import MooreMachine
+from languages.errors import UserError
+from languages.task import Task
+from regulargpt.certificate.blind import Blind, every_word
+from regulargpt.certificate.certify import Certifier
+from regulargpt.certificate.clusters import Cut
+from regulargpt.certificate.extract import Extracted, Teacher, learn
+from regulargpt.certificate.machine import Question, asked
+from regulargpt.certificate.nonempty import Word, difference, to_empty
+from regulargpt.certificate.proof import prove
+from regulargpt.certificate.recurrent import Automaton, Step
+from regulargpt.certificate.table import Exact, Table
+from regulargpt.config import RunConfig
+from regulargpt.models.recurrent import TorchRecurrent
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.run import load_model
+from regulargpt.storage.folder import RunFolder
+
+Ints = npt.NDArray[np.int64]
+
+# Sample words a length, of all lengths up to the training's: their states are clustered, their labels not looked at.
+SAMPLES = 8
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What was found in a run: the codebook, the machine, and whether it is the task's.
+
+    `equal` is None where it could not be decided; `word` is the shortest that the snapped network and the task's
+    machine answer differently, with the two `answers`, -1 for none. `margin` is the smallest of the table's entries.
+    """
+
+    prototypes: int
+    cut: Cut | None
+    agreement: float | None
+    margin: float | None
+    found: Extracted
+    equal: bool | None
+    word: Word | None
+    answers: tuple[int, int] | None
+
+
+def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, Extraction]:
+    """The machine of a finished run of regulargpt, rnn, lstm or gru, and the task it is compared with.
+
+    Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
+    language has other symbols or answers than the run was trained on.
+    """
+    task = languages.get(config.task.language)
+    record = folder.load_model_config()
+    if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
+        raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
+    model = load_model(folder)
+    torch.set_num_threads(config.threads)
+    words = samples(task, config.seed, config.task.train_len)
+    if isinstance(model, TorchRecurrent):
+        return task, of_recurrent(model, task, words)
+    assert isinstance(model, RegularGPT), "other models are refused before they are loaded"
+    return task, of_tree(model, task, words, codebook)
+
+
+def samples(task: Task, seed: int, longest: int) -> list[Ints]:
+    """Batches of words of the task, one a length, without their labels."""
+    drawn = [task.sample(rng(seed, "extract", T), T, SAMPLES) for T in task.lengths(1, longest)]
+    return [batch.astype(np.int64) for batch in drawn]
+
+
+def of_tree(model: RegularGPT, task: Task, words: list[Ints], codebook: str) -> Extraction:
+    """Snap to a codebook, "blind" or of the "classes", learn the machine, compare."""
+    network = Exact(model)
+    if codebook == "blind":
+        blind = Blind.of(network, every_word(task.alphabet, task.domain), words)
+        table, cut, agreement = blind.table, blind.cut, blind.agreement
+    else:
+        table, cut, agreement = Certifier.of(task, network.chunk_size).certify(model).table, None, None
+    at_prototypes = table.answers()[0]
+    teacher = Teacher(task.alphabet, task.output_names, network.chunk_size, table.image, at_prototypes, task.domain)
+    found = learn(teacher, words, empty=to_empty(task))
+    equal, word = compared(found, task) if found.proven else decided(teacher, task)
+    answers = None
+    if word is not None:
+        given = int(teacher.answers(np.array([word]))[0])
+        answers = given, int(asked(task).answers(np.array([word]))[0])
+    return Extraction(len(table.prototypes), cut, agreement, margin(table), found, equal, word, answers)
+
+
+def margin(table: Table) -> float:
+    """By how much the nearest prototype is nearer than the second, at worst."""
+    return min(float(part.margins.min(initial=np.inf)) for part in (table.leaves, table.nodes))
+
+
+def compared(found: Extracted, task: Task) -> tuple[bool, Word | None]:
+    """Whether the extracted machine is the task's, or the shortest word on which they differ."""
+    assert found.machine is not None, "what is proven is there"
+    word = difference(found.machine, asked(task))
+    return word is None, word
+
+
+def decided(teacher: Teacher, task: Task) -> tuple[bool | None, Word | None]:
+    """The same of the snapped network itself; (None, None) where that is too large to decide."""
+    try:
+        proof = prove(Question.of(task), teacher.chunk_size, teacher.image, teacher.at_prototypes)
+    except UserError:
+        return None, None
+    return proof.holds, proof.wrong
+
+
+def of_recurrent(model: TorchRecurrent, task: Task, words: list[Ints]) -> Extraction:
+    """Cluster the states: the transitions between clusters are the machine."""
+    automaton = Automaton.of(Step(model), words)
+    found = automaton.machine(task)
+    word = difference(found, asked(task))
+    answers = None if word is None else (_answer(found, word), _answer(asked(task), word))
+    extracted = Extracted(found, True)
+    return Extraction(
+        len(automaton.table), automaton.cut, automaton.agreement, None, extracted, word is None, word, answers
+    )
+
+
+def _answer(machine: MooreMachine, word: Word) -> int:
+    return int(machine.answers(np.array([word]))[0])
+
+
+def described(task: Task, extraction: Extraction) -> dict[str, Any]:
+    """The result as JSON, the machine apart."""
+    found, cut = extraction.found, extraction.cut
+    names = {-1: None, **dict(enumerate(task.output_names))}
+    differs = None
+    if extraction.word is not None and extraction.answers is not None:
+        mine, true = extraction.answers
+        word = task.machine.decode(np.array(extraction.word))
+        differs = {"word": word, "network": names[mine], "task": names[true]}
+    return {
+        "prototypes": extraction.prototypes,
+        "clusters": None if cut is None else {"below": cut.below, "above": cut.above, "radius": cut.rho},
+        "agreement": extraction.agreement,
+        "smallest_margin": extraction.margin,
+        "states": None if found.machine is None else found.machine.n_states,
+        "proven": found.proven,
+        "reason": found.reason or None,
+        "equal": extraction.equal,
+        "difference": differs,
+    }

@@ -1,0 +1,155 @@
+"""`regulargpt extract` on small trained runs: what it prints and writes, and what it refuses before it writes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import languages
+from languages.convert.dot import from_dot
+from languages.convert.json_text import from_json
+from regulargpt import run as running
+from regulargpt.cli.extract_ import verdict
+from regulargpt.config import RunConfig
+from tests.cli.conftest import Cli
+from tests.cli.test_refusals import assert_refused, everything, unfinished
+
+KEYS = [
+    *("run_dir", "language", "model", "codebook", "prototypes", "clusters", "agreement", "smallest_margin", "states"),
+    *("proven", "reason", "equal", "difference", "out"),
+]
+COMMON = {
+    "device": "cpu",
+    "training.steps": 300,
+    "training.lr": 0.003,
+    "training.warmup": 10,
+    "evaluation.test_len": 14,
+    "evaluation.beyond": (),
+    "evaluation.samples": 16,
+}
+RUNS: dict[str, dict[str, Any]] = {
+    "regulargpt": {
+        "task.train_len": 10,
+        "model.d_model": 16,
+        "model.n_heads": 2,
+        "model.d_ff": 64,
+        "training.state_noise": 0.2,
+        "training.noise_below": 100.0,
+        "training.noise_growth": 1.1,
+    },
+    "rnn": {"task.train_len": 8, "model.d_model": 32},
+    "transformer": {"training.steps": 2, "model.d_model": 8, "model.n_heads": 2, "task.train_len": 8},
+    "linear-rnn": {"training.steps": 2, "model.d_model": 8, "task.train_len": 8},
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> dict[str, Path]:
+    """One finished run of Parity a model."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, changes in RUNS.items():
+        running.run(RunConfig().replaced({"model.name": name} | COMMON | changes), folder / name)
+    return {name: folder / name for name in RUNS}
+
+
+@pytest.mark.parametrize(("model", "codebook"), [("regulargpt", "blind"), ("regulargpt", "classes"), ("rnn", "blind")])
+def test_of_a_network_that_learned_parity_the_machine_of_parity(
+    cli: Cli, runs: dict[str, Path], tmp_path: Path, model: str, codebook: str
+):
+    answer = cli("extract", runs[model], "--codebook", codebook, "--out", "dfa.json", "--json")
+    assert (answer.code, answer.err) == (0, "")
+    result = json.loads(answer.out)
+    assert list(result) == KEYS
+    assert (result["model"], result["codebook"], result["language"]) == (model, codebook, "parity")
+    assert (result["states"], result["proven"], result["equal"], result["difference"]) == (2, True, True, None)
+    assert from_json((tmp_path / "dfa.json").read_text()) == languages.get("parity").machine.minimise()
+
+
+def test_text_and_drawing(cli: Cli, runs: dict[str, Path], tmp_path: Path):
+    answer = cli("extract", runs["regulargpt"], "--out", "dfa.dot")
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert [line.split()[0] for line in lines] == ["prototypes", "machine", "compared", "written"]
+    assert lines[1] == "machine     2 states; the snapped network's answer at every length"
+    assert lines[2] == "compared    equal to the machine of parity"
+    assert from_dot((tmp_path / "dfa.dot").read_text()) == languages.get("parity").machine.minimise()
+
+
+def test_by_default_the_machine_lies_in_the_runs_folder_and_may_be_extracted_again(cli: Cli, runs: dict[str, Path]):
+    place = runs["rnn"] / "extracted.json"
+    for _ in range(2):
+        assert cli("extract", runs["rnn"]).code == 0
+        assert from_json(place.read_text()) == languages.get("parity").machine.minimise()
+        place.write_text("old")
+    place.unlink()
+
+
+def test_a_network_that_learned_something_else_is_told_apart_by_the_shortest_word(
+    cli: Cli, runs: dict[str, Path], tmp_path: Path
+):
+    other = tmp_path / "dfa.json"
+    other.write_text(
+        '{"states": ["p", "q", "r"], "alphabet": ["0", "1"], "initial": "p", "outputs": {"p": "even", "q": "odd", '
+        '"r": "odd"}, "output_names": ["even", "odd"], "transitions": {"p": {"0": "p", "1": "q"}, '
+        '"q": {"0": "q", "1": "r"}, "r": {"0": "r", "1": "r"}}}'
+    )
+    folder = tmp_path / "run"
+    changes = {"model.name": "regulargpt"} | COMMON | RUNS["regulargpt"]
+    running.run(RunConfig().replaced(changes | {"task.language": f"dfa:{other}"}), folder)
+    first = json.loads(cli("extract", folder, "--json").out)
+    assert (first["equal"], first["states"]) == (True, 2)
+    other.write_text(other.read_text().replace('"1": "r"}, "r"', '"1": "p"}, "r"'))
+    second = json.loads(cli("extract", folder, "--json").out)
+    assert (second["equal"], second["states"]) == (False, 2)
+    assert second["difference"] == {"word": "11", "network": "odd", "task": "even"}
+    assert "compared    not dfa:" in cli("extract", folder).out
+    other.write_text(other.read_text().replace('["even", "odd"]', '["odd", "even"]'))
+    assert_refused(cli("extract", folder), "has other symbols or answers than the run in")
+    assert verdict(second).endswith('11 is answered "odd", right is "even"; no shorter word differs')
+
+
+REFUSED = [
+    ("missing", "run folder missing does not exist"),
+    ("RUN --out dfa.txt", "--out dfa.txt: a machine is written as .json or .dot; choose one of these endings"),
+    ("RUN --out thesis.json", "thesis.json exists; choose another --out"),
+    ("RUN --out nowhere/dfa.json", "--out nowhere/dfa.json: the folder nowhere does not exist; make it first"),
+    ("RUN --codebook clases", "clases"),
+    ("unfinished", "the run in unfinished is not finished; `regulargpt resume unfinished` first"),
+    ("TRANSFORMER", "nothing to extract from a run of 'transformer': it carries no state; give one of 'regulargpt'"),
+    ("LINEAR", "nothing to extract from a run of 'linear-rnn': its answer depends on more than its state"),
+    ("RNN --codebook classes", "--codebook classes is for 'regulargpt', not for 'rnn'; choose --codebook blind"),
+]
+
+
+def test_refusals(cli: Cli, runs: dict[str, Path], tmp_path: Path):
+    (tmp_path / "thesis.json").write_text("precious")
+    unfinished(tmp_path / "unfinished")
+    names = {"RUN": "regulargpt", "TRANSFORMER": "transformer", "LINEAR": "linear-rnn", "RNN": "rnn"}
+    before = everything(tmp_path), everything(runs["rnn"].parent)
+    for arguments, part in REFUSED:
+        given = [str(runs[names[word]]) if word in names else word for word in arguments.split()]
+        assert_refused(cli("extract", *given), part)
+        assert (everything(tmp_path), everything(runs["rnn"].parent)) == before
+
+
+def test_states_without_clusters_are_refused_and_nothing_is_written(cli: Cli, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("regulargpt.certificate.blind.MOST_PROTOTYPES", 3)
+    monkeypatch.setattr("regulargpt.certificate.blind.Blind.of.__func__.__defaults__", (3,))
+    changes = COMMON | RUNS["regulargpt"] | {"training.steps": 2, "task.language": "symmetric-3"}
+    running.run(RunConfig().replaced(changes), tmp_path / "run")
+    before = everything(tmp_path)
+    assert_refused(cli("extract", "run"), "the states do not lie near 3 points or fewer")
+    assert everything(tmp_path) == before
+
+
+def test_a_network_of_no_small_machine_is_said_to_be_so_and_nothing_is_written(
+    cli: Cli, runs: dict[str, Path], monkeypatch
+):
+    monkeypatch.setattr("regulargpt.certificate.extract.learn.__defaults__", ((), 1, None))
+    answer = cli("extract", runs["regulargpt"], "--json")
+    result = json.loads(answer.out)
+    assert (answer.code, result["states"], result["out"]) == (1, None, None)
+    assert (result["equal"], result["proven"]) == (True, False)
+    assert result["reason"] == "no machine of at most 1 states is the snapped network's language"
+    assert not (runs["regulargpt"] / "extracted.json").exists()

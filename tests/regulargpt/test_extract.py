@@ -1,0 +1,291 @@
+"""Extraction: L* and its exact teacher on tables that are known, clusters against scikit-learn, blind codebooks."""
+
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import AgglomerativeClustering
+
+import languages
+from languages.automata import MooreMachine
+from languages.errors import UserError
+from languages.monoid import TransitionMonoid
+from languages.semiautomaton import numbered
+from regulargpt.certificate import clusters
+from regulargpt.certificate.blind import Blind, every_word
+from regulargpt.certificate.extract import Teacher, learn, short_words
+from regulargpt.certificate.machine import Question, asked
+from regulargpt.certificate.nonempty import difference, smallest, to_empty
+from regulargpt.certificate.recurrent import Automaton, Step, closure
+from regulargpt.certificate.trees import roots, states
+from regulargpt.models.gru import Gru
+from regulargpt.models.lstm import Lstm
+from regulargpt.models.rnn import Rnn
+
+LANGUAGES = [
+    *("parity", "even-pairs", "cycle-navigation", "dyck-2", "dyck-3", "abab-star", "flip-flop", "cyclic-6"),
+    *("symmetric-3", "modular-arithmetic:plus=true", *(f"tomita-{n}" for n in range(1, 8))),
+]
+
+
+def multiplication(monoid: TransitionMonoid):
+    """The table of a network that multiplies: a state is one more than the element."""
+
+    def image(level: int, windows: np.ndarray) -> np.ndarray:
+        found = np.zeros(len(windows), dtype=np.int64)
+        value = np.append(0, np.arange(monoid.size) if level else monoid.generators).astype(np.int64)
+        for column in windows.T[::-1]:
+            found = monoid.table[found, value[column]].astype(np.int64)
+        return 1 + found
+
+    return image
+
+
+def teacher_of(machine: MooreMachine, chunk_size: int, domain=None) -> Teacher:
+    monoid = TransitionMonoid.of(machine)
+    at = np.maximum(machine.output_table[monoid.elements[:, machine.initial_index].astype(np.int64)], 0)
+    return Teacher(machine.alphabet, machine.output_names, chunk_size, multiplication(monoid), at, domain)
+
+
+def learnt(*arguments: Any, **options: Any) -> Any:
+    """What `learn` found, its machine not None until shown."""
+    return learn(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "chunk_size"),
+    # Modular arithmetic has too many windows of three nodes.
+    [(name, C) for name in LANGUAGES for C in (2, 3) if (name, C) != ("modular-arithmetic:plus=true", 3)],
+)
+def test_of_a_table_that_multiplies_the_minimal_machine_comes_back(name: str, chunk_size: int):
+    task = languages.get(name)
+    question = Question.of(task)
+    teacher = teacher_of(question.machine, chunk_size, task.domain)
+    found = learnt(teacher, empty=to_empty(task))
+    assert found.proven, found.reason
+    assert found.machine == asked(task) or (
+        # The empty word's answer is nobody's: a state that only it needs is not there.
+        difference(found.machine, asked(task)) is None and found.machine.n_states < asked(task).n_states
+    )
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> MooreMachine:
+    n, symbols, outputs = draw(st.integers(1, 4)), draw(st.integers(1, 2)), draw(st.integers(1, 3))
+    row = st.lists(st.integers(0, n - 1), min_size=symbols, max_size=symbols)
+    delta = draw(st.lists(row, min_size=n, max_size=n))
+    given_outputs = draw(st.lists(st.integers(0, outputs - 1), min_size=n, max_size=n))
+    return MooreMachine(numbered(n), ("a", "b")[:symbols], delta, "q0", tuple(given_outputs), ("x", "y", "z")[:outputs])
+
+
+@given(machines(), st.integers(2, 4))
+@settings(max_examples=60, deadline=None)
+def test_of_any_small_machine_the_minimal_one_comes_back(machine: MooreMachine, chunk_size: int):
+    found = learnt(teacher_of(machine, chunk_size), empty=machine.outputs[0])
+    assert found.proven
+    assert difference(found.machine, machine) is None
+    assert found.machine.n_states <= machine.minimise().n_states
+
+
+def arbitrary(seed: int, n_prototypes: int, chunk_size: int):
+    """A table without any law."""
+    random = np.random.Generator(np.random.SFC64(seed))
+    shape = [random.integers(1, n_prototypes + 1, (1 + n,) * chunk_size) for n in (2, n_prototypes)]
+    at = random.integers(0, 2, n_prototypes)
+    return (lambda level, windows: shape[min(level, 1)][tuple(windows.T)]), at
+
+
+def test_what_a_table_without_law_computes_is_extracted_or_said_to_be_no_small_machine():
+    proven = 0
+    for seed in range(60):
+        chunk_size, n_prototypes = 2 + seed % 2, 2 + seed % 3
+        image, at = arbitrary(seed, n_prototypes, chunk_size)
+        found = learnt(Teacher(("0", "1"), ("reject", "accept"), chunk_size, image, at), most_states=24)
+        if found.machine is None:
+            assert found.reason == "no machine of at most 24 states is the snapped network's language"
+            continue
+        for length in range(1, 11):
+            words = np.array(list(product((0, 1), repeat=length)))
+            answered = at[roots(chunk_size, image, words) - 1]
+            assert (found.machine.answers(words) == answered).all(), (seed, length)
+        proven += found.proven
+    assert 5 <= proven < 60
+
+
+def test_one_wrong_entry_gives_the_machine_of_the_wrong_table():
+    right = teacher_of(languages.get("parity").machine, 2)
+
+    def image(level: int, windows: np.ndarray) -> np.ndarray:
+        both_odd = (windows == 2).all(1) if level else np.zeros(len(windows), dtype=bool)
+        return np.where(both_odd, 2, right.image(level, windows))
+
+    teacher = Teacher(right.alphabet, right.output_names, 2, image, right.at_prototypes)
+    found = learnt(teacher)
+    assert (found.proven, found.machine.n_states) == (True, 5)
+    assert difference(found.machine, languages.get("parity").machine) == (1, 0, 1)
+    for words in short_words(2):
+        assert (found.machine.answers(words) == teacher.answers(words)).all()
+    assert learn(teacher, most_states=4).machine is None
+
+
+def test_a_proof_that_is_too_large_is_not_claimed(monkeypatch):
+    monkeypatch.setattr("regulargpt.certificate.extract.MOST_ELEMENTS", 3)
+    found = learnt(teacher_of(languages.get("cycle-navigation").machine, 2))
+    assert not found.proven
+    assert found.machine.n_states == 5
+    assert found.reason.startswith("right on every word that was looked at, but not proven: the transition monoid")
+
+
+def test_short_words_are_all_words():
+    assert [words.shape for words in short_words(3, 30)] == [(3, 1), (9, 2), (27, 3)]
+    assert [words.shape for words in short_words(40, 30)] == [(40, 1)]
+
+
+def test_the_empty_words_answer_is_the_convention_where_it_makes_no_difference():
+    table, colours = np.array([[1, 1], [1, 1]]), np.array([-2, 1])
+    assert smallest(table, colours, ("a", "b"), ("x", "y")).outputs == (1,)
+    table, colours = np.array([[1, 2], [1, 1], [2, 2]]), np.array([-2, 0, 1])
+    assert smallest(table, colours, ("a", "b"), ("x", "y")).outputs[0] == 0
+    assert smallest(table, colours, ("a", "b"), ("x", "y"), empty=1).outputs[0] == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_clusters_are_those_of_single_linkage(seed: int):
+    generator = torch.Generator().manual_seed(seed)
+    points = torch.randn(60, 3, generator=generator, dtype=torch.float64)
+    points += 6 * torch.randint(0, 3, (60, 3), generator=generator)
+    order, joined = clusters.linkage(points)
+    assert sorted(order.tolist()) == list(range(60))
+    for cut in (0.3, 1.0, 2.0, 4.0):
+        label = np.zeros(60, dtype=int)
+        label[order] = np.cumsum(np.append(0, joined > cut))
+        single: Any = AgglomerativeClustering
+        oracle = single(n_clusters=None, distance_threshold=cut, linkage="single").fit(points.numpy()).labels_
+        assert len(set(zip(label, oracle, strict=True))) == len(set(label)) == len(set(oracle))
+
+
+def test_states_that_are_all_one_are_one_cluster():
+    [cut] = clusters.cuts(torch.ones(5, 3, dtype=torch.float64))
+    assert (cut.means.tolist(), cut.rho > 0) == ([[1.0, 1.0, 1.0]], True)
+
+
+def network_of(machine: MooreMachine, chunk_size: int, blur: float, copies: int = 1) -> Any:
+    """What a well trained network is: near one of `copies` points of the element, wherever its children are exactly.
+
+    A node's point depends on its leftmost child, so that an element has several clusters.
+    """
+    monoid = TransitionMonoid.of(machine)
+    image = multiplication(monoid)
+    generator = torch.Generator().manual_seed(7)
+    points = 10 * torch.eye(monoid.size * copies, dtype=torch.float64)
+    at = machine.output_table[monoid.elements[:, machine.initial_index].astype(np.int64)].repeat(copies)
+
+    def placed(elements: np.ndarray, windows: np.ndarray) -> torch.Tensor:
+        which = torch.from_numpy((elements - 1) * copies + windows.sum(1) % copies)
+        noise = torch.rand(len(which), points.shape[1], generator=generator, dtype=torch.float64) - 0.5
+        return points[which] + blur * noise
+
+    def nearest(states: torch.Tensor) -> np.ndarray:
+        return clusters.distances(states, points).argmin(1).numpy()
+
+    def over(states: torch.Tensor, windows: np.ndarray) -> torch.Tensor:
+        elements = np.append(0, 1 + nearest(states) // copies)
+        return placed(image(1, elements[windows]), elements[windows])
+
+    return SimpleNamespace(
+        chunk_size=chunk_size,
+        symbols=torch.zeros(1 + machine.n_symbols, points.shape[1], dtype=torch.float64),
+        over=over,
+        over_symbols=lambda windows: placed(image(0, windows), windows),
+        readout=lambda states: torch.nn.functional.one_hot(torch.from_numpy(at[nearest(states)]), 8).double(),
+    )
+
+
+def words_of(task, count: int = 8) -> list[np.ndarray]:
+    return [task.sample(languages.rng(0, "test", T), T, count).astype(np.int64) for T in task.lengths(1, 20)]
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize(("name", "chunk_size"), [("parity", 2), ("parity", 3), ("tomita-3", 2), ("symmetric-3", 2)])
+def test_a_blind_codebook_finds_the_points_and_the_machine(name: str, chunk_size: int, copies: int):
+    task = languages.get(name)
+    network = network_of(task.machine.minimise(), chunk_size, blur=0.3, copies=copies)
+    blind = Blind.of(network, every_word(task.alphabet), words_of(task))
+    size = TransitionMonoid.of(task.machine.minimise()).size
+    assert (blind.agreement, blind.n_prototypes <= size * copies) == (1.0, True)
+    teacher = Teacher(
+        task.alphabet, task.output_names, chunk_size, blind.table.image, blind.table.answers()[0], task.domain
+    )
+    found = learnt(teacher, words_of(task), empty=to_empty(task))
+    assert found.proven
+    assert difference(found.machine, task.machine) is None
+
+
+def test_states_everywhere_are_refused():
+    task = languages.get("symmetric-3")
+    network = network_of(task.machine, 2, blur=60.0)
+    with pytest.raises(UserError, match="the states do not lie near 8 points or fewer"):
+        Blind.of(network, every_word(task.alphabet), words_of(task), most=8)
+
+
+def test_the_states_of_a_tree_are_the_models_own():
+    from regulargpt.certificate.table import Exact
+    from regulargpt.models.regulargpt import RegularGPT
+
+    model = RegularGPT(2, 3, chunk_size=3, d_model=16, n_heads=2, d_ff=32)
+    network = Exact(model)
+    for length in (1, 2, 3, 4, 9, 10):
+        words = np.array(list(product((0, 1), repeat=length))[:40])
+        _, at_roots = states(network, words)
+        torch.testing.assert_close(network.readout(at_roots), network.model(torch.from_numpy(words)).detach())
+
+
+@pytest.mark.parametrize("model", [Rnn(2, 3, d_model=8), Gru(2, 3, d_model=8, n_layers=2), Lstm(2, 3, d_model=8)])
+def test_a_step_after_the_other_is_the_model(model):
+    words = np.array(list(product((0, 1), repeat=5)))
+    step = Step(model)
+    with torch.no_grad():
+        expected = step.model(torch.from_numpy(words), readout="all")
+    along = step.along(words)
+    torch.testing.assert_close(step.readout(along.flatten(0, 1)).unflatten(0, expected.shape[:2]), expected)
+
+
+def counting_rnn(weight: float) -> Rnn:
+    """An RNN of two units: h_1 holds parity by h' = ReLU(x + h - 2 y), y' = ReLU(x + h - 1); weight scales both."""
+    model = Rnn(2, 2, d_model=2)
+    model.rnn.weight_ih_l0.data = torch.tensor([[0.0, 1.0], [0.0, 1.0]])
+    model.rnn.weight_hh_l0.data = torch.tensor([[weight, -2.0], [weight, -2.0]])
+    model.rnn.bias_ih_l0.data = torch.tensor([0.0, -1.0])
+    model.rnn.bias_hh_l0.data = torch.zeros(2)
+    model.readout.weight.data = torch.tensor([[-1.0, 2.0], [1.0, -2.0]])
+    model.readout.bias.data = torch.tensor([0.5, -0.5])
+    return model
+
+
+def test_a_recurrent_network_that_is_an_automaton_gives_it():
+    # x + h counts to 2 at most; h - 2 y is the parity of what was read.
+    task = languages.get("parity")
+    automaton = Automaton.of(Step(counting_rnn(1.0)), words_of(task))
+    assert automaton.agreement == 1.0
+    assert automaton.machine(task) == task.machine.minimise()
+
+
+def test_without_clusters_balls_cover_the_states(monkeypatch):
+    monkeypatch.setattr("regulargpt.certificate.recurrent.cuts", lambda states: [])
+    task = languages.get("parity")
+    automaton = Automaton.of(Step(counting_rnn(1.0)), words_of(task))
+    assert (automaton.agreement, automaton.cut.below, len(automaton.prototypes)) == (1.0, 0.0, 3)
+    assert automaton.machine(task) == task.machine.minimise()
+
+
+def test_a_recurrent_network_that_counts_is_covered_by_no_small_balls():
+    model = counting_rnn(1.0)
+    model.rnn.weight_hh_l0.data = torch.eye(2)
+    step = Step(model)
+    with pytest.raises(UserError, match="the states do not lie near 50 points or fewer"):
+        closure(step, clusters.Cut(0.0, 0.5, step.initial()), most=50)
