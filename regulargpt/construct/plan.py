@@ -63,8 +63,8 @@ class Plan:
 
     @property
     def d_ff(self) -> int:
-        """Two units a path, two a number."""
-        return 2 * self.paths + 2 * self.d_model
+        """Two units a path, one a number."""
+        return 2 * self.paths + self.d_model
 
     @property
     def bytes(self) -> int:
@@ -96,7 +96,7 @@ def model_config(task: Task, chunk_size: int, representation: str) -> ModelConfi
     >>> import languages
     >>> found = model_config(languages.get("parity"), 2, "matrix")
     >>> found.d_model, found.n_heads, found.d_ff
-    (8, 2, 32)
+    (8, 2, 24)
     """
     if representation not in REPRESENTATIONS:
         raise UserError(f"unknown representation '{representation}'; choose {one_of(REPRESENTATIONS)}")

@@ -73,9 +73,10 @@ def fill_attention(attn: Attention, size: int) -> None:
 
 
 def fill_ffn(block: Block, found: Representation) -> None:
-    """Two units a path, whose difference is 1 if it is active and 0 if not; two units a number, which remove it.
+    """Two units a path, whose difference is 1 if it is active and 0 if not; a unit a number, which removes it.
 
-    x - ReLU(x) + ReLU(-x) = 0 takes the children out of the residual, and the composition takes their place.
+    x - ReLU(x + 1) + 1 = 0 takes the children out of the residual, and the composition takes their place. All kinks
+    are far from the numbers that occur: about them the block is affine, and constant.
     """
     C, paths, width = found.chunk_size, len(found.writes), found.chunk_size * found.size
     path, number = torch.arange(paths), torch.arange(width)
@@ -88,9 +89,10 @@ def fill_ffn(block: Block, found: Representation) -> None:
     writes = torch.from_numpy(found.writes)
     block.ff_out.weight[writes, path] = 1.0
     block.ff_out.weight[writes, paths + path] = -1.0
-    for at, sign in ((2 * paths, 1.0), (2 * paths + width, -1.0)):
-        block.ff_in.weight[at + number, number] = sign
-        block.ff_out.weight[number, at + number] = -sign
+    block.ff_in.weight[2 * paths + number, number] = 1.0
+    block.ff_in.bias[2 * paths :] = 1.0
+    block.ff_out.weight[number, 2 * paths + number] = -1.0
+    block.ff_out.bias.fill_(1.0)
 
 
 def undo(norm: nn.LayerNorm, share: float) -> None:

@@ -84,6 +84,8 @@ def test_erf_is_exact_to_rounding():
 def test_it_accepts(certified: Path):
     accepted = check.check(certified / "certificate.json")
     assert accepted.prototypes == 4
+    assert accepted.raw_claim is not None
+    assert accepted.raw_claim.startswith("The same holds of the network as it is")
     assert accepted.claim.startswith("For every word over {0, 1} on which the automaton has an answer")
 
 
@@ -129,6 +131,10 @@ FORGERIES: list[tuple[str, Callable[[Record], object], str]] = [
     ("another chunk size", lambda r: r.update(chunk_size=3), "C = 3"),
     ("margins left out", lambda r: r["nodes"]["margins"].pop(), r"nodes: \d+ windows, \d+ images, \d+ margins"),
     ("a symbol too many", lambda r: r["leaves"]["windows"][0].__setitem__(0, 7), "outside 0..2"),
+    ("smaller balls", lambda r: r["raw"].update(radii=[0.0] * 4), "the network as it is: leaves, window"),
+    ("fewer balls", lambda r: r["raw"]["radii"].pop(), "the network as it is: there are not 4 finite radii"),
+    ("a larger slack", lambda r: r["raw"].update(slack=0.9, claim=check.raw_claim(0.9)), "the network as it is: "),
+    ("a larger claim of the network as it is", lambda r: r["raw"].update(claim="always"), "goes beyond what is proven"),
     ("a key missing", lambda r: r.pop("nodes"), "malformed: KeyError 'nodes'"),
     ("a wrong kind", lambda r: r.update(prototypes="many"), "malformed: ValueError"),
     ("another digest", lambda r: r["weights"].update(sha256="0" * 64), "is not the weights of this certificate"),

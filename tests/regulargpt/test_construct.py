@@ -239,7 +239,7 @@ def test_minus_infinity_survives_the_folder(tmp_path):
 REFUSED = [
     (
         ("dyck-12", 2, "one-hot"),
-        "dyck-12 as 'one-hot' with chunk_size = 2 needs 98.8 GiB, at most 2 are taken; choose --representation matrix",
+        "dyck-12 as 'one-hot' with chunk_size = 2 needs 98.7 GiB, at most 2 are taken; choose --representation matrix",
     ),
     (
         ("dyck-12", 3, "matrix"),
@@ -248,7 +248,7 @@ REFUSED = [
     ),
     (
         ("modular-arithmetic", 2, None),
-        "modular-arithmetic as 'matrix' with chunk_size = 2 needs 27.9 GiB, at most 2 are taken; "
+        "modular-arithmetic as 'matrix' with chunk_size = 2 needs 27.4 GiB, at most 2 are taken; "
         "no representation of it is small enough, train one with `regulargpt run`",
     ),
     (("parity", 2, "flat"), "unknown representation 'flat'; choose 'matrix', 'one-hot'"),
@@ -275,7 +275,7 @@ def test_the_plan_is_what_the_model_has(name: str):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model.d_ff": 7}, "model.d_ff = 7; recipe 'constructed-one-hot' needs 16: use `regulargpt construct`"),
+        ({"model.d_ff": 7}, "model.d_ff = 7; recipe 'constructed-one-hot' needs 12: use `regulargpt construct`"),
         (
             {"model.norm": "pre"},
             "model.norm = pre; recipe 'constructed-one-hot' needs post: use `regulargpt construct`",
