@@ -55,3 +55,11 @@ def test_the_main_job_on_a_fresh_checkout_shows_what_the_readme_promises(tmp_pat
     folder = tmp_path / shown["run folder"]
     assert (folder / "DONE").exists()
     assert (folder / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+    proven = subprocess.run(marked("prove"), shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert proven.returncode == 0, proven.stderr
+    accepted = proven.stdout[proven.stdout.index("accepted:") :].splitlines()
+    promised = README[README.index("accepted:") :].partition("\n```")[0]
+    # Slack and margin may differ from machine to machine; what is proven may not.
+    assert accepted[0].split() == promised.partition("The same")[0].split()
+    assert accepted[1].startswith("The same holds of the network as it is, without replacing any state")
+    assert accepted[2].startswith("12 entries recomputed")
