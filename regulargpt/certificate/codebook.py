@@ -24,6 +24,8 @@ Ints = npt.NDArray[np.int64]
 
 # An element gets at most one more prototype a round.
 SPLITTING = 12
+# Where more windows than this are taken for another element, more prototypes help nothing.
+WORST = 0.2
 # Windows that means are taken over: more change them little and cost time where there are 820^2.
 FEW = 20_000
 
@@ -94,6 +96,8 @@ def by_class(network: Exact, ideal: Ideal) -> Iterator[Codebook]:
     """
     book = settle(network, ideal.few())
     yield book
+    if misses(network, ideal, book) > WORST:
+        return
     for _ in range(SPLITTING):
         before, book = book, refine(network, ideal, book)
         if len(book) == len(before):

@@ -27,7 +27,7 @@ SLACKS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
 ROUNDING = 1e-8
 GROWTH = 1.02
 # Where states lie farther than this share of half the way to the next prototype, no balls have ever closed.
-FAR = 0.1
+FAR = 0.25
 PASSES = 200
 
 
@@ -50,7 +50,7 @@ class Enclosure:
 class NotClosed:
     """No such balls were found: why, and at which window, with its distance from the prototype and its Jacobian's norm.
 
-    Balls of radius r need residual + gain r + O(r^2) <= r.
+    Balls of radius r need residual + gain r + O(r^2) <= r. Where the gain was not computed it is nan.
     """
 
     reason: str
@@ -66,8 +66,10 @@ def enclose(network: Network, prototypes: Floats, leaves: Part, nodes: Part, ans
     """
     if len(nodes[0]) > MOST_ENTRIES:
         return NotClosed(f"{len(nodes[0])} entries are too many to expand, at most {MOST_ENTRIES}", [], 0.0, 0.0)
-    if (far := residual(network, prototypes, nodes)) > FAR * half_distances(prototypes).min():
-        return NotClosed(f"states lie up to {far:.3g} from their prototypes, too far for balls to close", [], far, 0.0)
+    far, window = farthest(network, prototypes, nodes)
+    if far > FAR * half_distances(prototypes).min():
+        reason = f"states lie up to {far:.3g} from their prototypes, too far for balls to close"
+        return NotClosed(reason, window, far, np.nan)
     system = System(network, prototypes, leaves, nodes, answers)
     found = system.close(SLACKS[0])
     for slack in SLACKS[1:]:
@@ -160,12 +162,14 @@ class System:
         return Enclosure(radii, float(min(leaf, node)), contraction, float((self.limits - radii).min()))
 
 
-def residual(network: Network, prototypes: Floats, nodes: Part) -> float:
-    """The largest distance of an entry's image from its prototype."""
+def farthest(network: Network, prototypes: Floats, nodes: Part) -> tuple[float, list[int]]:
+    """The largest distance of an entry's image from its prototype, and its window."""
     windows, images = nodes
-    rows = np.concatenate([network.pad, prototypes])
-    states = network.block(rows, windows) if len(windows) else prototypes[:0]
-    return float(np.sqrt(np.square(states - prototypes[images - 1]).sum(1)).max(initial=0.0))
+    if not len(windows):
+        return 0.0, []
+    states = network.block(np.concatenate([network.pad, prototypes]), windows)
+    far = np.sqrt(np.square(states - prototypes[images - 1]).sum(1))
+    return float(far.max()), windows[far.argmax()].tolist()
 
 
 def half_distances(prototypes: Floats) -> Floats:

@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 Image = Callable[[int, Ints], Ints]  # the states that the network gives to windows (n, C) of states of level l
 
 # Windows of one level that are enumerated; beyond it a proof would take hours and gigabytes.
-MOST_WINDOWS = 1 << 24
+MOST_WINDOWS = 1 << 22
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def test_the_table_for_people_and_what_lies_there_is_kept(cli: Cli, tmp_path: Pa
     code, out, err = cli("construct", "cycle-navigation", "--out", "here", "--representation", "matrix")
     assert code == 0
     assert err == "cycle-navigation: regulargpt, recipe constructed-matrix, into here\n"
-    assert out.splitlines()[0].split(maxsplit=1) == ["weights", "constructed-matrix, 46,059 parameters"]
+    assert out.splitlines()[0].split(maxsplit=1) == ["weights", "constructed-matrix, 41,009 parameters"]
     before = {path: path.read_bytes() for path in Path("here").iterdir()}
     again = cli("construct", "parity", "--out", "here")
     assert (again.code, again.out) == (2, "")
