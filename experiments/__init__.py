@@ -1,1 +1,1 @@
-"""What was published: one short file a table or figure."""
+"""What was measured: one short file an experiment, with its protocol."""
