@@ -4,14 +4,9 @@ machine   what is asked: one Moore machine, without an answer where a word is ou
 levels    which kinds of node the trees of all words have, level by level, until nothing new comes
 table     the snapped network: the block on every tuple of prototypes that occurs, brought to the nearest prototype
 codebook  where the prototypes come from: the true classes
-clusters  states that fall into clusters, and codebooks that grow
-blind     where the prototypes come from: the states alone
 proof     the snapped network's answers against the machine's, and the shortest word on which they differ
-trees     the snapped network's answers to given words
-lstar     a machine learned from questions
-extract   the machine that the snapped network implements, proven equal to it
-recurrent the automaton in the states of an RNN, GRU or LSTM
-nonempty  machines of networks, which do not answer the empty word
+certify   a trained network in, the best codebook's proof out
+report    what is said about a finished run
 record    certificate.json
 enclosure balls around the prototypes that the raw network maps into themselves: the same without snapping
 cells     on the way there: how far from its prototype the image of a window of balls can be

@@ -134,8 +134,8 @@ def test_refusals(cli: Cli, runs: dict[str, Path], tmp_path: Path):
 
 
 def test_states_without_clusters_are_refused_and_nothing_is_written(cli: Cli, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("regulargpt.certificate.blind.MOST_PROTOTYPES", 3)
-    monkeypatch.setattr("regulargpt.certificate.blind.Blind.of.__func__.__defaults__", (3,))
+    monkeypatch.setattr("regulargpt.extraction.blind.MOST_PROTOTYPES", 3)
+    monkeypatch.setattr("regulargpt.extraction.blind.Blind.of.__func__.__defaults__", (3,))
     changes = COMMON | RUNS["regulargpt"] | {"training.steps": 2, "task.language": "symmetric-3"}
     running.run(RunConfig().replaced(changes), tmp_path / "run")
     before = everything(tmp_path)
@@ -146,7 +146,7 @@ def test_states_without_clusters_are_refused_and_nothing_is_written(cli: Cli, tm
 def test_a_network_of_no_small_machine_is_said_to_be_so_and_nothing_is_written(
     cli: Cli, runs: dict[str, Path], monkeypatch
 ):
-    monkeypatch.setattr("regulargpt.certificate.extract.learn.__defaults__", ((), 1, None))
+    monkeypatch.setattr("regulargpt.extraction.learn.learn.__defaults__", ((), 1, None))
     answer = cli("extract", runs["regulargpt"], "--json")
     result = json.loads(answer.out)
     assert (answer.code, result["states"], result["out"]) == (1, None, None)

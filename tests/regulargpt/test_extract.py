@@ -17,12 +17,12 @@ from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.semiautomaton import numbered
 from regulargpt.certificate import clusters
-from regulargpt.certificate.blind import Blind, every_word
-from regulargpt.certificate.extract import Teacher, learn, short_words
 from regulargpt.certificate.machine import Question, asked
-from regulargpt.certificate.nonempty import difference, smallest, to_empty
-from regulargpt.certificate.recurrent import Automaton, Step, closure
-from regulargpt.certificate.trees import roots, states
+from regulargpt.extraction.blind import Blind, every_word
+from regulargpt.extraction.learn import Teacher, learn, short_words
+from regulargpt.extraction.nonempty import difference, smallest, to_empty
+from regulargpt.extraction.recurrent import Automaton, Step, closure
+from regulargpt.extraction.trees import roots, states
 from regulargpt.models.gru import Gru
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.rnn import Rnn
@@ -134,7 +134,7 @@ def test_one_wrong_entry_gives_the_machine_of_the_wrong_table():
 
 
 def test_a_proof_that_is_too_large_is_not_claimed(monkeypatch):
-    monkeypatch.setattr("regulargpt.certificate.extract.MOST_ELEMENTS", 3)
+    monkeypatch.setattr("regulargpt.extraction.learn.MOST_ELEMENTS", 3)
     found = learnt(teacher_of(languages.get("cycle-navigation").machine, 2))
     assert not found.proven
     assert found.machine.n_states == 5
@@ -276,7 +276,7 @@ def test_a_recurrent_network_that_is_an_automaton_gives_it():
 
 
 def test_without_clusters_balls_cover_the_states(monkeypatch):
-    monkeypatch.setattr("regulargpt.certificate.recurrent.cuts", lambda states: [])
+    monkeypatch.setattr("regulargpt.extraction.recurrent.cuts", lambda states: [])
     task = languages.get("parity")
     automaton = Automaton.of(Step(counting_rnn(1.0)), words_of(task))
     assert (automaton.agreement, automaton.cut.below, len(automaton.prototypes)) == (1.0, 0.0, 3)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.certificate.nonempty import EMPTY, Word
+from regulargpt.extraction.nonempty import EMPTY, Word
 
 Ints = npt.NDArray[np.int64]
 Asked = Callable[[Ints], Ints]  # the answers (n,) to words (n, T) of one length

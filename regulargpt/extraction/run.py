@@ -14,16 +14,16 @@ from languages import rng
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.blind import Blind, every_word
 from regulargpt.certificate.certify import Certifier
-from regulargpt.certificate.clusters import Cut
-from regulargpt.certificate.extract import Extracted, Teacher, learn
 from regulargpt.certificate.machine import Question, asked
-from regulargpt.certificate.nonempty import Word, difference, to_empty
 from regulargpt.certificate.proof import prove
-from regulargpt.certificate.recurrent import Automaton, Step
 from regulargpt.certificate.table import Exact, Table
 from regulargpt.config import RunConfig
+from regulargpt.extraction.blind import Blind, every_word
+from regulargpt.extraction.clusters import Cut
+from regulargpt.extraction.learn import Extracted, Teacher, learn
+from regulargpt.extraction.nonempty import Word, difference, to_empty
+from regulargpt.extraction.recurrent import Automaton, Step
 from regulargpt.models.recurrent import TorchRecurrent
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.run import load_model

@@ -18,11 +18,11 @@ from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.task import all_words
 from regulargpt.certificate.levels import Image
-from regulargpt.certificate.lstar import Learner, Unbounded
 from regulargpt.certificate.machine import Question
-from regulargpt.certificate.nonempty import Word, difference, machine, smallest
 from regulargpt.certificate.proof import prove
-from regulargpt.certificate.trees import roots
+from regulargpt.extraction.lstar import Learner, Unbounded
+from regulargpt.extraction.nonempty import Word, difference, machine, smallest
+from regulargpt.extraction.trees import roots
 
 Ints = npt.NDArray[np.int64]
 

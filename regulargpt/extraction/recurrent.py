@@ -21,8 +21,8 @@ from torch import Tensor
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.clusters import MOST_PROTOTYPES, Cut, Growing, covers, cuts, distances
-from regulargpt.certificate.nonempty import apart, smallest, to_empty, within
+from regulargpt.extraction.clusters import MOST_PROTOTYPES, Cut, Growing, covers, cuts, distances
+from regulargpt.extraction.nonempty import apart, smallest, to_empty, within
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.recurrent import TorchRecurrent
 

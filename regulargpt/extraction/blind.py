@@ -21,11 +21,11 @@ from torch import Tensor
 from languages.automata import Dfa, MooreMachine
 from languages.errors import UserError
 from languages.monoid import TransitionMonoid
-from regulargpt.certificate.clusters import MOST_PROTOTYPES, Cut, Growing, cuts
 from regulargpt.certificate.levels import levels
 from regulargpt.certificate.machine import Question
 from regulargpt.certificate.table import Entries, Exact, Table
-from regulargpt.certificate.trees import roots, short, states
+from regulargpt.extraction.clusters import MOST_PROTOTYPES, Cut, Growing, cuts
+from regulargpt.extraction.trees import roots, short, states
 
 Ints = npt.NDArray[np.int64]
 

@@ -1,0 +1,11 @@
+"""The automaton read back out of a network.
+
+clusters  states that fall into clusters, and codebooks that grow
+blind     prototypes from the states alone, closed under the block
+trees     the snapped network's answers to given words
+lstar     a machine learned from questions
+learn     the machine that the snapped network implements, proven equal to it
+recurrent the automaton in the states of an RNN, GRU or LSTM
+nonempty  machines of networks, which do not answer the empty word
+run       the machine of a finished run, compared with the task's
+"""
