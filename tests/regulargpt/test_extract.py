@@ -16,8 +16,8 @@ from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.semiautomaton import numbered
-from regulargpt.certificate import clusters
 from regulargpt.certificate.machine import Question, asked
+from regulargpt.extraction import clusters
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.learn import Teacher, learn, short_words
 from regulargpt.extraction.nonempty import difference, smallest, to_empty
