@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -38,3 +40,25 @@ def draw(task: Task, config: TaskConfig, random: np.random.Generator, length: in
     if task.sampling == "uniform":
         return task.sample(random, length, count)
     return task.sample(random, length, count, near_misses=config.near_misses, edits=config.edits)
+
+
+def words_near(task: Task, word: Sequence[int], seed: int, step: int, count: int) -> Words:
+    """`count` words (count, length) that differ from a word in at most two symbols; the word itself where they may not.
+
+    >>> import languages
+    >>> near = words_near(languages.get("parity"), (0, 1, 1, 0), seed=0, step=3, count=64)
+    >>> near.shape, int((near != [0, 1, 1, 0]).sum(1).max())
+    ((64, 4), 2)
+    """
+    random = rng(seed, "near a wrong word", step)
+    words = np.tile(np.array(word), (count, 1))
+    edits = random.integers(3, size=count)
+    places, symbols = random.integers(len(word), size=(count, 2)), random.integers(task.n_symbols, size=(count, 2))
+    for j in range(2):
+        rows = np.flatnonzero(edits > j)
+        words[rows, places[rows, j]] = symbols[rows, j]
+    asked = task.labels(words) >= 0
+    if task.domain is not None:
+        asked &= task.domain.accepts(words)
+    words[~asked] = word
+    return words

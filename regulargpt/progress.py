@@ -19,6 +19,8 @@ ANCHOR_FALL = 0.6
 class Progress:
     """After `step` steps: the running loss, the stage and its age, the noise, when it was solved, when certified.
 
+    `cooldowns` counts those that ended without a certificate.
+
     >>> config = TrainingConfig(loss_memory=0.5, solved_below=0.1, cooldown=10, steps=100)
     >>> progress = Progress()
     >>> for loss in (1.0, 0.1, 0.01, 0.01, 0.01):
@@ -34,6 +36,7 @@ class Progress:
     noise: float = 0.0
     solved_at: int | None = None
     certified_at: int | None = None
+    cooldowns: int = 0
 
     @classmethod
     def start(cls, config: TrainingConfig) -> Progress:
@@ -81,7 +84,7 @@ class Progress:
         running = loss if self.stage_age == 0 else memory * self.loss + (1 - memory) * loss
         then = replace(self, step=self.step + 1, loss=running, stage_age=self.stage_age + 1)
         if config.certify_every and then.solved_at is not None and then.step >= then.cooled_at(config):
-            then = replace(then, solved_at=None, stage_age=0)
+            then = replace(then, solved_at=None, stage_age=0, cooldowns=then.cooldowns + 1)
         settled = then.stage_age * (1 - memory) >= MEMORIES
         if settled and then.stage < len(config.curriculum) and running < config.stage_below:
             return replace(then, stage=then.stage + 1, stage_age=0)

@@ -89,7 +89,7 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
             compile_model(model)
         trainer = Trainer(training, task, goal, model, device)
         if certifier is not None:
-            trainer.judge = certifier.anchors
+            trainer.judge = certifier.judge
         for skipped in trainer.load(folder):
             watch.on_notice(skipped)
         with tracking.tensorboard(folder.path, config.tensorboard) as log:

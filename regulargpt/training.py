@@ -13,7 +13,7 @@ from torch import nn
 
 from languages.task import Task
 from regulargpt.anchors import Anchors
-from regulargpt.batches import training_words
+from regulargpt.batches import Words, training_words, words_near
 from regulargpt.config import RunConfig, TrainingConfig
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
@@ -21,6 +21,9 @@ from regulargpt.objectives import Objective
 from regulargpt.progress import Progress
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.signals import StopRequested
+
+# After a cooldown without a certificate, one step in so many is on words near the last wrong one.
+NEAR_EVERY = 4
 
 
 class Diverged(RuntimeError):
@@ -36,7 +39,8 @@ class Trainer:
     """A model in training: everything a checkpoint holds, and the rules to go on from there.
 
     With `training.certify_every`, `judge` is asked whether the model's certificate holds: it gives the anchors of the
-    rest of the training, or None.
+    rest of the training, or a word that is wrong, or None. After a cooldown that did not bring the certificate, every
+    `NEAR_EVERY`-th step is on words near the last wrong one, if that is no longer than the training words.
     """
 
     config: RunConfig
@@ -46,8 +50,9 @@ class Trainer:
     device: torch.device
     optimiser: torch.optim.Optimizer = field(init=False)
     progress: Progress = field(init=False)
-    judge: Callable[[nn.Module], Anchors | None] = lambda model: None
+    judge: Callable[[nn.Module], Anchors | tuple[int, ...] | None] = lambda model: None
     anchors: Anchors | None = None
+    wrong: tuple[int, ...] | None = None
     seconds: float = 0.0
     since_log: list[tuple[float, float]] = field(default_factory=list)
 
@@ -78,8 +83,11 @@ class Trainer:
         self.progress = self.progress.after(loss, training)
         self.since_log.append((loss, accuracy))
         if self.progress.asks_for_certificate(training):
-            self.anchors = self.judge(self.model)
-            if self.anchors is not None:
+            verdict = self.judge(self.model)
+            if not isinstance(verdict, Anchors):
+                self.wrong = verdict
+            else:
+                self.anchors = verdict
                 self.progress = dataclasses.replace(self.progress, certified_at=self.progress.step)
 
     def _backward(self) -> tuple[float, float]:
@@ -92,20 +100,32 @@ class Trainer:
         words_a_step = training.batch_size * self.config.task.train_len // longest
         total = torch.zeros((), device=self.device)
         accuracy = 0.0
+        near = self.near_wrong(longest)
         for group in range(groups):
-            words = training_words(
-                self.task,
-                self.config.task,
-                self.config.seed,
-                self.progress.step * groups + group,
-                lengths,
-                words_a_step // groups,
+            words = (
+                near
+                if near is not None
+                else training_words(
+                    self.task,
+                    self.config.task,
+                    self.config.seed,
+                    self.progress.step * groups + group,
+                    lengths,
+                    words_a_step // groups,
+                )
             )
             loss, right = self.objective.loss(self.model, words, self.device)
             (loss / groups).backward()
             total += loss.detach() / groups
             accuracy += right / groups
         return total.item(), accuracy
+
+    def near_wrong(self, longest: int) -> Words | None:
+        """Words near the last wrong one, if it is their turn."""
+        step, wrong, training = self.progress.step, self.wrong, self.config.training
+        if wrong is None or not self.progress.cooldowns or len(wrong) > longest or step % NEAR_EVERY:
+            return None
+        return words_near(self.task, wrong, self.config.seed, step, training.batch_size // training.lengths_per_step)
 
     def _backward_anchored(self, anchors: Anchors) -> tuple[float, float]:
         """Gradients of the loss on the table; the loss and the share of windows that come near their prototype."""
@@ -136,6 +156,7 @@ class Trainer:
             "progress": dataclasses.asdict(self.progress),
             "seconds": self.seconds,
             "since_log": self.since_log,
+            "wrong": self.wrong,
             "anchors": None if self.anchors is None else self.anchors.state(),
         }
         folder.save_checkpoint(self.progress.step, self.model.state_dict(), state)
@@ -149,7 +170,8 @@ class Trainer:
         self.optimiser.load_state_dict(checkpoint.state["optimiser"])
         self.progress = Progress(**checkpoint.state["progress"])
         self.seconds = checkpoint.state["seconds"]
-        anchors = checkpoint.state["anchors"]
+        anchors, wrong = checkpoint.state["anchors"], checkpoint.state["wrong"]
+        self.wrong = None if wrong is None else tuple(wrong)
         self.anchors = None if anchors is None else Anchors.load(anchors)
         self.since_log = [tuple(pair) for pair in checkpoint.state["since_log"]]
         return checkpoint.skipped

@@ -107,11 +107,16 @@ class Certifier:
         return best
 
     def anchors(self, model: nn.Module) -> Anchors | None:
-        """The table, if one prototype an element proves the language: the quick question of a training."""
+        """The table of a network that is certified with one prototype an element; None if it is not."""
+        verdict = self.judge(model)
+        return verdict if isinstance(verdict, Anchors) else None
+
+    def judge(self, model: nn.Module) -> Anchors | tuple[int, ...] | None:
+        """The quick question of a training: the table if it is certified, or the shortest wrong word if known."""
         assert isinstance(model, RegularGPT), "validation refuses other models"
         network = Exact(model)
         book = next(by_class(network, self.ideal))
         if misses(network, self.ideal, book) > HOPELESS:
             return None
         snapped = Snapped.of(network, book, self.question)
-        return Anchors.of(snapped) if snapped.certain else None
+        return Anchors.of(snapped) if snapped.certain else snapped.proof.wrong

@@ -3,19 +3,22 @@
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 import languages
 from regulargpt.anchors import Anchors
+from regulargpt.batches import words_near
 from regulargpt.certificate.certify import Certifier
 from regulargpt.config import TrainingConfig
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.objectives import objective
 from regulargpt.progress import Progress
-from regulargpt.run import Watch, resume, run
+from regulargpt.run import Watch, make_model, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training import Trainer
 from tests.regulargpt.small import EQUAL, config
@@ -107,6 +110,35 @@ def test_progress_ends_after_the_anchoring_and_undoes_a_cooldown_without_certifi
     assert (certified.last_step(at_once), certified.lr(at_once)) == (20, 0.0)
 
 
+def test_words_near_a_wrong_one_are_asked_and_differ_in_two_symbols_at_most():
+    task = languages.get("modular-arithmetic:plus=true")
+    word = tuple(task.machine.encode("+2*3-4").tolist())
+    near = words_near(task, word, seed=1, step=5, count=500)
+    assert (near != np.array(word)).sum(1).max() == 2
+    assert task.domain is not None
+    assert task.domain.accepts(near).all()
+    assert (task.labels(near) >= 0).all()
+    assert np.array_equal(near, words_near(task, word, seed=1, step=5, count=500))
+
+
+def test_after_a_cooldown_without_certificate_every_fourth_step_is_near_the_wrong_word():
+    settings = config("regulargpt", task__language="parity", task__supervision="last", training__compositions=0)
+    settings = settings.replaced({"training.alignment": 0.0})
+    task = languages.get("parity")
+    goal = objective(task, settings)
+    model = make_model(settings.model, task, goal, 0, torch.device("cpu"))
+    trainer = Trainer(settings, task, goal, model, torch.device("cpu"), wrong=(1, 0, 1))
+    assert all(trainer.near_wrong(8) is None for _ in range(8))
+    trainer.progress = Progress(step=8, cooldowns=1)
+    near = trainer.near_wrong(8)
+    assert near is not None
+    assert near.shape == (8, 3)
+    assert trainer.near_wrong(2) is None
+    trainer.step()
+    trainer.progress = Progress(step=9, cooldowns=1)
+    assert trainer.near_wrong(8) is None
+
+
 class Stop(Exception):
     """An interruption at a chosen step."""
 
@@ -128,11 +160,11 @@ def test_an_anchored_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: 
     )
     _, anchors = anchors_of("parity")
 
-    def judge(self: Certifier, model: RegularGPT) -> Anchors | None:
+    def judge(self: Certifier, model: RegularGPT) -> Anchors | tuple[int, ...]:
         # No model so small is certified; from step 12 on, training goes on with the table of another of its width.
-        return anchors if asked.append(1) or len(asked) > 2 else None
+        return anchors if asked.append(1) or len(asked) > 2 else (1, 0, 1)
 
-    monkeypatch.setattr(Certifier, "anchors", judge)
+    monkeypatch.setattr(Certifier, "judge", judge)
     asked: list[int] = []
     whole = run(settings, tmp_path / "whole")
     assert (whole["certified_at"], whole["steps"]) == (12, 23)
