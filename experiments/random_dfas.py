@@ -24,7 +24,8 @@ from regulargpt.recipes import resolve
 from regulargpt.storage.atomic import make_folder, write_text
 
 COUNT, MOST_STATES, LARGEST, STEPS = 20, 5, 50, 6000
-COLUMNS = ("number", "states", "monoid", "proven", "certified_at", "train_seconds", "reason")
+COLUMNS: tuple[str, ...] = ("number", "states", "monoid", "proven", "certified_at", "train_seconds", "reason")
+Row = dict[str, object]
 
 
 def random_dfa(number: int) -> Dfa:
@@ -40,13 +41,13 @@ def random_dfa(number: int) -> Dfa:
         states = tuple(f"q{i}" for i in range(Q))
         table = random.integers(Q, size=(Q, 2))
         accepting = {state for state, coin in zip(states, random.integers(2, size=Q), strict=True) if coin}
-        dfa = Dfa(states, "01", table, "q0", accepting)
+        dfa = Dfa(states, ("0", "1"), table, "q0", accepting)
         if dfa.minimise().n_states == Q and TransitionMonoid.of(dfa).size <= LARGEST:
             return dfa
     raise AssertionError("one in ten thousand is minimal and small")
 
 
-def certify(number: int, out: Path) -> dict[str, object]:
+def certify(number: int, out: Path) -> Row:
     """Train on the automaton with this number; a row of the table."""
     from regulargpt.certificate.report import certificate_report, sentences
     from regulargpt.run import resume, run
@@ -72,7 +73,7 @@ def certify(number: int, out: Path) -> dict[str, object]:
     return {**known, **{key: summary[key] for key in ("proven", "certified_at", "train_seconds")}}
 
 
-def table(rows: list[dict[str, object]]) -> str:
+def table(rows: list[Row]) -> str:
     """The rows as CSV.
 
     >>> print(table([dict.fromkeys(COLUMNS, 0)]).splitlines()[1])
@@ -92,7 +93,7 @@ def main(arguments: list[str]) -> int:
         return 2
     out = Path(arguments[0])
     try:
-        rows: list[dict[str, object]] = []
+        rows: list[Row] = []
         for number in range(COUNT):
             rows.append(certify(number, out))
             write_text(out / "random-dfas.csv", table(rows))
