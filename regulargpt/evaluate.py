@@ -11,7 +11,7 @@ from languages.errors import UserError
 from regulargpt.config import RunConfig
 from regulargpt.evaluation import accuracy_by_length, score
 from regulargpt.objectives import objective
-from regulargpt.run import load_model, prepare
+from regulargpt.run import load_reader, prepare
 from regulargpt.storage.folder import RunFolder
 from regulargpt.validation import validate
 
@@ -35,11 +35,10 @@ def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed:
         raise UserError(f"task.supervision = '{asked}': the run was trained on '{trained}'; test it on that")
     device = prepare(config)
     points = accuracy_by_length(
-        load_model(folder).to(device),
+        load_reader(folder).to(device),
         task,
         goal,
         lengths,
-        task_config=config.task,
         config=config.evaluation,
         seed=seed,
         device=device,
@@ -47,8 +46,9 @@ def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed:
     return {
         "run_dir": str(folder.path),
         "language": config.task.language,
+        "protocol": config.protocol,
         "seed": seed,
-        **dataclasses.asdict(score(points, min(lengths), max(lengths))),
+        **dataclasses.asdict(score(points, config.scored if config.protocol else lengths)),
         "accuracy": {str(p.length): 100 * p.accuracy for p in points},
         "interval": {str(p.length): [100 * bound for bound in p.interval] for p in points},
         "samples": {str(p.length): p.samples for p in points},

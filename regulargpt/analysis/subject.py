@@ -53,7 +53,7 @@ def subject(folder: RunFolder, length: int | None, count: int, seed: int | None)
     task = languages.get(config.task.language)
     length = default_length(task, config) if length is None else length
     check(folder, config, task, length, count)
-    words = test_words(task, config.task, config.seed if seed is None else seed, length, count)
+    words = test_words(task, config.evaluation, config.seed if seed is None else seed, length, count)
     prepare(config)
     return Subject(config, task, load_model(folder), words)
 
