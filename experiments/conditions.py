@@ -1,0 +1,207 @@
+"""What differs in the conditions: a cell's configs against what the thesis says of its own runs, as short phrases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import languages
+from experiments.published import published
+from regulargpt.config import RunConfig, keys, value_of
+from regulargpt.models import MODELS
+from regulargpt.recipes import resolve
+
+HYPER_PARAMETERS = "table-6.5"
+WORDS_A_LENGTH = 512  # not in the thesis: what the original code draws
+# The recipe that says what the thesis says of the model: its wording, and for baselines what the original code has.
+DESCRIBED = {"regulargpt": "gpt2"}
+OTHERWISE = "paper"
+
+# Said in sentences of their own, or of no consequence for a score.
+TOLD = {
+    "training.steps",
+    "training.lr",
+    "training.solved_below",
+    "training.cooldown",
+    "training.certify_every",
+    "training.anchor_steps",
+}
+SILENT = {"training.loss_memory", "training.log_every", "training.checkpoint_every"}
+# Fields that say nothing while another one is at its default.
+NEEDS = {
+    "training.noise_below": "training.state_noise",
+    "training.noise_growth": "training.state_noise",
+    "training.anchor_windows": "training.anchor_steps",
+    "training.anchor_lr": "training.anchor_steps",
+    "training.anchor_noise": "training.anchor_steps",
+    "training.anchor_contraction": "training.anchor_steps",
+    "training.stage_below": "training.curriculum",
+}
+SUPERVISION = {
+    "every": "shown the answer to every prefix, not the final one only",
+    "next": "shown the legal next symbols after every prefix, not the final answer",
+    "nodes": "shown the answer and the transition at every node of the tree, not the final answer only",
+}
+
+
+def differences(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> tuple[str, ...]:
+    """The phrases for the runs of a cell; `said` is what the publication says of the cell (`Published.conditions_of`).
+
+    >>> config = resolve("gpt2", "regulargpt", "parity", "uniform")
+    >>> said = published("table-6.1").conditions_of("parity")
+    >>> differences([config], said)
+    ('1 seed, not 3', 'learning rate 0.0003, not 0.0001, 0.0003 and 0.0005')
+    >>> differences([config.replaced({"seed": s, "training.lr": lr}) for s in range(3) for lr in (1e-4, 3e-4, 5e-4)], said)
+    ()
+    """  # noqa: E501
+    if not configs:
+        return ()
+    reference = as_described(configs[0])
+    parts = (lengths(configs, said), effort(configs, said), words(configs), shown(configs), fields(configs, reference))
+    return tuple(dict.fromkeys(phrase for part in parts for phrase in part))
+
+
+def as_described(config: RunConfig) -> RunConfig:
+    """The config that the thesis describes for this model and language."""
+    model, language = config.model.name, config.task.language.partition(":")[0]
+    recipe = DESCRIBED.get(model, OTHERWISE)
+    return resolve(recipe, model, language, languages.get(language).sampling).replaced(
+        {"model.chunk_size": config.model.chunk_size}
+    )
+
+
+def lengths(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> Iterator[str]:
+    """Which lengths were trained on and tested."""
+    if (trained := said.get("task.train_len")) is not None:
+        yield from unlike("trained on lengths {}", (span(c.task.train_from, c.task.train_len) for c in configs), span(1, trained))
+    if (last := said.get("evaluation.test_len")) is not None:
+        tested = (span(c.scored.start, c.evaluation.test_len) for c in configs)
+        yield from unlike("scored on lengths {}", tested, span(said["evaluation.test_from"], last))
+    for stride in distinct(c.evaluation.stride for c in configs):
+        if stride > 1:
+            yield f"every {ordinal(stride)} length tested, not every one"
+
+
+def effort(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> Iterator[str]:
+    """How many seeds and steps, at which rates, and when it ends."""
+    seeds = len({config.seed for config in configs})
+    if said.get("seeds", seeds) != seeds:
+        yield f"{seeds} seed{'s' * (seeds != 1)}, not {said['seeds']}"
+    steps = hyper_parameter("training.steps")
+    yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{steps[0]:,}")
+    rates = listed(sorted({config.training.lr for config in configs}))
+    if rates != (expected := listed(hyper_parameter("training.lr"))):
+        yield f"learning rate {rates}, not {expected}"
+    if any(config.training.solved_below for config in configs):
+        yield "training ends early when its loss is low, not after all steps"
+    if any(config.training.certify_every for config in configs):
+        yield "training goes on until the certificate holds, then on its table"
+
+
+def words(configs: Sequence[RunConfig]) -> Iterator[str]:
+    """How the words are drawn."""
+    for language in distinct(c.task.language for c in configs):
+        if ":" in language:
+            yield f"words of {language}"
+    yield from unlike("{} test words a length", (str(c.evaluation.samples) for c in configs), str(WORDS_A_LENGTH))
+    for where, section in (("training", [c.task for c in configs]), ("the test", [c.evaluation for c in configs])):
+        for share in distinct(part.near_misses for part in section):
+            if share:
+                yield f"{100 * share:g} % of the non-members in {where} are near misses"
+        yield from unlike(f"{{}} members in {where}", (f"{100 * part.members:g} %" for part in section), "50 %")
+
+
+def shown(configs: Sequence[RunConfig]) -> Iterator[str]:
+    """What is shown in training, and how the answer is read."""
+    for supervision in distinct(c.task.supervision for c in configs):
+        if supervision in SUPERVISION:
+            yield SUPERVISION[supervision]
+    if any(c.task.output_token for c in configs):
+        yield "the answer is read at an empty token after the word"
+
+
+def fields(configs: Sequence[RunConfig], reference: RunConfig) -> Iterator[str]:
+    """All other fields of model and training that are not as described, in one phrase a recipe."""
+    for recipe in distinct(c.recipe for c in configs):
+        of_recipe = [c for c in configs if c.recipe == recipe]
+        found = [text for key in keys() if (text := field(key, of_recipe, reference))]
+        if found:
+            yield f"recipe {recipe}: " + "; ".join(found)
+
+
+def field(key: str, configs: Sequence[RunConfig], reference: RunConfig) -> str:
+    """How a field differs, or nothing."""
+    section, _, name = key.rpartition(".")
+    if section not in ("model", "training") or key in TOLD | SILENT or name in ("name", "chunk_size"):
+        return ""
+    model = configs[0].model.name
+    if section == "model" and name not in MODELS[model].fields:
+        return ""
+    if key in NEEDS and not any(value_of(config, NEEDS[key]) for config in configs):
+        return ""
+    if key.startswith("training.") and name in ("node_weight", "compositions", "alignment"):
+        if all(config.task.supervision != "nodes" for config in configs):
+            return ""
+    values, expected = distinct(value_of(config, key) for config in configs), value_of(reference, key)
+    if values == [expected]:
+        return ""
+    return f"{name} {listed(values)}, not {text_of(expected)}"
+
+
+def hyper_parameter(row: str) -> tuple[Any, ...]:
+    """A line of the table of hyper-parameters.
+
+    >>> hyper_parameter("training.batch_size")
+    (128,)
+    """
+    found = published(HYPER_PARAMETERS).row(row)
+    assert found is not None, row
+    return found.values["value"]
+
+
+def unlike(pattern: str, values: Iterator[str], expected: str) -> Iterator[str]:
+    """The pattern filled, if the values are not all as expected."""
+    found = distinct(values)
+    if found != [expected]:
+        yield f"{pattern.format(' and '.join(found))}, not {expected}"
+
+
+def distinct(values: Any) -> list[Any]:
+    """The values, each once, in their order."""
+    return list(dict.fromkeys(values))
+
+
+def span(low: int, high: int) -> str:
+    """A range of lengths."""
+    return f"{low}..{high}" if low != high else str(low)
+
+
+def ordinal(number: int) -> str:
+    """A number as a rank.
+
+    >>> ordinal(2), ordinal(10), ordinal(23)
+    ('2nd', '10th', '23rd')
+    """
+    last = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else last}"
+
+
+def listed(values: Sequence[Any]) -> str:
+    """Values in a sentence.
+
+    >>> listed([1e-4, 3e-4, 5e-4]), listed([True])
+    ('0.0001, 0.0003 and 0.0005', 'true')
+    """
+    texts = [text_of(value) for value in values]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def text_of(value: Any) -> str:
+    """A value as config.toml has it, nearly.
+
+    >>> text_of(1e-5), text_of(()), text_of((8, 16))
+    ('1e-05', 'none', '8, 16')
+    """
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
