@@ -59,7 +59,9 @@ def draw(task: Task, mixture: Mixture, random: np.random.Generator, length: int,
     """Words as the task samples them; of a balanced task, mixed as the config says."""
     if task.sampling == "uniform":
         return task.sample(random, length, count)
-    return task.sample(random, length, count, near_misses=mixture.near_misses, edits=mixture.edits)
+    return task.sample(
+        random, length, count, near_misses=mixture.near_misses, edits=mixture.edits, members=mixture.members
+    )
 
 
 def words_near(task: Task, word: Sequence[int], seed: int, step: int, count: int) -> Words:

@@ -60,7 +60,7 @@ class Protocol:
         ('dyck-4:depth=every', 'parity')
         """
         name, _, written = language.partition(":")
-        given = self.spelling.get(stem(name), self.spelling.get(name, ""))
+        given = self.spelling.get(name, self.spelling.get(stem(name), ""))
         if not given or given in written.split(","):
             return language
         key = given.partition("=")[0]
@@ -89,7 +89,8 @@ class Protocol:
         """
         kept = {key: getattr(config.evaluation, key) for key in ("samples", "symbols", "stride")}
         fresh = {f"evaluation.{key}": value for key, value in vars(EvaluationConfig(**kept)).items()}
-        config = config.replaced({"task.language": self.spelled(config.task.language), "protocol": self.id, **fresh})
+        language = self.spelled(without_sampling(config.task.language))
+        config = config.replaced({"task.language": language, "protocol": self.id, **fresh})
         fixed = self.fixes(task_of(config))
         for key in ("supervision", "output_token"):
             trained = getattr(config.task, key)
@@ -122,6 +123,20 @@ def stem(name: str) -> str:
     ('dyck', 'parity')
     """
     return re.sub(r"-\d+$", "", name)
+
+
+# Families whose parameters say how members are drawn, and nothing about the language.
+SAMPLED = ("dyck", "tomita")
+
+
+def without_sampling(language: str) -> str:
+    """The language without the parameters that say how its members are drawn.
+
+    >>> without_sampling("dyck-4:depth=every"), without_sampling("modular-arithmetic:plus=true")
+    ('dyck-4', 'modular-arithmetic:plus=true')
+    """
+    name = language.partition(":")[0]
+    return name if stem(name) in SAMPLED else language
 
 
 def task_of(config: RunConfig) -> Task:
@@ -160,7 +175,7 @@ def lengths(train: tuple[int, int], test: tuple[int, int]) -> dict[str, Any]:
 PLAIN: Fields = {"evaluation.members": 0.5, "evaluation.near_misses": 0.0}
 
 MEAN = "mean over the lengths of the accuracy at one position"
-UNIFORM = "members are uniform among the words of their length (the code draws some by generators of its own)"
+UNIFORM = "members are uniform among the words of their length (the code has generators of its own)"
 
 PROTOCOLS: dict[str, Protocol] = {
     p.id: p
@@ -185,7 +200,13 @@ PROTOCOLS: dict[str, Protocol] = {
             {**lengths((1, 40), (42, 500)), "task.output_token": False},
             {"task.members": 0.5, "task.near_misses": 0.0, **PLAIN},
             {"tomita": lengths((1, 40), (42, 100)), "dyck-12": lengths((1, 80), (82, 500))},
-            {"modular-arithmetic": "plus=true"},
+            {
+                "modular-arithmetic": "plus=true",
+                "dyck": "members=blocks",
+                "tomita-3": "members=runs",
+                "tomita-4": "members=walk",
+                "tomita-7": "members=runs",
+            },
         ),
         Protocol(
             "deletang2023",

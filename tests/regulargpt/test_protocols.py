@@ -21,6 +21,8 @@ CASES = [
     ("regular-gpt-code", "parity", 40, 42, 500, "parity"),
     ("regular-gpt-code", "modular-arithmetic", 40, 42, 500, "modular-arithmetic:plus=true"),
     ("regular-gpt-code", "tomita-5", 40, 42, 100, "tomita-5"),
+    ("regular-gpt-code", "tomita-3", 40, 42, 100, "tomita-3:members=runs"),
+    ("regular-gpt-code", "dyck-12", 80, 82, 500, "dyck-12:members=blocks"),
     ("deletang2023", "cycle-navigation", 40, 41, 500, "cycle-navigation"),
     ("bhattamishra2020", "tomita-5", 50, 51, 100, "tomita-5"),
     ("hard", "parity", 40, 41, 500, "parity"),
@@ -90,6 +92,8 @@ def test_another_test_keeps_the_training_and_how_much_is_drawn():
     assert (other.task.train_len, other.scored) == (50, range(51, 501, 3))
     assert other.task.language == "dyck-4:depth=every"
     assert (other.evaluation.samples, other.evaluation.near_misses, other.evaluation.also) == (7, 0.5, ())
+    blocks = protocol("regular-gpt-code").apply(made("dyck-4"))
+    assert protocol("hard").test_of(blocks).task.language == "dyck-4:depth=every"
     with pytest.raises(ConfigError, match="scores from 41 symbols on; the run was trained on 60"):
         protocol("thesis").test_of(made("parity", **{"task.train_len": 60}))
 
@@ -105,3 +109,13 @@ def test_a_run_is_tested_under_further_protocols(recipe: str, tmp_path: Path):
     also = summary["also"]["hard-1"]
     assert [int(T) for T in also["accuracy"]] == [*range(51, 501, 25), 1000, 10000]
     assert also["test_from"] == 51
+
+
+def test_members_only_is_what_is_drawn():
+    from regulargpt.batches import test_words, training_words
+
+    config = protocol("bhattamishra2020").apply(made("dyck-2", model="lstm"))
+    task = languages.get(config.task.language)
+    words = training_words(task, config.task, 0, 0, [6], 50)
+    assert task.labels(words).all()
+    assert task.labels(test_words(task, config.evaluation, 0, 60, 50)).all()
