@@ -8,8 +8,8 @@ from typing import Any
 import languages
 from experiments.published import published
 from regulargpt.config import RunConfig, keys, value_of
-from regulargpt.models import MODELS
 from regulargpt.recipes import resolve
+from regulargpt.sweep.applies import applies
 
 HYPER_PARAMETERS = "table-6.5"
 WORDS_A_LENGTH = 512  # not in the thesis: what the original code draws
@@ -36,6 +36,11 @@ NEEDS = {
     "training.anchor_noise": "training.anchor_steps",
     "training.anchor_contraction": "training.anchor_steps",
     "training.stage_below": "training.curriculum",
+}
+# Parameters of languages that the thesis does not name; those that are not here are what a column is about.
+PARAMETERS = {
+    "plus=true": "a constant + before each expression, as the original code has it",
+    "depth=every": "members of every depth at every length",
 }
 SUPERVISION = {
     "every": "shown the answer to every prefix, not the final one only",
@@ -72,8 +77,9 @@ def as_described(config: RunConfig) -> RunConfig:
 
 def lengths(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> Iterator[str]:
     """Which lengths were trained on and tested."""
-    if (trained := said.get("task.train_len")) is not None:
-        yield from unlike("trained on lengths {}", (span(c.task.train_from, c.task.train_len) for c in configs), span(1, trained))
+    if (last := said.get("task.train_len")) is not None:
+        trained = (span(c.task.train_from, c.task.train_len) for c in configs)
+        yield from unlike("trained on lengths {}", trained, span(1, last))
     if (last := said.get("evaluation.test_len")) is not None:
         tested = (span(c.scored.start, c.evaluation.test_len) for c in configs)
         yield from unlike("scored on lengths {}", tested, span(said["evaluation.test_from"], last))
@@ -100,9 +106,8 @@ def effort(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> Iterator[st
 
 def words(configs: Sequence[RunConfig]) -> Iterator[str]:
     """How the words are drawn."""
-    for language in distinct(c.task.language for c in configs):
-        if ":" in language:
-            yield f"words of {language}"
+    for config in configs:
+        yield from (PARAMETERS[p] for p in config.task.language.partition(":")[2].split(",") if p in PARAMETERS)
     yield from unlike("{} test words a length", (str(c.evaluation.samples) for c in configs), str(WORDS_A_LENGTH))
     for where, section in (("training", [c.task for c in configs]), ("the test", [c.evaluation for c in configs])):
         for share in distinct(part.near_misses for part in section):
@@ -134,14 +139,10 @@ def field(key: str, configs: Sequence[RunConfig], reference: RunConfig) -> str:
     section, _, name = key.rpartition(".")
     if section not in ("model", "training") or key in TOLD | SILENT or name in ("name", "chunk_size"):
         return ""
-    model = configs[0].model.name
-    if section == "model" and name not in MODELS[model].fields:
+    if not any(applies(key, config, languages.get(config.task.language)) for config in configs):
         return ""
     if key in NEEDS and not any(value_of(config, NEEDS[key]) for config in configs):
         return ""
-    if key.startswith("training.") and name in ("node_weight", "compositions", "alignment"):
-        if all(config.task.supervision != "nodes" for config in configs):
-            return ""
     values, expected = distinct(value_of(config, key) for config in configs), value_of(reference, key)
     if values == [expected]:
         return ""
