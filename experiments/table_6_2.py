@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.experiment import Column, Experiment, Scale, configs
+from experiments.experiment import Column, Experiment, Scale, Shows, configs
 from experiments.table_6_1 import CPU_TEST, SEEDS, SMOKE, early_stop
 from regulargpt.config import RunConfig
 
@@ -38,5 +38,5 @@ EXPERIMENT = Experiment(
     tuple(Column(p, f"P(1) = {p}", p, published=p) for p in PROBABILITIES),
     runs,
     published="table-6.2",
-    length=lambda row, column: SAME_LENGTH if row.startswith(SAME) else None,
+    shows=lambda row, column: Shows(length=SAME_LENGTH if row.startswith(SAME) else None),
 )
