@@ -49,8 +49,10 @@ SUPERVISION = {
 }
 
 
-def differences(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> tuple[str, ...]:
+def differences(configs: Sequence[RunConfig], said: Mapping[str, Any], length: int | None = None) -> tuple[str, ...]:
     """The phrases for the runs of a cell; `said` is what the publication says of the cell (`Published.conditions_of`).
+
+    `length` is the single length that the cell shows, None for the scored range.
 
     >>> config = resolve("gpt2", "regulargpt", "parity", "uniform")
     >>> said = published("table-6.1").conditions_of("parity")
@@ -62,7 +64,13 @@ def differences(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> tuple[
     if not configs:
         return ()
     reference = as_described(configs[0])
-    parts = (lengths(configs, said), effort(configs, said), words(configs), shown(configs), fields(configs, reference))
+    parts = (
+        lengths(configs, said, length),
+        effort(configs, said),
+        words(configs),
+        shown(configs),
+        fields(configs, reference),
+    )
     return tuple(dict.fromkeys(phrase for part in parts for phrase in part))
 
 
@@ -75,14 +83,16 @@ def as_described(config: RunConfig) -> RunConfig:
     )
 
 
-def lengths(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> Iterator[str]:
+def lengths(configs: Sequence[RunConfig], said: Mapping[str, Any], length: int | None) -> Iterator[str]:
     """Which lengths were trained on and tested."""
     if (last := said.get("task.train_len")) is not None:
         trained = (span(c.task.train_from, c.task.train_len) for c in configs)
         yield from unlike("trained on lengths {}", trained, span(1, last))
     if (last := said.get("evaluation.test_len")) is not None:
-        tested = (span(c.scored.start, c.evaluation.test_len) for c in configs)
+        tested = (span(length or c.scored.start, length or c.evaluation.test_len) for c in configs)
         yield from unlike("scored on lengths {}", tested, span(said["evaluation.test_from"], last))
+    if length is not None:
+        return
     for stride in distinct(c.evaluation.stride for c in configs):
         if stride > 1:
             yield f"every {ordinal(stride)} length tested, not every one"

@@ -1,0 +1,173 @@
+"""Every cell of an experiment: what was published, what its runs came to here, and what differs in the conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from experiments.conditions import differences
+from experiments.experiment import Column, Experiment, Scale
+from experiments.published import Number, Published, published
+from regulargpt.config import RunConfig
+from regulargpt.results.row import Row
+from regulargpt.results.statistics import Group, groups
+from regulargpt.sweep.names import name_of
+
+STATISTICS = ("max", "mean")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One cell. `published` and `ours` have a value for each statistic, None where there is none.
+
+    `names` are its runs, `rows` their tests that count here, `group` the statistics of these; `missing` the runs that
+    are not finished, `notes` the numbers of what differs in the conditions.
+    """
+
+    row: str
+    column: Column
+    names: tuple[str, ...]
+    length: int | None
+    published: tuple[Number | None, ...]
+    ours: tuple[Number | None, ...]
+    rows: tuple[Row, ...]
+    group: Group | None
+    missing: tuple[str, ...]
+    notes: tuple[int, ...] = ()
+
+    @property
+    def done(self) -> int:
+        """How many of the runs are done."""
+        return len({row.run for row in self.rows if row.is_done})
+
+    @property
+    def failed(self) -> tuple[Row, ...]:
+        """The runs that failed or are damaged."""
+        return tuple(row for row in self.rows if not row.is_done)
+
+    @property
+    def differences(self) -> tuple[float | None, ...]:
+        """Ours minus published, where both are numbers."""
+        pairs = zip(self.published, self.ours, strict=True)
+        return tuple(b - a if isinstance(a, int | float) and isinstance(b, int | float) else None for a, b in pairs)
+
+    @property
+    def seconds(self) -> float:
+        """Time spent in training, all runs together."""
+        return sum({row.run: row.train_seconds or 0.0 for row in self.rows}.values())
+
+    @property
+    def steps(self) -> tuple[int, int] | None:
+        """The fewest and the most training steps of a run."""
+        steps = [row.steps for row in self.rows if row.steps is not None]
+        return (min(steps), max(steps)) if steps else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All cells, row by row, of the rows that were asked for; `notes` is what differs, in words, numbered from 1."""
+
+    experiment: Experiment
+    scale: Scale
+    statistics: tuple[str, ...]
+    cells: tuple[tuple[Compared, ...], ...]
+    left_out: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @cached_property
+    def all(self) -> list[Compared]:
+        """Every cell."""
+        return [cell for row in self.cells for cell in row]
+
+    @property
+    def everywhere(self) -> tuple[int, ...]:
+        """The notes of every cell that has any."""
+        sets = [set(cell.notes) for cell in self.all if cell.notes]
+        return tuple(sorted(set.intersection(*sets))) if len(sets) > 1 else ()
+
+    @property
+    def names(self) -> list[str]:
+        """All runs, each once."""
+        return list(dict.fromkeys(name for cell in self.all for name in cell.names))
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The runs that failed or are damaged, and why."""
+        return {row.run: row.reason for cell in self.all for row in cell.failed}
+
+    @property
+    def missing(self) -> list[str]:
+        """The runs that are not finished."""
+        return list(dict.fromkeys(name for cell in self.all for name in cell.missing))
+
+
+def compare(experiment: Experiment, scale: Scale, table: Sequence[Row], asked: Sequence[str]) -> Comparison:
+    """The experiment's cells from the rows of a folder (`regulargpt.results.rows`).
+
+    `asked` are the names of the runs that were asked for: a row of the experiment none of whose runs is there was not,
+    and is left out.
+    """
+    printed = published(experiment.published) if experiment.published else None
+    by_run: dict[str, list[Row]] = {}
+    for row in table:
+        by_run.setdefault(row.run, []).append(row)
+    notes: dict[str, int] = {}
+    shown: list[tuple[Compared, ...]] = []
+    left_out: list[str] = []
+    for name in experiment.rows:
+        runs = {column.runs: experiment.configs(name, column.runs, scale) for column in experiment.columns}
+        if not {name_of(config) for configs in runs.values() for config in configs} & set(asked):
+            left_out.append(name)
+            continue
+        cells = (cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns)
+        shown.append(tuple(noted(cell, runs[cell.column.runs], printed, notes) for cell in cells))
+    return Comparison(experiment, scale, statistics_of(printed), tuple(shown), tuple(left_out), tuple(notes))
+
+
+def statistics_of(printed: Published | None) -> tuple[str, ...]:
+    """The statistics of the published table, or the usual ones."""
+    return printed.statistics if printed else STATISTICS
+
+
+def cell_of(
+    experiment: Experiment,
+    row: str,
+    column: Column,
+    configs: Sequence[RunConfig],
+    printed: Published | None,
+    by_run: Mapping[str, Sequence[Row]],
+) -> Compared:
+    """One cell, without its notes."""
+    names = tuple(name_of(config) for config in configs)
+    length, statistics = experiment.length(row, column), statistics_of(printed)
+    tests = [test for name in names for test in by_run.get(name, ()) if counts(test, column, length)]
+    group = groups(tests, [])[0] if tests else None
+    return Compared(
+        row,
+        column,
+        names,
+        length,
+        tuple(printed.value(row, column.published, s) if printed and column.published else None for s in statistics),
+        tuple(getattr(group, s, None) if group else None for s in statistics),
+        tuple(tests),
+        group,
+        tuple(name for name in names if name not in by_run),
+    )
+
+
+def counts(test: Row, column: Column, length: int | None) -> bool:
+    """Whether a row of the table is a test that the column shows. A failed run is one of every column."""
+    if not test.is_done:
+        return True
+    if test.tested != (column.tested or test.protocol):
+        return False
+    return bool(test.in_score) if length is None else test.length == length
+
+
+def noted(cell: Compared, configs: Sequence[RunConfig], printed: Published | None, notes: dict[str, int]) -> Compared:
+    """The cell with the numbers of its notes; new ones are added to `notes`. Nothing published, nothing differs."""
+    if printed is None or all(value is None for value in cell.published):
+        return cell
+    phrases = differences(configs, printed.conditions_of(cell.row), cell.length)
+    return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))

@@ -1,0 +1,235 @@
+"""What a comparison says, as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.compare import Compared, Comparison
+from experiments.experiment import Column
+from experiments.page.curves import picture
+from experiments.page.document import (
+    Block,
+    Code,
+    Document,
+    Entry,
+    Items,
+    Notes,
+    Paragraph,
+    Pictures,
+    Section,
+    Table,
+)
+from experiments.page.wording import entry, known
+from experiments.published import Published, published
+from regulargpt.cli.output import percent
+
+# Columns side by side: more are another table below.
+MOST_COLUMNS = 5
+
+
+@dataclass(frozen=True)
+class Made:
+    """How the runs were made: the command, seconds of each sitting, and environments with how many runs each made."""
+
+    command: str
+    sittings: tuple[float, ...]
+    environments: tuple[tuple[Mapping[str, Any], int], ...]
+
+
+def document(found: Comparison, made: Made, more: Sequence[Section] = ()) -> Document:
+    """The page; `more` sections stand below the table and its notes."""
+    experiment = found.experiment
+    sections = [
+        Section(experiment.title, tuple(tables(found))),
+        Section("What differs in the conditions", tuple(conditions(found, made))),
+        *more,
+        Section("Accuracy by length", tuple(pictures(found))),
+        Section("Newer results, under other protocols", tuple(newer(experiment.related))),
+        Section("Every cell in numbers", (numbers(found),)),
+        Section("Runs that failed or are missing", tuple(gone(found))),
+        Section("How it was made", tuple(how(made, found))),
+    ]
+    filled = tuple(section for section in sections if section.blocks)
+    return Document(f"{heading(found)}, reproduced", tuple(lead(found)), filled)
+
+
+def heading(found: Comparison) -> str:
+    """What is reproduced, as it is called in print."""
+    printed = found.experiment.published
+    return published(printed).printed if printed else found.experiment.title
+
+
+def lead(found: Comparison) -> list[str]:
+    """The first sentences: the source, and how much of it is here."""
+    experiment = found.experiment
+    lines = [source(published(experiment.published))] if experiment.published else []
+    runs, missing, failed = len(found.names), len(found.missing), len(found.failures)
+    there = f"{runs - missing - failed} of {runs} runs are done"
+    rest = [f"{failed} failed"] * bool(failed) + [f"{missing} are missing"] * bool(missing)
+    lines.append(f"Scale {found.scale}: {', '.join([there, *rest])}.")
+    if found.scale == "smoke":
+        lines.append("At this scale the networks are hardly trained: it shows that everything runs, and nothing else.")
+    if found.left_out:
+        lines.append(f"Not asked for yet: {', '.join(found.left_out)}.")
+    return lines
+
+
+def source(printed: Published) -> str:
+    """Where it was published."""
+    work = printed.work
+    place = f"{printed.printed}, section {printed.section}" if printed.section else printed.printed
+    return f"Published: {place} of {work.author}, {work.title}, {work.where}, {work.year}."
+
+
+def tables(found: Comparison) -> list[Block]:
+    """The table, in parts that fit side by side, and how to read it."""
+    columns = found.experiment.columns
+    parts = -(-len(columns) // MOST_COLUMNS)
+    width = -(-len(columns) // parts)
+    blocks: list[Block] = [Paragraph(reading(found))]
+    for at in range(0, len(columns), width):
+        header = ("", *(column.title for column in columns[at : at + width]))
+        rows = tuple((row[0].row, *(entry(cell) for cell in row[at : at + width])) for row in found.cells)
+        blocks.append(Table("", header, rows))
+    return blocks
+
+
+def reading(found: Comparison) -> str:
+    """How to read an entry."""
+    statistics = " / ".join(found.statistics)
+    lines = []
+    if any(known(cell.published) for cell in found.all):
+        lines.append(
+            f"In each cell from above: published, ours, and ours minus published in percentage points ({statistics})."
+            if found.percent
+            else "In each cell from above: published, and ours."
+        )
+    else:
+        lines.append(f"In each cell: {statistics}, in percent.")
+    if any(cell.column.published is None for cell in found.all):
+        lines.append("Columns without a published line were not published.")
+    if found.percent:
+        lines.append("Maximum and mean are over the runs of the cell, seeds and learning rates together.")
+    return " ".join(lines)
+
+
+def conditions(found: Comparison, made: Made) -> list[Block]:
+    """The notes, and what holds of every cell."""
+    blocks: list[Block] = []
+    if found.everywhere:
+        numbers = ", ".join(map(str, found.everywhere))
+        blocks.append(Paragraph(f"Of every cell with a published value: {numbers}. Others by their numbers."))
+    if found.notes:
+        blocks.append(Notes(found.notes))
+    ours = sorted({f"PyTorch {known.get('torch')}, {known.get('device_name')}" for known, _ in made.environments})
+    if found.experiment.published and ours:
+        blocks.append(
+            Paragraph(f"Everywhere: computed by {'; '.join(ours)}. The published code is JAX and Haiku, and its seeds are not ours.")
+        )
+    return blocks
+
+
+def pictures(found: Comparison) -> list[Block]:
+    """A picture each row, of the runs' own tests."""
+    drawn = [drawing for row in found.cells if (drawing := picture(row)) is not None]
+    if not drawn:
+        return []
+    text = "Lines are means over the runs of a column, bands reach from the worst run to the best."
+    return [Paragraph(text), Pictures(tuple(drawn))]
+
+
+def newer(names: Sequence[str]) -> list[Block]:
+    """What others published since: no columns of the table, for their words, lengths and choices are others."""
+    blocks: list[Block] = []
+    for printed in map(published, names):
+        rows = tuple(
+            (row.label, *(" ± ".join(map(str, row.values[c])) if c in row.values else "-" for c in printed.columns))
+            for row in printed.rows
+        )
+        blocks.append(Paragraph(f"{source(printed)} {said(printed)}".strip()))
+        if printed.unit == "percent":
+            title = f"{' ± '.join(printed.statistics)}, percent"
+            blocks.append(Table(title, ("", *printed.columns.values()), rows, folded=True))
+        else:
+            blocks += [Paragraph(row.line) for row in printed.rows]
+    return blocks
+
+
+def said(printed: Published) -> str:
+    """The conditions of a table of others, which are the same for all of its rows."""
+    found = next(iter(printed.conditions.values()), {})
+    if not found:
+        return ""
+    first = f"trained on lengths {found['task.train_from']}..{found['task.train_len']}"
+    second = f"tested on {found['evaluation.test_from']}..{found['evaluation.test_len']}"
+    return f"Other conditions: {first}, {second}, {found['seeds']} seeds, checkpoint: {found['checkpoint']}."
+
+
+def numbers(found: Comparison) -> Table:
+    """Every cell with all its statistics."""
+    header = ("cell", "runs", "done", "max", "mean", "sd", "95 % of the mean", "first below 99 %", "steps", "training, s")
+    return Table("Statistics over the runs of each cell", header, tuple(map(number_row, found.all)), folded=True)
+
+
+def number_row(cell: Compared) -> tuple[str, ...]:
+    """A row of that table."""
+    name = f"{cell.row}, {cell.column.title}"
+    runs, group = (str(len(cell.names)), str(cell.done)), cell.group
+    if not cell.done or group is None or group.max is None or group.mean is None:
+        return (name, *runs, *["none"] * 7)
+    assert group.low is not None
+    assert group.high is not None
+    steps = "unknown" if cell.steps is None else "..".join(f"{n:,}" for n in dict.fromkeys(cell.steps))
+    return (
+        name,
+        *runs,
+        percent(group.max),
+        percent(group.mean),
+        "one run" if group.sd is None else f"{group.sd:.2f}",
+        f"{percent(group.low)} to {percent(group.high)}",
+        "none" if group.first_below_99 is None else f"{group.first_below_99}",
+        steps,
+        f"{cell.seconds:.1f}",
+    )
+
+
+def gone(found: Comparison) -> list[Block]:
+    """Names and reasons."""
+    if not found.failures and not found.missing:
+        return [Paragraph("None.")]
+    items = [f"{name}: failed, {reason}" for name, reason in sorted(found.failures.items())]
+    items += [f"{name}: missing" for name in found.missing]
+    return [Items(tuple(items)), Paragraph("The same command runs those that are missing; with --retry, those that failed too.")]
+
+
+def how(made: Made, found: Comparison) -> list[Block]:
+    """Command, time and environment."""
+    trained = sum({row.run: row.train_seconds or 0.0 for cell in found.all for row in cell.rows}.values())
+    sat = f"{duration(sum(made.sittings))} in {len(made.sittings)} sitting{'s' * (len(made.sittings) != 1)}"
+    lines = [f"Time: {sat if made.sittings else 'not known'}; training alone {duration(trained)}, all runs added up."]
+    items = [f"{environment(known)}: {count} run{'s' * (count != 1)}" for known, count in made.environments]
+    blocks: list[Block] = [Code(made.command), Paragraph(" ".join(lines))]
+    return [*blocks, Items(tuple(items))] if items else blocks
+
+
+def environment(known: Mapping[str, Any]) -> str:
+    """Where runs were made, in a line."""
+    commit = f"commit {known['commit']}" if known.get("commit") else "no commit known"
+    software = f"Python {known.get('python')}, PyTorch {known.get('torch')}, NumPy {known.get('numpy')}"
+    machine = f"{known.get('device_name')} ({known.get('device')}), {known.get('cpu_count')} CPU cores"
+    return f"{commit}, {software}, {machine}, {known.get('system')}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours.
+
+    >>> duration(3.21), duration(90), duration(7230)
+    ('3.2 s', '1 min 30 s', '2 h 0 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"
