@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from experiments.conditions import differences
-from experiments.experiment import Column, Experiment, Scale
+from experiments.experiment import Column, Experiment, Scale, Shows
 from experiments.published import Number, Published, published
 from regulargpt.config import RunConfig
 from regulargpt.results.row import Row
@@ -21,14 +21,15 @@ STATISTICS = ("max", "mean")
 class Compared:
     """One cell. `published` and `ours` have a value for each statistic, None where there is none.
 
-    `names` are its runs, `rows` their tests that count here, `group` the statistics of these; `missing` the runs that
+    `names` are its runs, of `configs`, `rows` their tests that count here, `group` the statistics of these; `missing` the runs that
     are not finished, `notes` the numbers of what differs in the conditions.
     """
 
     row: str
     column: Column
+    shows: Shows
+    configs: tuple[RunConfig, ...]
     names: tuple[str, ...]
-    length: int | None
     published: tuple[Number | None, ...]
     ours: tuple[Number | None, ...]
     rows: tuple[Row, ...]
@@ -121,7 +122,7 @@ def compare(experiment: Experiment, scale: Scale, table: Sequence[Row], asked: S
             left_out.append(name)
             continue
         cells = (cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns)
-        shown.append(tuple(noted(cell, runs[cell.column.runs], printed, notes) for cell in cells))
+        shown.append(tuple(noted(cell, printed, notes) for cell in cells))
     return Comparison(experiment, scale, statistics_of(printed), tuple(shown), tuple(left_out), tuple(notes))
 
 
@@ -140,14 +141,15 @@ def cell_of(
 ) -> Compared:
     """One cell, without its notes."""
     names = tuple(name_of(config) for config in configs)
-    length, statistics = experiment.length(row, column), statistics_of(printed)
-    tests = [test for name in names for test in by_run.get(name, ()) if counts(test, column, length)]
+    shows, statistics = experiment.shows(row, column), statistics_of(printed)
+    tests = [test for name in names for test in by_run.get(name, ()) if counts(test, shows)]
     group = groups(tests, [])[0] if tests else None
     return Compared(
         row,
         column,
+        shows,
+        tuple(configs),
         names,
-        length,
         tuple(printed.value(row, column.published, s) if printed and column.published else None for s in statistics),
         tuple(getattr(group, s, None) if group else None for s in statistics),
         tuple(tests),
@@ -156,18 +158,18 @@ def cell_of(
     )
 
 
-def counts(test: Row, column: Column, length: int | None) -> bool:
-    """Whether a row of the table is a test that the column shows. A failed run is one of every column."""
+def counts(test: Row, shows: Shows) -> bool:
+    """Whether a row of the table is a test that the cell shows. A failed run is one of every cell."""
     if not test.is_done:
         return True
-    if test.tested != (column.tested or test.protocol):
+    if test.tested != (shows.tested or test.protocol):
         return False
-    return bool(test.in_score) if length is None else test.length == length
+    return test.length == shows.length if shows.what == "accuracy" and shows.length else bool(test.in_score)
 
 
 def noted(cell: Compared, configs: Sequence[RunConfig], printed: Published | None, notes: dict[str, int]) -> Compared:
     """The cell with the numbers of its notes; new ones are added to `notes`. Nothing published, nothing differs."""
     if printed is None or all(value is None for value in cell.published):
         return cell
-    phrases = differences(configs, printed.conditions_of(cell.row), cell.length)
+    phrases = differences(cell.configs, printed.conditions_of(cell.row), cell.shows.length)
     return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))

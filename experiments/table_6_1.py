@@ -97,4 +97,5 @@ EXPERIMENT = Experiment(
     COLUMNS,
     runs,
     published="table-6.1",
+    related=("related", "related-mlp-ldru"),
 )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from experiments.compare import Compared
+from experiments.experiment import Shows
 from experiments.page.document import Picture
 from regulargpt.report.curves import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Axes, thousands
 from regulargpt.report.svg import points, tag, text
@@ -24,7 +25,7 @@ def picture(cells: Sequence[Compared]) -> Picture | None:
     """The picture of a row; None if there is nothing to draw."""
     drawn: dict[tuple[str, ...], tuple[str, Curve]] = {}
     for cell in cells:
-        if cell.column.shows == "accuracy" and not cell.column.tested and cell.length is None and cell.done:
+        if cell.shows == Shows() and cell.done:
             drawn.setdefault(cell.names, (cell.column.title, curves(cell.rows, [])[0]))
     found = [(title, curve) for title, curve in drawn.values() if curve.lengths]
     if not found:

@@ -15,13 +15,13 @@ HALF = 0.05
 
 def entry(cell: Compared) -> Entry:
     """The cell of the table: published, ours, difference, and the state of its runs; never blank."""
-    if cell.column.shows == "proven":
+    if cell.shows.what == "proven":
         return Entry((Line(proven(cell), "ours" if cell.done else "state"), *state(cell)))
     lines = [Line(text_of(cell.published), "published")] if known(cell.published) else []
     if known(cell.ours):
         lines.append(Line(text_of(cell.ours, ours=True), "ours"))
     elif cell.done:
-        lines.append(Line(f"not tested at {cell.length:,} symbols" if cell.length else "not tested", "state"))
+        lines.append(Line(f"not tested at {cell.shows.length:,} symbols" if cell.shows.length else "not tested", "state"))
     if known(cell.differences):
         lines.append(Line(" / ".join(signed(value) for value in cell.differences), "difference"))
     return Entry((*lines, *state(cell)), cell.notes)
@@ -76,7 +76,7 @@ def state(cell: Compared) -> list[Line]:
     """What is missing of the runs, if anything is."""
     total = len(cell.names)
     if len(cell.missing) == total:
-        return [] if cell.column.shows == "proven" else [Line("no run finished", "state")]
+        return [] if cell.shows.what == "proven" else [Line("no run finished", "state")]
     failed = [f"{len(cell.failed)} of {total} failed"] if cell.failed else []
     missing = [f"{len(cell.missing)} of {total} missing"] if cell.missing else []
     return [Line(", ".join([*failed, *missing]), "state")] if failed or missing else []
