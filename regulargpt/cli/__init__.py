@@ -13,7 +13,7 @@ from languages.errors import UserError, nearest
 REFUSED, FAILED, STOPPED = 2, 1, 75
 
 VERBS = {
-    "list": "List the languages, models, encodings or recipes.",
+    "list": "List the languages, models, encodings, recipes or protocols.",
     "show": "Show a language: its automaton, its monoid, sample words.",
     "sample": "Draw labelled words of a language.",
     "run": "Train a model on short words and test it on long ones.",
