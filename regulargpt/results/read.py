@@ -69,7 +69,7 @@ def scored(result: Mapping[str, Any], summary: Mapping[str, Any]) -> range:
 
 
 def points(result: Mapping[str, Any], inside: range) -> list[dict[str, Any]]:
-    """The columns that every length has of its own.
+    """The columns that every length has of its own; of a test without lengths, one row without.
 
     >>> points({"accuracy": {"41": 99.0}, "samples": {"41": 512}}, range(41, 501))
     [{'length': 41, 'accuracy': 99.0, 'samples': 512, 'in_score': True}]
@@ -78,7 +78,7 @@ def points(result: Mapping[str, Any], inside: range) -> list[dict[str, Any]]:
     return [
         {"length": T, "accuracy": accuracy[T], "samples": result["samples"][str(T)], "in_score": T in inside}
         for T in sorted(accuracy)
-    ]
+    ] or [{}]
 
 
 def is_kept(path: Path) -> bool:
