@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from experiments.conditions import differences
 from experiments.experiment import Column, Experiment, Scale, Shows
+from experiments.figure import Figure, Finding
 from experiments.published import Number, Published, published
 from regulargpt.config import RunConfig
 from regulargpt.results.row import Row
@@ -21,8 +23,9 @@ STATISTICS = ("max", "mean")
 class Compared:
     """One cell. `published` and `ours` have a value for each statistic, None where there is none.
 
-    `names` are its runs, of `configs`, `rows` their tests that count here, `group` the statistics of these; `missing` the runs that
-    are not finished, `notes` the numbers of what differs in the conditions.
+    `names` are its runs, of `configs`, `rows` their tests that count here, `group` the statistics of these. `missing`
+    are the runs that are not finished, `found` is what a figure's analysis says of those that are, `notes` are the
+    numbers of what differs in the conditions.
     """
 
     row: str
@@ -35,6 +38,7 @@ class Compared:
     rows: tuple[Row, ...]
     group: Group | None
     missing: tuple[str, ...]
+    found: tuple[Finding, ...] = ()
     notes: tuple[int, ...] = ()
 
     @property
@@ -88,6 +92,11 @@ class Comparison:
         return tuple(sorted(set.intersection(*sets))) if len(sets) > 1 else ()
 
     @property
+    def percent(self) -> bool:
+        """Whether the cells hold shares in percent."""
+        return set(self.statistics) <= set(STATISTICS)
+
+    @property
     def names(self) -> list[str]:
         """All runs, each once."""
         return list(dict.fromkeys(name for cell in self.all for name in cell.names))
@@ -103,8 +112,14 @@ class Comparison:
         return list(dict.fromkeys(name for cell in self.all for name in cell.missing))
 
 
-def compare(experiment: Experiment, scale: Scale, table: Sequence[Row], asked: Sequence[str]) -> Comparison:
-    """The experiment's cells from the rows of a folder (`regulargpt.results.rows`).
+def compare(
+    experiment: Experiment,
+    scale: Scale,
+    table: Sequence[Row],
+    asked: Set[str],
+    findings: Mapping[str, Finding] = MappingProxyType({}),
+) -> Comparison:
+    """The experiment's cells from the rows of a folder (`regulargpt.results.rows`), for a figure with its findings.
 
     `asked` are the names of the runs that were asked for: a row of the experiment none of whose runs is there was not,
     and is left out.
@@ -118,10 +133,12 @@ def compare(experiment: Experiment, scale: Scale, table: Sequence[Row], asked: S
     left_out: list[str] = []
     for name in experiment.rows:
         runs = {column.runs: experiment.configs(name, column.runs, scale) for column in experiment.columns}
-        if not {name_of(config) for configs in runs.values() for config in configs} & set(asked):
+        if not {name_of(config) for configs in runs.values() for config in configs} & asked:
             left_out.append(name)
             continue
-        cells = (cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns)
+        cells = [cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns]
+        if isinstance(experiment, Figure):
+            cells = [seen(cell, findings) for cell in cells]
         shown.append(tuple(noted(cell, printed, notes) for cell in cells))
     return Comparison(experiment, scale, statistics_of(printed), tuple(shown), tuple(left_out), tuple(notes))
 
@@ -167,7 +184,13 @@ def counts(test: Row, shows: Shows) -> bool:
     return test.length == shows.length if shows.what == "accuracy" and shows.length else bool(test.in_score)
 
 
-def noted(cell: Compared, configs: Sequence[RunConfig], printed: Published | None, notes: dict[str, int]) -> Compared:
+def seen(cell: Compared, findings: Mapping[str, Finding]) -> Compared:
+    """The cell of a figure: what was found in the first of its runs stands for it."""
+    found = tuple(findings[name] for name in cell.names if name in findings)
+    return replace(cell, found=found, ours=(found[0].value if found else None,))
+
+
+def noted(cell: Compared, printed: Published | None, notes: dict[str, int]) -> Compared:
     """The cell with the numbers of its notes; new ones are added to `notes`. Nothing published, nothing differs."""
     if printed is None or all(value is None for value in cell.published):
         return cell

@@ -27,7 +27,5 @@ def experiment(name: str) -> Experiment:
     languages.errors.UserError: unknown experiment 'table-6.3'; did you mean 'table-6.2'?
     """
     if name not in EXPERIMENTS:
-        raise UserError(
-            f"unknown experiment '{name}';{nearest(name, EXPERIMENTS) or ' choose ' + one_of(EXPERIMENTS)}"
-        )
+        raise UserError(f"unknown experiment '{name}';{nearest(name, EXPERIMENTS) or ' choose ' + one_of(EXPERIMENTS)}")
     return import_module(EXPERIMENTS[name]).EXPERIMENT

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.compare import Compared, Comparison
-from experiments.experiment import Column
 from experiments.page.curves import picture
 from experiments.page.document import (
     Block,
     Code,
     Document,
-    Entry,
     Items,
     Notes,
     Paragraph,
+    Picture,
     Pictures,
     Section,
     Table,
@@ -24,6 +23,8 @@ from experiments.page.document import (
 from experiments.page.wording import entry, known
 from experiments.published import Published, published
 from regulargpt.cli.output import percent
+from regulargpt.storage import atomic
+from regulargpt.sweep.names import plain
 
 # Columns side by side: more are another table below.
 MOST_COLUMNS = 5
@@ -45,6 +46,7 @@ def document(found: Comparison, made: Made, more: Sequence[Section] = ()) -> Doc
         Section(experiment.title, tuple(tables(found))),
         Section("What differs in the conditions", tuple(conditions(found, made))),
         *more,
+        Section("What was found", tuple(looks(found))),
         Section("Accuracy by length", tuple(pictures(found))),
         Section("Newer results, under other protocols", tuple(newer(experiment.related))),
         Section("Every cell in numbers", (numbers(found),)),
@@ -52,19 +54,22 @@ def document(found: Comparison, made: Made, more: Sequence[Section] = ()) -> Doc
         Section("How it was made", tuple(how(made, found))),
     ]
     filled = tuple(section for section in sections if section.blocks)
-    return Document(f"{heading(found)}, reproduced", tuple(lead(found)), filled)
+    return Document(heading(found), tuple(lead(found)), filled)
 
 
 def heading(found: Comparison) -> str:
     """What is reproduced, as it is called in print."""
-    printed = found.experiment.published
-    return published(printed).printed if printed else found.experiment.title
+    printed = found.experiment.published or found.experiment.statements
+    return f"{published(printed).printed}, reproduced" if printed else found.experiment.title
 
 
 def lead(found: Comparison) -> list[str]:
     """The first sentences: the source, and how much of it is here."""
     experiment = found.experiment
-    lines = [source(published(experiment.published))] if experiment.published else []
+    printed = experiment.published or experiment.statements
+    lines = [source(published(printed))] if printed else []
+    if experiment.statements:
+        lines += dict.fromkeys(f"“{row.line}”" for row in published(experiment.statements).rows)
     runs, missing, failed = len(found.names), len(found.missing), len(found.failures)
     there = f"{runs - missing - failed} of {runs} runs are done"
     rest = [f"{failed} failed"] * bool(failed) + [f"{missing} are missing"] * bool(missing)
@@ -98,20 +103,19 @@ def tables(found: Comparison) -> list[Block]:
 
 def reading(found: Comparison) -> str:
     """How to read an entry."""
-    statistics = " / ".join(found.statistics)
-    lines = []
-    if any(known(cell.published) for cell in found.all):
-        lines.append(
-            f"In each cell from above: published, ours, and ours minus published in percentage points ({statistics})."
-            if found.percent
-            else "In each cell from above: published, and ours."
-        )
-    else:
-        lines.append(f"In each cell: {statistics}, in percent.")
-    if any(cell.column.published is None for cell in found.all):
-        lines.append("Columns without a published line were not published.")
+    statistics, lines = " / ".join(found.statistics), []
+    compared = any(known(cell.published) for cell in found.all)
     if found.percent:
+        lines.append(
+            f"In each cell, from above: published, ours, and the difference in percentage points ({statistics})."
+            if compared
+            else f"In each cell: {statistics} over its runs, in percent."
+        )
         lines.append("Maximum and mean are over the runs of the cell, seeds and learning rates together.")
+    else:
+        lines.append("In each cell, one below the other: what was published, and what was found here.")
+    if compared and any(not known(cell.published) for cell in found.all):
+        lines.append("What has no published line was not published.")
     return " ".join(lines)
 
 
@@ -125,9 +129,8 @@ def conditions(found: Comparison, made: Made) -> list[Block]:
         blocks.append(Notes(found.notes))
     ours = sorted({f"PyTorch {known.get('torch')}, {known.get('device_name')}" for known, _ in made.environments})
     if found.experiment.published and ours:
-        blocks.append(
-            Paragraph(f"Everywhere: computed by {'; '.join(ours)}. The published code is JAX and Haiku, and its seeds are not ours.")
-        )
+        computed = f"Everywhere: computed by {'; '.join(ours)}"
+        blocks.append(Paragraph(f"{computed}. The published code is JAX and Haiku, and its seeds are not ours."))
     return blocks
 
 
@@ -138,6 +141,21 @@ def pictures(found: Comparison) -> list[Block]:
         return []
     text = "Lines are means over the runs of a column, bands reach from the worst run to the best."
     return [Paragraph(text), Pictures(tuple(drawn))]
+
+
+def looks(found: Comparison) -> list[Block]:
+    """The pictures of a figure's analysis."""
+    drawn = [
+        Picture(
+            f"{cell.row}, {cell.column.title}",
+            f"pictures/{plain(cell.row)}-{cell.column.name}.png",
+            atomic.read_bytes(cell.found[0].picture),
+            "; ".join(cell.found[0].sentences),
+        )
+        for cell in found.all
+        if cell.found and cell.found[0].picture
+    ]
+    return [Pictures(tuple(drawn))] if drawn else []
 
 
 def newer(names: Sequence[str]) -> list[Block]:
@@ -169,7 +187,18 @@ def said(printed: Published) -> str:
 
 def numbers(found: Comparison) -> Table:
     """Every cell with all its statistics."""
-    header = ("cell", "runs", "done", "max", "mean", "sd", "95 % of the mean", "first below 99 %", "steps", "training, s")
+    header = (
+        "cell",
+        "runs",
+        "done",
+        "max",
+        "mean",
+        "sd",
+        "95 % of the mean",
+        "first below 99 %",
+        "steps",
+        "training, s",
+    )
     return Table("Statistics over the runs of each cell", header, tuple(map(number_row, found.all)), folded=True)
 
 
@@ -201,7 +230,10 @@ def gone(found: Comparison) -> list[Block]:
         return [Paragraph("None.")]
     items = [f"{name}: failed, {reason}" for name, reason in sorted(found.failures.items())]
     items += [f"{name}: missing" for name in found.missing]
-    return [Items(tuple(items)), Paragraph("The same command runs those that are missing; with --retry, those that failed too.")]
+    return [
+        Items(tuple(items)),
+        Paragraph("The same command runs those that are missing; with --retry, those that failed too."),
+    ]
 
 
 def how(made: Made, found: Comparison) -> list[Block]:

@@ -49,7 +49,9 @@ def svg(found: Sequence[tuple[str, Curve]], label: str) -> str:
     box = f"0 0 {WIDTH:.0f} {height:.0f}"
     described = f"<title>{escape(label)}</title>"
     font = {"font_family": "system-ui, sans-serif", "font_size": 13, "fill": "currentColor"}
-    return tag("svg", described, *parts, xmlns="http://www.w3.org/2000/svg", viewBox=box, role="img", class_="curves", **font)
+    return tag(
+        "svg", described, *parts, xmlns="http://www.w3.org/2000/svg", viewBox=box, role="img", class_="curves", **font
+    )
 
 
 def frame(axes: Axes) -> list[str]:

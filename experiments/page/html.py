@@ -48,7 +48,9 @@ def block(found: Block) -> str:
         case Table():
             return table(found)
         case Notes(items):
-            return tag("ol", *(tag("li", text(item), id=f"note-{n}") for n, item in enumerate(items, 1)), class_="notes")
+            return tag(
+                "ol", *(tag("li", text(item), id=f"note-{n}") for n, item in enumerate(items, 1)), class_="notes"
+            )
         case Items(items):
             return tag("ul", *(tag("li", text(item)) for item in items))
         case Code(words):
@@ -89,7 +91,12 @@ def entry(found: Entry) -> str:
 def line(found: Line) -> str:
     """A line of a cell, with what it is for those who do not see where it stands."""
     said = {"published": "published ", "ours": "ours ", "difference": "difference "}.get(found.kind, "")
-    return tag("span", tag("span", said, class_="hidden") if said else "", text(found.text), class_=f"line {found.kind}".strip())
+    return tag(
+        "span",
+        tag("span", said, class_="hidden") if said else "",
+        text(found.text),
+        class_=f"line {found.kind}".strip(),
+    )
 
 
 def picture(found: Picture) -> str:

@@ -15,15 +15,20 @@ HALF = 0.05
 
 def entry(cell: Compared) -> Entry:
     """The cell of the table: published, ours, difference, and the state of its runs; never blank."""
-    if cell.shows.what == "proven":
-        return Entry((Line(proven(cell), "ours" if cell.done else "state"), *state(cell)))
+    if not cell.names:
+        return Entry((Line("does not apply", "state"),))
+    if cell.shows.what != "accuracy":
+        return Entry((Line(MEASURES[cell.shows.what](cell), "ours"), *state(cell)))
     lines = [Line(text_of(cell.published), "published")] if known(cell.published) else []
     if known(cell.ours):
         lines.append(Line(text_of(cell.ours, ours=True), "ours"))
     elif cell.done:
-        lines.append(Line(f"not tested at {cell.shows.length:,} symbols" if cell.shows.length else "not tested", "state"))
+        lines.append(
+            Line(f"not tested at {cell.shows.length:,} symbols" if cell.shows.length else "not tested", "state")
+        )
     if known(cell.differences):
         lines.append(Line(" / ".join(signed(value) for value in cell.differences), "difference"))
+    lines += [Line(sentence) for finding in cell.found for sentence in finding.sentences]
     return Entry((*lines, *state(cell)), cell.notes)
 
 
@@ -66,17 +71,35 @@ def signed(value: float | None) -> str:
 def proven(cell: Compared) -> str:
     """How many runs are proven."""
     if not cell.done:
-        return "no run finished"
+        return "-"
     if cell.group is None or not cell.group.n_asked:
         return "no proof asked"
     return f"{cell.group.n_proven} of {len(cell.names)} proven"
 
 
+def seconds(cell: Compared) -> str:
+    """The mean time of a training."""
+    return f"{cell.seconds / cell.done:.1f} s" if cell.done else "-"
+
+
+def levels(cell: Compared) -> str:
+    """How many levels a word of that length has."""
+    from regulargpt.models.regulargpt.depth import depth
+
+    assert cell.shows.length is not None
+    return f"{depth(cell.shows.length, cell.configs[0].model.chunk_size)} levels at T = {cell.shows.length}"
+
+
+MEASURES = {"proven": proven, "seconds": seconds, "depth": levels}
+
+
 def state(cell: Compared) -> list[Line]:
     """What is missing of the runs, if anything is."""
     total = len(cell.names)
+    if cell.shows.what == "depth":
+        return []
     if len(cell.missing) == total:
-        return [] if cell.shows.what == "proven" else [Line("no run finished", "state")]
+        return [Line("no run finished", "state")]
     failed = [f"{len(cell.failed)} of {total} failed"] if cell.failed else []
     missing = [f"{len(cell.missing)} of {total} missing"] if cell.missing else []
     return [Line(", ".join([*failed, *missing]), "state")] if failed or missing else []
