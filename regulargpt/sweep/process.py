@@ -18,7 +18,7 @@ from regulargpt.sweep.folder import State, SweepFolder
 
 @dataclass
 class Worker:
-    """A process that works on one run after the other (`regulargpt.sweep.serve`), on the GPU `place` if there is one."""
+    """A process that works on one run after the other (`regulargpt.sweep.serve`), on the GPU `place` if any."""
 
     folder: SweepFolder
     place: str | None
