@@ -38,6 +38,7 @@ BASELINES: dict[str, Fields] = {
         "model.activation": "relu",
         "model.dropout": 0.1,
         "model.encoding": "transformer_xl",
+        "model.causal": False,
         "training.lr": 3e-4,
         "training.beta2": 0.999,
     },
@@ -61,7 +62,12 @@ SETTLED: Fields = {
     "training.cooldown": 600,
     "evaluation.beyond": (10_000, 1_000_000),
 }
-NEAR_MISSES: Fields = {"task.near_misses": 0.5, "task.edits": 2}
+NEAR_MISSES: Fields = {
+    "task.near_misses": 0.5,
+    "task.edits": 2,
+    "evaluation.near_misses": 0.5,
+    "evaluation.edits": 2,
+}
 # A constant + in front makes chunks of two (operator, digit) pairs.
 PAIRS: Fields = {"task.language": "modular-arithmetic:plus=true"}
 # What `--certify` sets: train on until the certificate holds, then on the certified table, so that states do not drift.

@@ -12,6 +12,7 @@ from regulargpt.config import keys
 from regulargpt.encodings import ENCODINGS
 from regulargpt.evaluation import Score
 from regulargpt.models import MODELS
+from regulargpt.protocols import PROTOCOLS
 from regulargpt.recipes import CONSTRUCTED, RECIPES
 from regulargpt.storage import folder
 from regulargpt.storage.metrics import render_accuracy
@@ -21,13 +22,13 @@ FLAGS = {
     "show": "language --dot --seed --json",
     "sample": "language --length --count --seed --near-misses --edits --out --text --json",
     "run": (
-        "language --model --recipe --chunk-size --train-len --test-len --beyond --samples --seed --steps --lr "
-        "--batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
+        "language --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
+        "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
         "--compile --tensorboard --set --config --out --json"
     ),
     "construct": "language --out --chunk-size --representation --json",
     "resume": "folder --json",
-    "evaluate": "folder --lengths --samples --seed --device --set --json",
+    "evaluate": "folder --lengths --protocol --samples --seed --device --set --json",
     "check": "certificate --weights --network --automaton --json",
     "verify": "folder --length --words --seed --out --json",
     "extract": "folder --out --codebook --json",
@@ -35,8 +36,8 @@ FLAGS = {
     "report": "folders --out --json",
 }
 KEYS = """
-recipe seed device threads compile tensorboard
-task.language task.train_len task.supervision task.near_misses task.edits
+recipe protocol seed device threads compile tensorboard
+task.language task.train_from task.train_len task.supervision task.members task.near_misses task.edits task.output_token
 model.name model.d_model model.n_heads model.d_ff model.n_layers model.norm model.activation model.dropout model.causal
 model.encoding model.chunk_size model.thickness model.attention_bias model.embedding_std model.embedding_scale
 model.state_norm model.distinct_levels
@@ -48,7 +49,8 @@ training.stage_below training.solved_below training.cooldown training.certify_ev
 training.anchor_steps training.anchor_windows training.anchor_lr
 training.anchor_noise training.anchor_contraction
 training.log_every training.checkpoint_every
-evaluation.test_len evaluation.beyond evaluation.samples evaluation.symbols
+evaluation.test_from evaluation.test_len evaluation.stride evaluation.beyond evaluation.samples evaluation.symbols
+evaluation.members evaluation.near_misses evaluation.edits evaluation.also
 """
 LANGUAGES = """
 parity even-pairs cycle-navigation modular-arithmetic modular-arithmetic-left-to-right tomita-N dyck-N aa-star aaaa-star
@@ -82,6 +84,7 @@ def test_registries():
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
     assert list(ENCODINGS) == ["none", "sinusoidal", "rotary", "alibi", "transformer_xl"]
     assert list(RECIPES) == ["robust", "robust-nodes", "paper", "gpt2"]
+    assert list(PROTOCOLS) == ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1"]
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]
 
 

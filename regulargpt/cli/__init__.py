@@ -11,7 +11,7 @@ from languages.errors import UserError, nearest
 from regulargpt.exits import FAILED, REFUSED, STOPPED
 
 VERBS = {
-    "list": "List the languages, models, encodings or recipes.",
+    "list": "List the languages, models, encodings, recipes or protocols.",
     "show": "Show a language: its automaton, its monoid, sample words.",
     "sample": "Draw labelled words of a language.",
     "run": "Train a model on short words and test it on long ones.",

@@ -26,10 +26,16 @@ def texts(options: Mapping[str, str | None], settings: Sequence[str]) -> dict[st
 
 
 def configure(
-    language: str | None, model: str | None, recipe: str | None, config_file: Path | None, values: Mapping[str, Any]
+    language: str | None,
+    model: str | None,
+    recipe: str | None,
+    config_file: Path | None,
+    values: Mapping[str, Any],
+    preset: str | None = None,
 ) -> RunConfig:
-    """A recipe's config, or that of a file, with the given fields set over it."""
+    """A recipe's config, or that of a file, under a protocol, with the given fields set over it."""
     import languages
+    from regulargpt.protocols import protocol
     from regulargpt.recipes import recommended, resolve
 
     if config_file is not None:
@@ -44,6 +50,8 @@ def configure(
         task = languages.get(language)
         name = model or "regulargpt"
         config = resolve(recipe or recommended(language, name), name, language, task.sampling)
+    if preset is not None:
+        config = protocol(preset).apply(config)
     return config.replaced(values)
 
 
