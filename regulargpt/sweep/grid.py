@@ -109,4 +109,4 @@ def effective(base: RunConfig, values: Mapping[str, Any], task: Task) -> tuple[R
     """The base with the values set that change something in this run; the keys of those that do not."""
     config = base.replaced(values)
     unused = {key for key in values if not applies(key, config, task)}
-    return config.replaced({key: value_of(base, key) for key in unused}), unused
+    return config.replaced({key: value_of(base, key) for key in unused}) if unused else config, unused
