@@ -30,6 +30,7 @@ def field_lists(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--recipe", "recipes", multiple=True, metavar="NAMES", help="Recipes.  [default: what suits each language]"
 )
+@click.option("--protocol", "protocols", multiple=True, metavar="NAMES", help="Protocols.  [default: none]")
 @field_lists
 @click.option("--certify", is_flag=True, help="Train on until the certificate holds, where there can be one.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUES", help="Any field: training.clip=0.5,1.")
@@ -43,6 +44,7 @@ def command(
     languages: tuple[str, ...],
     models: tuple[str, ...],
     recipes: tuple[str, ...],
+    protocols: tuple[str, ...],
     certify: bool,
     settings: tuple[str, ...],
     out: Path | None,
@@ -58,6 +60,7 @@ def command(
     An option given again adds values. A rerun does what is missing.
     """
     from regulargpt.cli.sweeping import conduct, preview
+    from regulargpt.sweep.grid import Grid
     from regulargpt.sweep.values import read_all
 
     if not languages:
@@ -65,24 +68,18 @@ def command(
             "which languages? as in `regulargpt sweep parity even-pairs`; `regulargpt list languages` lists them"
         )
     values = read_all({key.replace("__", "."): given for key, given in fields.items()}, settings)
-    grid = make_grid(languages, names(models), names(recipes), values, certify)
+    grid = Grid(
+        languages,
+        names(models) or ("regulargpt",),
+        names(recipes) or (None,),
+        names(protocols) or (None,),
+        values,
+        certify,
+    )
     folder = out or default_folder(grid)
     if dry_run:
         return preview(grid, folder, as_json)
     return conduct(grid, folder, jobs, per_gpu, retry, as_json)
-
-
-def make_grid(
-    languages: tuple[str, ...],
-    models: tuple[str, ...],
-    recipes: tuple[str, ...],
-    values: dict[str, tuple[Any, ...]],
-    certify: bool,
-) -> Grid:
-    """The grid of what was given."""
-    from regulargpt.sweep.grid import Grid
-
-    return Grid(languages, models or ("regulargpt",), recipes or (None,), values, certify)
 
 
 def names(texts: tuple[str, ...]) -> tuple[str, ...]:

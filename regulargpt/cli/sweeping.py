@@ -13,6 +13,7 @@ import click
 from languages.errors import UserError
 from regulargpt.cli.output import emit, percent, table
 from regulargpt.exits import FAILED, STOPPED
+from regulargpt.protocols import shown
 from regulargpt.storage.folder import RunFolder
 from regulargpt.sweep import driver
 from regulargpt.sweep.driver import Outcome, Plan, Watch
@@ -52,7 +53,7 @@ def counts(plan: Plan) -> dict[str, int]:
 def listing(grid: Grid, path: Path, plan: Plan, most: int) -> list[str]:
     """The runs, their states, what differs between them; then how many are in each state."""
     differences = [
-        " ".join(f"{key.rpartition('.')[2]}={value}" for key, value in row.items() if key not in NAMED)
+        " ".join(f"{key}={shown(value)}" for key, value in row.items() if key not in NAMED)
         for row in grid.differences()
     ]
     rows = [(name, state, text) for (name, state), text in zip(plan.items(), differences, strict=True)]

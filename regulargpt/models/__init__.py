@@ -34,7 +34,7 @@ MODELS = {
         "Chi et al. 2023",
         (
             *("chunk_size", "thickness", "d_model", "n_heads", "d_ff", "norm", "activation", "attention_bias"),
-            *("embedding_std", "embedding_scale", "state_norm", "distinct_levels"),
+            *("embedding_std", "embedding_scale", "state_norm", "distinct_levels", "levels", "pad", "attention"),
         ),
     ),
     "rnn": Row("rnn:Rnn", "recurrent network with ReLU", "Elman 1990", RECURRENT),

@@ -13,8 +13,10 @@ TREE = {
     "training.anchor_contraction",
 }
 NODES = {"training.node_weight", "training.compositions", "training.alignment"}
-# Of the words, these are about non-members.
-NON_MEMBERS = {"task.near_misses", "task.edits"}
+# These are about the words that are no members.
+NON_MEMBERS = {
+    f"{section}.{name}" for section in ("task", "evaluation") for name in ("members", "near_misses", "edits")
+}
 
 
 def applies(key: str, config: RunConfig, task: Task) -> bool:

@@ -1,4 +1,4 @@
-"""The cartesian product of languages, models, recipes and values of fields, as a list of complete configs."""
+"""The product of languages, models, recipes, protocols and values of fields, as a list of complete configs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from typing import Any
 import languages
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.config import RunConfig
+from regulargpt.config import RunConfig, value_of
+from regulargpt.protocols import protocol
 from regulargpt.recipes import CERTIFY, recommended, resolve
 from regulargpt.sweep.applies import applies
-from regulargpt.validation import no_certificate_for, value_of
+from regulargpt.validation import no_certificate_for
 
 MOST = 100_000
 """Runs of one sweep: a product with more of them is a slip of the pen."""
-AXES = ("task.language", "model.name", "recipe")
+AXES = ("task.language", "model.name", "recipe", "protocol")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What a sweep goes over. A recipe None is the one that suits language and model.
+    """What a sweep goes over. A recipe None is the one that suits language and model, a protocol None is none.
 
     `values` says of dotted keys which values they take. A field that changes nothing in a run (the chunk size of an
     LSTM) keeps the recipe's value there, so that it makes no run twice.
@@ -39,6 +40,7 @@ class Grid:
     languages: Sequence[str]
     models: Sequence[str] = ("regulargpt",)
     recipes: Sequence[str | None] = (None,)
+    protocols: Sequence[str | None] = (None,)
     values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     certify: bool = False
 
@@ -58,8 +60,8 @@ class Grid:
         found = [
             effective(base, dict(zip(self.values, chosen, strict=True)), task)
             for language, task in self.tasks.items()
-            for model, recipe in product(self.models, self.recipes)
-            for base in [self.base(language, model, recipe)]
+            for model, recipe, preset in product(self.models, self.recipes, self.protocols)
+            for base in [self.base(language, model, recipe, preset)]
             for chosen in product(*self.values.values())
         ]
         for key in self.values:
@@ -68,9 +70,10 @@ class Grid:
         configs = [config for config, _ in found]
         return list(dict.fromkeys(self._certified(configs) if self.certify else configs))
 
-    def base(self, language: str, model: str, recipe: str | None) -> RunConfig:
+    def base(self, language: str, model: str, recipe: str | None, preset: str | None) -> RunConfig:
         """The config that the values are set over."""
-        return resolve(recipe or recommended(language, model), model, language, self.tasks[language].sampling)
+        config = resolve(recipe or recommended(language, model), model, language, self.tasks[language].sampling)
+        return config if preset is None else protocol(preset).apply(config)
 
     def differences(self) -> list[dict[str, Any]]:
         """For each config, the fields that are not the same in all of them and change something in it."""
@@ -96,13 +99,14 @@ class Grid:
         ]
 
     def _refuse_size(self) -> None:
-        sizes = [len(self.languages), len(self.models), len(self.recipes), *map(len, self.values.values())]
-        if math.prod(sizes) > MOST:
-            raise UserError(f"{math.prod(sizes):,} runs; a sweep has at most {MOST:,}")
+        axes = (self.languages, self.models, self.recipes, self.protocols, *self.values.values())
+        n = math.prod(map(len, axes))
+        if n > MOST:
+            raise UserError(f"{n:,} runs; a sweep has at most {MOST:,}")
 
 
 def effective(base: RunConfig, values: Mapping[str, Any], task: Task) -> tuple[RunConfig, set[str]]:
     """The base with the values set that change something in this run; the keys of those that do not."""
     config = base.replaced(values)
     unused = {key for key in values if not applies(key, config, task)}
-    return config.replaced({key: value_of(base, key) for key in unused}), unused
+    return config.replaced({key: value_of(base, key) for key in unused}) if unused else config, unused

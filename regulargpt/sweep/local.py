@@ -1,12 +1,11 @@
-"""The engine of one machine: a process a run, as many at once as there are cores, or places on GPUs."""
+"""The engine of one machine: as many processes as there are cores, or places on GPUs, each at one run at a time."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from regulargpt.storage.signals import StopRequested
@@ -45,50 +44,53 @@ class LocalEngine:
     ) -> None:
         """Run all, as `Engine` says. A run whose worker was ended by a signal is started once more, at the end."""
         queue, tries = deque(names), Counter[str]()
-        free = list(self.places(max((folder.config(name).threads for name in names), default=1)))
-        with tied() as tie, running() as workers:
-            while workers or (queue and not stop):
-                while queue and free and not stop:
-                    name, place = queue.popleft(), free.pop(0)
-                    tries[name] += 1
-                    workers.append(Worker.start(folder, name, place, tie))
-                for worker in [worker for worker in workers if worker.has_ended]:
-                    workers.remove(worker)
-                    free.append(worker.place)
-                    state = worker.outcome(again=tries[worker.name] < TRIES, stopped=bool(stop))
-                    if state == "missing":
-                        queue.append(worker.name)
-                    else:
-                        on_done(worker.name, state)
-                if stop:
-                    for worker in workers:
-                        worker.stop()
+        crew = Crew(folder, self.places(max((folder.config(name).threads for name in names), default=1)))
+        try:
+            while (queue and not stop) or crew.busy:
+                while queue and not stop and (worker := crew.free()) is not None:
+                    tries[queue[0]] += 1
+                    worker.give(queue.popleft())
                 time.sleep(PAUSE)
+                for worker in crew.busy:
+                    if stop:
+                        worker.stop()
+                    if worker.has_ended_run():
+                        name, again = worker.name, tries[worker.name] < TRIES
+                        state = worker.outcome(again, stopped=bool(stop))
+                        queue.append(name) if state == "missing" else on_done(name, state)
+        finally:
+            crew.end()
 
 
-@contextmanager
-def tied() -> Iterator[int]:
-    """The reading end of a pipe whose other end only this process holds: it ends when this process does."""
-    reading, writing = os.pipe()
-    try:
-        yield reading
-    finally:
-        os.close(reading)
-        os.close(writing)
+class Crew:
+    """The workers, one a place at most."""
 
+    def __init__(self, folder: SweepFolder, places: Sequence[str | None]):
+        self.folder, self.places = folder, list(places)
+        self.workers: list[Worker] = []
 
-@contextmanager
-def running() -> Iterator[list[Worker]]:
-    """A list of workers, of which none outlives the block: what goes wrong here leaves no process behind."""
-    workers: list[Worker] = []
-    try:
-        yield workers
-    finally:
-        for worker in workers:
-            worker.process.kill()
-        for worker in workers:
-            worker.process.wait()
-            worker.log.close()
+    @property
+    def busy(self) -> list[Worker]:
+        """Those that have a run."""
+        return [worker for worker in self.workers if worker.name]
+
+    def free(self) -> Worker | None:
+        """One that has no run, started if there is a place for it; else None."""
+        for worker in [worker for worker in self.workers if not worker.name]:
+            if worker.is_alive:
+                return worker
+            self.workers.remove(worker)
+            self.places.append(worker.place)
+            worker.end()
+        if not self.places:
+            return None
+        self.workers.append(Worker.start(self.folder, self.places.pop(0)))
+        return self.workers[-1]
+
+    def end(self) -> None:
+        """End them all: whatever happened, none is left behind."""
+        for worker in self.workers:
+            worker.end()
 
 
 def cores() -> int:

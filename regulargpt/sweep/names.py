@@ -21,8 +21,8 @@ def name_of(config: RunConfig) -> str:
     >>> name_of(RunConfig()).rpartition("-")[0]
     'parity-regulargpt-C2-robust-seed0'
     """
-    parts = (language_part(config)[:LONGEST], model_part(config), plain(config.recipe), f"seed{config.seed}")
-    return "-".join((*parts, digits(config.render())))
+    language = language_part(config)[:LONGEST].rstrip("-")
+    return f"{language}-{model_part(config)}-{plain(config.recipe)}-seed{config.seed}-{digits(config.render())}"
 
 
 def digits(config_text: str) -> str:

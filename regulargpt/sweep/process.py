@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
@@ -17,25 +18,48 @@ from regulargpt.sweep.folder import State, SweepFolder
 
 @dataclass
 class Worker:
-    """A process at work on a run, on the GPU `place` if it is not None."""
+    """A process that works on one run after the other (`regulargpt.sweep.serve`), on the GPU `place` if any."""
 
     folder: SweepFolder
-    name: str
     place: str | None
     process: subprocess.Popen[bytes]
     log: IO[bytes]
+    name: str = ""
     asked: bool = False
 
     @classmethod
-    def start(cls, folder: SweepFolder, name: str, place: str | None, tie: int) -> Worker:
-        """Start the process; it stops when the file `tie` ends."""
-        log = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it is read)
-        return cls(folder, name, place, launch(folder, name, place, tie, log), log)
+    def start(cls, folder: SweepFolder, place: str | None) -> Worker:
+        """Start the process; it stops when this one is gone."""
+        log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
+        worker = cls(folder, place, launch(folder, place, log), log)
+        os.set_blocking(worker.answers.fileno(), False)
+        return worker
 
     @property
-    def has_ended(self) -> bool:
-        """Whether the process has ended."""
-        return self.process.poll() is not None
+    def answers(self) -> IO[bytes]:
+        """Where it says that a run has ended and another one is welcome."""
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self.process.poll() is None
+
+    def give(self, name: str) -> None:
+        """Let it work on this run."""
+        assert self.process.stdin is not None
+        self.name = name
+        try:
+            self.process.stdin.write(f"{name}\n".encode())
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            # It died while it waited, which `outcome` will find.
+            self.process.wait()
+
+    def has_ended_run(self) -> bool:
+        """Whether the run that it was given has ended, with the process or without."""
+        return bool(self.answers.read()) or not self.is_alive
 
     def stop(self) -> None:
         """Ask it, once, to save and end."""
@@ -44,26 +68,38 @@ class Worker:
         self.asked = True
 
     def outcome(self, again: bool, stopped: bool) -> State:
-        """The state of the run, now that the process has ended; "missing" if it is to be started again.
+        """The state of the run that has ended; "missing" if it is to be started again. The worker has none then.
 
-        Only a process that was ended by a signal is, and only if `again`. Any other that left neither a result nor a
-        failure is recorded as a failure here. Nothing is, if the sweep is being stopped.
+        Only a run whose process was ended by a signal is, and only if `again`. Any other that left neither a result
+        nor a failure is recorded as a failure here. Nothing is, if the sweep is being stopped.
         """
-        log, status = self._read_log(), self.process.returncode
+        log, status = self._read_log(), self.process.poll() or 0
         for line in log.splitlines():
             if line.startswith("warning: "):
                 print(line, file=sys.stderr)
-        state = self.folder.state(self.name)
+        name, self.name = self.name, ""
+        state = self.folder.state(name)
         ended_by_signal = status < 0 or status == STOPPED
         if state != "missing" or stopped or (ended_by_signal and again):
             return state
-        self.folder.record_failure(self.name, ending(status), "memory" if status == -signal.SIGKILL else "crashed", log)
+        self.folder.record_failure(name, ending(status), "memory" if status == -signal.SIGKILL else "crashed", log)
         return "failed"
 
+    def end(self) -> None:
+        """End the process if it has not ended: what it was doing is resumed another time."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.log):
+            if stream is not None:
+                close(stream)
+
     def _read_log(self) -> str:
-        with self.log:
-            self.log.seek(0)
-            return self.log.read().decode(errors="replace")
+        # The process writes at the same place in the file, and does not write while it waits for a name.
+        self.log.seek(0)
+        text = self.log.read().decode(errors="replace")
+        self.log.seek(0)
+        self.log.truncate()
+        return text
 
 
 def ending(status: int) -> str:
@@ -79,7 +115,13 @@ def ending(status: int) -> str:
     return f"killed by signal {-status}" + ("; probably out of memory" if status == -signal.SIGKILL else "")
 
 
-def launch(folder: SweepFolder, name: str, place: str | None, tie: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+def close(stream: IO[bytes]) -> None:
+    """Close it, though nobody may be there to read what is left in it."""
+    with suppress(BrokenPipeError):
+        stream.close()
+
+
+def launch(folder: SweepFolder, place: str | None, log: IO[bytes]) -> subprocess.Popen[bytes]:
     """The process: of this program's code, wherever it was started, and out of the terminal's reach.
 
     A Ctrl-C goes to the driver alone, which tells its workers to stop.
@@ -89,9 +131,9 @@ def launch(folder: SweepFolder, name: str, place: str | None, tie: int, log: IO[
     if place is not None:
         environment["CUDA_VISIBLE_DEVICES"] = place
     return subprocess.Popen(
-        [sys.executable, "-m", "regulargpt.sweep.worker", str(folder.path), name, "--tied"],
-        stdin=tie,
-        stdout=subprocess.DEVNULL,
+        [sys.executable, "-P", "-m", "regulargpt.sweep.worker", str(folder.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         stderr=log,
         env=environment,
         process_group=0,

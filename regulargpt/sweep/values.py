@@ -12,7 +12,12 @@ from regulargpt.config import ConfigError, read_value, type_of
 
 MOST = 10_000
 """Values of one field: a range with more of them is a slip of the pen."""
-ARGUMENTS = {"task.language": "languages are arguments", "model.name": "write --model", "recipe": "write --recipe"}
+ARGUMENTS = {
+    "task.language": "languages are arguments",
+    "model.name": "write --model",
+    "recipe": "write --recipe",
+    "protocol": "write --protocol",
+}
 
 
 def read_values(key: str, texts: Iterable[str]) -> tuple[Any, ...]:

@@ -1,16 +1,14 @@
 """`python -m regulargpt.sweep.worker DIR NAME`: one run of a sweep, in a process of its own.
 
 It ends with 0 (done), 1 (failed; failed/NAME.json says why) or 75 (stopped by SIGTERM or Ctrl-C, the state is saved).
-With `--tied` it also stops when its stdin ends, that is, when the process that started it is gone.
+Without NAME it serves a driver: `regulargpt.sweep.serve`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
-import threading
 import time
 import traceback
 from pathlib import Path
@@ -24,20 +22,20 @@ from regulargpt.sweep.folder import Kind, SweepFolder, refuse_changed
 
 PATIENCE, PAUSE = 60.0, 0.2
 """Seconds to wait for a run folder that another process, a worker of a killed driver, is about to leave."""
-GRACE = 10.0
-"""Seconds in which a worker without a driver may save, PATIENCE being longer."""
 OUT_OF_MEMORY = re.compile("out of memory|allocate memory|not enough memory|ALLOC_FAILED")
 
 
 def main(arguments: list[str]) -> int:
     """The exit status."""
-    words = [word for word in arguments if word != "--tied"]
-    if len(words) != 2:
-        print("usage: python -m regulargpt.sweep.worker DIR NAME [--tied]", file=sys.stderr)
+    if not 1 <= len(arguments) <= 2:
+        print("usage: python -m regulargpt.sweep.worker DIR [NAME]", file=sys.stderr)
         return REFUSED
-    if len(words) < len(arguments):
-        threading.Thread(target=stop_at_end_of, args=(sys.stdin.fileno(),), daemon=True).start()
-    return work(SweepFolder(Path(words[0])), words[1])
+    folder = SweepFolder(Path(arguments[0]))
+    if len(arguments) == 2:
+        return work(folder, arguments[1])
+    from regulargpt.sweep.serve import serve
+
+    return serve(folder)
 
 
 def work(folder: SweepFolder, name: str) -> int:
@@ -110,15 +108,6 @@ def reason(error: Exception) -> str:
     if kind(error) == "memory":
         return f"out of memory; choose a smaller model or batch, or fewer --jobs ({first or type(error).__name__})"
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
-
-
-def stop_at_end_of(handle: int) -> None:
-    """Wait until this file ends, then stop this process: with its state saved if that is possible in time."""
-    while os.read(handle, 4096):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(GRACE)
-    os._exit(STOPPED)
 
 
 if __name__ == "__main__":
