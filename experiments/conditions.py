@@ -57,7 +57,7 @@ def differences(configs: Sequence[RunConfig], said: Mapping[str, Any], length: i
     >>> config = resolve("gpt2", "regulargpt", "parity", "uniform")
     >>> said = published("table-6.1").conditions_of("parity")
     >>> differences([config], said)
-    ('1 seed, not 3', 'learning rate 0.0003, not 0.0001, 0.0003 and 0.0005')
+    ('1 seed, not 3', 'learning rate 0.0003 only, of 0.0001, 0.0003 and 0.0005')
     >>> differences([config.replaced({"seed": s, "training.lr": lr}) for s in range(3) for lr in (1e-4, 3e-4, 5e-4)], said)
     ()
     """  # noqa: E501
@@ -105,9 +105,10 @@ def effort(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> Iterator[st
         yield f"{seeds} seed{'s' * (seeds != 1)}, not {said['seeds']}"
     steps = hyper_parameter("training.steps")
     yield from unlike("at most {} training steps", (f"{c.training.steps:,}" for c in configs), f"{steps[0]:,}")
-    rates = listed(sorted({config.training.lr for config in configs}))
-    if rates != (expected := listed(hyper_parameter("training.lr"))):
-        yield f"learning rate {rates}, not {expected}"
+    rates, published_rates = sorted({config.training.lr for config in configs}), hyper_parameter("training.lr")
+    if tuple(rates) != published_rates:
+        part = "only, of" if set(rates) < set(published_rates) else "and not"
+        yield f"learning rate {listed(rates)} {part} {listed(published_rates)}"
     if any(config.training.solved_below for config in configs):
         yield "training ends early when its loss is low, not after all steps"
     if any(config.training.certify_every for config in configs):

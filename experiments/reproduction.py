@@ -14,12 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from experiments.compare import Comparison, compare
+from experiments.cells import Comparison
+from experiments.compare import compare
 from experiments.experiment import Experiment, Scale
 from experiments.figure import Figure, Finding
 from experiments.page import html, markdown
 from experiments.page.contents import Made, document
 from experiments.page.record import record
+from experiments.shortcuts import with_panels
 from languages.errors import UserError
 from regulargpt.results.rows import rows
 from regulargpt.storage import atomic
@@ -43,7 +45,7 @@ def write_page(path: Path, experiment: Experiment, scale: Scale) -> dict[str, An
     Raises UserError if `path` is no sweep folder, or nothing of the experiment was asked for there.
     """
     folder = SweepFolder.open(path)
-    found = look(experiment, scale, folder)
+    found = with_panels(look(experiment, scale, folder), path)
     made = Made(command(found), tuple(sittings(path, experiment, scale)), environments(folder, found.names))
     page = document(found, made)
     out = place(path, experiment, scale)
@@ -54,7 +56,8 @@ def write_page(path: Path, experiment: Experiment, scale: Scale) -> dict[str, An
         atomic.write_bytes(out / picture.file, data if isinstance(data, bytes) else data.encode())
     atomic.write_text(out / "page.md", markdown.render(page))
     atomic.write_text(out / "page.html", html.render(page))
-    result = {**record(found), "command": made.command, "seconds": list(made.sittings)}
+    where = {"page": str(out / "page.html"), "command": made.command, "seconds": list(made.sittings)}
+    result = {**record(found), **where}
     atomic.write_json(out / "page.json", result)
     return result
 

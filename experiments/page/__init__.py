@@ -2,8 +2,10 @@
 
 document   what a page is made of
 wording    a cell in words
-contents   what a comparison says, as a document
+contents   what a comparison says, as a document: the table first
+details    what stands below it
 curves     accuracy by length, as SVG
 html       a document as one HTML file: page.html, page.css
 markdown   a document as Markdown, its pictures beside it
+record     a comparison as plain values, for programs
 """

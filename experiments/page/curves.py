@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from experiments.compare import Compared
+from experiments.cells import Compared
 from experiments.experiment import Shows
 from experiments.page.document import Picture
+from regulargpt.cli.output import percent
 from regulargpt.report.curves import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Axes, thousands
 from regulargpt.report.svg import points, tag, text
 from regulargpt.results.curves import Curve, curves
@@ -31,7 +32,7 @@ def picture(cells: Sequence[Compared]) -> Picture | None:
     if not found:
         return None
     row = cells[0].row
-    worst = "; ".join(f"{title} {min(curve.mean):.1f} % at worst" for title, curve in found)
+    worst = "; ".join(f"{title}: {percent(min(curve.mean))} % at worst" for title, curve in found)
     label = f"{row}, lengths {min(c.lengths[0] for _, c in found)} to {max(c.lengths[-1] for _, c in found)}: {worst}"
     return Picture(row, f"curves/{plain(row)}.svg", svg(found, label), label)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["", "published", "ours", "difference", "state"]
+Kind = Literal["", "published", "ours", "difference", "rule", "state"]
 
 
 @dataclass(frozen=True)

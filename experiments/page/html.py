@@ -64,7 +64,8 @@ def table(found: Table) -> str:
     head = tag("tr", *(tag("th", text(name), scope="col", role="columnheader") for name in found.header), role="row")
     rows = [row(found.header, cells) for cells in found.rows]
     parts = tag("thead", head, role="rowgroup"), tag("tbody", *rows, role="rowgroup")
-    whole = tag("table", *parts, role="table", class_="cells")
+    kind = "cells" if found.folded else "cells wide"
+    whole = tag("table", *parts, role="table", class_=kind)
     if found.folded:
         return tag("details", tag("summary", text(found.title)), whole)
     return (tag("h3", text(found.title)) if found.title else "") + whole
@@ -88,9 +89,12 @@ def entry(found: Entry) -> str:
     return "".join(map(line, found.lines)) + notes
 
 
+SAID = {"published": "published ", "ours": "ours ", "difference": "difference ", "rule": "best rule "}
+
+
 def line(found: Line) -> str:
     """A line of a cell, with what it is for those who do not see where it stands."""
-    said = {"published": "published ", "ours": "ours ", "difference": "difference "}.get(found.kind, "")
+    said = SAID.get(found.kind, "")
     return tag(
         "span",
         tag("span", said, class_="hidden") if said else "",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from experiments.compare import Compared
+from experiments.cells import Compared
 from experiments.page.document import Entry, Line
 from experiments.published import Number
 from regulargpt.cli.output import percent
@@ -13,8 +13,11 @@ from regulargpt.cli.output import percent
 HALF = 0.05
 
 
-def entry(cell: Compared) -> Entry:
-    """The cell of the table: published, ours, difference, and the state of its runs; never blank."""
+def entry(cell: Compared, everywhere: Collection[int] = ()) -> Entry:
+    """The cell of the table: published, ours, difference, and the state of its runs; never blank.
+
+    Notes that hold `everywhere` are not repeated.
+    """
     if not cell.names:
         return Entry((Line("does not apply", "state"),))
     if cell.shows.what != "accuracy":
@@ -28,8 +31,11 @@ def entry(cell: Compared) -> Entry:
         )
     if known(cell.differences):
         lines.append(Line(" / ".join(signed(value) for value in cell.differences), "difference"))
+    if cell.panel:
+        name, score = cell.panel.best
+        lines.append(Line(f"{name} {percent(score)}", "rule"))
     lines += [Line(sentence) for finding in cell.found for sentence in finding.sentences]
-    return Entry((*lines, *state(cell)), cell.notes)
+    return Entry((*lines, *state(cell)), tuple(note for note in cell.notes if note not in everywhere))
 
 
 def known(values: Sequence[Number | None]) -> bool:

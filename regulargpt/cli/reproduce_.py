@@ -15,9 +15,8 @@ from regulargpt.cli.output import as_json, emit, table
 from regulargpt.exits import FAILED, STOPPED
 
 if TYPE_CHECKING:
-    from regulargpt.sweep.driver import Plan
+    from regulargpt.config import RunConfig
     from regulargpt.sweep.engine import Engine
-    from regulargpt.sweep.folder import State, SweepFolder
 
 SCALES = ("smoke", "cpu", "full")
 ENGINES = ("local", "slurm")
@@ -67,20 +66,91 @@ def command(
     if dry_run:
         return preview(configs, folder, as_json)
     if page_only:
-        return told(import_module("experiments.reproduction").write_page(folder, experiment, scale), folder, as_json)
-    return conduct(experiment, scale, configs, folder, made(engine, configs, folder, jobs, per_gpu), retry, as_json)
+        return page_again(experiment, scale, folder, as_json)
+    return conduct(
+        experiment, scale, configs, folder, engine_of(engine, configs, folder, jobs, per_gpu), retry, as_json
+    )
 
 
-def preview(configs: Sequence[Any], folder: Path, as_json: bool) -> int:
+def preview(configs: Sequence[RunConfig], folder: Path, as_json: bool) -> int:
     """What `--dry-run` prints."""
     from regulargpt.cli.sweeping import amounts, counts
     from regulargpt.sweep import driver
 
     plan = driver.plan(folder, configs)
     if as_json:
-        runs = [{"name": name, "state": state} for name, state in plan.items()]
-        emit({"out": str(folder), "runs": runs, **counts(plan)})
+        emit({"out": str(folder), "runs": [{"name": n, "state": s} for n, s in plan.items()], **counts(plan)})
     else:
         click.echo(table(list(plan.items()), ("run", "state")))
         click.echo(f"{len(plan)} runs in {folder}: {amounts(plan)}")
     return 0
+
+
+def engine_of(name: str, configs: Sequence[RunConfig], folder: Path, jobs: int | None, per_gpu: int) -> Engine:
+    """What runs the runs; refusals first, for asking for GPUs imports torch."""
+    from regulargpt.sweep import driver
+
+    driver.plan(folder, configs)
+    if name == "slurm":
+        slurm = import_module("regulargpt.sweep.slurm").SlurmEngine(**({"jobs": jobs} if jobs else {}))
+        slurm.check()
+        return slurm
+    from regulargpt.sweep.gpus import gpus_for
+    from regulargpt.sweep.local import LocalEngine
+
+    return LocalEngine(jobs, gpus_for(configs), per_gpu)
+
+
+def conduct(
+    experiment: Any,
+    scale: str,
+    configs: Sequence[RunConfig],
+    folder: Path,
+    engine: Engine,
+    retry: bool,
+    as_json: bool,
+) -> int:
+    """Run what is missing, write the page whatever came of it; the exit code."""
+    from regulargpt.cli.sweeping import Ended
+    from regulargpt.sweep import driver
+
+    reproduction = import_module("experiments.reproduction")
+    progress, started = Ended(folder), time.monotonic()
+    try:
+        outcome = driver.sweep(folder, configs, engine, driver.Watch(progress.on_plan, progress.on_done), retry)
+    finally:
+        progress.close()
+    reproduction.add_sitting(folder, experiment, scale, time.monotonic() - started)
+    told(reproduction.write_page(folder, experiment, scale), as_json)
+    if outcome.missing:
+        click.echo(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
+        return STOPPED
+    return FAILED if outcome.failed else 0
+
+
+def page_again(experiment: Any, scale: str, folder: Path, as_json: bool) -> int:
+    """Write the page from what is there; the exit code says whether all of it is."""
+    result = import_module("experiments.reproduction").write_page(folder, experiment, scale)
+    told(result, as_json)
+    return FAILED if result["failed"] else STOPPED if result["missing"] else 0
+
+
+def told(result: dict[str, Any], as_json: bool) -> None:
+    """Print the cells, what differs, and where the page is."""
+    if as_json:
+        emit(result)
+        return
+    cells = [cell_text(cell) for cell in result["cells"] if cell["runs"]]
+    click.echo(table(cells, ("row", "column", "published", "ours", "difference", "done", "notes")))
+    for number, note in enumerate(result["notes"], 1):
+        click.echo(f"{number}: {note}")
+    for failure in result["failed"]:
+        click.echo(f"failed: {failure['run']}: {failure['reason']}")
+    click.echo(f"{result['page']}")
+
+
+def cell_text(cell: dict[str, Any]) -> tuple[str, ...]:
+    """A line of the table."""
+    notes = ",".join(map(str, cell["notes"]))
+    texts = (cell["texts"][key] or "-" for key in ("published", "ours", "difference"))
+    return (cell["row"], cell["title"], *texts, f"{cell['done']} of {cell['runs']}", notes or "-")
