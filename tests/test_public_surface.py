@@ -33,6 +33,7 @@ FLAGS = {
     "verify": "folder --length --words --seed --out --json",
     "extract": "folder --out --codebook --json",
     "receptive-field": "folder --length --words --seed --out --json",
+    "results": "folders --group-by --where --tested --format --plot --json",
     "report": "folders --out --json",
 }
 KEYS = """
@@ -70,7 +71,7 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    verbs = "list show sample run construct resume evaluate verify check extract receptive-field report bench"
+    verbs = "list show sample run construct resume evaluate verify check extract receptive-field results report bench"
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 
