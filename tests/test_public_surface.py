@@ -41,7 +41,7 @@ recipe protocol seed device threads compile tensorboard
 task.language task.train_from task.train_len task.supervision task.members task.near_misses task.edits task.output_token
 model.name model.d_model model.n_heads model.d_ff model.n_layers model.norm model.activation model.dropout model.causal
 model.encoding model.chunk_size model.thickness model.attention_bias model.embedding_std model.embedding_scale
-model.state_norm model.distinct_levels
+model.state_norm model.distinct_levels model.levels model.pad model.attention
 training.steps training.batch_size training.lengths_per_step training.optimiser training.lr training.beta1
 training.beta2 training.weight_decay training.clip training.warmup training.schedule training.loss_memory
 training.node_weight training.compositions training.alignment

@@ -70,7 +70,8 @@ def single(found: Sequence[Curve], by: Sequence[str]) -> Figure:
             va="center",
             color=colour,
             parse_math=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkB": 2, "relpos": (0, 0.5)},
+            # Dotted: a line to a name is no accuracy at the lengths that it passes.
+            arrowprops={"arrowstyle": "-", "linestyle": ":", "color": colour, "shrinkB": 2, "relpos": (0, 0.5)},
         )
     blank = [name(curve.group.key, by) for curve in found if not curve.lengths]
     axes.set_title(

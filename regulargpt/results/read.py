@@ -33,10 +33,11 @@ def read(place: Place) -> list[Row] | None:
     """The rows of a run, sorted by protocol tested under and length, its own protocol first; None if not finished."""
     folder = RunFolder(place.folder)
     try:
-        if folder.is_done:
-            return finished(place.name, folder)
+        # Also a run that was done and failed then, over its certificate, is not what was asked for.
         if place.failure and atomic.disk.exists(place.failure):
             return [failed(place, place.failure)]
+        if folder.is_done:
+            return finished(place.name, folder)
         return kept(place.name, place.folder) if is_kept(place.folder) else None
     except UserError as error:
         return [damaged(place, str(error))]
