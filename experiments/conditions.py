@@ -92,11 +92,11 @@ def lengths(configs: Sequence[RunConfig], said: Mapping[str, Any], length: int |
     if (last := said.get("evaluation.test_len")) is not None:
         tested = (span(length or c.scored.start, length or c.evaluation.test_len) for c in configs)
         yield from unlike("scored on lengths {}", tested, span(said["evaluation.test_from"], last))
-    if length is not None:
-        return
-    for stride in distinct(c.evaluation.stride for c in configs):
-        if stride > 1:
-            yield f"every {ordinal(stride)} length tested, not every one"
+        for stride in distinct(c.evaluation.stride for c in configs):
+            if stride > 1 and length is None:
+                yield f"every {ordinal(stride)} length tested, not every one"
+        samples = (str(c.evaluation.samples) for c in configs)
+        yield from unlike("{} test words a length", samples, str(WORDS_A_LENGTH))
 
 
 def effort(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> Iterator[str]:
@@ -120,7 +120,6 @@ def words(configs: Sequence[RunConfig]) -> Iterator[str]:
     """How the words are drawn."""
     for config in configs:
         yield from (PARAMETERS[p] for p in config.task.language.partition(":")[2].split(",") if p in PARAMETERS)
-    yield from unlike("{} test words a length", (str(c.evaluation.samples) for c in configs), str(WORDS_A_LENGTH))
     for where, section in (("training", [c.task for c in configs]), ("the test", [c.evaluation for c in configs])):
         for share in distinct(part.near_misses for part in section):
             if share:
