@@ -199,7 +199,7 @@ def test_certify_where_there_can_be_a_certificate():
     found = Grid(("parity",), ("regulargpt", "gru"), values={"training.anchor_steps": (7,)}, certify=True).configs
     assert [c.training.certify_every for c in found] == [CERTIFY["training.certify_every"], 0]
     assert found[0].training.anchor_steps == 7
-    with pytest.raises(UserError, match="^--certify: the levels of gru are not one map on finitely many states$"):
+    with pytest.raises(UserError, match=r"^--certify: the levels of gru are not one map on finitely many states$"):
         _ = Grid(("parity",), ("gru",), certify=True).configs
 
 
