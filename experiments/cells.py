@@ -59,7 +59,7 @@ class Compared:
     @property
     def done(self) -> int:
         """How many of the runs are done."""
-        return len({row.run for row in self.rows if row.is_done})
+        return len(self.names) - len(self.missing) - len(self.failed)
 
     @property
     def failed(self) -> tuple[Row, ...]:

@@ -150,12 +150,11 @@ def field(key: str, configs: Sequence[RunConfig], reference: RunConfig) -> str:
     section, _, name = key.rpartition(".")
     if section not in ("model", "training") or key in TOLD | SILENT or name in ("name", "chunk_size"):
         return ""
-    if not any(applies(key, config, languages.get(config.task.language)) for config in configs):
-        return ""
-    if key in NEEDS and not any(value_of(config, NEEDS[key]) for config in configs):
-        return ""
     values, expected = distinct(value_of(config, key) for config in configs), value_of(reference, key)
-    if values == [expected]:
+    if values == [expected] or (key in NEEDS and not any(value_of(config, NEEDS[key]) for config in configs)):
+        return ""
+    task = languages.get(configs[0].task.language)
+    if not any(applies(key, config, task) for config in configs):
         return ""
     return f"{name} {listed(values)}, not {text_of(expected)}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -93,6 +94,7 @@ def names() -> list[str]:
     return sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json"))
 
 
+@cache
 def published(name: str) -> Published:
     """The published numbers of this name; UserError for another, or for a file that is not as it should be.
 

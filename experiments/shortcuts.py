@@ -10,7 +10,7 @@ from typing import Any
 import languages
 from experiments.cells import Compared, Comparison, Panel
 from languages.errors import UserError
-from regulargpt.config import EvaluationConfig, RunConfig, TaskConfig
+from regulargpt.config import RunConfig, TaskConfig
 from regulargpt.protocols import protocol
 from regulargpt.storage import atomic
 from regulargpt.storage.manifest import digest
@@ -36,7 +36,8 @@ def with_panels(found: Comparison, path: Path) -> Comparison:
 
 def is_scored(cell: Compared) -> bool:
     """Whether the cell has an accuracy of final answers."""
-    return cell.shows.what == "accuracy" and cell.group is not None and not cell.found and bool(cell.group.scores)
+    answers = cell.configs[0].task.supervision not in ("every", "next") if cell.configs else False
+    return answers and cell.shows.what == "accuracy" and bool(cell.group and cell.group.scores) and not cell.found
 
 
 def test_of(cell: Compared) -> tuple[RunConfig, RunConfig]:
@@ -47,7 +48,7 @@ def test_of(cell: Compared) -> tuple[RunConfig, RunConfig]:
 
 def words_of(trained: RunConfig, tested: RunConfig) -> Words:
     """What tells panels apart: whatever decides how words are drawn, but their number."""
-    return tested.task.language, trained.task, tested.protocol
+    return tested.task.language, replace(trained.task, supervision="last"), tested.protocol
 
 
 def effort(pair: tuple[RunConfig, RunConfig]) -> int:
@@ -58,7 +59,12 @@ def effort(pair: tuple[RunConfig, RunConfig]) -> int:
 
 def panel(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[str, Mapping[str, Any]] | None:
     """Each rule's score, and its accuracy by length; None where there is no panel for this kind of answers."""
-    plain = RunConfig(protocol=tested.protocol, seed=trained.seed, task=tested.task, evaluation=once(tested.evaluation))
+    plain = RunConfig(
+        protocol=tested.protocol,
+        seed=trained.seed,
+        task=replace(tested.task, supervision="last"),
+        evaluation=replace(tested.evaluation, also=()),
+    )
     file = path / FOLDER / f"{digest((trained.task.language + plain.render()).encode())[:DIGITS]}.json"
     if file.exists():
         known = atomic.parse_json(atomic.read_bytes(file), file)
@@ -69,7 +75,7 @@ def panel(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[str, Map
     task, training_task = languages.get(tested.task.language), languages.get(trained.task.language)
     try:
         found = shortcut_panel(task, plain, trained.seed, training_task)
-    except UserError:
+    except UserError:  # too many answers
         return None
     rules = {
         name: {"score": rule.score, "accuracy": {str(T): accuracy for T, accuracy in rule.accuracy.items()}}
@@ -78,11 +84,6 @@ def panel(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[str, Map
     atomic.make_folder(file.parent)
     atomic.write_json(file, {"format": FORMAT, "rules": rules})
     return rules
-
-
-def once(evaluation: EvaluationConfig) -> EvaluationConfig:
-    """Without the tests under other protocols."""
-    return replace(evaluation, also=())
 
 
 def add(cell: Compared, rules: Mapping[str, Mapping[str, Any]] | None) -> Compared:
