@@ -46,7 +46,7 @@ def lead(found: Comparison) -> list[str]:
         lines += dict.fromkeys(f"“{row.line}”" for row in published(experiment.statements).rows)
     runs, missing, failed = len(found.names), len(found.missing), len(found.failures)
     there = f"{runs - missing - failed} of {runs} runs are done"
-    rest = [f"{failed} failed"] * bool(failed) + [f"{missing} are missing"] * bool(missing)
+    rest = [f"{failed} failed"] * bool(failed) + [f"{missing} missing"] * bool(missing)
     lines.append(f"Scale {found.scale}: {', '.join([there, *rest])}.")
     if found.scale == "smoke":
         lines.append("At this scale the networks are hardly trained: it shows that everything runs, and nothing else.")
