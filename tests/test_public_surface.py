@@ -29,6 +29,7 @@ FLAGS = {
     "construct": "language --out --chunk-size --representation --json",
     "resume": "folder --json",
     "evaluate": "folder --lengths --protocol --samples --seed --device --set --json",
+    "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json",
     "check": "certificate --weights --network --automaton --json",
     "verify": "folder --length --words --seed --out --json",
     "extract": "folder --out --codebook --json",
@@ -70,7 +71,7 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    verbs = "list show sample run construct resume evaluate verify check extract receptive-field report bench"
+    verbs = "list show sample run construct resume evaluate shortcuts verify check extract receptive-field report bench"
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 
