@@ -29,11 +29,13 @@ FLAGS = {
     "construct": "language --out --chunk-size --representation --json",
     "resume": "folder --json",
     "evaluate": "folder --lengths --protocol --samples --seed --device --set --json",
+    "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json",
     "check": "certificate --weights --network --automaton --json",
     "verify": "folder --length --words --seed --out --json",
     "extract": "folder --out --codebook --json",
     "receptive-field": "folder --length --words --seed --out --json",
     "results": "folders --group-by --where --tested --format --plot --json",
+    "reproduce": "name --scale --only --out --engine --jobs --per-gpu --retry --dry-run --page-only --json",
     "report": "folders --out --json",
 }
 KEYS = """
@@ -71,7 +73,10 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    verbs = "list show sample run construct resume evaluate verify check extract receptive-field results report bench"
+    verbs = (
+        "list show sample run construct sweep resume evaluate shortcuts verify check extract receptive-field results "
+        "reproduce report bench"
+    )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 

@@ -108,7 +108,7 @@ def test_html_is_self_contained_and_its_marks_lead_to_notes(found):
 def test_nothing_of_a_reason_is_markup(found):
     assert "&lt;/td&gt;&lt;script&gt;" in html.render(found[1])
     text = markdown.render(found[1])
-    assert "<script" not in text
+    assert not re.search(r"(?<!\\)<script", text)
     assert r"\</td\>\<script\>" in text
 
 
@@ -131,7 +131,6 @@ def test_markdown_has_the_same_tables(found):
 def test_what_is_left_out_missing_or_failed_is_named(found):
     comparison, page = found
     text = markdown.render(page)
-    assert "16 runs are done" not in text
     assert "14 of 16 runs are done, 1 failed, 1 missing." in text
     assert f"Not asked for yet: {', '.join(comparison.left_out)}." in text
     assert all(f"- {name}: missing" in text for name in comparison.missing)
