@@ -24,7 +24,11 @@ def field_options(function: Any) -> Any:
 @click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
 @field_options
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any field of config.toml: evaluation.near_misses=0.5."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Any field of config.toml: evaluation.near_misses=0.5.",
 )
 @click.option(
     "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path), help="The config.toml of a run."
