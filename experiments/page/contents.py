@@ -5,9 +5,10 @@ from __future__ import annotations
 from experiments.cells import Comparison
 from experiments.page import details
 from experiments.page.details import Made, source
-from experiments.page.document import Block, Document, Notes, Paragraph, Section, Table
+from experiments.page.document import Block, Document, Items, Notes, Paragraph, Section, Table
 from experiments.page.wording import entry, known
 from experiments.published import published
+from regulargpt.protocols import PROTOCOLS
 
 # Columns side by side: more are another table below.
 MOST_COLUMNS = 5
@@ -98,8 +99,17 @@ def conditions(found: Comparison, made: Made) -> list[Block]:
         blocks.append(Paragraph(f"True of every cell with a published value: {numbers}. Others have their numbers."))
     if found.notes:
         blocks.append(Notes(found.notes))
+    blocks += protocols(found)
     ours = sorted({f"PyTorch {known.get('torch')}, {known.get('device_name')}" for known, _ in made.environments})
     if found.experiment.published and ours:
         computed = f"Everywhere: computed by {'; '.join(ours)}"
         blocks.append(Paragraph(f"{computed}. The published code is JAX and Haiku, and its seeds are not ours."))
     return blocks
+
+
+def protocols(found: Comparison) -> list[Block]:
+    """The protocols that cells were tested under, in words."""
+    tested = dict.fromkeys(test.tested for cell in found.all for test in cell.rows if test.is_done and test.tested)
+    known = [PROTOCOLS[name] for name in tested if name in PROTOCOLS]
+    items = [". ".join([f"{p.id}: {p.summary}", *(f"Unlike its source: {d}" for d in p.departures)]) for p in known]
+    return [Paragraph("Protocols of the tests:"), Items(tuple(items))] if items else []
