@@ -27,6 +27,11 @@ FLAGS = {
         "--compile --tensorboard --set --config --out --json"
     ),
     "construct": "language --out --chunk-size --representation --json",
+    "sweep": (
+        "languages --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
+        "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
+        "--set --out --jobs --per-gpu --retry --dry-run --json"
+    ),
     "resume": "folder --json",
     "evaluate": "folder --lengths --protocol --samples --seed --device --set --json",
     "check": "certificate --weights --network --automaton --json",
@@ -71,7 +76,9 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    verbs = "list show sample run construct resume evaluate verify check extract receptive-field results report bench"
+    verbs = (
+        "list show sample run construct sweep resume evaluate verify check extract receptive-field results report bench"
+    )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 
@@ -128,3 +135,14 @@ def test_python():
     exported = {"Dfa", "MooreMachine", "Semiautomaton", "Task", "TransitionMonoid", "UserError", "get", "rng"}
     assert exported <= set(languages.__all__)
     assert all(hasattr(languages, name) for name in languages.__all__)
+
+
+def test_the_folder_of_a_sweep():
+    from typing import get_args
+
+    from regulargpt.sweep import folder as sweeps
+
+    assert (sweeps.SWEEP, sweeps.CONFIGS, sweeps.RUNS, sweeps.FAILED) == ("sweep.json", "configs", "runs", "failed")
+    assert sweeps.FORMAT == 1
+    assert get_args(sweeps.State) == ("done", "failed", "missing")
+    assert get_args(sweeps.Kind) == ("diverged", "refused", "memory", "crashed")

@@ -8,9 +8,7 @@ from importlib import import_module
 import click
 
 from languages.errors import UserError, nearest
-
-# Exit codes: what went wrong was the user's input; the run itself; a signal, after which `resume` goes on.
-REFUSED, FAILED, STOPPED = 2, 1, 75
+from regulargpt.exits import FAILED, REFUSED, STOPPED
 
 VERBS = {
     "list": "List the languages, models, encodings, recipes or protocols.",
@@ -18,6 +16,7 @@ VERBS = {
     "sample": "Draw labelled words of a language.",
     "run": "Train a model on short words and test it on long ones.",
     "construct": "Write weights that compute a language exactly, without training.",
+    "sweep": "Train many configs on all cores; a rerun does what is missing.",
     "resume": "Go on with an interrupted run, exactly where it stopped.",
     "evaluate": "Test a trained model at any lengths.",
     "verify": "Find the transitions in a model's hidden states, and certify it for every length.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,6 +69,6 @@ def default_folder(config: RunConfig) -> Path:
     >>> default_folder(RunConfig()).as_posix()
     'runs/parity-regulargpt-C2-seed0'
     """
-    language = re.sub(r"[^A-Za-z0-9.=_-]+", "-", config.task.language).strip("-")
-    model = f"regulargpt-C{config.model.chunk_size}" if config.model.name == "regulargpt" else config.model.name
-    return Path("runs") / f"{language}-{model}-seed{config.seed}"
+    from regulargpt.sweep.names import language_part, model_part
+
+    return Path("runs") / f"{language_part(config)}-{model_part(config)}-seed{config.seed}"
