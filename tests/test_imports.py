@@ -63,6 +63,13 @@ LIGHT = [
     ("results missing --plot curves.pdf", 2),
     ("report --help", 0),
     ("report missing", 2),
+    ("sweep --help", 0),
+    ("sweep parity tomita-3 --model regulargpt,lstm --chunk-size 2,3 --seed 0-2 --dry-run", 0),
+    ("sweep dyck-2 --protocol thesis,hard --dry-run --json", 0),
+    ("sweep partiy", 2),
+    ("sweep parity --seed 3-1", 2),
+    ("sweep parity --steps 0", 2),
+    ("sweep parity --out README.md", 2),
 ]
 
 

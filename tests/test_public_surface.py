@@ -27,6 +27,11 @@ FLAGS = {
         "--compile --tensorboard --set --config --out --json"
     ),
     "construct": "language --out --chunk-size --representation --json",
+    "sweep": (
+        "languages --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
+        "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
+        "--set --out --jobs --per-gpu --retry --dry-run --json"
+    ),
     "resume": "folder --json",
     "evaluate": "folder --lengths --protocol --samples --seed --device --set --json",
     "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json",
@@ -133,3 +138,14 @@ def test_python():
     exported = {"Dfa", "MooreMachine", "Semiautomaton", "Task", "TransitionMonoid", "UserError", "get", "rng"}
     assert exported <= set(languages.__all__)
     assert all(hasattr(languages, name) for name in languages.__all__)
+
+
+def test_the_folder_of_a_sweep():
+    from typing import get_args
+
+    from regulargpt.sweep import folder as sweeps
+
+    assert (sweeps.SWEEP, sweeps.CONFIGS, sweeps.RUNS, sweeps.FAILED) == ("sweep.json", "configs", "runs", "failed")
+    assert sweeps.FORMAT == 1
+    assert get_args(sweeps.State) == ("done", "failed", "missing")
+    assert get_args(sweeps.Kind) == ("diverged", "refused", "memory", "crashed")

@@ -17,6 +17,8 @@ from regulargpt.config import RunConfig, keys
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
 from regulargpt.recipes import RECIPES
+from regulargpt.sweep import driver
+from regulargpt.sweep.driver import Outcome
 from tests.cli.conftest import Cli
 from tests.regulargpt.small import config
 
@@ -143,6 +145,34 @@ REFUSED = [
     ("report occupide", "run folder occupide does not exist; did you mean 'occupied'?"),
     ("report folder", "folder is not a run folder: config.toml and environment.json missing"),
     ("report missing --out report.html --json", "run folder missing does not exist"),
+    ("sweep", "which languages? as in `regulargpt sweep parity even-pairs`; `regulargpt list languages` lists them"),
+    ("sweep parity,even-pairs", "unknown language 'parity,even-pairs'; did you mean 'even-pairs'?"),
+    ("sweep parity partiy --dry-run", "unknown language 'partiy'; did you mean 'parity'?"),
+    ("sweep parity --model lstm,", "unknown model ''; choose 'regulargpt', 'rnn'"),
+    ("sweep parity --model lstm --recipe robust,robust-nodes", "recipe 'robust-nodes' is for 'regulargpt', not for"),
+    ("sweep parity --protocol thesis,hrd", "unknown protocol 'hrd'; did you mean 'hard'?"),
+    ("sweep parity --protocol thesis --test-len 400", "protocol thesis-1 fixes evaluation.test_len = 500, not 400"),
+    (
+        "sweep parity --model lstm --chunk-size 2,3",
+        "model.chunk_size changes nothing in any of these runs; leave it out",
+    ),
+    (
+        "sweep parity --model lstm,gru --certify",
+        "--certify: the levels of lstm are not one map on finitely many states",
+    ),
+    ("sweep parity --chunk-size 1,2", "parity, regulargpt: model.chunk_size = 1; a chunk has at least 2 symbols"),
+    ("sweep parity --chunk-size 3-2", "model.chunk_size = '3-2'; a range increases, as in 2-3"),
+    ("sweep parity --seed 0-99999", "seed = '0-99999': 100,000 values; at most 10,000"),
+    ("sweep parity --seed 0-999 --steps 1-999", "999,000 runs; a sweep has at most 100,000"),
+    ("sweep parity --lr 1e-4;3e-4", "training.lr = '1e-4;3e-4'; give a number"),
+    ("sweep parity --set task.language=tomita-3", "--set task.language: languages are arguments"),
+    ("sweep parity --set training.clip", "--set training.clip: write KEY=V1,V2, as in --set training.clip=0.5,1"),
+    ("sweep parity --set training.clipp=1,2", "unknown key 'training.clipp'; did you mean 'clip'?"),
+    ("sweep parity --jobs 0", "--jobs"),
+    ("sweep parity --per-gpu 0", "--per-gpu"),
+    ("sweep parity --out a-file", "a-file is a file; choose another --out"),
+    ("sweep parity --out occupied", "occupied is not empty and no sweep folder; choose another --out"),
+    ("sweep parity --out occupied --dry-run", "occupied is not empty and no sweep folder; choose another --out"),
 ]
 
 
@@ -376,6 +406,17 @@ SENSIBLE: dict[str, dict[str, list[str]]] = {
         "--representation": ["matrix", "one-hot"],
         "--json": [],
     },
+    "sweep": {
+        "": ["parity", "tomita-3"],
+        "--model": ["gru,lstm", "regulargpt"],
+        "--chunk-size": ["2,3"],
+        "--seed": ["0-2,7"],
+        "--protocol": ["thesis,hard"],
+        "--set": ["training.clip=0.5,1"],
+        "--out": ["here"],
+        "--dry-run": [],
+        "--json": [],
+    },
     "resume": {"": ["folder", "occupied"], "--json": []},
     "evaluate": {"": ["folder"], "--lengths": ["41-50"], "--json": []},
     "verify": {"": ["folder"], "--length": ["50"], "--words": ["8"], "--json": []},
@@ -405,6 +446,7 @@ def test_2000_random_argument_lists_are_answered_or_refused_in_one_line(cli: Cli
     trained: list[RunConfig] = []
     monkeypatch.setattr(running, "run", lambda config, out, watch: (trained.append(config), summary)[1])
     monkeypatch.setattr(running, "resume", lambda path, watch: summary)
+    monkeypatch.setattr(driver, "sweep", lambda *arguments: Outcome((), (), ()))
     monkeypatch.setattr(evaluating, "evaluate", lambda *arguments: pytest.fail("no run was made"))
     monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
     random_words = random.Random(0)

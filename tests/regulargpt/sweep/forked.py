@@ -183,3 +183,8 @@ def results(path: Path) -> dict[str, object]:
     seconds = lines[0].index("train_seconds")
     table = [[cell for column, cell in enumerate(line) if column != seconds] for line in lines]
     return {"table": table, **{name: contents(folder.run_path(name)) for name in folder.names}}
+
+
+def finished_runs(folder: Path) -> dict[str, int]:
+    """The finished runs, and when they were."""
+    return {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("runs/*/DONE")}

@@ -18,6 +18,7 @@ from tests.regulargpt.sweep.forked import (
     Forked,
     configs,
     die_at,
+    finished_runs,
     forking,
     is_gone,
     note,
@@ -101,11 +102,6 @@ def disturbed(
 
 def alive(pids: Path) -> list[int]:
     return [pid for pid in map(int, pids.read_text().split()) if not is_gone(pid)]
-
-
-def finished_runs(folder: Path) -> dict[str, int]:
-    """The finished runs, and when they were."""
-    return {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("runs/*/DONE")}
 
 
 def assert_killed_twice(folder: SweepFolder) -> None:
