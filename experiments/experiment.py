@@ -20,20 +20,29 @@ Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column: which runs, and what of them is shown.
+class Shows:
+    """What of its runs a cell shows: their accuracy, how many are proven, the seconds of training, or the depth.
 
-    `runs` names the runs (columns of the same name share them); `tested` the protocol of the score, "" for the runs'
-    own; `length` a single length instead of the scored range; `shows` the accuracy or how many runs are proven.
+    The accuracy is the score, or that at a single `length`; `tested` is the protocol of the test, "" for the runs' own.
+    The depth is that of a word of `length` symbols.
+    """
+
+    what: Literal["accuracy", "proven", "seconds", "depth"] = "accuracy"
+    tested: str = ""
+    length: int | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: which runs (columns of the same name `runs` share them), and what of them is shown.
+
     `published` is the column of the published table that it is compared with, if there is one.
     """
 
     name: str
     title: str
     runs: str
-    shows: Literal["accuracy", "proven"] = "accuracy"
-    tested: str = ""
-    length: int | None = None
+    shows: Shows = Shows()
     published: str | None = None
 
 
@@ -41,8 +50,8 @@ class Column:
 class Experiment:
     """One table or figure.
 
-    `configs(row, runs, scale)` are the runs behind a cell, equal ones shared among cells; `length(row, column)` is the
-    single length whose accuracy is shown, None for the score.
+    `configs(row, runs, scale)` are the runs behind a cell, equal ones shared among cells; `shows(row, column)` is what
+    of them the cell shows.
     """
 
     name: str
@@ -51,7 +60,7 @@ class Experiment:
     columns: tuple[Column, ...]
     configs: Callable[[str, str, Scale], list[RunConfig]]
     published: str | None = None
-    length: Callable[[str, Column], int | None] = lambda row, column: column.length
+    shows: Callable[[str, Column], Shows] = lambda row, column: column.shows
 
     def all_configs(self, scale: Scale, rows: Sequence[str] = ()) -> list[RunConfig]:
         """Every run once, row by row; UserError for a scale or row that is not there."""
@@ -79,7 +88,8 @@ def configs(
     >>> [c.seed for c in configs("parity", "paper", "rnn", "thesis", {"training.steps": 10}, seeds=(0, 1))]
     [0, 1]
     """
-    base = resolve(recipe, model, language, languages.get(language).sampling)
+    chunk_size = fields.get("model.chunk_size", 2)
+    base = resolve(recipe, model, language, languages.get(language).sampling, chunk_size)
     base = protocol(preset).apply(base).replaced(fields)
     axes = product(seeds, rates or (base.training.lr,))
     return [base.replaced({"seed": seed, "training.lr": rate}) for seed, rate in axes]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from experiments.experiment import Column, Experiment, Scale, configs
-from experiments.table_6_1 import CPU_STEPS, CPU_TEST, EARLY, SEEDS, SMOKE
+from experiments.experiment import Column, Experiment, Scale, Shows, configs
+from experiments.table_6_1 import CPU_TEST, SEEDS, SMOKE, early_stop
 from regulargpt.config import RunConfig
 
 PROBABILITIES = ("0.1", "0.3", "0.5", "0.7", "0.9")
@@ -25,7 +25,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     if scale == "smoke":
         fields |= SMOKE
     if scale == "cpu" and label != "robust":
-        fields |= {**EARLY, "training.steps": CPU_STEPS[model]}
+        fields |= early_stop(model)
     if scale == "cpu":
         fields |= CPU_TEST[model]
     return configs(language, MODELS[label], model, "thesis", fields, (0,) if scale == "smoke" else SEEDS)
@@ -38,5 +38,5 @@ EXPERIMENT = Experiment(
     tuple(Column(p, f"P(1) = {p}", p, published=p) for p in PROBABILITIES),
     runs,
     published="table-6.2",
-    length=lambda row, column: SAME_LENGTH if row.startswith(SAME) else None,
+    shows=lambda row, column: Shows(length=SAME_LENGTH if row.startswith(SAME) else None),
 )

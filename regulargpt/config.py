@@ -42,7 +42,11 @@ class TaskConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The model. A field that a model does not have is ignored by it and left at its default."""
+    """The model. A field that a model does not have is ignored by it and left at its default.
+
+    The last four take one thing away from regulargpt: weight sharing (`distinct_levels` > 1), the adaptive depth
+    (`levels` > 0 for words of all lengths), the learned pad, the sliding-dilated mask.
+    """
 
     name: str = "regulargpt"
     d_model: int = 64
@@ -61,6 +65,9 @@ class ModelConfig:
     embedding_scale: float = 1.0
     state_norm: bool = True
     distinct_levels: int = 1
+    levels: int = 0
+    pad: Literal["learned", "masked"] = "learned"
+    attention: Literal["dilated", "full"] = "dilated"
 
 
 @dataclass(frozen=True)

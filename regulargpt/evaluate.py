@@ -8,6 +8,7 @@ from typing import Any
 
 import languages
 from languages.errors import UserError
+from regulargpt.ablations import too_long
 from regulargpt.config import RunConfig
 from regulargpt.evaluation import accuracy_by_length, score
 from regulargpt.objectives import objective
@@ -29,6 +30,8 @@ def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed:
         raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
     if not any(task.has_length(length) for length in lengths):
         raise UserError(task.describe_length(lengths[0]))
+    if (reason := too_long(config.model, max(lengths))) is not None:
+        raise UserError(f"length {max(lengths)}: {reason}")
     goal = objective(task, config)
     if goal.n_outputs != record["n_outputs"]:
         asked, trained = config.task.supervision, record["supervision"]

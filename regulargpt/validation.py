@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from languages.errors import nearest, one_of
+from regulargpt import ablations
 from regulargpt.config import ConfigError, RunConfig, keys, value_of
 from regulargpt.protocols import protocol
 from regulargpt.recipes import CONSTRUCTED
@@ -37,6 +38,7 @@ def _problems(config: RunConfig, task: Task) -> Iterator[str]:
     yield from _model(config)
     yield from _lengths(config, task)
     yield from _supervision(config, task)
+    yield from ablations.problems(config)
     yield from _schedule(config)
     if config.tensorboard and find_spec("tensorboard") is None:
         yield "tensorboard = true needs the extra: pip install 'regulargpt-testbed[tracking]'"
@@ -78,6 +80,7 @@ AT_LEAST: dict[str, tuple[float, str]] = {
     "model.chunk_size": (2, "a chunk has at least 2 symbols"),
     "model.thickness": (1, "a level has at least 1 layer"),
     "model.distinct_levels": (1, "1 shares the weights across depth, more are levels with weights of their own"),
+    "model.levels": (0, "0 is a depth that grows with the word, more is the depth for every word"),
     "model.d_model": (1, "a state has at least 1 number"),
     "model.n_heads": (1, "attention has at least 1 head"),
     "model.d_ff": (1, "the FFN has at least 1 unit"),
@@ -125,6 +128,7 @@ AT_MOST: dict[str, int] = {
     "model.chunk_size": 1024,
     "model.thickness": 1024,
     "model.distinct_levels": 1024,
+    "model.levels": 1024,
     "model.d_model": 65_536,
     "model.d_ff": 1_048_576,
     "model.n_layers": 1024,
@@ -244,6 +248,4 @@ def no_certificate_for(config: RunConfig) -> str | None:
         return f"the run answers {config.task.supervision!r}, not the word at its end"
     if config.task.output_token:
         return "the run reads its answer at an output token, which is no symbol of the language"
-    if config.model.thickness > 1 or config.model.distinct_levels > 1:
-        return "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"
-    return None
+    return ablations.not_one_map(config.model)

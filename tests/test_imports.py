@@ -49,6 +49,10 @@ LIGHT = [
     ("receptive-field --help", 0),
     ("verify missing", 2),
     ("receptive-field missing --length 0", 2),
+    ("results --help", 0),
+    ("results missing", 2),
+    ("results missing --group-by langauge", 2),
+    ("results missing --plot curves.pdf", 2),
     ("report --help", 0),
     ("report missing", 2),
 ]
