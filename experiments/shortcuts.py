@@ -14,6 +14,7 @@ from regulargpt.config import RunConfig, TaskConfig
 from regulargpt.protocols import protocol
 from regulargpt.storage import atomic
 from regulargpt.storage.manifest import digest
+from regulargpt.sweep.names import digits
 
 FOLDER, FORMAT = "shortcuts", 1
 DIGITS = 16
@@ -65,7 +66,7 @@ def panel(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[str, Map
         task=replace(tested.task, supervision="last"),
         evaluation=replace(tested.evaluation, also=()),
     )
-    file = path / FOLDER / f"{digest((trained.task.language + plain.render()).encode())[:DIGITS]}.json"
+    file = path / FOLDER / f"{digest(f'{trained.task.language} {digits(plain)}'.encode())[:DIGITS]}.json"
     if file.exists():
         known = atomic.parse_json(atomic.read_bytes(file), file)
         if known.get("format") == FORMAT:

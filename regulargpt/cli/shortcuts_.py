@@ -28,7 +28,7 @@ def field_options(function: Any) -> Any:
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Any field of config.toml: evaluation.near_misses=0.5.",
+    help="Any field of config.toml: evaluation.stride=10.",
 )
 @click.option(
     "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path), help="The config.toml of a run."
@@ -45,11 +45,14 @@ def command(
     """What trivial rules score on the test words of a model: counts, first and last symbol, runs, n-grams."""
     import languages
     from regulargpt.cli.configure import configure, texts
+    from regulargpt.shortcuts.features import check
     from regulargpt.validation import validate
 
     values = texts({key.replace("__", "."): value for key, value in fields.items()}, settings)
     config = configure(language, None, None, config_file, values, protocol)
-    validate(config, languages.get(config.task.language))
+    task = languages.get(config.task.language)
+    check(task, config)
+    validate(config, task)
 
     from regulargpt.shortcuts.panel import panel_report
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from languages.errors import UserError
+from languages.task import Task
 from regulargpt.batches import Words
+from regulargpt.config import RunConfig
 
 Columns = npt.NDArray[np.float64]  # (batch, columns), the same columns at every length
 
 MOST_COLUMNS = 512  # of one kind: pairs of 22 symbols, 3-grams of 8
 LONGEST_GRAM = 3
+MOST = 128  # symbols, answers
 
 RULES = {
     "majority": "the most frequent answer",
@@ -51,6 +55,21 @@ def features(words: Words, n_symbols: int) -> dict[str, Columns]:
         "n-grams": np.concatenate(list(grams.values()), axis=1),
         "n-gram-shares": np.concatenate([found / max(1, T - n + 1) for n, found in grams.items()], axis=1),
     }
+
+
+def check(task: Task, config: RunConfig) -> None:
+    """Raise UserError if there is no panel for this task and its supervision."""
+    supervision = config.task.supervision
+    if supervision in ("every", "next"):
+        raise UserError(
+            f"task.supervision = '{supervision}': shortcuts answer the word at its end, not every prefix; "
+            "set it to 'last'"
+        )
+    if max(task.n_symbols, task.n_outputs) > MOST:
+        raise UserError(
+            f"{task.name} has {task.n_symbols} symbols and {task.n_outputs} answers; "
+            f"shortcuts are fitted for at most {MOST} of each"
+        )
 
 
 def ends(words: Words, n_symbols: int) -> Columns:

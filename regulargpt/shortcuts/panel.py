@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 
 import languages
-from languages.errors import UserError
 from languages.task import Task
 from regulargpt.batches import test_words, training_words
 from regulargpt.config import RunConfig
 from regulargpt.evaluation import samples_at
-from regulargpt.shortcuts.features import RULES, features
+from regulargpt.shortcuts.features import RULES, check, features
 from regulargpt.shortcuts.rule import Rule, fit
 from regulargpt.validation import validate
 
 TRAINING_WORDS = 20_000
 WORDS_A_BATCH = 32
 SYMBOLS_AT_ONCE = 1 << 22
-MOST = 128  # symbols, answers
 
 
 @dataclass(frozen=True)
@@ -55,21 +53,6 @@ def shortcut_panel(task: Task, config: RunConfig, seed: int, training_task: Task
     lengths = [T for T in sorted({*config.scored, *config.evaluation.beyond}) if task.has_length(T)]
     points = {T: accuracies(rules, task, config, seed, T) for T in lengths}
     return {name: shortcut(name, trained[name], {T: points[T][name] for T in lengths}, config) for name in RULES}
-
-
-def check(task: Task, config: RunConfig) -> None:
-    """Raise UserError if there is no panel for this task and its supervision."""
-    supervision = config.task.supervision
-    if supervision in ("every", "next"):
-        raise UserError(
-            f"task.supervision = '{supervision}': shortcuts answer the word at its end, not every prefix; "
-            "set it to 'last'"
-        )
-    if max(task.n_symbols, task.n_outputs) > MOST:
-        raise UserError(
-            f"{task.name} has {task.n_symbols} symbols and {task.n_outputs} answers; "
-            f"shortcuts are fitted for at most {MOST} of each"
-        )
 
 
 def fitted(task: Task, config: RunConfig, seed: int) -> tuple[dict[str, Rule], dict[str, float]]:
@@ -111,6 +94,7 @@ def panel_report(config: RunConfig) -> dict[str, Any]:
     Raises UserError if the config cannot be run or has no panel.
     """
     task = languages.get(config.task.language)
+    check(task, config)
     validate(config, task)
     panel = shortcut_panel(task, config, config.seed)
     return {

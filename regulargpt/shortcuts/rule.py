@@ -49,7 +49,7 @@ def fit(columns: Columns, labels: Labels) -> Rule:
     mean, scale = x.mean(axis=0), x.std(axis=0)
     model = LogisticRegression(C=STRENGTH, tol=TOLERANCE, max_iter=STEPS)
     with warnings.catch_warnings():
-        # Where words cannot be told apart it stops after STEPS; more of them change the score in the second digit.
+        # Where words cannot be separated it stops after STEPS, and says so: the rule is what these steps find.
         warnings.simplefilter("ignore", UserWarning)
         model.fit((x - mean) / scale, labels)
     found, bias = model.coef_.T / scale[:, None], model.intercept_ - mean / scale @ model.coef_.T
