@@ -42,6 +42,7 @@ NEEDS = {
 PARAMETERS = {
     "plus=true": "a constant + before each expression, as the original code has it",
     "depth=every": "members of every depth at every length",
+    **{f"members={how}": "members drawn as the original code draws them" for how in ("blocks", "runs", "walk")},
 }
 SUPERVISION = {
     "every": "shown the answer to every prefix, not the final one only",

@@ -6,6 +6,7 @@ from experiments.cells import Comparison
 from experiments.page import details
 from experiments.page.details import Made, source
 from experiments.page.document import Block, Document, Items, Notes, Paragraph, Section, Table
+from experiments.page.verdicts import verdicts
 from experiments.page.wording import entry, known
 from experiments.published import published
 from regulargpt.protocols import PROTOCOLS
@@ -19,6 +20,7 @@ def document(found: Comparison, made: Made) -> Document:
     experiment = found.experiment
     sections = [
         Section(experiment.title, tuple(tables(found))),
+        Section("Ours against published, by column", tuple(verdicts(found))),
         Section("What differs in the conditions", tuple(conditions(found, made))),
         Section("Rules without an automaton", tuple(details.rules(found))),
         Section("What was found", tuple(details.looks(found))),

@@ -1,5 +1,6 @@
 """Cells against hand-made runs: numbers, failures, what is missing, and what is no cell at all."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,9 @@ import pytest
 from experiments.cells import Compared, Comparison, Panel
 from experiments.compare import compare
 from experiments.experiment import Experiment
+from experiments.page.document import Table
+from experiments.page.verdicts import verdict
+from experiments.page.verdicts import verdicts as page_verdicts
 from experiments.page.wording import entry
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.reproduction import look
@@ -68,6 +72,18 @@ def test_failed_and_missing_runs_are_said(mixed):
     assert [line.text for line in entry(transformer).lines][1:] == ["52.00 / 51.00", "−0.3 / +0.9", "1 of 3 missing"]
     assert list(mixed[1].failures.values()) == ["the loss is no longer a number"]
     assert mixed[1].missing == [name_of(TABLE.configs("parity", "transformer", "cpu")[0])]
+
+
+def test_where_the_published_mean_lies(mixed):
+    verdicts = {c.column.name: verdict(c, float(c.published[1] or 0)) for c in mixed[1].all if c.notes}
+    assert set(verdicts.values()) == {"within"}
+    transformer = cell(mixed[1], "parity", "transformer")
+    bounds = [49.94, 49.96, 52.04, 52.06]
+    assert [verdict(transformer, bound) for bound in bounds] == ["above", "within", "within", "below"]
+    assert verdict(replace(transformer, group=None), 50.0) == "not there"
+    (_, table) = page_verdicts(mixed[1])
+    assert isinstance(table, Table)
+    assert table.rows[0] == ("RNN", "0", "1", "0", "0")
 
 
 def test_the_other_protocol_and_the_single_length_have_their_own_tests(mixed):
