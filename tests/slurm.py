@@ -23,7 +23,7 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scance
 MISSING = [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]
 SECONDS = 30.0
 # Without cgroups, accounting or MPI. A requeued job waits for the lifetime of a credential, 120 s by default. The
-# partition `urgent` preempts `normal`, whose jobs get a second's notice.
+# partition `urgent` preempts `normal`, whose jobs get notice.
 CONF = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -33,7 +33,7 @@ SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
 CredType=cred/munge
-AuthInfo=socket={folder}/munge.socket,cred_expire=3
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -51,11 +51,11 @@ PreemptMode=REQUEUE
 SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,batch_sched_delay=0,sched_interval=1
 ReturnToService=2
-KillWait=2
+KillWait=20
 SlurmdParameters=config_overrides
 NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
-PartitionName=normal Nodes={host} Default=YES MaxTime=60 PriorityTier=1 GraceTime=1 State=UP
-PartitionName=urgent Nodes={host} MaxTime=60 PriorityTier=2 PreemptMode=OFF State=UP
+PartitionName=normal Nodes={host} Default=YES MaxTime=120 PriorityTier=1 GraceTime=20 State=UP
+PartitionName=urgent Nodes={host} MaxTime=120 PriorityTier=2 PreemptMode=OFF State=UP
 """
 
 
@@ -111,7 +111,10 @@ def daemon(
     path = shutil.which(program, path=PATH)
     assert path is not None
     with (folder / f"{program}.log").open("wb") as log:
-        process = subprocess.Popen([path, *arguments], env=os.environ | environment, stdout=log, stderr=log)
+        # A Ctrl-C is for the tests, which then still ask Slurm to end the jobs.
+        process = subprocess.Popen(
+            [path, *arguments], env=os.environ | environment, stdout=log, stderr=log, start_new_session=True
+        )
 
     def end() -> None:
         process.terminate()

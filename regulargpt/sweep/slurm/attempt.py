@@ -79,8 +79,12 @@ def is_running() -> bool:
 
 
 def this_job() -> str:
-    """The number of the job that this process belongs to; the same one when it is requeued."""
-    return os.environ.get("SLURM_JOB_ID", "")
+    """The number of the job that this process belongs to, as in `12_3`; the same one when it is requeued.
+
+    The number without underscore, which each task of an array has too, is for one of them that of the whole array.
+    """
+    array, task = (os.environ.get(f"SLURM_ARRAY_{which}_ID") for which in ("JOB", "TASK"))
+    return f"{array}_{task}" if array else os.environ.get("SLURM_JOB_ID", "")
 
 
 def state_of(job: str) -> str:

@@ -40,7 +40,7 @@ class Driving:
         alive = queue.alive(self.ask())
         self.record = self.record.only(alive).saved(self.path)
         self.jobs = {name: job for name, job in self.record.jobs.items() if name in names}
-        self.end(alive - set(self.record.jobs.values()))
+        self.end(alive - set(self.record.jobs.values()), self.ask)
 
     def submit(self, names: Sequence[str]) -> None:
         """Job arrays over the names, each written down as soon as Slurm has it."""
@@ -99,16 +99,16 @@ class Driving:
         self.on_done(name, "failed")
 
     def cancel(self) -> None:
-        """End all jobs; their workers save their runs."""
-        self.end(set(self.jobs.values()))
+        """End all jobs; their workers save their runs. If Slurm is silent they go on, and the next driver has them."""
+        self.end(set(self.jobs.values()), lambda: queue.states(self.record.title))
 
-    def end(self, jobs: set[str]) -> None:
+    def end(self, jobs: set[str], ask: Callable[[], dict[str, str] | None]) -> None:
         """Cancel the jobs, and wait until none of them runs any more."""
-        while jobs:
+        while jobs and (states := ask()) is not None:
+            jobs = jobs & queue.alive(states)
             # Again and again: one may have asked to be requeued at the same moment.
             queue.cancel(jobs)
             time.sleep(min(1.0, self.engine.poll_seconds))
-            jobs = jobs & queue.alive(self.ask())
 
     def ask(self) -> dict[str, str]:
         """The states of this sweep's jobs, however long Slurm takes to answer."""

@@ -29,7 +29,7 @@ class SlurmEngine:
     account: str | None = None
     qos: str | None = None
     jobs: int = 256
-    minutes: int = 240
+    minutes: int = 60
     memory_gb: float | None = None
     cpus: int | None = None
     gpus: int = 0
@@ -55,7 +55,7 @@ class SlurmEngine:
         """What the job of a run with so many threads asks for, by the names of sbatch's options.
 
         >>> SlurmEngine(partition="gpu", gpus=1, memory_gb=1.5).resources(threads=2)
-        {'time': 240, 'cpus_per_task': 2, 'partition': 'gpu', 'gpus_per_node': 1, 'mem': '1536M'}
+        {'time': 60, 'cpus_per_task': 2, 'partition': 'gpu', 'gpus_per_node': 1, 'mem': '1536M'}
         """
         optional = {
             "partition": self.partition,

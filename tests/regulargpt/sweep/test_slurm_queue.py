@@ -242,6 +242,8 @@ def python(tmp_path: Path, programs: Path, monkeypatch) -> Callable[[str], None]
     """A worker that is a shell script."""
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
     monkeypatch.setenv("SLURM_JOB_ID", "12")
+    monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "12")
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "3")
     (tmp_path / "sweep" / "slurm").mkdir(parents=True)
 
     def write(text: str) -> None:
@@ -317,8 +319,8 @@ DEAD = lock.Owner(2**22 + 1, "another-node", "then")
     [
         ("echo slurm_load_jobs error: Invalid job id specified >&2; exit 1", "11", DEAD, True),
         ("exit 0", "11", DEAD, True),
-        ("exit 0", "12", DEAD, True),
-        ("echo RUNNING", "12", DEAD, True),  # this very job, requeued
+        ("exit 0", "12_3", DEAD, True),
+        ("echo RUNNING", "12_3", DEAD, True),  # this very job, requeued
         ("echo RUNNING", "11", DEAD, False),
         ("echo no controller >&2; exit 1", "11", DEAD, False),
         ("exit 0", "11", lock.Owner(4, "a-desk", "now"), False),
