@@ -88,7 +88,8 @@ def configs(
     >>> [c.seed for c in configs("parity", "paper", "rnn", "thesis", {"training.steps": 10}, seeds=(0, 1))]
     [0, 1]
     """
-    base = resolve(recipe, model, language, languages.get(language).sampling)
+    chunk_size = fields.get("model.chunk_size", 2)
+    base = resolve(recipe, model, language, languages.get(language).sampling, chunk_size)
     base = protocol(preset).apply(base).replaced(fields)
     axes = product(seeds, rates or (base.training.lr,))
     return [base.replaced({"seed": seed, "training.lr": rate}) for seed, rate in axes]

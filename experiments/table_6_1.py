@@ -87,6 +87,8 @@ def ours(row: str, certified: bool, chunk_size: int, scale: Scale) -> list[RunCo
         return configs(row, recipe, "regulargpt", "thesis", {**fields, **SMOKE}, (0,))
     if scale == "cpu":
         fields |= CPU_TEST["regulargpt"]
+    if scale == "cpu" and not certified:
+        fields |= {"training.steps": CPU_STEPS_WIDE.get(row, CPU_STEPS["regulargpt"])}
     return configs(row, recipe, "regulargpt", "thesis", fields, SEEDS)
 
 

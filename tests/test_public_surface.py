@@ -38,6 +38,7 @@ FLAGS = {
     "verify": "folder --length --words --seed --out --json",
     "extract": "folder --out --codebook --json",
     "receptive-field": "folder --length --words --seed --out --json",
+    "results": "folders --group-by --where --tested --format --plot --json",
     "report": "folders --out --json",
 }
 KEYS = """
@@ -45,7 +46,7 @@ recipe protocol seed device threads compile tensorboard
 task.language task.train_from task.train_len task.supervision task.members task.near_misses task.edits task.output_token
 model.name model.d_model model.n_heads model.d_ff model.n_layers model.norm model.activation model.dropout model.causal
 model.encoding model.chunk_size model.thickness model.attention_bias model.embedding_std model.embedding_scale
-model.state_norm model.distinct_levels
+model.state_norm model.distinct_levels model.levels model.pad model.attention
 training.steps training.batch_size training.lengths_per_step training.optimiser training.lr training.beta1
 training.beta2 training.weight_decay training.clip training.warmup training.schedule training.loss_memory
 training.node_weight training.compositions training.alignment
@@ -75,7 +76,9 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    verbs = "list show sample run construct sweep resume evaluate verify check extract receptive-field report bench"
+    verbs = (
+        "list show sample run construct sweep resume evaluate verify check extract receptive-field results report bench"
+    )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 

@@ -23,6 +23,7 @@ VERBS = {
     "check": "Check a certificate from its files alone, by independent code.",
     "extract": "Extract the automaton that a trained network implements.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
+    "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "report": "Write a page that shows what a network learned.",
     "bench": "Measure speed and memory, side by side in one process.",
 }

@@ -49,7 +49,8 @@ def configure(
             raise UserError("which language? as in `regulargpt run parity`; `regulargpt list languages` lists them")
         task = languages.get(language)
         name = model or "regulargpt"
-        config = resolve(recipe or recommended(language, name), name, language, task.sampling)
+        chunk_size = values.get("model.chunk_size", 2)
+        config = resolve(recipe or recommended(language, name), name, language, task.sampling, chunk_size)
     if preset is not None:
         config = protocol(preset).apply(config)
     return config.replaced(values)

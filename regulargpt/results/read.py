@@ -33,10 +33,11 @@ def read(place: Place) -> list[Row] | None:
     """The rows of a run, sorted by protocol tested under and length, its own protocol first; None if not finished."""
     folder = RunFolder(place.folder)
     try:
-        if folder.is_done:
-            return finished(place.name, folder)
+        # Also a run that was done and failed then, over its certificate, is not what was asked for.
         if place.failure and atomic.disk.exists(place.failure):
             return [failed(place, place.failure)]
+        if folder.is_done:
+            return finished(place.name, folder)
         return kept(place.name, place.folder) if is_kept(place.folder) else None
     except UserError as error:
         return [damaged(place, str(error))]
@@ -69,7 +70,7 @@ def scored(result: Mapping[str, Any], summary: Mapping[str, Any]) -> range:
 
 
 def points(result: Mapping[str, Any], inside: range) -> list[dict[str, Any]]:
-    """The columns that every length has of its own.
+    """The columns that every length has of its own; of a test without lengths, one row without.
 
     >>> points({"accuracy": {"41": 99.0}, "samples": {"41": 512}}, range(41, 501))
     [{'length': 41, 'accuracy': 99.0, 'samples': 512, 'in_score': True}]
@@ -78,7 +79,7 @@ def points(result: Mapping[str, Any], inside: range) -> list[dict[str, Any]]:
     return [
         {"length": T, "accuracy": accuracy[T], "samples": result["samples"][str(T)], "in_score": T in inside}
         for T in sorted(accuracy)
-    ]
+    ] or [{}]
 
 
 def is_kept(path: Path) -> bool:

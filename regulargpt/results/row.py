@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from regulargpt.storage.metrics import render_rows
 
 Value = str | int | float | bool | None
+Key = tuple[Value, ...]
 
 DONE, FAILED, DAMAGED = "done", "failed", "damaged"
 
@@ -64,6 +66,18 @@ def cell(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value)
+
+
+def sortable(value: Value) -> tuple[bool, float, list[str | int]]:
+    """What sorts values: numbers by size, also those in names; what is missing last.
+
+    >>> sorted([None, 10, 9.5], key=sortable), sorted(["dyck-12", "dyck-2"], key=sortable)
+    ([9.5, 10, None], ['dyck-2', 'dyck-12'])
+    """
+    if isinstance(value, str):
+        parts = re.split(r"([0-9]+)", value)
+        return False, 0.0, [int(part) if at % 2 else part for at, part in enumerate(parts)]
+    return value is None, float(value or 0), []
 
 
 def render_csv(lines: Iterable[Iterable[str]]) -> str:

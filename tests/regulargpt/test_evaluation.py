@@ -1,6 +1,7 @@
 """Accuracy by length against models whose answers are known, and every number of the score by hand."""
 
 import math
+from typing import Literal
 
 import pytest
 import torch
@@ -112,6 +113,12 @@ def test_a_model_that_attends_to_every_pair_gets_fewer_words_at_once(name: str):
     model = models.build(ModelConfig(name=name, d_model=8), 2, 2, torch.Generator())
     assert words_at_once(model, 500) == (16 if name == "transformer" else 1048)
     assert words_at_once(model, 10**7) == 1
+
+
+@pytest.mark.parametrize(("attention", "at_once"), [("dilated", 1048), ("full", 16)])
+def test_of_regulargpt_it_depends_on_the_attention(attention: Literal["dilated", "full"], at_once: int):
+    model = models.build(ModelConfig(d_model=8, attention=attention), 2, 2, torch.Generator())
+    assert words_at_once(model, 500) == at_once
 
 
 @given(st.integers(1, 10**7), st.integers(1, 5000), st.integers(1, 10**9))

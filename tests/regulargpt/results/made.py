@@ -14,9 +14,9 @@ Accuracy = Mapping[int, float]
 def config_text(protocol: str = "", **changes: Any) -> str:
     """A config.toml with fields changed, as in `model__name="lstm"`, trained on up to 4 and scored at 5..8 symbols."""
     dotted = {key.replace("__", "."): value for key, value in changes.items()}
-    config = RunConfig().replaced({"task.train_len": 4, "evaluation.test_len": 8, **dotted})
-    lines = [line for line in config.render().splitlines() if not line.startswith("protocol = ")]
-    return "\n".join([f'protocol = "{protocol}"', *lines]) + "\n"
+    return (
+        RunConfig().replaced({"task.train_len": 4, "evaluation.test_len": 8, "protocol": protocol, **dotted}).render()
+    )
 
 
 def tested(accuracy: Accuracy, **more: Any) -> dict[str, Any]:

@@ -10,7 +10,10 @@ import pytest
 
 from languages.errors import UserError
 from regulargpt.results.rows import COLUMNS, Row, collect, rows, write
+from regulargpt.results.statistics import groups
+from regulargpt.run import run
 from tests.regulargpt.results import made
+from tests.regulargpt.small import config
 
 ALL_RIGHT = {5: 100.0, 6: 100.0, 7: 100.0, 8: 100.0, 1000: 100.0}
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
@@ -93,9 +96,11 @@ def test_a_sweep_with_runs_done_failed_and_missing(tmp_path: Path):
     assert found.unfinished == ["b", "d"]
 
 
-def test_a_run_that_failed_first_and_was_done_then_is_done(tmp_path: Path):
+def test_a_run_that_failed_after_it_was_done_failed(tmp_path: Path):
     path = made.sweep(tmp_path, {"a": made.config_text()}, {"a": "out of memory"})
     made.done(path / "runs" / "a", {5: 100.0})
+    assert [(row.status, row.reason) for row in rows(path)] == [("failed", "out of memory")]
+    (path / "failed" / "a.json").unlink()
     assert [row.status for row in rows(path)] == ["done"]
 
 
@@ -232,3 +237,18 @@ def test_the_bytes_do_not_depend_on_the_order_of_finishing(tmp_path: Path):
             write(path)
         files.add(tuple((path / name).read_bytes() for name in ("results.csv", "results.jsonl")))
     assert len(files) == 1
+
+
+@pytest.mark.slow
+def test_the_scores_of_a_trained_run_are_those_of_its_summary(tmp_path: Path):
+    changes = {"training__steps": 3, "evaluation__also": ("thesis-1",), "evaluation__beyond": (20,)}
+    settings = config("gru", task__supervision="last", evaluation__stride=2, **changes)
+    summary = run(settings, tmp_path / "a")
+    found = rows(tmp_path)
+    for tested, result in (("", summary), ("thesis-1", summary["also"]["thesis-1"])):
+        of_test = [row for row in found if row.tested == tested]
+        assert {row.length: row.accuracy for row in of_test} == {int(T): a for T, a in result["accuracy"].items()}
+        (group,) = groups(of_test, ["language"])
+        assert group.mean == pytest.approx(result["score"])
+        assert group.first_below_99 == result["first_below_99"]
+    assert [row.length for row in found if row.in_score and not row.tested] == [9, 11]
