@@ -1,22 +1,21 @@
 """Balanced batches of a classification: members, non-members and near misses of one length."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from languages.automata import Dfa
+from languages.members import Members
 from languages.near_miss import NearMissSampler
-from languages.sampling import PathSampler, WordSampler
+from languages.sampling import WordSampler
 from languages.words import Indices, smallest_unsigned
 
 
 class BalancedSampler:
-    """Draws batches of which half are words of `language`; the members come from `members` if there are any."""
+    """Draws batches of words of `language` and of others; the members come from `members` if that is given."""
 
-    def __init__(self, language: Dfa, members: Sequence[Dfa] = ()) -> None:
+    def __init__(self, language: Dfa, members: tuple[Dfa, ...] | Members = ()) -> None:
         self.language = language
-        self.sources = tuple(members) or (language,)
-        self.members = WordSampler(self.sources)
+        self.sources = members if isinstance(members, tuple) and members else (language,)
+        self.members: Members = WordSampler(self.sources) if isinstance(members, tuple) else members
         self.non_members = WordSampler(~language)
         self._near: dict[int, NearMissSampler] = {}
 
@@ -25,15 +24,24 @@ class BalancedSampler:
         return tuple(label for label, words in enumerate((self.non_members, self.members)) if words.has(length))
 
     def sample(
-        self, random: np.random.Generator, length: int, count: int, near_misses: float = 0.0, edits: int = 1
+        self,
+        random: np.random.Generator,
+        length: int,
+        count: int,
+        near_misses: float = 0.0,
+        edits: int = 1,
+        members: float = 0.5,
     ) -> Indices:
         """Words (count, length), shuffled; see Task.sample."""
         classes = self.classes(length)
-        n_members = (count + int(random.integers(2))) // 2 if len(classes) == 2 else count * sum(classes)
+        if len(classes) == 2:
+            n_members = half(random, count) if members == 0.5 else share_of(random, count, members)
+        else:
+            n_members = count * sum(classes)
         near = self.near_misses(length, edits) if near_misses else []
-        n_near = int((count - n_members) * near_misses + random.random()) if near else 0
+        n_near = share_of(random, count - n_members, near_misses) if near else 0
         sizes = np.bincount(random.integers(0, max(1, len(near)), n_near), minlength=len(near)).tolist()
-        parts: list[tuple[PathSampler, int]] = [
+        parts: list[tuple[Members, int]] = [
             (self.members, n_members),
             (self.non_members, count - n_members - n_near),
             *zip(near, sizes[: len(near)], strict=True),
@@ -50,3 +58,18 @@ class BalancedSampler:
         if edits not in self._near:
             self._near[edits] = NearMissSampler(self.sources, self.language, edits)
         return self._near[edits]
+
+
+def half(random: np.random.Generator, count: int) -> int:
+    """Half of `count`; for an odd one the generator decides which way it is rounded."""
+    return (count + int(random.integers(2))) // 2
+
+
+def share_of(random: np.random.Generator, count: int, share: float) -> int:
+    """This share of `count`, rounded at random so that it is exact on average.
+
+    >>> from languages.randomness import rng
+    >>> [share_of(rng(0, "example", step), 5, 0.3) for step in range(8)]
+    [2, 1, 2, 1, 1, 2, 1, 1]
+    """
+    return min(count, int(count * share + random.random()))

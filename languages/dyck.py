@@ -4,6 +4,7 @@ from typing import Literal
 
 from languages.automata import Dfa
 from languages.errors import LanguageError
+from languages.published import Blocks
 from languages.specification import spec
 from languages.task import Task
 
@@ -11,7 +12,11 @@ MAX_DEPTH = 500
 MAX_EVERY_DEPTH = 50  # with depth="every", which needs an automaton for each depth
 
 
-def dyck(depth_bound: int, depth: Literal["any", "every"] = "any") -> Task:
+def dyck(
+    depth_bound: int,
+    depth: Literal["any", "every"] = "any",
+    members: Literal["uniform", "blocks"] = "uniform",
+) -> Task:
     """Is the word in D_N, balanced brackets of one kind nested at most N = `depth_bound` deep? 1 is "accept".
 
     D_1 = (01)*, D_n = (0 D_{n-1} 1)*; 0 opens, 1 closes. Balanced classification; odd lengths have no
@@ -19,9 +24,10 @@ def dyck(depth_bound: int, depth: Literal["any", "every"] = "any") -> Task:
 
     Members of a length are all equally likely (`depth="any"`): then the words of D_12 that reach depth 12
     are long. With `depth="every"` each member's largest depth is drawn first, uniformly from
-    1..min(N, T/2), and the member is uniform among those with this largest depth.
+    1..min(N, T/2), and the member is uniform among those with this largest depth. With `members="blocks"`
+    they are drawn as in the code of the original RegularGPT (languages/published.py): few, large blocks.
 
-    LanguageError: N outside 1..500 (1..50 with depth="every"), or another word for depth.
+    LanguageError: N outside 1..500 (1..50 with depth="every"), another word for depth or members, or both.
 
     >>> dyck(2).labels([[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]).tolist()
     [1, 1, 0]
@@ -42,18 +48,25 @@ def dyck(depth_bound: int, depth: Literal["any", "every"] = "any") -> Task:
         raise LanguageError(f"dyck-{depth_bound}: depth is {depth!r}; it is 'any' or 'every'")
     if depth == "every" and depth_bound > MAX_EVERY_DEPTH:
         raise LanguageError(f"dyck-{depth_bound}: with depth=every the depth is 1 to {MAX_EVERY_DEPTH}")
-    machine = dyck_dfa(depth_bound).as_moore()
-    every = tuple(exact_depth(n) for n in range(1, depth_bound + 1)) if depth == "every" else ()
+    if members not in ("uniform", "blocks"):
+        raise LanguageError(f"dyck-{depth_bound}: members is {members!r}; it is 'uniform' or 'blocks'")
+    if depth == "every" and members != "uniform":
+        raise LanguageError(f"dyck-{depth_bound}: depth=every and members={members} exclude each other; give one")
     deepest = "0" * depth_bound + "1" * depth_bound
     return Task(
-        name=spec(f"dyck-{depth_bound}", {"depth": (depth, "any")}),
-        machine=machine,
+        name=spec(f"dyck-{depth_bound}", {"depth": (depth, "any"), "members": (members, "uniform")}),
+        machine=dyck_dfa(depth_bound).as_moore(),
         summary=f"membership: balanced brackets (0 opens, 1 closes) at most {depth_bound} deep",
         source="Bhattamishra et al. 2020; thesis, Table 6.1",
         examples=((deepest, "accept"), ("01" + deepest, "accept"), (f"0{deepest}1", "reject"), ("1", "reject")),
         sampling="balanced",
-        members=every,
+        members=Blocks(depth_bound) if members == "blocks" else depths(depth_bound) if depth == "every" else (),
     )
+
+
+def depths(depth_bound: int) -> tuple[Dfa, ...]:
+    """The balanced words by their largest depth, 1..N."""
+    return tuple(exact_depth(n) for n in range(1, depth_bound + 1))
 
 
 def dyck_dfa(depth_bound: int) -> Dfa:

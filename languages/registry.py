@@ -20,7 +20,11 @@ ARITHMETIC = (
     Parameter("operators", "+-*", "one or more of + - *, such as +-"),
     Parameter("plus", False, "true or false: a constant + in front"),
 )
-DEPTH = Parameter("depth", "any", "'any' or 'every'", ("any", "every"))
+DYCK = (
+    Parameter("depth", "any", "'any' or 'every'", ("any", "every")),
+    Parameter("members", "uniform", "'uniform' or 'blocks'", ("uniform", "blocks")),
+)
+MEMBERS = Parameter("members", "uniform", "'uniform', 'runs' (3, 7) or 'walk' (4)", ("uniform", "runs", "walk"))
 GROUP = (
     Parameter("answer", "element", "'element' or 'identity'", ("element", "identity")),
     Parameter("letters", "generators", "'generators' or 'elements'", ("generators", "elements")),
@@ -56,13 +60,14 @@ FAMILIES = (
         "tomita:tomita",
         "membership in Tomita's language N, 1 to 7",
         tuple(f"tomita-{n}" for n in range(1, 8)),
+        (MEMBERS,),
     ),
     Family(
         "dyck-N",
         "dyck:dyck",
         "membership: brackets balanced and at most N deep",
         ("dyck-1", "dyck-2", "dyck-3", "dyck-4", "dyck-12"),
-        (DEPTH,),
+        DYCK,
     ),
     Family("aa-star", "bhattamishra:aa_star", "membership: (aa)*", ("aa-star",)),
     Family("aaaa-star", "bhattamishra:aaaa_star", "membership: (aaaa)*", ("aaaa-star",)),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from languages.automata import Dfa, MooreMachine
 from languages.balanced import BalancedSampler
 from languages.errors import LanguageError, LengthEmpty, SamplingError
+from languages.members import Members
 from languages.sampling import WordSampler, nearest_lengths, uniform_words
 from languages.words import Indices
 
@@ -25,8 +26,9 @@ class Task:
     each such word.
 
     sampling "balanced": half of the words are members (answer 1, "accept"), half are not. Members are
-    uniform among the words that the machine accepts or, if `members` is given, come from one of these DFAs,
-    picked uniformly among those that have words of that length.
+    uniform among the words that the machine accepts, or as `members` says: from one of several DFAs, picked
+    uniformly among those that have words of that length, or from any other sampler of members. Near misses
+    are made from words of these DFAs or else from uniform members.
 
     A length is the length of the word as the model sees it. `examples` are (word, answer) pairs.
 
@@ -48,7 +50,7 @@ class Task:
     domain: Dfa | None = None
     sampling: Literal["uniform", "balanced"] = "uniform"
     weights: tuple[float, ...] | None = None
-    members: tuple[Dfa, ...] = ()
+    members: tuple[Dfa, ...] | Members = ()
 
     def __post_init__(self) -> None:
         if self.sampling not in ("uniform", "balanced"):
@@ -56,8 +58,9 @@ class Task:
         if self.sampling == "balanced":
             self._check_balanced()
         elif self.members:
-            raise LanguageError(f"{self.name}: automata of members go with balanced sampling only")
-        if any(dfa.alphabet != self.alphabet for dfa in (*self.members, self.domain) if dfa is not None):
+            raise LanguageError(f"{self.name}: samplers of members go with balanced sampling only")
+        dfas = (*(self.members if isinstance(self.members, tuple) else ()), self.domain)
+        if any(dfa.alphabet != self.alphabet for dfa in dfas if dfa is not None):
             raise LanguageError(f"{self.name}: its automata must have the machine's alphabet, in the same order")
         if self.weights is not None and not (
             len(self.weights) == self.n_symbols and min(self.weights) >= 0 and 0 < sum(self.weights) < float("inf")
@@ -166,16 +169,29 @@ class Task:
         return f"length {length}: {self.name} has no {missing}, so every word is a {every}"
 
     def sample(
-        self, random: np.random.Generator, length: int, count: int, near_misses: float = 0.0, edits: int = 1
+        self,
+        random: np.random.Generator,
+        length: int,
+        count: int,
+        near_misses: float = 0.0,
+        edits: int = 1,
+        members: float = 0.5,
     ) -> Indices:
         """Words (count, length) of one length: a pure function of the generator's state and the arguments.
 
-        Balanced: half members, half non-members (for an odd count the generator decides which are more),
-        shuffled. A share `near_misses` of the non-members are near misses by 1..edits substitutions, each
-        number that is possible at this length equally likely; if none is possible, they are plain
-        non-members. A class without words of this length is replaced by the other.
+        Balanced: a share `members` of members, the others non-members, shuffled (where the share is no whole
+        number of words, the generator decides which way it is rounded). A share `near_misses` of the
+        non-members are near misses by 1..edits substitutions, each number that is possible at this length
+        equally likely; if none is possible, they are plain non-members. A class without words of this
+        length is replaced by the other.
 
         Raises LengthEmpty if there is no word of this length, SamplingError for arguments out of range.
+
+        >>> from languages.dyck import dyck
+        >>> from languages.randomness import rng
+        >>> task = dyck(2)
+        >>> [int(task.labels(task.sample(rng(0, "example"), 8, 10, members=share)).sum()) for share in (0.0, 0.5, 1.0)]
+        [0, 5, 10]
         """
         if count < 0:
             raise SamplingError(f"cannot draw {count} words; a count is 0 or more")
@@ -186,9 +202,13 @@ class Task:
                 raise SamplingError(f"near_misses is {near_misses}; it is a share of the non-members, 0.0 to 1.0")
             if edits < 1:
                 raise SamplingError(f"edits is {edits}; a near miss has at least 1 edit")
-            return self._balanced.sample(random, length, count, near_misses, edits)
+            if not 0.0 <= members <= 1.0:
+                raise SamplingError(f"members is {members}; it is a share of the words, 0.0 to 1.0")
+            return self._balanced.sample(random, length, count, near_misses, edits, members)
         if near_misses:
             raise SamplingError(f"{self.name} has no non-members; near_misses is for classifications")
+        if members != 0.5:
+            raise SamplingError(f"{self.name} has no members; their share is for classifications")
         if self._weighted is None:
             return uniform_words(random, self.n_symbols, length, count)
         return self._weighted.sample(random, length, count)

@@ -1,7 +1,12 @@
 """Tomita's seven languages over {0, 1}, as membership problems."""
 
+from typing import Literal
+
 from languages.automata import Dfa
 from languages.errors import LanguageError
+from languages.members import Members
+from languages.published import Tomita3Runs, Tomita4Walk, Tomita7Runs
+from languages.specification import spec
 from languages.task import Task
 
 Delta = dict[str, dict[str, str]]  # what is missing leads to a sink
@@ -49,16 +54,23 @@ EXAMPLES = {
     6: (("000", "accept"), ("01", "accept"), ("00", "reject")),
     7: (("0110", "accept"), ("10101", "reject"), ("0011", "accept")),
 }
+SAMPLERS: dict[int, dict[str, Members]] = {
+    3: {"runs": Tomita3Runs()},
+    4: {"walk": Tomita4Walk()},
+    7: {"runs": Tomita7Runs()},
+}
 
 
-def tomita(number: int) -> Task:
+def tomita(number: int, members: Literal["uniform", "runs", "walk"] = "uniform") -> Task:
     """Is the word in Tomita's language 1..7? Balanced classification: class 1 is "accept".
 
     1: 1*; 2: (10)*; 3: no odd run of 1s followed at once by an odd run of 0s; 4: no 000; 5: even numbers of
     0s and of 1s; 6: the number of 0s minus the number of 1s is a multiple of 3; 7: 0*1*0*1*. LanguageError:
-    another number.
+    another number, or other members.
 
-    The code of the original RegularGPT has 0* for 1.
+    Members of a length are all equally likely. With `members` they are drawn as in the code of the original
+    RegularGPT (languages/published.py): for 3 and 7 "runs", few and long ones; for 4 "walk", a fair coin wherever
+    both symbols are legal. For 5 and 6 members are uniform there as well, 1 (0* there) and 2 have one at most.
 
     >>> tomita(3).labels([[1, 0, 0], [1, 0, 1], [1, 1, 0]]).tolist()
     [1, 0, 1]
@@ -73,12 +85,17 @@ def tomita(number: int) -> Task:
         raise LanguageError(f"there is no tomita-{number}; Tomita's languages are tomita-1 to tomita-7")
     delta = DELTA[number]
     initial = next(iter(delta))
+    samplers = SAMPLERS.get(number, {})
+    if members != "uniform" and members not in samplers:
+        accepted = " or ".join(map(repr, ["uniform", *samplers]))
+        raise LanguageError(f"tomita-{number}: members is {members!r}; it is {accepted}")
     accepting = set(delta) - REJECTING.get(number, set())
     return Task(
-        name=f"tomita-{number}",
+        name=spec(f"tomita-{number}", {"members": (members, "uniform")}),
         machine=Dfa.from_partial(tuple(delta), "01", delta, initial, accepting).as_moore(),
         summary=f"membership: {MEANING[number]}",
         source="Tomita 1982; Bhattamishra et al. 2020",
         examples=EXAMPLES[number],
         sampling="balanced",
+        members=samplers.get(members, ()),
     )

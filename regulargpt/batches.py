@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from languages.randomness import rng
 from languages.task import Task
-from regulargpt.config import TaskConfig
+from regulargpt.config import EvaluationConfig, TaskConfig
 
 Words = npt.NDArray[np.integer]  # (batch, length)
+
+
+class Mixture(Protocol):
+    """Which words of a balanced task are drawn: the section `task` says it for training, `evaluation` for the test."""
+
+    @property
+    def members(self) -> float:
+        """The share of members."""
+        ...
+
+    @property
+    def near_misses(self) -> float:
+        """The share of near misses in the non-members."""
+        ...
+
+    @property
+    def edits(self) -> int:
+        """The most edits of a near miss."""
+        ...
 
 
 def training_words(task: Task, config: TaskConfig, seed: int, step: int, lengths: list[int], count: int) -> Words:
@@ -27,7 +47,7 @@ def training_words(task: Task, config: TaskConfig, seed: int, step: int, lengths
     return draw(task, config, random, length, count)
 
 
-def test_words(task: Task, config: TaskConfig, seed: int, length: int, count: int) -> Words:
+def test_words(task: Task, config: EvaluationConfig, seed: int, length: int, count: int) -> Words:
     """The test words of one length: the same for every model that is tested with this seed."""
     return draw(task, config, rng(seed, "test", length), length, count)
 
@@ -35,11 +55,13 @@ def test_words(task: Task, config: TaskConfig, seed: int, length: int, count: in
 test_words.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
 
 
-def draw(task: Task, config: TaskConfig, random: np.random.Generator, length: int, count: int) -> Words:
-    """Words as the task samples them, with the config's near misses."""
+def draw(task: Task, mixture: Mixture, random: np.random.Generator, length: int, count: int) -> Words:
+    """Words as the task samples them; of a balanced task, mixed as the config says."""
     if task.sampling == "uniform":
         return task.sample(random, length, count)
-    return task.sample(random, length, count, near_misses=config.near_misses, edits=config.edits)
+    return task.sample(
+        random, length, count, near_misses=mixture.near_misses, edits=mixture.edits, members=mixture.members
+    )
 
 
 def words_near(task: Task, word: Sequence[int], seed: int, step: int, count: int) -> Words:

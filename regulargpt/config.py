@@ -24,18 +24,29 @@ class TaskConfig:
 
     supervision: "last" the answer to the word; "every" the answer to every prefix; "next" the set of legal next
     symbols after every prefix; "nodes" the answer to the word and to the sub-word under every node of the tree.
+
+    Training words have `train_from` to `train_len` symbols. Of a balanced task a share `members` of them are members,
+    and of the others a share `near_misses` are members with 1 to `edits` symbols substituted. With `output_token` a
+    word ends in a further symbol that stands for nothing, and the answer is read there.
     """
 
     language: str = "parity"
+    train_from: int = 1
     train_len: int = 40
     supervision: Literal["last", "every", "next", "nodes"] = "last"
+    members: float = 0.5
     near_misses: float = 0.0
     edits: int = 1
+    output_token: bool = False
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The model. A field that a model does not have is ignored by it and left at its default."""
+    """The model. A field that a model does not have is ignored by it and left at its default.
+
+    The last four take one thing away from regulargpt: weight sharing (`distinct_levels` > 1), the adaptive depth
+    (`levels` > 0 for words of all lengths), the learned pad, the sliding-dilated mask.
+    """
 
     name: str = "regulargpt"
     d_model: int = 64
@@ -54,6 +65,9 @@ class ModelConfig:
     embedding_scale: float = 1.0
     state_norm: bool = True
     distinct_levels: int = 1
+    levels: int = 0
+    pad: Literal["learned", "masked"] = "learned"
+    attention: Literal["dilated", "full"] = "dilated"
 
 
 @dataclass(frozen=True)
@@ -109,20 +123,31 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class EvaluationConfig:
-    """Where it is tested: `samples` fresh words a length at train_len+1..test_len, and at the lengths `beyond`.
+    """Where it is tested: `samples` fresh words a length at test_from..test_len, and at the lengths `beyond`.
 
-    At very long lengths fewer words are drawn: at most `symbols` symbols a length, but never less than 32 words.
+    `test_from = 0` stands for the first length after the training words'. Of that range every `stride`-th length is
+    tested. At very long lengths fewer words are drawn: at most `symbols` symbols a length, but never less than 32
+    words. `members`, `near_misses` and `edits` are of the test words, as those of `task` are of the training words.
+    The trained model is also tested under the protocols `also`.
     """
 
+    test_from: int = 0
     test_len: int = 500
+    stride: int = 1
     beyond: tuple[int, ...] = ()
     samples: int = 512
     symbols: int = 33_554_432
+    members: float = 0.5
+    near_misses: float = 0.0
+    edits: int = 1
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class RunConfig:
     """One run. Equal configs on the same machine and thread count give equal weights, bit for bit.
+
+    `protocol`, if there is one, names the preset that fixes how words are drawn and scored (`regulargpt.protocols`).
 
     >>> config = RunConfig()
     >>> RunConfig.parse(config.render()) == config
@@ -133,6 +158,7 @@ class RunConfig:
     """
 
     recipe: str = "robust"
+    protocol: str = ""
     seed: int = 0
     device: str = "auto"
     threads: int = 1
@@ -142,6 +168,16 @@ class RunConfig:
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    @property
+    def scored(self) -> range:
+        """The lengths that make the score.
+
+        >>> RunConfig().scored
+        range(41, 501)
+        """
+        first = self.evaluation.test_from or self.task.train_len + 1
+        return range(first, self.evaluation.test_len + 1, self.evaluation.stride)
 
     @classmethod
     def parse(cls, text: str, name: str = "config.toml") -> RunConfig:
@@ -177,6 +213,16 @@ def keys() -> list[str]:
     """All dotted keys, in the order of config.toml."""
     top = [f.name for f in dataclasses.fields(RunConfig) if f.name not in SECTIONS]
     return top + [f"{section}.{name}" for section in SECTIONS for name in _fields(section)]
+
+
+def value_of(config: RunConfig, key: str) -> Any:
+    """The value of a dotted key.
+
+    >>> value_of(RunConfig(), "model.chunk_size")
+    2
+    """
+    section, _, name = key.rpartition(".")
+    return getattr(getattr(config, section) if section else config, name)
 
 
 def type_of(key: str) -> Any:

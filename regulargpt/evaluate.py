@@ -8,10 +8,11 @@ from typing import Any
 
 import languages
 from languages.errors import UserError
+from regulargpt.ablations import too_long
 from regulargpt.config import RunConfig
 from regulargpt.evaluation import accuracy_by_length, score
 from regulargpt.objectives import objective
-from regulargpt.run import load_model, prepare
+from regulargpt.run import load_reader, prepare
 from regulargpt.storage.folder import RunFolder
 from regulargpt.validation import validate
 
@@ -29,17 +30,18 @@ def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed:
         raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
     if not any(task.has_length(length) for length in lengths):
         raise UserError(task.describe_length(lengths[0]))
+    if (reason := too_long(config.model, max(lengths))) is not None:
+        raise UserError(f"length {max(lengths)}: {reason}")
     goal = objective(task, config)
     if goal.n_outputs != record["n_outputs"]:
         asked, trained = config.task.supervision, record["supervision"]
         raise UserError(f"task.supervision = '{asked}': the run was trained on '{trained}'; test it on that")
     device = prepare(config)
     points = accuracy_by_length(
-        load_model(folder).to(device),
+        load_reader(folder).to(device),
         task,
         goal,
         lengths,
-        task_config=config.task,
         config=config.evaluation,
         seed=seed,
         device=device,
@@ -47,8 +49,9 @@ def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed:
     return {
         "run_dir": str(folder.path),
         "language": config.task.language,
+        "protocol": config.protocol,
         "seed": seed,
-        **dataclasses.asdict(score(points, min(lengths), max(lengths))),
+        **dataclasses.asdict(score(points, config.scored if config.protocol else lengths)),
         "accuracy": {str(p.length): 100 * p.accuracy for p in points},
         "interval": {str(p.length): [100 * bound for bound in p.interval] for p in points},
         "samples": {str(p.length): p.samples for p in points},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import nn
 
 from languages.task import Task
 from regulargpt.batches import test_words
-from regulargpt.config import EvaluationConfig, TaskConfig
+from regulargpt.config import EvaluationConfig
 from regulargpt.objectives import Objective
 
 FEWEST_WORDS = 32
@@ -60,7 +60,6 @@ def accuracy_by_length(
     objective: Objective,
     lengths: Iterable[int],
     *,
-    task_config: TaskConfig,
     config: EvaluationConfig,
     seed: int,
     device: torch.device,
@@ -72,7 +71,7 @@ def accuracy_by_length(
     for length in lengths:
         if not task.has_length(length):
             continue
-        point = _point(model, task, objective, length, task_config, samples_at(length, config), seed, device)
+        point = _point(model, task, objective, length, config, seed, device)
         points.append(point)
         on_point(point)
     return points
@@ -83,12 +82,12 @@ def _point(
     task: Task,
     objective: Objective,
     length: int,
-    task_config: TaskConfig,
-    samples: int,
+    config: EvaluationConfig,
     seed: int,
     device: torch.device,
 ) -> Point:
-    words = test_words(task, task_config, seed, length, samples)
+    samples = samples_at(length, config)
+    words = test_words(task, config, seed, length, samples)
     at_once = words_at_once(model, length)
     right = sum(
         int(objective.correct(model, words[at : at + at_once], device).sum()) for at in range(0, samples, at_once)
@@ -118,14 +117,14 @@ class Score:
     majority: float
 
 
-def score(points: list[Point], low: int, high: int) -> Score:
-    """Mean and minimum over the lengths low..high that were tested, and where it first fails.
+def score(points: list[Point], scored: Container[int]) -> Score:
+    """Mean and minimum over those of the lengths `scored` that were tested, and where it first fails.
 
     >>> points = [Point(41, 1.0, 512, (0.5, 0.5)), Point(42, 0.95, 512, (0.5, 0.5))]
-    >>> score(points, 41, 500)
+    >>> score(points, range(41, 501))
     Score(score=97.5, min_accuracy=95.0, first_below_99=42, first_below_90=None, chance=50.0, majority=50.0)
     """
-    inside = [p for p in points if low <= p.length <= high]
+    inside = [p for p in points if p.length in scored]
     shares = np.array([p.label_shares for p in inside])  # (lengths, n_outputs)
     accuracies = [p.accuracy for p in inside]
     return Score(

@@ -18,8 +18,9 @@ UNDEFINED = -1
 
 
 class Objective(Protocol):
-    """One kind of supervision of one task."""
+    """One kind of supervision of one task; the model it asks reads `n_inputs` symbols and gives `n_outputs` logits."""
 
+    n_inputs: int
     n_outputs: int
 
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
@@ -32,27 +33,36 @@ class Objective(Protocol):
 
 
 class Last:
-    """The machine's answer to the word, read at its last position."""
+    """The machine's answer to the word, read at its last symbol or, with `output_token`, at a token after it.
 
-    def __init__(self, task: Task):
-        self.task, self.n_outputs = task, task.n_outputs
+    The token is what Deletang et al. 2023 append: a symbol of no other meaning, the last of `n_inputs`.
+    """
+
+    def __init__(self, task: Task, output_token: bool = False):
+        self.task, self.output_token = task, output_token
+        self.n_inputs, self.n_outputs = task.n_symbols + output_token, task.n_outputs
+
+    def asked(self, words: Words, device: torch.device) -> Int[Tensor, "batch length"]:
+        """What the model reads."""
+        symbols = to_tensor(words, device)
+        return F.pad(symbols, (0, 1), value=self.task.n_symbols) if self.output_token else symbols
 
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
         """Cross-entropy of the last answers."""
         labels = to_tensor(self.task.labels(words), device)
-        logits = model(to_tensor(words, device))
+        logits = model(self.asked(words, device))
         return F.cross_entropy(logits, labels), share(logits.argmax(-1) == labels)
 
     def correct(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, "batch"]:
         """Which last answers are right."""
-        return model(to_tensor(words, device)).argmax(-1) == to_tensor(self.task.labels(words), device)
+        return model(self.asked(words, device)).argmax(-1) == to_tensor(self.task.labels(words), device)
 
 
 class Every:
     """The machine's answer to every prefix that has one."""
 
     def __init__(self, task: Task):
-        self.task, self.n_outputs = task, task.n_outputs
+        self.task, self.n_inputs, self.n_outputs = task, task.n_symbols, task.n_outputs
 
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
         """Mean cross-entropy over the positions that have an answer."""
@@ -70,7 +80,7 @@ class Next:
     """After every prefix, the set of symbols that may follow (and whether the word may end): k-hot."""
 
     def __init__(self, task: Task):
-        self.task, self.n_outputs = task, task.n_symbols + 1
+        self.task, self.n_inputs, self.n_outputs = task, task.n_symbols, task.n_symbols + 1
 
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:
         """Mean binary cross-entropy over positions and symbols."""
@@ -92,7 +102,9 @@ def objective(task: Task, config: RunConfig) -> Objective:
 
         training = config.training
         return Nodes(task, config.task.train_len, training.node_weight, training.compositions, training.alignment)
-    return {"last": Last, "every": Every, "next": Next}[config.task.supervision](task)
+    if config.task.supervision == "last":
+        return Last(task, config.task.output_token)
+    return {"every": Every, "next": Next}[config.task.supervision](task)
 
 
 def right_everywhere(

@@ -16,12 +16,13 @@ Fields = Mapping[str, Any]
 @dataclass(frozen=True)
 class Recipe:
     """Fields set over the defaults: `fields[model]`; `balanced` for tasks of members and non-members; for regulargpt,
-    `languages[name]`, what a language needs of its own.
+    `large_chunks` for C > 2 and `languages[name]`, what a language needs of its own.
     """
 
     summary: str
     fields: Mapping[str, Fields]
     balanced: Fields = field(default_factory=dict)
+    large_chunks: Fields = field(default_factory=dict)
     languages: Mapping[str, Fields] = field(default_factory=dict)
 
 
@@ -38,6 +39,7 @@ BASELINES: dict[str, Fields] = {
         "model.activation": "relu",
         "model.dropout": 0.1,
         "model.encoding": "transformer_xl",
+        "model.causal": False,
         "training.lr": 3e-4,
         "training.beta2": 0.999,
     },
@@ -61,7 +63,12 @@ SETTLED: Fields = {
     "training.cooldown": 600,
     "evaluation.beyond": (10_000, 1_000_000),
 }
-NEAR_MISSES: Fields = {"task.near_misses": 0.5, "task.edits": 2}
+NEAR_MISSES: Fields = {
+    "task.near_misses": 0.5,
+    "task.edits": 2,
+    "evaluation.near_misses": 0.5,
+    "evaluation.edits": 2,
+}
 # A constant + in front makes chunks of two (operator, digit) pairs.
 PAIRS: Fields = {"task.language": "modular-arithmetic:plus=true"}
 # What `--certify` sets: train on until the certificate holds, then on the certified table, so that states do not drift.
@@ -79,6 +86,10 @@ NODES: Fields = {
     **CERTIFY,
     "training.anchor_steps": 4000,
 }
+# More than two children: with words of one and two levels first, or groups such as Tomita 5 and 6 are not learned.
+STAGES = (3, 9)
+SHORT_FIRST: Fields = {"training.curriculum": STAGES, "training.stage_below": 0.2}
+SHORT_FIRST_NODES: Fields = {"training.curriculum": STAGES, "training.stage_below": 0.4}
 # For 129 transitions: short words first, and as many steps as it takes.
 MANY: Fields = {
     "training.curriculum": (8,),
@@ -107,12 +118,14 @@ RECIPES: dict[str, Recipe] = {
         "state norm, state noise raised as the loss allows, early stop; final answers only",
         {"regulargpt": SETTLED, **{name: {**fields, **UNTIL_SOLVED} for name, fields in BASELINES.items()}},
         NEAR_MISSES,
+        SHORT_FIRST,
         {"modular-arithmetic": PAIRS},
     ),
     "robust-nodes": Recipe(
         "robust, and every node of the tree supervised: the automaton's answer and transition of its sub-word",
         {"regulargpt": {**SETTLED, **NODES}},
         NEAR_MISSES,
+        SHORT_FIRST_NODES,
         {"modular-arithmetic": {**PAIRS, **MANY}},
     ),
     "paper": Recipe(
@@ -175,13 +188,15 @@ def recommended(language: str, model: str) -> str:
     return "robust" if suffices else "robust-nodes"
 
 
-def resolve(recipe: str, model: str, language: str, sampling: str) -> RunConfig:
-    """The whole config of a recipe for a model and a language.
+def resolve(recipe: str, model: str, language: str, sampling: str, chunk_size: int = 2) -> RunConfig:
+    """The whole config of a recipe for a model and a language, and for regulargpt a chunk size.
 
     Raises UserError with the nearest name for an unknown recipe, or if the recipe has nothing for this model.
 
     >>> resolve("paper", "regulargpt", "parity", "uniform").training.lr
     0.0003
+    >>> resolve("robust", "regulargpt", "parity", "uniform", chunk_size=3).training.curriculum
+    (3, 9)
     """
     if recipe in CONSTRUCTED:
         raise UserError(
@@ -198,5 +213,6 @@ def resolve(recipe: str, model: str, language: str, sampling: str) -> RunConfig:
     if sampling == "balanced":
         fields |= found.balanced
     if model == "regulargpt":
+        fields |= {"model.chunk_size": chunk_size, **(found.large_chunks if chunk_size > 2 else {})}
         fields |= found.languages.get(language, {})
     return RunConfig().replaced(fields)

@@ -24,6 +24,7 @@ from regulargpt.construct.weights import constructed
 from regulargpt.evaluation import Point, accuracy_by_length, score
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import Objective, objective
+from regulargpt.protocols import Protocol, protocol
 from regulargpt.recipes import CONSTRUCTED
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import RunFolder
@@ -94,13 +95,16 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
             watch.on_notice(skipped)
         with tracking.tensorboard(folder.path, config.tensorboard) as log:
             train(trainer, folder, stop, time.monotonic, watch.on_step, both(watch.on_row, log))
-        points = test(config, task, goal, model, device, both(watch.on_point, between_lengths(stop)))
+        on_point = both(watch.on_point, between_lengths(stop))
+        points = test(config, task, goal, model, device, on_point)
+        others = map(protocol, config.evaluation.also)
+        also = {other.id: under(other, config, model, device, on_point) for other in others}
         folder.write_weights(model.state_dict(), model_record(config, task, goal))
         folder.write_accuracy([(p.length, p.accuracy, p.samples) for p in points])
         anchors = trainer.anchors and trainer.anchors.prototypes
         snapped = certifier.certify(model, anchors) if certifier else None
         proven = None if snapped is None else snapped.certain
-        summary = summarise(config, task, model, trainer, points, proven, str(folder.path))
+        summary = summarise(config, model, trainer, points, proven, str(folder.path)) | {"also": also}
         folder.write_summary(summary)
         plots.accuracy_png(folder.path / "accuracy.png", points, config)
         folder.finish()
@@ -150,17 +154,17 @@ def prepare(config: RunConfig) -> torch.device:
     return torch.device(config.device)
 
 
-def make_model(config: ModelConfig, task: Task, goal: Objective, seed: int, device: torch.device) -> nn.Module:
+def make_model(config: ModelConfig, goal: Objective, seed: int, device: torch.device) -> nn.Module:
     """The model with the weights that this seed gives, on every device the same."""
     generator = torch.Generator().manual_seed(seed)
-    return models.build(config, task.n_symbols, goal.n_outputs, generator).to(device)
+    return models.build(config, goal.n_inputs, goal.n_outputs, generator).to(device)
 
 
 def first_model(config: RunConfig, task: Task, goal: Objective, device: torch.device) -> nn.Module:
     """The model before the first step: constructed, or drawn at random."""
     if config.recipe in CONSTRUCTED:
         return constructed(config.model, task, CONSTRUCTED[config.recipe]).to(device)
-    return make_model(config.model, task, goal, config.seed, device)
+    return make_model(config.model, goal, config.seed, device)
 
 
 def compile_model(model: nn.Module) -> None:
@@ -173,7 +177,7 @@ def model_record(config: RunConfig, task: Task, goal: Objective) -> dict[str, An
     """config.json: what is needed to build the model again and to use it."""
     return {
         "model": dataclasses.asdict(config.model),
-        "n_symbols": task.n_symbols,
+        "n_symbols": goal.n_inputs,
         "n_outputs": goal.n_outputs,
         "alphabet": list(task.alphabet),
         "output_names": list(task.output_names),
@@ -182,7 +186,18 @@ def model_record(config: RunConfig, task: Task, goal: Objective) -> dict[str, An
 
 
 def load_model(folder: RunFolder) -> nn.Module:
-    """The trained model of a finished run, its weights checked against the run's digests."""
+    """The trained model of a finished run, its weights checked against the run's digests.
+
+    Raises UserError for one that reads its answer at an output token: it is no map from words of the alphabet.
+    """
+    record = folder.load_model_config()
+    if record["n_symbols"] != len(record["alphabet"]):
+        raise UserError(f"{folder.path} reads its answer at an output token; only `regulargpt evaluate` asks it there")
+    return load_reader(folder)
+
+
+def load_reader(folder: RunFolder) -> nn.Module:
+    """The trained model of a finished run, wherever it reads its answer."""
     record = folder.load_model_config()
     config = from_mapping(ModelConfig, record["model"], "model.")
     model = models.build(config, record["n_symbols"], record["n_outputs"], torch.Generator().manual_seed(0))
@@ -198,14 +213,12 @@ def test(
     device: torch.device,
     on_point: Callable[[Point], None],
 ) -> list[Point]:
-    """Accuracy at train_len+1..test_len and at the lengths beyond."""
-    lengths = sorted({*range(config.task.train_len + 1, config.evaluation.test_len + 1), *config.evaluation.beyond})
+    """Accuracy at the scored lengths and at those beyond."""
     return accuracy_by_length(
         model,
         task,
         goal,
-        lengths,
-        task_config=config.task,
+        sorted({*config.scored, *config.evaluation.beyond}),
         config=config.evaluation,
         seed=config.seed,
         device=device,
@@ -216,9 +229,31 @@ def test(
 test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
 
 
+def under(
+    other: Protocol, config: RunConfig, model: nn.Module, device: torch.device, on_point: Callable[[Point], None]
+) -> dict[str, Any]:
+    """What the trained model scores under another protocol."""
+    config = other.test_of(config)
+    task = languages.get(config.task.language)
+    points = test(config, task, objective(task, config), model, device, on_point)
+    return {"language": config.task.language, **accuracies(config, points)}
+
+
+def accuracies(config: RunConfig, points: list[Point]) -> dict[str, Any]:
+    """The results of a test: where it was scored, the score, and every length."""
+    return {
+        "test_from": config.scored.start,
+        "test_len": config.evaluation.test_len,
+        "stride": config.evaluation.stride,
+        **dataclasses.asdict(score(points, config.scored)),
+        "accuracy": {str(p.length): 100 * p.accuracy for p in points},
+        "interval": {str(p.length): [100 * bound for bound in p.interval] for p in points},
+        "samples": {str(p.length): p.samples for p in points},
+    }
+
+
 def summarise(
     config: RunConfig,
-    task: Task,
     model: nn.Module,
     trainer: Trainer,
     points: list[Point],
@@ -226,15 +261,14 @@ def summarise(
     run_dir: str,
 ) -> dict[str, Any]:
     """summary.json: what was run and how far it went."""
-    low, high = config.task.train_len + 1, config.evaluation.test_len
     return {
         "language": config.task.language,
         "model": config.model.name,
         "recipe": config.recipe,
+        "protocol": config.protocol,
         "supervision": config.task.supervision,
         "chunk_size": config.model.chunk_size if config.model.name == "regulargpt" else None,
         "train_len": config.task.train_len,
-        "test_len": high,
         "seed": config.seed,
         "parameters": sum(p.numel() for p in model.parameters()),
         "steps": trainer.progress.step,
@@ -242,9 +276,6 @@ def summarise(
         "certified_at": trainer.progress.certified_at,
         "proven": proven,
         "train_seconds": round(trainer.seconds, 3),
-        **dataclasses.asdict(score(points, low, high)),
-        "accuracy": {str(p.length): 100 * p.accuracy for p in points},
-        "interval": {str(p.length): [100 * bound for bound in p.interval] for p in points},
-        "samples": {str(p.length): p.samples for p in points},
+        **accuracies(config, points),
         "run_dir": run_dir,
     }

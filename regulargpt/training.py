@@ -95,7 +95,7 @@ class Trainer:
         training = self.config.training
         groups = training.lengths_per_step
         longest = self.progress.longest(training, self.config.task.train_len)
-        lengths = self.task.lengths(1, longest)
+        lengths = self.task.lengths(self.config.task.train_from, longest)
         # While the curriculum's words are short there are more of them: about the same symbols in every step.
         words_a_step = training.batch_size * self.config.task.train_len // longest
         total = torch.zeros((), device=self.device)

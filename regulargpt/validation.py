@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from languages.errors import nearest, one_of
-from regulargpt.config import ConfigError, RunConfig, keys
+from regulargpt import ablations
+from regulargpt.config import ConfigError, RunConfig, keys, value_of
+from regulargpt.protocols import protocol
 from regulargpt.recipes import CONSTRUCTED
 
 if TYPE_CHECKING:
@@ -31,10 +33,12 @@ def validate(config: RunConfig, task: Task) -> None:
 
 def _problems(config: RunConfig, task: Task) -> Iterator[str]:
     yield from _names(config)
+    yield from _protocol(config, task)
     yield from _bounds(config)
     yield from _model(config)
     yield from _lengths(config, task)
     yield from _supervision(config, task)
+    yield from ablations.problems(config)
     yield from _schedule(config)
     if config.tensorboard and find_spec("tensorboard") is None:
         yield "tensorboard = true needs the extra: pip install 'regulargpt-testbed[tracking]'"
@@ -53,16 +57,30 @@ def _names(config: RunConfig) -> Iterator[str]:
         yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
 
 
+def _protocol(config: RunConfig, task: Task) -> Iterator[str]:
+    if config.protocol:
+        if config.protocol != protocol(config.protocol).id:
+            version = protocol(config.protocol).id
+            yield f"protocol = '{config.protocol}': a config names the version, protocol = '{version}'"
+        yield from protocol(config.protocol).problems(config, task)
+    for name in config.evaluation.also:
+        protocol(name).test_of(config)
+
+
 # The smallest value a field may have, and what it means.
 AT_LEAST: dict[str, tuple[float, str]] = {
     "seed": (0, "seeds are whole numbers from 0"),
     "threads": (1, "at least one thread works"),
     "task.train_len": (1, "a word has at least 1 symbol"),
+    "task.train_from": (1, "a word has at least 1 symbol"),
     "task.edits": (1, "a near miss has at least 1 edit"),
-    "task.near_misses": (0, "it is a share, 0 to 1"),
+    "evaluation.edits": (1, "a near miss has at least 1 edit"),
+    "evaluation.test_from": (0, "give a length, 0 for the first after the training words'"),
+    "evaluation.stride": (1, "give 1 for every length, 2 for every second one"),
     "model.chunk_size": (2, "a chunk has at least 2 symbols"),
     "model.thickness": (1, "a level has at least 1 layer"),
     "model.distinct_levels": (1, "1 shares the weights across depth, more are levels with weights of their own"),
+    "model.levels": (0, "0 is a depth that grows with the word, more is the depth for every word"),
     "model.d_model": (1, "a state has at least 1 number"),
     "model.n_heads": (1, "attention has at least 1 head"),
     "model.d_ff": (1, "the FFN has at least 1 unit"),
@@ -106,9 +124,11 @@ AT_MOST: dict[str, int] = {
     "threads": 1024,
     "task.train_len": 1_000_000,
     "task.edits": 1000,
+    "evaluation.edits": 1000,
     "model.chunk_size": 1024,
     "model.thickness": 1024,
     "model.distinct_levels": 1024,
+    "model.levels": 1024,
     "model.d_model": 65_536,
     "model.d_ff": 1_048_576,
     "model.n_layers": 1024,
@@ -117,6 +137,7 @@ AT_MOST: dict[str, int] = {
     "evaluation.samples": 1_000_000,
 }
 LONGEST_WORD = 100_000_000
+SHARES = ("task.members", "task.near_misses", "evaluation.members", "evaluation.near_misses")
 
 
 def _bounds(config: RunConfig) -> Iterator[str]:
@@ -135,18 +156,9 @@ def _bounds(config: RunConfig) -> Iterator[str]:
     for key, (high, why) in BELOW.items():
         if not 0 <= value_of(config, key) < high:
             yield f"{key} = {value_of(config, key)}; {why}"
-    if config.task.near_misses > 1:
-        yield f"task.near_misses = {config.task.near_misses}; it is a share, 0 to 1"
-
-
-def value_of(config: RunConfig, key: str) -> Any:
-    """The value of a dotted key.
-
-    >>> value_of(RunConfig(), "model.chunk_size")
-    2
-    """
-    section, _, name = key.rpartition(".")
-    return getattr(getattr(config, section) if section else config, name)
+    for key in SHARES:
+        if not 0 <= value_of(config, key) <= 1:
+            yield f"{key} = {value_of(config, key)}; it is a share, 0 to 1"
 
 
 def _model(config: RunConfig) -> Iterator[str]:
@@ -164,23 +176,30 @@ def _lengths(config: RunConfig, task: Task) -> Iterator[str]:
     train_len, test_len = config.task.train_len, config.evaluation.test_len
     if config.model.name == "regulargpt" and train_len < config.model.chunk_size:
         yield f"task.train_len = {train_len} is shorter than one chunk (model.chunk_size = {config.model.chunk_size})"
+    train_from, test_from = config.task.train_from, config.scored.start
+    if train_from > train_len:
+        yield f"task.train_from = {train_from} is longer than task.train_len = {train_len}"
+    if test_from <= train_len:
+        yield f"evaluation.test_from = {test_from}; test words are longer than task.train_len = {train_len}"
     if test_len <= train_len:
         yield f"evaluation.test_len = {test_len}; test words are longer than task.train_len = {train_len}"
-    if not has_words(task, 1, train_len):
+    if test_len < test_from:
+        yield f"evaluation.test_len = {test_len} is shorter than evaluation.test_from = {test_from}"
+    if not has_words(task, range(train_from, train_len + 1)):
         yield f"task.train_len = {train_len}: {task.describe_length(train_len)}"
-    if not has_words(task, train_len + 1, test_len):
-        yield f"evaluation.test_len = {test_len}: {task.describe_length(test_len)}"
+    if not has_words(task, config.scored):
+        yield f"evaluation.test_len = {test_len}: {task.describe_length(config.scored[-1])}"
     for length in config.evaluation.beyond:
         if not 1 <= length <= LONGEST_WORD:
             yield f"evaluation.beyond = {length}; a length is 1 to {LONGEST_WORD}"
     for length in config.training.curriculum:
-        if not has_words(task, 1, min(length, train_len)):
+        if not has_words(task, range(train_from, min(length, train_len) + 1)):
             yield f"training.curriculum = {length}: {task.describe_length(length)}"
 
 
-def has_words(task: Task, low: int, high: int) -> bool:
-    """Whether the task has words of any length low..high."""
-    return any(task.has_length(length) for length in range(low, high + 1))
+def has_words(task: Task, lengths: Iterable[int]) -> bool:
+    """Whether the task has words of any of these lengths."""
+    return any(task.has_length(length) for length in lengths)
 
 
 def _supervision(config: RunConfig, task: Task) -> Iterator[str]:
@@ -194,8 +213,14 @@ def _supervision(config: RunConfig, task: Task) -> Iterator[str]:
     if supervision == "next" and not task.is_classification:
         answers = one_of(task.output_names, 5)
         yield f"task.supervision = 'next' needs members; {task.name} answers {answers}: choose 'every'"
-    if config.task.near_misses and task.sampling != "balanced":
-        yield f"task.near_misses = {config.task.near_misses}: {task.name} has no non-members, set it to 0"
+    for key in ("task.near_misses", "evaluation.near_misses"):
+        if value_of(config, key) and task.sampling != "balanced":
+            yield f"{key} = {value_of(config, key)}: {task.name} has no non-members, set it to 0"
+    for key in ("task.members", "evaluation.members"):
+        if value_of(config, key) != 0.5 and task.sampling != "balanced":
+            yield f"{key} = {value_of(config, key)}: {task.name} has no members, leave it at 0.5"
+    if config.task.output_token and supervision != "last":
+        yield f"task.output_token = true asks for one answer; with task.supervision = '{supervision}' set it to false"
 
 
 def _schedule(config: RunConfig) -> Iterator[str]:
@@ -221,6 +246,6 @@ def no_certificate_for(config: RunConfig) -> str | None:
         return f"the levels of {config.model.name} are not one map on finitely many states"
     if config.task.supervision not in ("last", "nodes"):
         return f"the run answers {config.task.supervision!r}, not the word at its end"
-    if config.model.thickness > 1 or config.model.distinct_levels > 1:
-        return "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"
-    return None
+    if config.task.output_token:
+        return "the run reads its answer at an output token, which is no symbol of the language"
+    return ablations.not_one_map(config.model)

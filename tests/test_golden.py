@@ -43,7 +43,7 @@ def losses(name: str) -> list[float]:
     config = RunConfig().replaced({"model.name": model, "task.language": language} | SMALL | RUNS[name])
     task, device = languages.get(language), prepare(config)
     goal = objective(task, config)
-    trainer = Trainer(config, task, goal, make_model(config.model, task, goal, config.seed, device), device)
+    trainer = Trainer(config, task, goal, make_model(config.model, goal, config.seed, device), device)
     for _ in range(STEPS):
         trainer.step()
     return [round(loss, 6) for loss, _ in trainer.since_log]

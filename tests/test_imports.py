@@ -46,8 +46,19 @@ LIGHT = [
     ("receptive-field --help", 0),
     ("verify missing", 2),
     ("receptive-field missing --length 0", 2),
+    ("results --help", 0),
+    ("results missing", 2),
+    ("results missing --group-by langauge", 2),
+    ("results missing --plot curves.pdf", 2),
     ("report --help", 0),
     ("report missing", 2),
+    ("sweep --help", 0),
+    ("sweep parity tomita-3 --model regulargpt,lstm --chunk-size 2,3 --seed 0-2 --dry-run", 0),
+    ("sweep dyck-2 --protocol thesis,hard --dry-run --json", 0),
+    ("sweep partiy", 2),
+    ("sweep parity --seed 3-1", 2),
+    ("sweep parity --steps 0", 2),
+    ("sweep parity --out README.md", 2),
 ]
 
 

@@ -12,6 +12,7 @@ from regulargpt.config import keys
 from regulargpt.encodings import ENCODINGS
 from regulargpt.evaluation import Score
 from regulargpt.models import MODELS
+from regulargpt.protocols import PROTOCOLS
 from regulargpt.recipes import CONSTRUCTED, RECIPES
 from regulargpt.storage import folder
 from regulargpt.storage.metrics import render_accuracy
@@ -21,25 +22,31 @@ FLAGS = {
     "show": "language --dot --seed --json",
     "sample": "language --length --count --seed --near-misses --edits --out --text --json",
     "run": (
-        "language --model --recipe --chunk-size --train-len --test-len --beyond --samples --seed --steps --lr "
-        "--batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
+        "language --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
+        "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
         "--compile --tensorboard --set --config --out --json"
     ),
     "construct": "language --out --chunk-size --representation --json",
+    "sweep": (
+        "languages --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
+        "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
+        "--set --out --jobs --per-gpu --retry --dry-run --json"
+    ),
     "resume": "folder --json",
-    "evaluate": "folder --lengths --samples --seed --device --set --json",
+    "evaluate": "folder --lengths --protocol --samples --seed --device --set --json",
     "check": "certificate --weights --network --automaton --json",
     "verify": "folder --length --words --seed --out --json",
     "extract": "folder --out --codebook --json",
     "receptive-field": "folder --length --words --seed --out --json",
+    "results": "folders --group-by --where --tested --format --plot --json",
     "report": "folders --out --json",
 }
 KEYS = """
-recipe seed device threads compile tensorboard
-task.language task.train_len task.supervision task.near_misses task.edits
+recipe protocol seed device threads compile tensorboard
+task.language task.train_from task.train_len task.supervision task.members task.near_misses task.edits task.output_token
 model.name model.d_model model.n_heads model.d_ff model.n_layers model.norm model.activation model.dropout model.causal
 model.encoding model.chunk_size model.thickness model.attention_bias model.embedding_std model.embedding_scale
-model.state_norm model.distinct_levels
+model.state_norm model.distinct_levels model.levels model.pad model.attention
 training.steps training.batch_size training.lengths_per_step training.optimiser training.lr training.beta1
 training.beta2 training.weight_decay training.clip training.warmup training.schedule training.loss_memory
 training.node_weight training.compositions training.alignment
@@ -48,7 +55,8 @@ training.stage_below training.solved_below training.cooldown training.certify_ev
 training.anchor_steps training.anchor_windows training.anchor_lr
 training.anchor_noise training.anchor_contraction
 training.log_every training.checkpoint_every
-evaluation.test_len evaluation.beyond evaluation.samples evaluation.symbols
+evaluation.test_from evaluation.test_len evaluation.stride evaluation.beyond evaluation.samples evaluation.symbols
+evaluation.members evaluation.near_misses evaluation.edits evaluation.also
 """
 LANGUAGES = """
 parity even-pairs cycle-navigation modular-arithmetic modular-arithmetic-left-to-right tomita-N dyck-N aa-star aaaa-star
@@ -68,7 +76,9 @@ def test_flags(verb: str):
 
 
 def test_verbs_and_exit_codes():
-    verbs = "list show sample run construct resume evaluate verify check extract receptive-field report bench"
+    verbs = (
+        "list show sample run construct sweep resume evaluate verify check extract receptive-field results report bench"
+    )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
 
@@ -82,6 +92,7 @@ def test_registries():
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
     assert list(ENCODINGS) == ["none", "sinusoidal", "rotary", "alibi", "transformer_xl"]
     assert list(RECIPES) == ["robust", "robust-nodes", "paper", "gpt2"]
+    assert list(PROTOCOLS) == ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1"]
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]
 
 
@@ -124,3 +135,14 @@ def test_python():
     exported = {"Dfa", "MooreMachine", "Semiautomaton", "Task", "TransitionMonoid", "UserError", "get", "rng"}
     assert exported <= set(languages.__all__)
     assert all(hasattr(languages, name) for name in languages.__all__)
+
+
+def test_the_folder_of_a_sweep():
+    from typing import get_args
+
+    from regulargpt.sweep import folder as sweeps
+
+    assert (sweeps.SWEEP, sweeps.CONFIGS, sweeps.RUNS, sweeps.FAILED) == ("sweep.json", "configs", "runs", "failed")
+    assert sweeps.FORMAT == 1
+    assert get_args(sweeps.State) == ("done", "failed", "missing")
+    assert get_args(sweeps.Kind) == ("diverged", "refused", "memory", "crashed")

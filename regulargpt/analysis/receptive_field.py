@@ -103,7 +103,7 @@ def norms_of(model: nn.Module, words: Words, k_hot: bool) -> Curves:
 
     point = model.get_submodule("hook_embed")
     assert isinstance(point, HookPoint)
-    options = {"computation": "plain-tree"} if isinstance(model, RegularGPT) else {}
+    options = {"computation": "dense" if model.full else "plain-tree"} if isinstance(model, RegularGPT) else {}
     with torch.enable_grad(), point.register_forward_hook(detach):
         logits = model(to_tensor(words, torch.device("cpu")), readout="last", **options)
         gradients = torch.autograd.grad(margin(logits, k_hot).sum(), passed)

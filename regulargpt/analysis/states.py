@@ -76,7 +76,8 @@ def node_states(
     """The states of the model on words of one length, at every depth, with their true transitions.
 
     RegularGPT: the nodes of the tree, or with `every` all positions. Of a thick level (K > 1), the last layer. Pads are
-    left out; a node at the left end stands for what it has of the word. Transformer: the residual stream after each
+    left out; a node at the left end stands for what it has of the word. With full attention there is no tree: all
+    positions, with the transition of the prefix. Transformer: the residual stream after each
     block at every position; recurrent models: the state of the last layer; both with the transition of the prefix.
 
     Of each depth at most `DRAWN` nodes are drawn, and at most `KEPT` distinct sub-words of them kept, by `seed`.
@@ -107,7 +108,7 @@ def node_states(
 def layers(model: nn.Module, words: Words, every: bool) -> list[Layer]:
     """The states of every depth at every node."""
     if isinstance(model, RegularGPT):
-        return every_layers(model, words) if every else tree_layers(model, words)
+        return every_layers(model, words) if every or model.full else tree_layers(model, words)
     if isinstance(model, Transformer):
         names = [f"blocks.{number}.hook_resid_post" for number in range(len(model.blocks))]
     else:
@@ -122,17 +123,18 @@ def tree_layers(model: RegularGPT, words: Words) -> list[Layer]:
     C, length = model.chunk_size, words.shape[1]
     found = []
     for depth, level in enumerate(list(tree_levels(model, to_tensor(words, torch.device("cpu"))))[:: model.thickness]):
-        positions = np.arange(length - 1, -1, -(C**depth))[::-1]
+        positions = np.arange(length - 1, -1, -min(C**depth, length))[::-1]
         found.append(Layer(depth, level.states[level.node].float().numpy(), positions, C**depth))
     return found
 
 
 def every_layers(model: RegularGPT, words: Words) -> list[Layer]:
-    """All positions of all depths; the one at i depends on the last C^l symbols up to i."""
+    """All positions of all depths; the one at i depends on the last C^l symbols up to i, in full attention on all."""
     # Listened to at `hook_embed`, the leaves too pass position by position.
     _, *states = hooked(model, words, ["hook_embed", "hook_state"])
-    positions = np.arange(words.shape[1])
-    return [Layer(depth, x, positions, model.chunk_size**depth) for depth, x in enumerate(states)]
+    length = words.shape[1]
+    reach = [length if model.full and depth else model.chunk_size**depth for depth in range(len(states))]
+    return [Layer(depth, x, np.arange(length), reach[depth]) for depth, x in enumerate(states)]
 
 
 def hooked(model: nn.Module, words: Words, names: Sequence[str]) -> list[npt.NDArray[np.float32]]:

@@ -10,6 +10,7 @@ from torch import nn
 import languages
 from languages.errors import UserError
 from languages.task import Task
+from regulargpt.ablations import MOST_PAIRED, too_long
 from regulargpt.batches import Words, test_words
 from regulargpt.config import RunConfig
 from regulargpt.run import load_model, prepare
@@ -18,8 +19,6 @@ from regulargpt.storage.folder import RunFolder
 
 LENGTH = 500
 MOST_SYMBOLS = 1 << 20
-# Attention holds a number for each pair of positions.
-MOST_PAIRED = 4096
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def subject(folder: RunFolder, length: int | None, count: int, seed: int | None)
     task = languages.get(config.task.language)
     length = default_length(task, config) if length is None else length
     check(folder, config, task, length, count)
-    words = test_words(task, config.task, config.seed if seed is None else seed, length, count)
+    words = test_words(task, config.evaluation, config.seed if seed is None else seed, length, count)
     prepare(config)
     return Subject(config, task, load_model(folder), words)
 
@@ -75,6 +74,8 @@ def check(folder: RunFolder, config: RunConfig, task: Task, length: int, count: 
         raise UserError(f"--length {length} with {count} words: at most {MOST_SYMBOLS:,} symbols; choose fewer --words")
     if config.model.name == "transformer" and length > MOST_PAIRED:
         raise UserError(f"--length {length}: at most {MOST_PAIRED:,} for a transformer; choose a shorter one")
+    if (reason := too_long(config.model, length)) is not None:
+        raise UserError(f"--length {length}: {reason}")
     if not task.has_length(length):
         raise UserError(task.describe_length(length))
 

@@ -44,7 +44,7 @@ def trainer(name: str) -> Trainer:
     config = resolve(recommended(LANGUAGE, name), name, LANGUAGE, task.sampling)
     goal = objective(task, config)
     device = torch.device("cpu")
-    return Trainer(config, task, goal, make_model(config.model, task, goal, config.seed, device), device)
+    return Trainer(config, task, goal, make_model(config.model, goal, config.seed, device), device)
 
 
 def walk(trainer: Trainer, steps: int) -> None:

@@ -34,6 +34,8 @@ Part = dict[tuple[int, ...], int]  # {window: prototype}, by offset from the rig
 FORMAT = "regulargpt certificate 1"
 FILES = ("weights", "network", "automaton")
 ANSWERS_LAST = ("last", "nodes")
+# Without these, stated or by default, the network is not the tree that the proof is about.
+TREE = {"levels": 0, "pad": "learned", "attention": "dilated"}
 # An entry must lie nearer to its prototype than to any other by more than rounding in float64 can shift it.
 MARGIN = 1e-6
 # Two recomputations of one margin agree to this.
@@ -385,6 +387,8 @@ class Network:
     def __init__(self, weights: Mapping[str, Floats], model: Mapping[str, Any]):
         if model["thickness"] != 1 or model["distinct_levels"] != 1:
             raise Rejected("the network's levels are not one weight-shared layer; nothing follows for other lengths")
+        if any(model.get(name, usual) != usual for name, usual in TREE.items()):
+            raise Rejected("the network is no tree of C children or pads, as deep as the word is long; nothing follows")
         self.w, self.model = weights, model
         self.n_heads, self.C = int(model["n_heads"]), int(model["chunk_size"])
         if weights["blocks.0.attn.r"].shape != (self.n_heads, self.C):

@@ -105,13 +105,17 @@ class Table:
 class Exact:
     """The maps that RegularGPT iterates, in float64 and without gradients.
 
-    Raises UserError for a network whose levels are not one and the same map: thickness above 1, or no weight sharing.
+    Raises UserError for a network whose levels are not one and the same map at every length: thickness above 1, no
+    weight sharing, a fixed depth, a masked pad, full attention.
     """
 
     def __init__(self, model: RegularGPT):
         if model.thickness > 1 or model.distinct_levels > 1:
             what = f"thickness = {model.thickness}, distinct_levels = {model.distinct_levels}"
             raise UserError(f"{what}: a certificate is for one weight-shared layer, thickness = 1, distinct_levels = 1")
+        if model.levels or model.masked or model.full:
+            what = f"levels = {model.levels}, masked = {model.masked}, full = {model.full}"
+            raise UserError(f"{what}: a certificate is for adaptive depth, a learned pad and dilated attention")
         self.model = double(model)
         self.block = self.model.layers(0)[0]
         self.pad = self.model.pad.detach()

@@ -8,22 +8,22 @@ from importlib import import_module
 import click
 
 from languages.errors import UserError, nearest
-
-# Exit codes: what went wrong was the user's input; the run itself; a signal, after which `resume` goes on.
-REFUSED, FAILED, STOPPED = 2, 1, 75
+from regulargpt.exits import FAILED, REFUSED, STOPPED
 
 VERBS = {
-    "list": "List the languages, models, encodings or recipes.",
+    "list": "List the languages, models, encodings, recipes or protocols.",
     "show": "Show a language: its automaton, its monoid, sample words.",
     "sample": "Draw labelled words of a language.",
     "run": "Train a model on short words and test it on long ones.",
     "construct": "Write weights that compute a language exactly, without training.",
+    "sweep": "Train many configs on all cores; a rerun does what is missing.",
     "resume": "Go on with an interrupted run, exactly where it stopped.",
     "evaluate": "Test a trained model at any lengths.",
     "verify": "Find the transitions in a model's hidden states, and certify it for every length.",
     "check": "Check a certificate from its files alone, by independent code.",
     "extract": "Extract the automaton that a trained network implements.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
+    "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "report": "Write a page that shows what a network learned.",
     "bench": "Measure speed and memory, side by side in one process.",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,16 @@ def texts(options: Mapping[str, str | None], settings: Sequence[str]) -> dict[st
 
 
 def configure(
-    language: str | None, model: str | None, recipe: str | None, config_file: Path | None, values: Mapping[str, Any]
+    language: str | None,
+    model: str | None,
+    recipe: str | None,
+    config_file: Path | None,
+    values: Mapping[str, Any],
+    preset: str | None = None,
 ) -> RunConfig:
-    """A recipe's config, or that of a file, with the given fields set over it."""
+    """A recipe's config, or that of a file, under a protocol, with the given fields set over it."""
     import languages
+    from regulargpt.protocols import protocol
     from regulargpt.recipes import recommended, resolve
 
     if config_file is not None:
@@ -44,7 +49,10 @@ def configure(
             raise UserError("which language? as in `regulargpt run parity`; `regulargpt list languages` lists them")
         task = languages.get(language)
         name = model or "regulargpt"
-        config = resolve(recipe or recommended(language, name), name, language, task.sampling)
+        chunk_size = values.get("model.chunk_size", 2)
+        config = resolve(recipe or recommended(language, name), name, language, task.sampling, chunk_size)
+    if preset is not None:
+        config = protocol(preset).apply(config)
     return config.replaced(values)
 
 
@@ -61,6 +69,6 @@ def default_folder(config: RunConfig) -> Path:
     >>> default_folder(RunConfig()).as_posix()
     'runs/parity-regulargpt-C2-seed0'
     """
-    language = re.sub(r"[^A-Za-z0-9.=_-]+", "-", config.task.language).strip("-")
-    model = f"regulargpt-C{config.model.chunk_size}" if config.model.name == "regulargpt" else config.model.name
-    return Path("runs") / f"{language}-{model}-seed{config.seed}"
+    from regulargpt.sweep.names import language_part, model_part
+
+    return Path("runs") / f"{language_part(config)}-{model_part(config)}-seed{config.seed}"

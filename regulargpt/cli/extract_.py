@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError
+from regulargpt.ablations import not_one_map
 from regulargpt.cli.output import as_json, emit, table
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def check_run(config: RunConfig, codebook: str) -> None:
         raise UserError(f"--codebook {codebook} is for 'regulargpt', not for '{model}'; choose --codebook blind")
     if config.task.supervision == "next":
         raise UserError("the run answers with the symbols that may follow; extract from one of supervision 'last'")
+    if model == "regulargpt" and (reason := not_one_map(config.model)) is not None:
+        raise UserError(f"nothing to extract: {reason}")
 
 
 def rendered(machine: Dfa | MooreMachine, ending: str) -> str:

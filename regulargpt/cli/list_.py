@@ -1,4 +1,4 @@
-"""`regulargpt list languages|models|encodings|recipes`."""
+"""`regulargpt list languages|models|encodings|recipes|protocols`."""
 
 from __future__ import annotations
 
@@ -42,14 +42,27 @@ def recipes() -> list[dict[str, str]]:
     return [{"name": name, "summary": r.summary, "models": ", ".join(r.fields)} for name, r in RECIPES.items()]
 
 
-KINDS = {"languages": languages, "models": models, "encodings": encodings, "recipes": recipes}
+def protocols() -> list[dict[str, str]]:
+    """One row a protocol."""
+    from regulargpt.protocols import PROTOCOLS
+
+    return [{"name": name, "summary": p.summary, "source": p.source} for name, p in PROTOCOLS.items()]
+
+
+KINDS = {
+    "languages": languages,
+    "models": models,
+    "encodings": encodings,
+    "recipes": recipes,
+    "protocols": protocols,
+}
 
 
 @click.command()
 @click.argument("kind", type=click.Choice(list(KINDS)))
 @as_json
 def command(kind: str, as_json: bool) -> None:
-    """List the languages, models, encodings or recipes."""
+    """List the languages, models, encodings, recipes or protocols."""
     rows = KINDS[kind]()
     if as_json:
         emit({kind: rows})

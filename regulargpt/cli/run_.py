@@ -41,6 +41,7 @@ def field_options(function: Any) -> Any:
 @click.argument("language", required=False)
 @click.option("--model", help="The model; `regulargpt list models`.  [default: regulargpt]")
 @click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: what suits the language]")
+@click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
 @field_options
 @click.option("--certify", is_flag=True, help="Train on until the certificate for every length holds; write it.")
 @click.option("--compile", "compiled", is_flag=True, help="Compile the model with torch.compile.")
@@ -57,6 +58,7 @@ def command(
     language: str | None,
     model: str | None,
     recipe: str | None,
+    protocol: str | None,
     certify: bool,
     compiled: bool,
     tensorboard: bool,
@@ -75,9 +77,9 @@ def command(
     values = texts({key.replace("__", "."): value for key, value in fields.items()}, settings)
     values |= {"compile": True} if compiled else {}
     values |= {"tensorboard": True} if tensorboard else {}
-    config = configure(language, model, recipe, config_file, values)
+    config = configure(language, model, recipe, config_file, values, protocol)
     if certify and not config.training.certify_every:
-        config = configure(language, model, recipe, config_file, {**CERTIFY, **values})
+        config = configure(language, model, recipe, config_file, {**CERTIFY, **values}, protocol)
     validate(config, languages.get(config.task.language))
 
     from regulargpt import run

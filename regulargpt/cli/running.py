@@ -103,9 +103,20 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     return [("every length", f"not proven; `regulargpt verify {summary['run_dir']}` says why")]
 
 
+def also_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the run scores under further protocols."""
+    rows = []
+    for name, result in summary.get("also", {}).items():
+        low, high = result["test_from"], result["test_len"]
+        rows.append((f"{name}, {low}..{high}", f"{percent(result['score'])} %"))
+        beyond = {int(T): a for T, a in result["accuracy"].items() if int(T) > high}
+        rows += [(f"{name}, {T:,}", f"{percent(a)} % of {result['samples'][str(T)]} words") for T, a in beyond.items()]
+    return rows
+
+
 def text(summary: dict[str, Any]) -> str:
     """The short table at the end of a run."""
-    low, high = summary["train_len"] + 1, summary["test_len"]
+    low, high = summary.get("test_from", summary["train_len"] + 1), summary["test_len"]
     beyond = dict(sorted((int(T), a) for T, a in summary["accuracy"].items() if int(T) > high))
     size = f"{summary['parameters']:,} parameters"
     rows = [
@@ -117,6 +128,7 @@ def text(summary: dict[str, Any]) -> str:
         ("first below 99 %", str(summary["first_below_99"] or "none")),
         ("first below 90 %", str(summary["first_below_90"] or "none")),
         *((f"length {T:,}", f"{percent(a)} % of {summary['samples'][str(T)]} words") for T, a in beyond.items()),
+        *also_rows(summary),
         *proof_row(summary),
         ("always one answer", f"{percent(summary['majority'])} % (chance {percent(summary['chance'])} %)"),
         ("run folder", summary["run_dir"]),

@@ -17,24 +17,38 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """One line of the registry: where the class lives, what it is, who published it."""
+    """One line of the registry: where the class lives, what it is, who published it, which config fields it knows."""
 
     place: str
     summary: str
     source: str
+    fields: tuple[str, ...]
 
+
+RECURRENT = ("d_model", "n_layers")
 
 MODELS = {
     "regulargpt": Row(
-        "regulargpt:RegularGPT", "one weight-shared block, depth log_C T, sliding-dilated attention", "Chi et al. 2023"
+        "regulargpt:RegularGPT",
+        "one weight-shared block, depth log_C T, sliding-dilated attention",
+        "Chi et al. 2023",
+        (
+            *("chunk_size", "thickness", "d_model", "n_heads", "d_ff", "norm", "activation", "attention_bias"),
+            *("embedding_std", "embedding_scale", "state_norm", "distinct_levels", "levels", "pad", "attention"),
+        ),
     ),
-    "rnn": Row("rnn:Rnn", "recurrent network with ReLU", "Elman 1990"),
-    "lstm": Row("lstm:Lstm", "long short-term memory", "Hochreiter and Schmidhuber 1997"),
-    "gru": Row("gru:Gru", "gated recurrent unit", "Cho et al. 2014"),
+    "rnn": Row("rnn:Rnn", "recurrent network with ReLU", "Elman 1990", RECURRENT),
+    "lstm": Row("lstm:Lstm", "long short-term memory", "Hochreiter and Schmidhuber 1997", RECURRENT),
+    "gru": Row("gru:Gru", "gated recurrent unit", "Cho et al. 2014", RECURRENT),
     "transformer": Row(
-        "transformer:Transformer", "pre- or post-LN, causal or not, any encoding", "Vaswani et al. 2017"
+        "transformer:Transformer",
+        "pre- or post-LN, causal or not, any encoding",
+        "Vaswani et al. 2017",
+        ("d_model", "n_heads", "d_ff", "n_layers", "norm", "activation", "dropout", "causal", "encoding"),
     ),
-    "linear-rnn": Row("linear_rnn:LinearRnn", "x_k = A x_{k-1} + B u_k by a parallel scan", "Orvieto et al. 2023"),
+    "linear-rnn": Row(
+        "linear_rnn:LinearRnn", "x_k = A x_{k-1} + B u_k by a parallel scan", "Orvieto et al. 2023", RECURRENT
+    ),
 }
 
 

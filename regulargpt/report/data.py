@@ -16,10 +16,9 @@ from regulargpt.certificate.check import FORMAT
 from regulargpt.certificate.machine import asked
 from regulargpt.config import RunConfig
 from regulargpt.storage import atomic
-from regulargpt.storage.folder import ACCURACY, MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.storage.folder import ACCURACY, CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
-CERTIFICATE = "certificate.json"
 RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
 
 

@@ -20,6 +20,7 @@ WEIGHTS = "model.safetensors"
 MODEL_CONFIG = "config.json"
 SUMMARY = "summary.json"
 DONE = "DONE"
+CERTIFICATE = "certificate.json"
 FINAL = (CONFIG, ENVIRONMENT, METRICS, ACCURACY, WEIGHTS, MODEL_CONFIG, SUMMARY)
 
 

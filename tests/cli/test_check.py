@@ -84,6 +84,9 @@ def test_a_baseline_has_no_certificate_and_the_reason_is_said(cli: Cli, tmp_path
         ("--model gru", "training.certify_every = 100: the levels of gru are not one map"),
         ("--supervision every", "training.certify_every = 100: the run answers 'every', not the word at its end"),
         ("--set model.thickness=2", "training.certify_every = 100: only one weight-shared layer"),
+        ("--set model.levels=6", "training.certify_every = 100: model.levels = 6 fixes the depth; needed is 0"),
+        ("--set model.pad=masked", "training.certify_every = 100: model.pad = 'masked' composes fewer than C states"),
+        ("--set model.attention=full --beyond 1000", "training.certify_every = 100: model.attention = 'full' makes"),
     ],
 )
 def test_what_cannot_be_certified_is_refused_before_training(cli: Cli, tmp_path: Path, arguments: str, message: str):

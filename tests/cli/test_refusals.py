@@ -17,6 +17,8 @@ from regulargpt.config import RunConfig, keys
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
 from regulargpt.recipes import RECIPES
+from regulargpt.sweep import driver
+from regulargpt.sweep.driver import Outcome
 from tests.cli.conftest import Cli
 from tests.regulargpt.small import config
 
@@ -62,6 +64,26 @@ REFUSED = [
     ("run parity --supervision lats", "task.supervision = 'lats'; choose one of last, every, next, nodes"),
     ("run parity --device gpu", "device = 'gpu'; choose 'auto', 'cpu', 'cuda'"),
     ("run parity --d-model 30", "model.d_model = 30 is not a multiple of model.n_heads = 4"),
+    ("run parity --set model.levels=-1", "model.levels = -1; 0 is a depth that grows with the word, more is the depth"),
+    ("run parity --set model.levels=1025", "model.levels = 1025; at most 1024"),
+    ("run parity --set model.levels=two", "model.levels = 'two'; give a whole number"),
+    ("run parity --set model.pad=none", "model.pad = 'none'; choose one of learned, masked"),
+    ("run parity --set model.attention=dense", "model.attention = 'dense'; choose one of dilated, full"),
+    (
+        "run parity --set model.levels=2 --set model.distinct_levels=3",
+        "model.distinct_levels = 3: with model.levels = 2 the last are never used; set it to at most 2",
+    ),
+    (
+        "run parity --recipe robust --set model.attention=full",
+        "evaluation.beyond = 10000: at most 4,096 with model.attention = 'full'; choose a shorter length",
+    ),
+    (
+        "run dyck-4 --set model.attention=full",
+        "task.supervision = 'nodes': model.attention = 'full' makes a state depend on every earlier one; needed is",
+    ),
+    ("run dyck-4 --set model.levels=6", "task.supervision = 'nodes': model.levels = 6 fixes the depth; needed is 0"),
+    ("run dyck-4 --set model.pad=masked", "composes fewer than C states where the word begins; needed is 'learned'"),
+    ("run parity --certify --set model.pad=masked", "training.certify_every = 100: model.pad = 'masked' composes"),
     ("run parity --set training.clipp=1", "unknown key 'training.clipp'; did you mean 'clip'?"),
     ("run parity --set clip=1", "unknown key 'clip'; did you mean 'training.clip'?"),
     ("run parity --set trainnig.clip=1", "unknown section 'trainnig'; did you mean 'training'?"),
@@ -123,6 +145,34 @@ REFUSED = [
     ("report occupide", "run folder occupide does not exist; did you mean 'occupied'?"),
     ("report folder", "folder is not a run folder: config.toml and environment.json missing"),
     ("report missing --out report.html --json", "run folder missing does not exist"),
+    ("sweep", "which languages? as in `regulargpt sweep parity even-pairs`; `regulargpt list languages` lists them"),
+    ("sweep parity,even-pairs", "unknown language 'parity,even-pairs'; did you mean 'even-pairs'?"),
+    ("sweep parity partiy --dry-run", "unknown language 'partiy'; did you mean 'parity'?"),
+    ("sweep parity --model lstm,", "unknown model ''; choose 'regulargpt', 'rnn'"),
+    ("sweep parity --model lstm --recipe robust,robust-nodes", "recipe 'robust-nodes' is for 'regulargpt', not for"),
+    ("sweep parity --protocol thesis,hrd", "unknown protocol 'hrd'; did you mean 'hard'?"),
+    ("sweep parity --protocol thesis --test-len 400", "protocol thesis-1 fixes evaluation.test_len = 500, not 400"),
+    (
+        "sweep parity --model lstm --chunk-size 2,3",
+        "model.chunk_size changes nothing in any of these runs; leave it out",
+    ),
+    (
+        "sweep parity --model lstm,gru --certify",
+        "--certify: the levels of lstm are not one map on finitely many states",
+    ),
+    ("sweep parity --chunk-size 1,2", "parity, regulargpt: model.chunk_size = 1; a chunk has at least 2 symbols"),
+    ("sweep parity --chunk-size 3-2", "model.chunk_size = '3-2'; a range increases, as in 2-3"),
+    ("sweep parity --seed 0-99999", "seed = '0-99999': 100,000 values; at most 10,000"),
+    ("sweep parity --seed 0-999 --steps 1-999", "999,000 runs; a sweep has at most 100,000"),
+    ("sweep parity --lr 1e-4;3e-4", "training.lr = '1e-4;3e-4'; give a number"),
+    ("sweep parity --set task.language=tomita-3", "--set task.language: languages are arguments"),
+    ("sweep parity --set training.clip", "--set training.clip: write KEY=V1,V2, as in --set training.clip=0.5,1"),
+    ("sweep parity --set training.clipp=1,2", "unknown key 'training.clipp'; did you mean 'clip'?"),
+    ("sweep parity --jobs 0", "--jobs"),
+    ("sweep parity --per-gpu 0", "--per-gpu"),
+    ("sweep parity --out a-file", "a-file is a file; choose another --out"),
+    ("sweep parity --out occupied", "occupied is not empty and no sweep folder; choose another --out"),
+    ("sweep parity --out occupied --dry-run", "occupied is not empty and no sweep folder; choose another --out"),
 ]
 
 
@@ -356,6 +406,17 @@ SENSIBLE: dict[str, dict[str, list[str]]] = {
         "--representation": ["matrix", "one-hot"],
         "--json": [],
     },
+    "sweep": {
+        "": ["parity", "tomita-3"],
+        "--model": ["gru,lstm", "regulargpt"],
+        "--chunk-size": ["2,3"],
+        "--seed": ["0-2,7"],
+        "--protocol": ["thesis,hard"],
+        "--set": ["training.clip=0.5,1"],
+        "--out": ["here"],
+        "--dry-run": [],
+        "--json": [],
+    },
     "resume": {"": ["folder", "occupied"], "--json": []},
     "evaluate": {"": ["folder"], "--lengths": ["41-50"], "--json": []},
     "verify": {"": ["folder"], "--length": ["50"], "--words": ["8"], "--json": []},
@@ -385,6 +446,7 @@ def test_2000_random_argument_lists_are_answered_or_refused_in_one_line(cli: Cli
     trained: list[RunConfig] = []
     monkeypatch.setattr(running, "run", lambda config, out, watch: (trained.append(config), summary)[1])
     monkeypatch.setattr(running, "resume", lambda path, watch: summary)
+    monkeypatch.setattr(driver, "sweep", lambda *arguments: Outcome((), (), ()))
     monkeypatch.setattr(evaluating, "evaluate", lambda *arguments: pytest.fail("no run was made"))
     monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
     random_words = random.Random(0)

@@ -16,6 +16,10 @@ SPECIFICATIONS = [
     *names(),
     "dyck-7",
     "dyck-12:depth=every",
+    "dyck-12:members=blocks",
+    "tomita-3:members=runs",
+    "tomita-4:members=walk",
+    "tomita-7:members=runs",
     "parity:p_one=0.1",
     "parity:p_one=1e-05",
     "cycle-navigation:size=7",
@@ -52,6 +56,8 @@ def test_a_name_leads_back_to_its_task(specification: str) -> None:
         ("modular-arithmetic:plus=true,operators=-+", "modular-arithmetic:operators=+-,plus=true"),
         ("dyck-007", "dyck-7"),
         ("dyck-4:depth=any", "dyck-4"),
+        ("dyck-4:members=uniform,depth=every", "dyck-4:depth=every"),
+        ("tomita-5:members=uniform", "tomita-5"),
     ],
 )
 def test_equal_tasks_have_one_name(specification: str, name: str) -> None:
@@ -74,9 +80,17 @@ def test_rows_tell_what_the_functions_have(family: Family) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.pattern)
 def test_choices_are_all_accepted(family: Family) -> None:
+    """By every language of the family, but for Tomita's members, which not all have."""
     for parameter in family.parameters:
         for choice in parameter.choices:
-            get(f"{family.names[0]}:{parameter.key}={choice}")
+            chosen = f"{parameter.key}={choice}"
+            has_it = {"members=runs": ("tomita-3", "tomita-7"), "members=walk": ("tomita-4",)}.get(chosen, family.names)
+            for name in family.names:
+                if name in has_it:
+                    assert get(f"{name}:{chosen}").name.partition(":")[0] == name
+                else:
+                    with pytest.raises(LanguageError, match=f"^{name}: members is '{choice}'; it is 'uniform'"):
+                        get(f"{name}:{chosen}")
 
 
 REFUSED = [
@@ -92,6 +106,12 @@ REFUSED = [
     ("dyck-501", "dyck-501: the depth is 1 to 500"),
     ("dyck-51:depth=every", "dyck-51: with depth=every the depth is 1 to 50"),
     ("dyck-4:depth=evry", "dyck-4: depth is 'evry'; it is 'any' or 'every'; did you mean 'every'?"),
+    ("dyck-4:members=block", "dyck-4: members is 'block'; it is 'uniform' or 'blocks'; did you mean 'blocks'?"),
+    ("dyck-4:depth=every,members=blocks", "dyck-4: depth=every and members=blocks exclude each other; give one"),
+    ("tomita-5:members=runs", "tomita-5: members is 'runs'; it is 'uniform'"),
+    ("tomita-4:members=runs", "tomita-4: members is 'runs'; it is 'uniform' or 'walk'"),
+    ("tomita-3:members=rums", "tomita-3: members is 'rums'; it is 'uniform', 'runs' (3, 7) or 'walk' (4); "
+                              "did you mean 'runs'?"),
     ("parity:p_on=0.1", "parity has no parameter 'p_on'; did you mean 'p_one'?"),
     ("parity:zzz=0.1", "parity has no parameter 'zzz'; its parameters are 'p_one'"),
     ("even-pairs:p_one=0.1", "even-pairs has no parameter 'p_one'; it has none"),

@@ -13,6 +13,7 @@ from languages.automata import MooreMachine, Semiautomaton
 from languages.dyck import dyck_dfa
 from languages.errors import AutomatonError, LanguageError
 from languages.modular_arithmetic import pairs_machine
+from languages.published import Blocks
 from languages.registry import names
 from languages.task import Task, all_words
 from languages.user import task_of
@@ -245,12 +246,14 @@ NO_CLASSIFICATION = (
     "use uniform sampling for other machines"
 )
 UNIFORM_ONLY = "t: a domain or weights go with uniform sampling only"
+MEMBERS_GO_WITH = "t: samplers of members go with balanced sampling only"
 WEIGHTS = "t: weights are one number >= 0 for each symbol, not all 0"
 REFUSED = [
     (UNIFORM | {"sampling": "balanced"}, NO_CLASSIFICATION),
     (BALANCED | {"weights": (1.0, 1.0)}, UNIFORM_ONLY),
     (BALANCED | {"domain": dyck_dfa(2)}, UNIFORM_ONLY),
-    (UNIFORM | {"members": (dyck_dfa(1),)}, "t: automata of members go with balanced sampling only"),
+    (UNIFORM | {"members": (dyck_dfa(1),)}, MEMBERS_GO_WITH),
+    (UNIFORM | {"members": Blocks(2)}, MEMBERS_GO_WITH),
     (
         UNIFORM | {"domain": all_words(("1", "0"))},
         "t: its automata must have the machine's alphabet, in the same order",

@@ -60,9 +60,20 @@ def test_a_prediction_that_depends_on_nothing_has_no_curve():
 
 
 @pytest.mark.parametrize("k_hot", [False, True])
-@pytest.mark.parametrize(("chunk_size", "thickness"), [(2, 1), (3, 2)])
-def test_regulargpt_against_the_dense_computation(chunk_size: int, thickness: int, k_hot: bool):
-    model = RegularGPT(2, 3, chunk_size=chunk_size, thickness=thickness, **SMALL).double().eval()
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"chunk_size": 3, "thickness": 2},
+        {"levels": 3},
+        {"levels": 5, "pad": "masked"},
+        {"attention": "full"},
+        {"attention": "full", "pad": "masked", "levels": 1},
+    ],
+    ids=str,
+)
+def test_regulargpt_against_the_dense_computation(options: dict[str, Any], k_hot: bool):
+    model = RegularGPT(2, 3, **options, **SMALL).double().eval()
     some = words(13)
     norms = gradient_norms(model, some, k_hot=k_hot)
     assert norms.shape == (5, 13)
@@ -76,6 +87,7 @@ def test_regulargpt_against_the_dense_computation(chunk_size: int, thickness: in
         margin(model(torch.from_numpy(some), computation="dense"), k_hot).sum().backward()
     assert rows[0].grad is not None
     assert np.allclose(norms, rows[0].grad.norm(dim=-1), rtol=1e-9)
+    assert ((norms > 0).sum(1) == (8 if options == {"levels": 3} else 13)).all()
 
 
 def test_regulargpt_against_finite_differences():

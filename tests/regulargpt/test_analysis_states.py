@@ -47,6 +47,20 @@ def test_labels_are_the_machine_run_on_the_sub_word(language: str, chunk_size: i
 
 
 @pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("full", [{}, {"attention": "full"}], ids=str)
+@pytest.mark.parametrize("options", [{"levels": 2}, {"levels": 7}, {"pad": "masked"}], ids=str)
+def test_labels_of_the_ablations(options: dict[str, Any], full: dict[str, Any], every: bool):
+    words, machine, monoid = sample("cycle-navigation", 22)
+    found = node_states(regulargpt(machine.n_symbols, **options, **full), words, monoid, every=every)
+    assert found.depths.max() == options.get("levels", 5)
+    reach = np.where(found.depths == 0, 1, 22) if full else 2**found.depths
+    assert (found.ends - found.starts == np.minimum(reach, found.ends)).all()
+    assert 22 in found.ends
+    for word, start, end, element in zip(found.words, found.starts, found.ends, found.elements, strict=True):
+        assert (machine.transition(words[word, start:end]) == monoid.elements[element]).all()
+
+
+@pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("chunk_size", [2, 3])
 def test_states_are_those_of_the_model_run_on_the_sub_word_alone(every: bool, chunk_size: int):
     words, machine, monoid = sample("cycle-navigation", 11)

@@ -126,7 +126,7 @@ def test_after_a_cooldown_without_certificate_every_fourth_step_is_near_the_wron
     settings = settings.replaced({"training.alignment": 0.0})
     task = languages.get("parity")
     goal = objective(task, settings)
-    model = make_model(settings.model, task, goal, 0, torch.device("cpu"))
+    model = make_model(settings.model, goal, 0, torch.device("cpu"))
     trainer = Trainer(settings, task, goal, model, torch.device("cpu"), wrong=(1, 0, 1))
     assert all(trainer.near_wrong(8) is None for _ in range(8))
     trainer.progress = Progress(step=8, cooldowns=1)

@@ -15,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from languages.errors import UserError
 from regulargpt.certificate import check
 from regulargpt.certificate.check import Network, Rejected, erf, tensors
 from regulargpt.certificate.record import text
@@ -188,6 +189,27 @@ def test_it_refuses_another_architecture_even_with_its_digest(copy: Path):
     resign(copy, "network", "config.json")
     with pytest.raises(Rejected):
         check.check(copy / "certificate.json")
+
+
+@pytest.mark.parametrize("change", [{"levels": 3}, {"pad": "masked"}, {"attention": "full"}], ids=str)
+def test_it_refuses_a_network_that_is_not_the_tree_of_the_proof(copy: Path, change: Record):
+    network = json.loads((copy / "config.json").read_text())
+    for name in change:
+        del network["model"][name]
+    (copy / "config.json").write_text(json.dumps(network))
+    resign(copy, "network", "config.json")
+    assert check.check(copy / "certificate.json")  # without these keys, as older runs are
+    network["model"] |= change
+    (copy / "config.json").write_text(json.dumps(network))
+    resign(copy, "network", "config.json")
+    with pytest.raises(Rejected, match="the network is no tree of C children or pads, as deep as the word is long"):
+        check.check(copy / "certificate.json")
+
+
+@pytest.mark.parametrize("options", [{"levels": 3}, {"pad": "masked"}, {"attention": "full"}], ids=str)
+def test_the_certifiers_maps_are_not_to_be_had_of_it_either(options: Record):
+    with pytest.raises(UserError, match="a certificate is for adaptive depth, a learned pad and dilated attention"):
+        Exact(RegularGPT(2, 2, d_model=8, n_heads=2, d_ff=8, **options))
 
 
 def cut(path: Path, share: float) -> None:

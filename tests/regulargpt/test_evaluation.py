@@ -1,6 +1,7 @@
 """Accuracy by length against models whose answers are known, and every number of the score by hand."""
 
 import math
+from typing import Literal
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch import nn
 
 import languages
 from regulargpt import evaluation, models
-from regulargpt.config import EvaluationConfig, ModelConfig, RunConfig, TaskConfig
+from regulargpt.config import EvaluationConfig, ModelConfig, RunConfig
 from regulargpt.evaluation import Point, Score, accuracy_by_length, first_below, samples_at, score, words_at_once
 from regulargpt.objectives import Every, Last, Objective
 from regulargpt.plots import accuracy_png
@@ -43,7 +44,6 @@ def measured(
         task,
         goal or Last(task),
         lengths,
-        task_config=TaskConfig(),
         config=EvaluationConfig(**{"samples": 100} | config),
         seed=seed,
         device=CPU,
@@ -99,7 +99,6 @@ def test_lengths_without_words_are_left_out_and_each_point_is_told():
         task,
         Last(task),
         range(1, 8),
-        task_config=TaskConfig(),
         config=EvaluationConfig(samples=10),
         seed=0,
         device=CPU,
@@ -114,6 +113,12 @@ def test_a_model_that_attends_to_every_pair_gets_fewer_words_at_once(name: str):
     model = models.build(ModelConfig(name=name, d_model=8), 2, 2, torch.Generator())
     assert words_at_once(model, 500) == (16 if name == "transformer" else 1048)
     assert words_at_once(model, 10**7) == 1
+
+
+@pytest.mark.parametrize(("attention", "at_once"), [("dilated", 1048), ("full", 16)])
+def test_of_regulargpt_it_depends_on_the_attention(attention: Literal["dilated", "full"], at_once: int):
+    model = models.build(ModelConfig(d_model=8, attention=attention), 2, 2, torch.Generator())
+    assert words_at_once(model, 500) == at_once
 
 
 @given(st.integers(1, 10**7), st.integers(1, 5000), st.integers(1, 10**9))
@@ -141,7 +146,7 @@ def points_of(accuracies: dict[int, float], shares: tuple[float, ...] = (0.25, 0
 
 def test_the_score_is_the_mean_of_the_range_and_failures_are_looked_for_everywhere():
     points = points_of({41: 1.0, 42: 0.98, 500: 0.9, 10_000: 0.5})
-    assert score(points, 41, 500) == Score(
+    assert score(points, range(41, 501)) == Score(
         score=pytest.approx(96.0),
         min_accuracy=90.0,
         first_below_99=42,
@@ -153,7 +158,7 @@ def test_the_score_is_the_mean_of_the_range_and_failures_are_looked_for_everywhe
 
 def test_the_majority_rule_gives_one_answer_at_all_lengths():
     points = [Point(41, 1.0, 10, (0.9, 0.1, 0.0)), Point(42, 1.0, 10, (0.0, 0.7, 0.3))]
-    found = score(points, 41, 42)
+    found = score(points, range(41, 43))
     assert (found.majority, found.chance) == (pytest.approx(45.0), pytest.approx(100 / 3))
 
 

@@ -107,6 +107,36 @@ def test_they_are_equal_with_every_option(norm: str, state_norm: bool, distinct_
             assert_one_function(model, some_words(length))
 
 
+ABLATIONS = [
+    {"levels": 1, "thickness": 2},
+    {"levels": 2, "distinct_levels": 2},
+    {"levels": 5, "norm": "post"},
+    {"pad": "masked"},
+    {"pad": "masked", "thickness": 3, "norm": "post"},
+    {"pad": "masked", "levels": 2, "thickness": 2, "state_norm": False},
+]
+
+
+@pytest.mark.parametrize("chunk_size", range(2, 9))
+@pytest.mark.parametrize("options", ABLATIONS, ids=str)
+def test_they_are_equal_with_a_fixed_depth_and_with_a_masked_pad(chunk_size: int, options: dict):
+    model = built(chunk_size, **options)
+    lengths = {1, chunk_size - 1, chunk_size, chunk_size + 1, 11, chunk_size**2 - 1, chunk_size**2, chunk_size**2 + 1}
+    for length in sorted(length for length in lengths if length <= 17):
+        assert_one_function(model, some_words(length, batch=2))
+
+
+@pytest.mark.parametrize("chunk_size", [2, 3, 5])
+@pytest.mark.parametrize("options", [{}, {"pad": "masked"}], ids=str)
+def test_a_fixed_depth_at_the_adaptive_depth_changes_no_bit(chunk_size: int, options: dict):
+    adaptive = built(chunk_size, **options)
+    for length in lengths_around_powers(chunk_size, 28):
+        fixed = built(chunk_size, levels=depth(length, chunk_size), **options)
+        words = some_words(length)
+        for readout, computation in (("last", "tree"), ("last", "plain-tree"), ("all", "every"), ("all", "dense")):
+            assert torch.equal(fixed(words, readout, computation), adaptive(words, readout, computation))
+
+
 # An independent RegularGPT: numpy vectors, one position at a time.
 
 
@@ -129,29 +159,36 @@ def gelu(x: np.ndarray) -> np.ndarray:
     return np.array([0.5 * v * (1 + math.erf(v / math.sqrt(2))) for v in x])
 
 
-def attend(block: torch.nn.Module, window: list[np.ndarray]) -> np.ndarray:
-    """softmax over i in [C] of q k_i / sqrt(d_head) + r_i, head by head."""
+def attend(block: torch.nn.Module, window: list[np.ndarray], offsets: list[int | None]) -> np.ndarray:
+    """softmax over the places of the window of q k / sqrt(d_head) + r_i, head by head; without an offset r is 0."""
     heads, mixed = block.attn.n_heads, []
     q = affine(block.attn.query, window[0]).reshape(heads, -1)
     k = [affine(block.attn.key, x).reshape(heads, -1) for x in window]
     v = [affine(block.attn.value, x).reshape(heads, -1) for x in window]
     for h in range(heads):
         r = numbers(block.attn.r)[h]
-        logits = [q[h] @ k[i][h] / math.sqrt(q.shape[1]) + r[i] for i in range(len(window))]
+        bias = [0.0 if i is None else r[i] for i in offsets]
+        logits = [q[h] @ k[p][h] / math.sqrt(q.shape[1]) + bias[p] for p in range(len(window))]
         weights = np.exp(logits) / np.exp(logits).sum()
-        mixed.append(sum(w * v[i][h] for i, w in enumerate(weights)))
+        mixed.append(sum(w * v[p][h] for p, w in enumerate(weights)))
     return affine(block.attn.out, np.concatenate(mixed))
 
 
-def layer_of(block: torch.nn.Module, window: list[np.ndarray], norm: str, act) -> np.ndarray:
+def layer_of(block: torch.nn.Module, window: list[np.ndarray], offsets: list[int | None], norm: str, act) -> np.ndarray:
     def ffn(x: np.ndarray) -> np.ndarray:
         return affine(block.ff_out, act(affine(block.ff_in, x)))
 
     if norm == "pre":
-        x = window[0] + attend(block, [normal(block.ln1, x) for x in window])
+        x = window[0] + attend(block, [normal(block.ln1, x) for x in window], offsets)
         return x + ffn(normal(block.ln2, x))
-    x = normal(block.ln1, window[0] + attend(block, window))
+    x = normal(block.ln1, window[0] + attend(block, window, offsets))
     return normal(block.ln2, x + ffn(x))
+
+
+def places(model: RegularGPT, m: int, dilation: int) -> dict[int, int | None]:
+    """What position m reads, itself first: positions, negative before the word, with their offsets, None without."""
+    chunk = {m - i * dilation: i for i in range(model.chunk_size) if m >= i * dilation or not model.masked}
+    return {**chunk, **{n: None for n in range(m + 1) if model.full and n not in chunk}}
 
 
 def written_out(model: RegularGPT, word: list[int], norm: str, act) -> np.ndarray:
@@ -159,12 +196,16 @@ def written_out(model: RegularGPT, word: list[int], norm: str, act) -> np.ndarra
     C, K, T = model.chunk_size, model.thickness, len(word)
     pad = numbers(model.pad)[0]
     x = [normal(model.state_norm, model.embedding_scale * numbers(model.embedding.weight)[s]) for s in word]
-    n_levels = max(1, next(level for level in itertools.count() if C**level >= T))
-    for level in range(n_levels):
+    adaptive = max(1, next(level for level in itertools.count() if C**level >= T))
+    for level in range(model.levels or adaptive):
         for k in range(K):
             block = model.blocks[min(level, model.distinct_levels - 1) * K + k]
-            seen = [[x[m - i * C**level] if m >= i * C**level else pad for i in range(C)] for m in range(T)]
-            x = [layer_of(block, window, norm, act) for window in seen]
+            seen = [places(model, m, C**level) for m in range(T)]
+            windows = [[x[n] if n >= 0 else pad for n in found] for found in seen]
+            x = [
+                layer_of(block, window, list(found.values()), norm, act)
+                for window, found in zip(windows, seen, strict=True)
+            ]
         x = [normal(model.state_norm, state) for state in x]
     return np.stack([affine(model.readout, state) for state in x])
 
@@ -183,6 +224,68 @@ def test_all_of_them_equal_equation_6_1_written_out(chunk_size: int, thickness: 
         for computation in ("auto", "dense"):
             assert_equal([model(words, readout="all", computation=computation)], [expected], 1e-11)
         assert_equal([model(words)], [expected[:, -1]], 1e-11)
+
+
+@pytest.mark.parametrize("chunk_size", [2, 3, 4])
+@pytest.mark.parametrize("attention", ["dilated", "full"])
+@pytest.mark.parametrize("options", [{"levels": 2}, {"pad": "masked"}, {"pad": "masked", "levels": 3}, {}], ids=str)
+def test_the_ablations_equal_their_equations_written_out(chunk_size: int, attention: str, options: dict):
+    model = built(chunk_size, 2, attention=attention, distinct_levels=2, **options)
+    for length in (1, 2, 3, 4, 7, 10):
+        words = some_words(length, batch=2)
+        expected = torch.from_numpy(np.stack([written_out(model, word.tolist(), "pre", gelu) for word in words]))
+        assert_equal([model(words, readout="all", computation="dense")], [expected], 1e-11)
+        assert_equal([model(words, readout="all"), model(words)], [expected, expected[:, -1]], 1e-11)
+
+
+@pytest.mark.parametrize(("chunk_size", "levels"), [(2, 1), (2, 3), (3, 2), (8, 1)])
+@pytest.mark.parametrize("computation", ["tree", "plain-tree", "every", "dense"])
+@pytest.mark.parametrize("pad", ["learned", "masked"])
+def test_with_a_fixed_depth_the_answer_sees_the_last_symbols_only(
+    chunk_size: int, levels: int, computation: str, pad: str
+):
+    model, words = built(chunk_size, levels=levels, pad=pad), some_words(20, batch=1)
+    before = model(words, computation=computation)
+    for changed in range(20):
+        other = words.clone()
+        other[0, changed] = (other[0, changed] + 1) % SYMBOLS
+        moved = bool((model(other, computation=computation) != before).any())
+        assert moved == (20 - changed <= chunk_size**levels)
+
+
+@pytest.mark.parametrize("levels", [0, 1, 2])
+def test_with_full_attention_each_position_sees_all_of_its_past_at_every_depth(levels: int):
+    model, words = built(3, attention="full", levels=levels), some_words(12, batch=1)
+    before = model(words, readout="all")
+    for changed in range(12):
+        other = words.clone()
+        other[0, changed] = (other[0, changed] + 1) % SYMBOLS
+        moved = (model(other, readout="all") - before).abs().amax(-1)[0] > 0
+        assert moved.tolist() == [position >= changed for position in range(12)]
+    together, alone = model(some_words(9, batch=5)), [model(word[None]) for word in some_words(9, batch=5)]
+    assert_equal([together], [torch.cat(alone)])
+
+
+def test_a_masked_pad_is_no_parameter_and_leaves_the_other_weights_as_they_are():
+    learned, masked = (built(2, 2, pad=pad).state_dict() for pad in ("learned", "masked"))
+    assert sorted(learned) == sorted([*masked, "pad"])
+    fresh = [
+        RegularGPT(3, 4, d_model=8, n_heads=2, pad=pad, generator=torch.Generator().manual_seed(5)).state_dict()
+        for pad in ("learned", "masked")
+    ]
+    assert all(torch.equal(fresh[0][name], weight) for name, weight in fresh[1].items())
+    names = [name for name, _ in built(2, pad="masked").named_parameters()]
+    outputs = built(2, pad="masked")(some_words(5))
+    assert "pad" not in names
+    assert outputs.isfinite().all()
+
+
+@pytest.mark.parametrize(("chunk_size", "length"), [(2, 8), (3, 9), (5, 5)])
+def test_where_the_word_fills_the_tree_masking_the_pad_changes_nothing(chunk_size: int, length: int):
+    learned, masked = built(chunk_size), built(chunk_size, pad="masked")
+    masked.load_state_dict({name: weight for name, weight in learned.state_dict().items() if name != "pad"})
+    assert torch.equal(masked(some_words(length)), learned(some_words(length)))
+    assert not torch.equal(masked(some_words(length - 1)), learned(some_words(length - 1)))
 
 
 @pytest.mark.parametrize("chunk_size", [2, 3, 5])
@@ -336,6 +439,15 @@ def test_a_seed_gives_the_weights_and_the_global_random_state_is_left_alone():
         (lambda: built(n_heads=3), "n_heads = 3 does not divide d_model = 8; choose one that does"),
         (lambda: built(norm="psot"), "unknown norm 'psot'; did you mean 'post'?"),
         (lambda: built(activation="tanh"), "unknown activation 'tanh'; known are 'relu', 'gelu'"),
+        (lambda: built(pad="mask"), "unknown pad 'mask'; did you mean 'masked'?"),
+        (lambda: built(attention="dense"), "unknown attention 'dense'; known are 'dilated', 'full'"),
+        *(
+            (
+                lambda computation=computation: built(attention="full")(some_words(3), computation=computation),
+                f"computation = '{computation}' is for dilated attention; full attention needs 'dense'",
+            )
+            for computation in ("tree", "plain-tree", "every")
+        ),
         (lambda: built()(some_words(3), readout="first"), "unknown readout 'first'; known are 'last', 'all'"),
         (
             lambda: built()(torch.zeros(2, 0, dtype=torch.long)),
@@ -362,6 +474,12 @@ for C, K, T in ((2, 1, 1), (2, 2, 5), (3, 1, 10), (8, 3, 70)):
         assert model(words, computation=computation).shape == (5, 4)
     for computation in ("every", "dense"):
         assert model(words, "all", computation).shape == (5, T, 4)
+    for pad, attention in (("masked", "dilated"), ("learned", "full"), ("masked", "full")):
+        ablated = RegularGPT(
+            3, 4, chunk_size=C, thickness=K, d_model=8, n_heads=2, d_ff=16, levels=2, pad=pad, attention=attention
+        )
+        assert ablated(words).shape == (5, 4)
+        assert ablated(words, "all").shape == (5, T, 4)
 try:
     model(words.double())
 except Exception as error:

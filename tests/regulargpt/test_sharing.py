@@ -6,8 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regulargpt.models.regulargpt import sharing
+from regulargpt.models.regulargpt import RegularGPT, sharing
 from regulargpt.models.regulargpt.sharing import identify
+from regulargpt.models.regulargpt.tree import tree_levels
 
 # n_rows ** C for C = 2..8 passes 2**62 well inside these, and MARKS and 16 * nodes too.
 ROWS = [1, 2, 3, 17, 300, 2**16, 2**21, 2**31, 2**40, 2**62]
@@ -77,3 +78,19 @@ def test_each_branch_up_to_its_bounds(n_rows: int, C: int, nodes: int, expected:
     )
     assert_identified(torch.from_numpy(entries), n_rows)
     assert called == [expected] == [branch(n_rows, C, nodes)]
+
+
+@pytest.mark.parametrize("chunk_size", [2, 3, 7])
+@pytest.mark.parametrize(
+    "options", [{}, {"levels": 2}, {"levels": 6}, {"pad": "masked"}, {"pad": "masked", "levels": 6}], ids=str
+)
+@torch.no_grad()
+def test_a_shared_node_has_the_state_that_it_has_alone(chunk_size: int, options: dict):
+    model = RegularGPT(2, 2, chunk_size=chunk_size, d_model=8, n_heads=2, d_ff=12, **options).double()
+    for length in (1, chunk_size - 1, chunk_size, chunk_size + 1, chunk_size**2 + 1, 30):
+        words = torch.randint(0, 2, (70, max(1, length)), generator=torch.Generator().manual_seed(length))
+        shared, alone = (list(tree_levels(model, words, share)) for share in (True, False))
+        for one, other in zip(shared, alone, strict=True):
+            assert one.node.shape == other.node.shape
+            assert float((one.states[one.node] - other.states[other.node]).abs().max()) <= 1e-12
+        assert len(shared[1].children) < len(alone[1].children)

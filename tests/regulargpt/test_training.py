@@ -44,7 +44,7 @@ def trainer_of(family: str, **changes) -> Trainer:
     settings = config(family, **changes)
     task = languages.get(settings.task.language)
     goal = running.objective(task, settings)
-    model = make_model(settings.model, task, goal, settings.seed, torch.device("cpu"))
+    model = make_model(settings.model, goal, settings.seed, torch.device("cpu"))
     return Trainer(settings, task, goal, model, torch.device("cpu"))
 
 

@@ -22,11 +22,16 @@ ROWS = 8192
 
 
 class Attention(nn.Module):
-    """Multi-head attention whose logits carry one learned scalar r_i per head and offset i in [C] (Eq. 6.1)."""
+    """Multi-head attention whose logits carry one learned scalar r_i per head and offset i in [C] (Eq. 6.1).
 
-    def __init__(self, d_model: int, n_heads: int, chunk_size: int, *, bias: bool, generator: torch.Generator):
+    `masked`: places before the word take no part, instead of holding the pad.
+    """
+
+    def __init__(
+        self, d_model: int, n_heads: int, chunk_size: int, *, bias: bool, masked: bool, generator: torch.Generator
+    ):
         super().__init__()
-        self.n_heads = n_heads
+        self.n_heads, self.masked = n_heads, masked
         self.query = linear(d_model, d_model, generator, bias=bias)
         self.key = linear(d_model, d_model, generator, bias=bias)
         self.value = linear(d_model, d_model, generator, bias=bias)
@@ -47,6 +52,13 @@ class Attention(nn.Module):
         """The queries, already divided by sqrt(d_head)."""
         return self.scaled(self.query(x))
 
+    def at_pad(
+        self, q: Float[Tensor, "batch positions n_heads d_head"], k_pad: Float[Tensor, "1 n_heads d_head"]
+    ) -> Float[Tensor, "batch positions n_heads"]:
+        """The logits where a place lies before the word, without r: of the pad, or minus infinity."""
+        logits = (q * k_pad).sum(-1)
+        return torch.full_like(logits, -torch.inf) if self.masked else logits
+
     def windows(
         self,
         x: Float[Tensor, "nodes d_model"],
@@ -62,6 +74,8 @@ class Attention(nn.Module):
         gather_first = len(own) < len(x)
         query = self.query(F.embedding(own, x)) if gather_first else F.embedding(own, self.query(x))
         logits = (self.scaled(query).unsqueeze(1) * k).sum(-1) + self.r.T  # (windows, C, n_heads)
+        if self.masked:
+            logits = logits.masked_fill((children == 0).unsqueeze(-1), -torch.inf)
         pattern = self.hook_pattern(logits.softmax(1))
         return self.out((pattern.unsqueeze(-1) * v).sum(1).flatten(-2))
 
@@ -79,12 +93,13 @@ class Block(nn.Module):
         norm: str,
         activation: str,
         attention_bias: bool,
+        masked: bool,
         generator: torch.Generator,
     ):
         super().__init__()
         self.pre = choose("norm", norm, {"pre": True, "post": False})
         self.ln1 = nn.LayerNorm(d_model)
-        self.attn = Attention(d_model, n_heads, chunk_size, bias=attention_bias, generator=generator)
+        self.attn = Attention(d_model, n_heads, chunk_size, bias=attention_bias, masked=masked, generator=generator)
         self.ln2 = nn.LayerNorm(d_model)
         self.ff_in = linear(d_model, d_ff, generator)
         self.ff_out = linear(d_ff, d_model, generator)
@@ -117,7 +132,10 @@ class Block(nn.Module):
     def forward(
         self, x: Float[Tensor, "nodes d_model"], children: Int[Tensor, "windows C"]
     ) -> Float[Tensor, "windows d_model"]:
-        """The new state of each window's own node; `children[:, j]` is the row of x at offset j to the left."""
+        """The new state of each window's own node; `children[:, j]` is the row of x at offset j to the left.
+
+        Row 0 is the pad; where that is masked, nobody attends to it.
+        """
         normed = self.normed(x)
         keys, values = self.attn.key(normed), self.attn.value(normed)
         pieces = children.split(ROWS) if self.may_split else (children,)

@@ -1,4 +1,7 @@
-"""RegularGPT as Eq. (6.1) is written: a (T, T) mask at each level. The slow reference for tree.py and every.py."""
+"""RegularGPT as Eq. (6.1) is written: a (T, T) mask at each level. The slow reference for tree.py and every.py.
+
+The ablation without that mask's minus infinity is computed here only.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +11,41 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regulargpt.models.regulargpt.depth import depth
-
 if TYPE_CHECKING:
     from regulargpt.models.regulargpt.block import Block
     from regulargpt.models.regulargpt.model import RegularGPT
 
 
 def mask(
-    r: Float[Tensor, "n_heads C"], length: int, before: int, dilation: int
+    r: Float[Tensor, "n_heads C"], length: int, before: int, dilation: int, full: bool = False
 ) -> Float[Tensor, "n_heads length keys"]:
     """M^(l) of Eq. (6.1): r_{(m-n)/C^l} where (m-n)/C^l is in [C], minus infinity elsewhere.
 
-    Keys are the positions -before .. T-1: those before the word hold the pad.
+    Keys are the positions -before .. T-1: those before the word hold the pad. `full`: 0 instead of minus infinity at
+    all positions of the word up to m.
+
+    >>> mask(torch.tensor([[1.0, 2.0]]), length=3, before=0, dilation=2)[0].tolist()
+    [[1.0, -inf, -inf], [-inf, 1.0, -inf], [2.0, -inf, 1.0]]
+    >>> mask(torch.tensor([[1.0, 2.0]]), length=3, before=0, dilation=2, full=True)[0].tolist()
+    [[1.0, -inf, -inf], [0.0, 1.0, -inf], [2.0, 0.0, 1.0]]
     """
     m = torch.arange(length, device=r.device)[:, None]
     n = torch.arange(-before, length, device=r.device)[None, :]
     i = (m - n) // dilation
     allowed = ((m - n) % dilation == 0) & (i >= 0) & (i < r.shape[1])
-    return torch.where(allowed, r[:, i.clamp(0, r.shape[1] - 1)], -torch.inf)
+    elsewhere = torch.where(full & (n >= 0) & (n <= m), 0.0, -torch.inf).to(r)
+    return torch.where(allowed, r[:, i.clamp(0, r.shape[1] - 1)], elsewhere)
 
 
 def dense_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
     """The state of every position, by full masked attention."""
     C, T = model.chunk_size, words.shape[1]
     x = model.positions(words)
-    for level in range(depth(T, C)):
-        before = (C - 1) * C**level
+    for level in range(model.depth(T)):
+        dilation = min(C**level, T)  # beyond T all offsets but 0 lie before the word
+        before = 0 if model.masked else (C - 1) * dilation
         for block in model.layers(level):
-            M = mask(block.attn.r, T, before, C**level)
+            M = mask(block.attn.r, T, before, dilation, model.full)
             keys = torch.cat([model.pad.expand(len(x), before, -1), x], 1)
             x = dense_layer(block, x, keys, M)
         x = model.settle(x)

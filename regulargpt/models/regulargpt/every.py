@@ -9,7 +9,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regulargpt.models.regulargpt.block import ROWS
-from regulargpt.models.regulargpt.depth import depth
 
 if TYPE_CHECKING:
     from regulargpt.models.regulargpt.block import Block
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def every_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
-    """The state of every position after ceil(log_C T) levels."""
+    """The state of every position after all levels."""
     at_once = max(1, ROWS // words.shape[1])
     blocks = [block for level in range(model.distinct_levels) for block in model.layers(level)]
     listened_to = model.hook_embed.listened_to() or model.hook_state.listened_to()
     if len(words) > at_once and not listened_to and all(block.may_split for block in blocks):
         return torch.cat([every_state(model, some) for some in words.split(at_once)])
     x = model.positions(words)
-    for level in range(depth(words.shape[1], model.chunk_size)):
+    for level in range(model.depth(words.shape[1])):
         for block in model.layers(level):
             x = sliding_dilated(block, x, model.pad, model.chunk_size**level)
         x = model.settle(x)
@@ -44,7 +43,7 @@ def sliding_dilated(
     shifts = [min(j * dilation, T) for j in range(C)]
     logits = torch.stack(
         [
-            torch.cat([(q[:, :s] * k_pad).sum(-1), (q[:, s:] * k[:, : T - s]).sum(-1)], 1) + attn.r[:, j]
+            torch.cat([attn.at_pad(q[:, :s], k_pad), (q[:, s:] * k[:, : T - s]).sum(-1)], 1) + attn.r[:, j]
             for j, s in enumerate(shifts)
         ]
     )  # (C, batch, length, n_heads)

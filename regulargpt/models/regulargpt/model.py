@@ -11,9 +11,10 @@ from torch import Tensor, nn
 
 from languages.errors import UserError
 from regulargpt.hooks import HookPoint
-from regulargpt.models.layers import Readout, check_words, embedding, linear
+from regulargpt.models.layers import Readout, check_words, choose, embedding, linear
 from regulargpt.models.regulargpt.block import Block
 from regulargpt.models.regulargpt.dense import dense_state
+from regulargpt.models.regulargpt.depth import depth
 from regulargpt.models.regulargpt.every import every_state
 from regulargpt.models.regulargpt.noise import StateNoise
 from regulargpt.models.regulargpt.tree import tree_levels
@@ -27,8 +28,11 @@ class RegularGPT(nn.Module):
     Three computations of the same function: `tree` (the default for readout "last"), `every` (the default for
     "all") and `dense` (the reference, Eq. 6.1).
 
-    `distinct_levels` is 1 for weight sharing across depth; n > 1 is the ablation in which the first n levels have
-    weights of their own and deeper levels reuse the last.
+    The ablations: `distinct_levels` is 1 for weight sharing across depth; with n > 1 the first n levels have weights of
+    their own and deeper levels reuse the last. `levels` is 0 for the adaptive depth; n > 0 is the depth for all words,
+    and the answer sees the last C^n symbols (for thickness 1). `pad` is "learned", or "masked": what is absent on the
+    left takes no part. `attention` is "dilated", or "full": Eq. (6.1) with 0 instead of minus infinity up to the
+    position itself, which only `dense` computes.
 
     Raises `UserError` for a chunk size below 2, or a width the heads do not divide.
 
@@ -39,6 +43,8 @@ class RegularGPT(nn.Module):
     >>> torch.allclose(model(words), model(words, computation="dense"), atol=1e-6)
     True
     """
+
+    pad: Tensor
 
     def __init__(
         self,
@@ -57,6 +63,9 @@ class RegularGPT(nn.Module):
         embedding_scale: float = 1.0,
         state_norm: bool = True,
         distinct_levels: int = 1,
+        levels: int = 0,
+        pad: str = "learned",
+        attention: str = "dilated",
         generator: torch.Generator | None = None,
     ):
         super().__init__()
@@ -66,10 +75,19 @@ class RegularGPT(nn.Module):
             raise UserError(f"n_heads = {n_heads} does not divide d_model = {d_model}; choose one that does")
         self.chunk_size, self.thickness = chunk_size, thickness
         self.distinct_levels, self.embedding_scale = distinct_levels, embedding_scale
+        self.levels = levels
+        self.masked = choose("pad", pad, {"learned": False, "masked": True})
+        self.full = choose("attention", attention, {"dilated": False, "full": True})
         generator = generator or torch.Generator().manual_seed(0)
         self.embedding = embedding(n_symbols, d_model, generator, std=embedding_std)
         self.hook_embed, self.hook_state = HookPoint(), HookPoint()
-        self.pad = nn.Parameter(torch.empty(1, d_model).normal_(0.0, 0.02, generator=generator))
+        # Drawn in any case, so that a seed gives the other weights alike with and without it.
+        vector = torch.empty(1, d_model).normal_(0.0, 0.02, generator=generator)
+        if self.masked:
+            # Row 0 of the states still stands for what is absent, but it is no parameter, and nobody attends to it.
+            self.register_buffer("pad", torch.zeros(1, d_model), persistent=False)
+        else:
+            self.pad = nn.Parameter(vector)
         self.blocks = nn.ModuleList(
             Block(
                 d_model,
@@ -79,6 +97,7 @@ class RegularGPT(nn.Module):
                 norm=norm,
                 activation=activation,
                 attention_bias=attention_bias,
+                masked=self.masked,
                 generator=generator,
             )
             for _ in range(thickness * distinct_levels)
@@ -86,6 +105,15 @@ class RegularGPT(nn.Module):
         self.state_norm = nn.LayerNorm(d_model) if state_norm else nn.Identity()
         self.state_noise = StateNoise()
         self.readout = linear(d_model, n_outputs, generator)
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether attention holds a number for each pair of positions: evaluation then takes fewer words at once."""
+        return self.full
+
+    def depth(self, length: int) -> int:
+        """The number of levels for words of this length."""
+        return self.levels or depth(length, self.chunk_size)
 
     def layers(self, level: int) -> Sequence[Block]:
         """The K layers of one level: SA^(l K + k) = SA^(k), FFN^(l K + k) = FFN^(k)."""
@@ -114,8 +142,11 @@ class RegularGPT(nn.Module):
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
         """Logits of the answer at the last position, or at every position."""
         check_words(words, readout)
+        if self.full and computation not in ("auto", "dense"):
+            raise UserError(f"computation = '{computation}' is for dilated attention; full attention needs 'dense'")
+        computation = "dense" if self.full else computation
         if readout == "last" and computation in ("auto", "tree", "plain-tree"):
             *_, root = tree_levels(self, words, share=computation != "plain-tree")
-            return self.readout(root.states[root.node[:, 0]])
+            return self.readout(root.states[root.node[:, -1]])
         x = dense_state(self, words) if computation == "dense" else every_state(self, words)
         return self.readout(x[:, -1] if readout == "last" else x)

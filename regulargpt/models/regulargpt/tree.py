@@ -11,7 +11,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from regulargpt.models.regulargpt.depth import depth
 from regulargpt.models.regulargpt.sharing import FEWEST, REPEATS, identify
 
 if TYPE_CHECKING:
@@ -46,7 +45,10 @@ def windows_from_right(
 
 
 def tree_levels(model: RegularGPT, words: Int[Tensor, "batch length"], share: bool = True) -> Iterator[Level]:
-    """The levels of the tree from the leaves up; the last one has a single node, which is the answer's.
+    """The levels of the tree from the leaves up; the last node of the last one is the answer's.
+
+    With adaptive depth it is the only one there; with a fixed depth there are more where a word is too long for it, and
+    a word that is too short goes on as a single node.
 
     `share` identifies equal sub-words; it never changes a state, only how often it is computed. Without it a listener
     to `hook_embed` sees every position, (batch, length, d_model), with it every symbol, (n_symbols, d_model).
@@ -58,7 +60,7 @@ def tree_levels(model: RegularGPT, words: Int[Tensor, "batch length"], share: bo
     else:
         states, node = model.leaves(), words.long() + 1
     yield Level(node, states, node.new_zeros(0, C))
-    for level in range(depth(words.shape[1], C)):
+    for level in range(model.depth(words.shape[1])):
         for k, block in enumerate(model.layers(level)):
             windows = windows_from_right(node, C, stride=C if k == K - 1 else 1)
             share = share and windows.shape[0] * windows.shape[1] >= FEWEST

@@ -1,0 +1,59 @@
+"""What each part of RegularGPT is good for: the recipe with one part taken away (thesis, section 6.2)."""
+
+from __future__ import annotations
+
+from experiments.experiment import Column, Experiment, Fields, Scale, configs
+from experiments.section_6_4_3 import test
+from experiments.table_6_1 import SEEDS, early_stop
+from regulargpt.config import RunConfig
+
+# ceil(log_2 40) levels: as many as training words need.
+LEVELS = 6
+PARTS: dict[str, Fields] = {
+    "whole": {},
+    "no-sharing": {"model.distinct_levels": LEVELS},
+    "fixed-depth": {"model.levels": LEVELS},
+    "no-dilation": {"model.attention": "full", "evaluation.samples": 32, "evaluation.stride": 20},
+    "masked-pad": {"model.pad": "masked"},
+    "no-state-norm": {"model.state_norm": False},
+    "no-state-noise": {"training.state_noise": 0.0, "training.noise_below": 0.0},
+}
+TITLES = {
+    "whole": "all parts",
+    "no-sharing": "without weight sharing",
+    "fixed-depth": "fixed depth",
+    "no-dilation": "without the sliding-dilated mask",
+    "masked-pad": "pad masked, not learned",
+    "no-state-norm": "without state norm",
+    "no-state-noise": "without state noise",
+}
+LANGUAGES = ("parity", "even-pairs", "cycle-navigation", "tomita-5")
+# The recipe `paper` has neither state norm nor state noise.
+OF_ROBUST = ("no-state-norm", "no-state-noise")
+
+
+def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
+    """The runs behind a cell: `row` is language/recipe, `name` the part that is missing.
+
+    >>> [c.model.pad for c in runs("parity/robust", "masked-pad", "smoke")], runs("parity/paper", "no-state-norm", "cpu")
+    (['masked'], [])
+    """  # noqa: E501
+    language, recipe = row.split("/")
+    if recipe == "paper" and name in OF_ROBUST:
+        return []
+    fields: dict[str, object] = {"evaluation.beyond": (), **test(scale)}
+    if scale == "cpu" and recipe == "paper":
+        fields |= early_stop("regulargpt")
+    if scale == "cpu":
+        fields |= {"training.steps": 4_000}
+    fields |= {key: value for key, value in PARTS[name].items() if scale != "smoke" or not key.startswith("evaluation")}
+    return configs(language, recipe, "regulargpt", "thesis", fields, (0,) if scale == "smoke" else SEEDS)
+
+
+EXPERIMENT = Experiment(
+    "ablations",
+    "RegularGPT with one part taken away",
+    tuple(f"{language}/{recipe}" for language in LANGUAGES for recipe in ("paper", "robust")),
+    tuple(Column(name, TITLES[name], name) for name in PARTS),
+    runs,
+)

@@ -1,0 +1,95 @@
+"""What an experiment is: rows and columns of a table, and the runs behind each cell at each scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal
+
+import languages
+from languages.errors import UserError, nearest, one_of
+from regulargpt.config import RunConfig
+from regulargpt.protocols import protocol
+from regulargpt.recipes import resolve
+
+# smoke: whether it works, its figures mean nothing; cpu: two cores in hours, with early stopping; full: as published.
+SCALES = ("smoke", "cpu", "full")
+Scale = Literal["smoke", "cpu", "full"]
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Shows:
+    """What of its runs a cell shows: their accuracy, how many are proven, the seconds of training, or the depth.
+
+    The accuracy is the score, or that at a single `length`; `tested` is the protocol of the test, "" for the runs' own.
+    The depth is that of a word of `length` symbols.
+    """
+
+    what: Literal["accuracy", "proven", "seconds", "depth"] = "accuracy"
+    tested: str = ""
+    length: int | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: which runs (columns of the same name `runs` share them), and what of them is shown.
+
+    `published` is the column of the published table that it is compared with, if there is one.
+    """
+
+    name: str
+    title: str
+    runs: str
+    shows: Shows = Shows()
+    published: str | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure.
+
+    `configs(row, runs, scale)` are the runs behind a cell, equal ones shared among cells; `shows(row, column)` is what
+    of them the cell shows.
+    """
+
+    name: str
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[Column, ...]
+    configs: Callable[[str, str, Scale], list[RunConfig]]
+    published: str | None = None
+    shows: Callable[[str, Column], Shows] = lambda row, column: column.shows
+
+    def all_configs(self, scale: Scale, rows: Sequence[str] = ()) -> list[RunConfig]:
+        """Every run once, row by row; UserError for a scale or row that is not there."""
+        if scale not in SCALES:
+            raise UserError(f"unknown scale '{scale}';{nearest(scale, SCALES) or ' choose ' + one_of(SCALES)}")
+        for row in rows:
+            if row not in self.rows:
+                raise UserError(f"{self.name} has no row '{row}';{nearest(row, self.rows) or ' ' + one_of(self.rows)}")
+        runs = list(dict.fromkeys(column.runs for column in self.columns))
+        chosen = [row for row in self.rows if not rows or row in rows]
+        return list(dict.fromkeys(c for row, name in product(chosen, runs) for c in self.configs(row, name, scale)))
+
+
+def configs(
+    language: str,
+    recipe: str,
+    model: str,
+    preset: str,
+    fields: Fields,
+    seeds: Sequence[int],
+    rates: Sequence[float] = (),
+) -> list[RunConfig]:
+    """The runs of a recipe under a protocol, one a seed and, if `rates` are given, a learning rate.
+
+    >>> [c.seed for c in configs("parity", "paper", "rnn", "thesis", {"training.steps": 10}, seeds=(0, 1))]
+    [0, 1]
+    """
+    chunk_size = fields.get("model.chunk_size", 2)
+    base = resolve(recipe, model, language, languages.get(language).sampling, chunk_size)
+    base = protocol(preset).apply(base).replaced(fields)
+    axes = product(seeds, rates or (base.training.lr,))
+    return [base.replaced({"seed": seed, "training.lr": rate}) for seed, rate in axes]

@@ -1,0 +1,130 @@
+"""`regulargpt results DIR... --group-by language,chunk_size`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from languages.errors import UserError
+from regulargpt.cli.output import as_json, emit
+
+if TYPE_CHECKING:
+    from regulargpt.results.row import Row
+    from regulargpt.results.rows import Results
+    from regulargpt.results.statistics import Group
+
+FORMATS = ("text", "markdown", "latex", "csv")
+# So many names of unfinished or failed runs are told; results.csv has all that failed.
+MOST = 20
+
+
+@click.command()
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--group-by", metavar="COLUMNS", help="Columns, as in language,chunk_size.  [default: those that vary]")
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Only these; of one column any of the values.")
+@click.option("--tested", metavar="PROTOCOL", help="Only the test under this protocol.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the table.  [default: text]")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.png", help="Draw accuracy by length too.")
+@as_json
+def command(
+    folders: tuple[Path, ...],
+    group_by: str | None,
+    where: tuple[str, ...],
+    tested: str | None,
+    form: str | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Gather runs into a table, with statistics over seeds and curves by length.
+
+    DIR is a sweep, a folder of run folders, or a run. A sweep's results.csv and results.jsonl are brought up to date.
+    """
+    from regulargpt.results import render, select
+    from regulargpt.results.places import is_sweep
+    from regulargpt.results.rows import collect
+    from regulargpt.results.statistics import groups
+
+    if as_json and form:
+        raise UserError("--format and --json exclude each other; give one")
+    if plot and plot.suffix != ".png":
+        raise UserError(f"--plot {plot}: pictures are PNG; name it {plot.with_suffix('.png')}")
+    by = None if group_by is None else select.columns(group_by)
+    wanted = select.conditions(where)
+    found = collect(folders)
+    rows = chosen(found, wanted, tested)
+    by = by or select.varying(rows)
+    if tested is None and not {"tested"} & {*by, *wanted}:
+        rows = select.under_own(rows)
+    table = groups(rows, by)
+    if plot:
+        from regulargpt.results.picture import accuracy_png
+
+        accuracy_png(plot, rows, by)
+    for folder in filter(is_sweep, folders):
+        bring_up_to_date(folder)
+    told(found)
+    emit(record(found, table, by, plot)) if as_json else click.echo(render.FORMATS[form or "text"](table, by))
+
+
+def bring_up_to_date(sweep: Path) -> None:
+    """Write a sweep's own table; a sweep that may only be read can still be shown."""
+    from regulargpt.results.rows import write
+    from regulargpt.storage.atomic import StorageError
+
+    try:
+        write(sweep)
+    except StorageError as error:
+        click.echo(f"warning: {error}", err=True)
+
+
+def chosen(found: Results, wanted: dict[str, list[Any]], tested: str | None) -> list[Row]:
+    """The rows asked for; UserError if there are none."""
+    from regulargpt.results import select
+
+    if not found.rows:
+        raise UserError(f"no run is finished: {listed(found.unfinished)}; `regulargpt resume` goes on with a run")
+    rows = select.where(found.rows, wanted)
+    return rows if tested is None else select.under(rows, tested)
+
+
+def told(found: Results) -> None:
+    """Say on stderr what the table does not: which runs are not finished, and why others failed."""
+    if found.unfinished:
+        count = len(found.unfinished)
+        click.echo(f"{count} run{' is' if count == 1 else 's are'} not finished: {listed(found.unfinished)}", err=True)
+    for row in wrong(found)[:MOST]:
+        click.echo(f"{row.status}: {row.run}: {row.reason}", err=True)
+    if len(wrong(found)) > MOST:
+        click.echo(f"and {len(wrong(found)) - MOST} more that failed", err=True)
+
+
+def wrong(found: Results) -> list[Row]:
+    """The rows of runs that failed or are damaged."""
+    return [row for row in found.rows if not row.is_done]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names, not too many.
+
+    >>> listed(["a", "b"])
+    'a, b'
+    """
+    rest = len(names) - MOST
+    return ", ".join(names[:MOST]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def record(found: Results, table: Sequence[Group], by: Sequence[str], plot: Path | None) -> dict[str, Any]:
+    """What `--json` prints."""
+    groups = [dict(zip(by, group.key, strict=True)) | figures(group) for group in table]
+    failed = [{"run": row.run, "status": row.status, "reason": row.reason} for row in wrong(found)]
+    picture = {"plot": str(plot)} if plot else {}
+    return {"group_by": list(by), "groups": groups, "failed": failed, "unfinished": found.unfinished, **picture}
+
+
+def figures(group: Group) -> dict[str, Any]:
+    """A group without its key."""
+    return {name: value for name, value in dataclasses.asdict(group).items() if name != "key"}

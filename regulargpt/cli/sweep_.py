@@ -1,0 +1,111 @@
+"""`regulargpt sweep LANGUAGE... --model A,B --lr X,Y --seed 0-2`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from languages.errors import UserError
+from regulargpt.cli.output import as_json
+from regulargpt.cli.run_ import FIELDS
+
+if TYPE_CHECKING:
+    from regulargpt.sweep.grid import Grid
+
+
+def field_lists(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `run`, each with several values."""
+    for option, (key, text) in reversed(FIELDS.items()):
+        name = key.replace(".", "__")
+        function = click.option(option, name, multiple=True, metavar="VALUES", help=text)(function)
+    return function
+
+
+@click.command()
+@click.argument("languages", nargs=-1)
+@click.option("--model", "models", multiple=True, metavar="NAMES", help="Models.  [default: regulargpt]")
+@click.option(
+    "--recipe", "recipes", multiple=True, metavar="NAMES", help="Recipes.  [default: what suits each language]"
+)
+@click.option("--protocol", "protocols", multiple=True, metavar="NAMES", help="Protocols.  [default: none]")
+@field_lists
+@click.option("--certify", is_flag=True, help="Train on until the certificate holds, where there can be one.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUES", help="Any field: training.clip=0.5,1.")
+@click.option("--out", type=click.Path(path_type=Path), help="Sweep folder.  [default: sweeps/LANGUAGES-MODELS]")
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once.  [default: as many as cores, or GPUs]")
+@click.option("--per-gpu", type=click.IntRange(min=1), default=1, show_default=True, help="Runs at once on one GPU.")
+@click.option("--retry", is_flag=True, help="Run those again that failed.")
+@click.option("--dry-run", is_flag=True, help="Print the runs and how far they are; write nothing.")
+@as_json
+def command(
+    languages: tuple[str, ...],
+    models: tuple[str, ...],
+    recipes: tuple[str, ...],
+    protocols: tuple[str, ...],
+    certify: bool,
+    settings: tuple[str, ...],
+    out: Path | None,
+    jobs: int | None,
+    per_gpu: int,
+    retry: bool,
+    dry_run: bool,
+    as_json: bool,
+    **fields: tuple[str, ...],
+) -> int:
+    """Train and test every combination of the values given: each option takes several, as in --lr 1e-4,3e-4 --seed 0-2.
+
+    An option given again adds values. A rerun does what is missing.
+    """
+    from regulargpt.cli.sweeping import conduct, preview
+    from regulargpt.sweep.grid import Grid
+    from regulargpt.sweep.values import read_all
+
+    if not languages:
+        raise UserError(
+            "which languages? as in `regulargpt sweep parity even-pairs`; `regulargpt list languages` lists them"
+        )
+    values = read_all({key.replace("__", "."): given for key, given in fields.items()}, settings)
+    grid = Grid(
+        languages,
+        names(models) or ("regulargpt",),
+        names(recipes) or (None,),
+        names(protocols) or (None,),
+        values,
+        certify,
+    )
+    folder = out or default_folder(grid)
+    if dry_run:
+        return preview(grid, folder, as_json)
+    return conduct(grid, folder, jobs, per_gpu, retry, as_json)
+
+
+def names(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The names between the commas, each once.
+
+    >>> names(("regulargpt,lstm", "lstm"))
+    ('regulargpt', 'lstm')
+    """
+    return tuple(dict.fromkeys(part.strip() for text in texts for part in text.split(",")))
+
+
+def default_folder(grid: Grid) -> Path:
+    """sweeps/ and what is compared.
+
+    >>> from regulargpt.sweep.grid import Grid
+    >>> default_folder(Grid(("parity", "tomita-3"), ("regulargpt", "lstm"))).as_posix()
+    'sweeps/parity+tomita-3-regulargpt+lstm'
+    >>> default_folder(Grid(("parity", "tomita-3", "dyck-2", "cyclic-5"))).as_posix()
+    'sweeps/parity-and-3-more-regulargpt'
+    """
+    from regulargpt.sweep.names import LONGEST, plain
+
+    several = (
+        "+".join(texts) if len(texts) <= 3 else f"{texts[0]}-and-{len(texts) - 1}-more"
+        for texts in (
+            [plain(text)[:LONGEST] for text in dict.fromkeys(given)] for given in (grid.languages, grid.models)
+        )
+    )
+    return Path("sweeps") / "-".join(several)

@@ -1,0 +1,172 @@
+"""A sweep as the terminal shows it: the list first, then a line for each run that ends, and a short table."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from languages.errors import UserError
+from regulargpt.cli.output import emit, percent, table
+from regulargpt.exits import FAILED, STOPPED
+from regulargpt.protocols import shown
+from regulargpt.storage.folder import RunFolder
+from regulargpt.sweep import driver
+from regulargpt.sweep.driver import Outcome, Plan, Watch
+from regulargpt.sweep.folder import State, SweepFolder
+from regulargpt.sweep.gpus import gpus_for
+from regulargpt.sweep.local import LocalEngine
+
+if TYPE_CHECKING:
+    from regulargpt.sweep.grid import Grid
+
+SHOWN = 40
+"""Lines of a list or table of a sweep that is being run; `--dry-run` and the files hold all."""
+NAMED = ("task.language", "model.name", "recipe", "model.chunk_size", "seed")
+"""What the name of a run says, and its line need not say again."""
+
+
+def preview(grid: Grid, path: Path, as_json: bool) -> int:
+    """What `--dry-run` prints."""
+    plan = driver.plan(path, grid.configs)
+    runs = [
+        {"name": name, "state": state, "differs": differs}
+        for (name, state), differs in zip(plan.items(), grid.differences(), strict=True)
+    ]
+    if as_json:
+        emit({"sweep": str(path), "runs": runs, **counts(plan)})
+    else:
+        click.echo("\n".join(listing(grid, path, plan, len(runs))))
+    return 0
+
+
+def counts(plan: Plan) -> dict[str, int]:
+    """How many runs are in each state."""
+    found = Counter(plan.values())
+    return {state: found[state] for state in ("done", "missing", "failed")}
+
+
+def listing(grid: Grid, path: Path, plan: Plan, most: int) -> list[str]:
+    """The runs, their states, what differs between them; then how many are in each state."""
+    differences = [
+        " ".join(f"{key}={shown(value)}" for key, value in row.items() if key not in NAMED)
+        for row in grid.differences()
+    ]
+    rows = [(name, state, text) for (name, state), text in zip(plan.items(), differences, strict=True)]
+    lines = [table(rows[:most], ("run", "state", "what differs"))]
+    if len(rows) > most:
+        lines.append(f"and {len(rows) - most} more; --dry-run lists all")
+    return [*lines, f"{len(rows)} runs in {path}: {amounts(plan)}"]
+
+
+def amounts(plan: Plan) -> str:
+    """How many runs are in each state, in words.
+
+    >>> amounts({"a": "done", "b": "missing", "c": "missing"})
+    '1 done, 2 missing, 0 failed'
+    """
+    return ", ".join(f"{number} {state}" for state, number in counts(plan).items())
+
+
+def conduct(grid: Grid, path: Path, jobs: int | None, per_gpu: int, retry: bool, as_json: bool) -> int:
+    """Run the sweep, print its table; the exit code."""
+    # Refusals first: asking for GPUs imports torch.
+    driver.plan(path, grid.configs)
+    engine = LocalEngine(jobs, gpus_for(grid.configs), per_gpu)
+    lines = Lines(grid, path)
+    try:
+        outcome = driver.sweep(path, grid.configs, engine, Watch(lines.on_plan, lines.on_done), retry)
+    finally:
+        lines.close()
+    folder = SweepFolder(path)
+    emit(as_object(folder, outcome)) if as_json else click.echo(text(folder, outcome))
+    if outcome.missing:
+        click.echo(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
+        return STOPPED
+    return FAILED if outcome.failed else 0
+
+
+class Lines:
+    """Progress on stderr: the list, a line a run that ended, and a bar below them where somebody watches."""
+
+    def __init__(self, grid: Grid, path: Path):
+        self.grid, self.path = grid, path
+        self.folder = SweepFolder(path)
+        self.bar: Any = None
+        self.ended, self.total = 0, 0
+
+    def on_plan(self, folder: SweepFolder, plan: Plan) -> None:
+        """The sweep begins."""
+        click.echo("\n".join(listing(self.grid, self.path, plan, SHOWN)), err=True)
+        self.total = counts(plan)["missing"]
+        if sys.stderr.isatty() and self.total:
+            from tqdm import tqdm
+
+            self.bar = tqdm(desc="sweep", unit="run", total=self.total)
+
+    def on_done(self, name: str, state: State) -> None:
+        """A run has ended."""
+        self.ended += 1
+        line = f"[{self.ended}/{self.total}] {name}: {result(self.folder, name, state)}"
+        if self.bar is None:
+            click.echo(line, err=True)
+        else:
+            self.bar.write(line, file=sys.stderr)
+            self.bar.update()
+
+    def close(self) -> None:
+        """Leave the terminal tidy."""
+        if self.bar is not None:
+            self.bar.close()
+
+
+def result(folder: SweepFolder, name: str, state: State) -> str:
+    """Score and seconds of a run that is done, the reason of one that failed."""
+    if state != "done":
+        return f"{state}: {folder.failure(name)['reason']}" if state == "failed" else state
+    with suppress(UserError):
+        summary = RunFolder(folder.run_path(name)).load_summary()
+        return f"{percent(summary['score'])} % in {summary['train_seconds']:.1f} s"
+    return "done, and its summary cannot be read"
+
+
+def states_of(outcome: Outcome) -> dict[str, State]:
+    """The runs that failed, those that are missing, those that are done: what needs a look comes first."""
+    by_state: list[tuple[State, tuple[str, ...]]] = [
+        ("failed", outcome.failed),
+        ("missing", outcome.missing),
+        ("done", outcome.done),
+    ]
+    return {name: state for state, names in by_state for name in names}
+
+
+def text(folder: SweepFolder, outcome: Outcome) -> str:
+    """The short table at the end of a sweep."""
+    states = states_of(outcome)
+    rows = [(name, result(folder, name, state)) for name, state in list(states.items())[:SHOWN]]
+    lines = [table(rows, ("run", "score"))]
+    if len(states) > SHOWN:
+        lines.append(f"and {len(states) - SHOWN} more")
+    where = f"; `regulargpt results {folder.path}` has the tables" if not outcome.missing else ""
+    return "\n".join([*lines, f"{len(states)} runs in {folder.path}: {amounts(states)}{where}"])
+
+
+def as_object(folder: SweepFolder, outcome: Outcome) -> dict[str, Any]:
+    """What `--json` prints."""
+    scores: dict[str, float | None] = {}
+    for name in outcome.done:
+        with suppress(UserError):
+            scores[name] = RunFolder(folder.run_path(name)).load_summary()["score"]
+    return {
+        "sweep": str(folder.path),
+        "score": scores,
+        "done": len(outcome.done),
+        "missing": len(outcome.missing),
+        "failed": len(outcome.failed),
+        "failures": [folder.failure(name) for name in outcome.failed],
+        "results": str(folder.path / "results.csv") if not outcome.missing else None,
+    }

@@ -1,0 +1,132 @@
+"""What groups of runs came to: maximum, mean, spread and interval over the runs' scores."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from languages.errors import UserError
+from languages.randomness import rng
+from regulargpt.results.row import OF_A_TEST, Key, Row, sortable
+
+FAILS_BELOW = 99.0
+DRAWS = 10_000
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that agree in the columns asked for.
+
+    `scores` are those of the runs that were done, ascending, in percent; the score of a run is its mean accuracy over
+    the scored lengths. `sd` is the standard deviation over runs (n - 1), None of a single run; `low` to `high` the
+    bootstrap's 95 % interval of the mean. `first_below_99` is the smallest length at which one of the runs is below
+    99 %. Of `n_runs`, `n_failed` failed or are damaged; of `n_asked` that were asked for a proof, `n_proven` gave it.
+    """
+
+    key: Key
+    n_runs: int
+    n_failed: int
+    scores: tuple[float, ...]
+    max: float | None
+    mean: float | None
+    sd: float | None
+    low: float | None
+    high: float | None
+    first_below_99: int | None
+    n_proven: int
+    n_asked: int
+
+
+def groups(rows: Sequence[Row], by: Sequence[str]) -> list[Group]:
+    """The rows in groups that agree in the columns `by`, sorted by them.
+
+    A run that failed has no test and no length: it belongs to every group that it agrees with in the other columns.
+    In a group without scored lengths, as when only longer ones are asked for, all its lengths make the score.
+    Raises UserError if a group mixes tests of one run under different protocols.
+
+    >>> rows = [Row(name, "done", length=41, accuracy=a, in_score=True) for name, a in (("a", 100.0), ("b", 90.0))]
+    >>> (group,) = groups([*rows, Row("c", "failed")], ["chunk_size"])
+    >>> group.key, group.n_runs, group.n_failed, group.max, group.mean, group.first_below_99
+    ((None,), 3, 1, 100.0, 95.0, 41)
+    """
+    done: dict[Key, list[Row]] = defaultdict(list)
+    failed: dict[Key, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.is_done:
+            done[key_of(row, by)].append(row)
+    for row in rows:
+        if not row.is_done:
+            for key in agreeing(row, by, done) or [key_of(row, by)]:
+                failed[key].append(row)
+    keys = sorted(done.keys() | failed.keys(), key=lambda key: [sortable(value) for value in key])
+    return [group_of(key, done.get(key, []), len(failed.get(key, []))) for key in keys]
+
+
+def key_of(row: Row, by: Sequence[str]) -> Key:
+    """What the row has in these columns."""
+    return tuple(getattr(row, column) for column in by)
+
+
+def agreeing(row: Row, by: Sequence[str], keys: dict[Key, list[Row]]) -> list[Key]:
+    """The groups in which a failed run would have been."""
+    own = key_of(row, by)
+    known = [at for at, column in enumerate(by) if column not in OF_A_TEST]
+    return [key for key in keys if all(key[at] == own[at] for at in known)]
+
+
+def group_of(key: Key, done: Sequence[Row], n_failed: int) -> Group:
+    """The statistics of one group."""
+    proven = {row.run: row.proven for row in done}
+    scores = run_scores(done)
+    low, high = bootstrap(scores) if scores else (None, None)
+    below = [row.length for row in done if row.length and row.accuracy is not None and row.accuracy < FAILS_BELOW]
+    return Group(
+        key=key,
+        n_runs=len(proven) + n_failed,
+        n_failed=n_failed,
+        scores=scores,
+        max=scores[-1] if scores else None,
+        mean=statistics.mean(scores) if scores else None,
+        sd=statistics.stdev(scores) if len(scores) > 1 else None,
+        low=low,
+        high=high,
+        first_below_99=min(below, default=None),
+        n_proven=sum(value is True for value in proven.values()),
+        n_asked=sum(value is not None for value in proven.values()),
+    )
+
+
+def run_scores(rows: Sequence[Row]) -> tuple[float, ...]:
+    """The score of each run, ascending."""
+    tested: dict[str, str] = {}
+    accuracies: dict[str, list[float]] = defaultdict(list)
+    for row in [row for row in rows if row.in_score] or rows:
+        if tested.setdefault(row.run, row.tested) != row.tested:
+            raise UserError(
+                f"run {row.run} was tested under {tested[row.run] or 'no protocol'} and {row.tested}: "
+                "name one, or group by tested"
+            )
+        if row.accuracy is not None:
+            accuracies[row.run].append(row.accuracy)
+    return tuple(sorted(statistics.fmean(of_run) for of_run in accuracies.values()))
+
+
+def bootstrap(scores: Sequence[float], draws: int = DRAWS) -> tuple[float, float]:
+    """The percentile bootstrap's 95 % interval of the mean; of one score, or equal ones, that score alone.
+
+    The draws depend on the number of scores only. Of few runs it is short: of three it reaches from the worst to the
+    best, and that holds the true median in three of four cases.
+
+    >>> bootstrap([90.0]), bootstrap([90.0, 100.0, 95.0])
+    ((90.0, 90.0), (90.0, 100.0))
+
+    Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
+    """
+    values = np.sort(np.asarray(scores, dtype=np.float64))  # (n,)
+    drawn = rng(0, "bootstrap", len(values)).integers(0, len(values), (draws, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975]).clip(values[0], values[-1])
+    return float(low), float(high)

@@ -1,0 +1,22 @@
+"""What runs the runs of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from regulargpt.storage.signals import StopRequested
+from regulargpt.sweep.folder import State, SweepFolder
+
+
+class Engine(Protocol):
+    """Runs workers (`regulargpt.sweep.worker`), somewhere."""
+
+    def execute(
+        self, folder: SweepFolder, names: Sequence[str], on_done: Callable[[str, State], None], stop: StopRequested
+    ) -> None:
+        """Bring all runs to "done" or "failed"; tell each as it ends.
+
+        When a stop is requested: end the workers with SIGTERM, on which they save, wait for them, and return.
+        """
+        ...

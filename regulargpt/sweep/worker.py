@@ -1,0 +1,114 @@
+"""`python -m regulargpt.sweep.worker DIR NAME`: one run of a sweep, in a process of its own.
+
+It ends with 0 (done), 1 (failed; failed/NAME.json says why) or 75 (stopped by SIGTERM or Ctrl-C, the state is saved).
+Without NAME it serves a driver: `regulargpt.sweep.serve`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from languages.errors import UserError
+from regulargpt.config import RunConfig
+from regulargpt.exits import FAILED, REFUSED, STOPPED
+from regulargpt.storage.folder import CONFIG, RunFolder
+from regulargpt.storage.lock import LockedError
+from regulargpt.sweep.folder import Kind, SweepFolder, refuse_changed
+
+PATIENCE, PAUSE = 60.0, 0.2
+"""Seconds to wait for a run folder that another process, a worker of a killed driver, is about to leave."""
+OUT_OF_MEMORY = re.compile("out of memory|allocate memory|not enough memory|ALLOC_FAILED")
+
+
+def main(arguments: list[str]) -> int:
+    """The exit status."""
+    if not 1 <= len(arguments) <= 2:
+        print("usage: python -m regulargpt.sweep.worker DIR [NAME]", file=sys.stderr)
+        return REFUSED
+    folder = SweepFolder(Path(arguments[0]))
+    if len(arguments) == 2:
+        return work(folder, arguments[1])
+    from regulargpt.sweep.serve import serve
+
+    return serve(folder)
+
+
+def work(folder: SweepFolder, name: str) -> int:
+    """Run or resume the run of this name; the exit status. Whatever goes wrong is recorded in the folder."""
+    try:
+        config = folder.config(name)
+        # Read by torch when it is imported.
+        os.environ["OMP_NUM_THREADS"] = str(config.threads)
+        patiently(config, folder.run_path(name), name)
+    except KeyboardInterrupt:
+        return STOPPED
+    except Exception as error:
+        from regulargpt.training import Interrupted
+
+        if isinstance(error, Interrupted):
+            return STOPPED
+        folder.record_failure(name, reason(error), kind(error), traceback.format_exc())
+        return FAILED
+    return 0
+
+
+def patiently(config: RunConfig, path: Path, name: str) -> None:
+    """Run or resume, as soon as no other process works in the run folder; LockedError if that does not end."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        fresh = not (path / CONFIG).exists()
+        try:
+            return run_or_resume(config, path, name)
+        except LockedError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(PAUSE)
+        except UserError:
+            # The other process may have made the folder just now.
+            if not (fresh and (path / CONFIG).exists()):
+                raise
+
+
+def run_or_resume(config: RunConfig, path: Path, name: str) -> None:
+    """Run, or go on with what lies there already."""
+    from regulargpt import run
+
+    watch = run.Watch(on_notice=lambda text: print(f"warning: {name}: {text}", file=sys.stderr, flush=True))
+    if not (path / CONFIG).exists():
+        run.run(config, path, watch)
+        return
+    refuse_changed(name, path / CONFIG, RunFolder.open(path).config_text)
+    run.resume(path, watch)
+
+
+def kind(error: Exception) -> Kind:
+    """What kind of failure this is."""
+    from regulargpt.training import Diverged
+
+    if isinstance(error, Diverged):
+        return "diverged"
+    if isinstance(error, UserError):
+        return "refused"
+    # torch has no MemoryError of its own on the CPU.
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and OUT_OF_MEMORY.search(str(error))):
+        return "memory"
+    return "crashed"
+
+
+def reason(error: Exception) -> str:
+    """One line for the failed row."""
+    first = next((line for line in str(error).splitlines() if line.strip()), "")
+    if kind(error) in ("diverged", "refused"):
+        return first
+    if kind(error) == "memory":
+        return f"out of memory; choose a smaller model or batch, or fewer --jobs ({first or type(error).__name__})"
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

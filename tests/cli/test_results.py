@@ -1,0 +1,170 @@
+"""`regulargpt results`: the whole way from folders to a table, a picture, and the sweep's own files."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from regulargpt.results import rows as reading
+from regulargpt.storage.atomic import StorageError, disk
+from tests.cli.conftest import Cli
+from tests.cli.test_refusals import assert_refused, everything
+from tests.regulargpt.results import made
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def sweep(monkeypatch, tmp_path: Path) -> Path:
+    """Three languages: one learned, one half, one of which a run failed and another is not finished."""
+    monkeypatch.setattr(disk, "sync", lambda handle: None)
+    monkeypatch.setattr(disk, "sync_folder", lambda path: None)
+    configs = {
+        f"{language}-{seed}": made.config_text("thesis-1", task__language=language, seed=seed)
+        for language in ("parity", "tomita-3", "regex:(a|b)*")
+        for seed in range(2)
+    }
+    configs = {name.replace("regex:(a|b)*", "regex"): text for name, text in configs.items()}
+    path = made.sweep(tmp_path / "sweep", configs, {"regex-0": "the loss is nan at step 7"})
+    scores = {"parity-0": 100.0, "parity-1": 100.0, "tomita-3-0": 60.0, "tomita-3-1": 100.0}
+    for name, score in scores.items():
+        also = {"hard-1": made.tested({5: score - 10, 1000: 50.0}, test_from=5, test_len=8, stride=1)}
+        made.done(
+            path / "runs" / name, {5: score, 6: score}, configs[name], also=also, proven=name.startswith("parity")
+        )
+    return path
+
+
+TABLE = """
+language      tested    max    mean   sd     95 % interval  below 99 % at  runs  failed  proven
+parity        hard-1    90.00  90.00  0.00   90.00-90.00    5              2     0       2 of 2
+parity        thesis-1  100    100    0.00   100-100        -              2     0       2 of 2
+regex:(a|b)*  thesis-1  -      -      -      -              -              1     1       -
+tomita-3      hard-1    90.00  70.00  28.28  50.00-90.00    5              2     0       0 of 2
+tomita-3      thesis-1  100    80.00  28.28  60.00-100      5              2     0       0 of 2
+"""
+TOLD = "1 run is not finished: regex-1\nfailed: regex-0: the loss is nan at step 7\n"
+
+
+def test_the_table_and_what_is_told_beside_it(cli: Cli):
+    answer = cli("results", "sweep")
+    assert (answer.code, answer.out, answer.err) == (0, TABLE.lstrip("\n"), TOLD)
+
+
+def test_the_sweeps_own_files_are_written(cli: Cli, sweep: Path):
+    assert cli("results", "sweep", "--where", "language=parity").code == 0
+    assert len((sweep / "results.csv").read_text().splitlines()) == 1 + 4 * 4 + 1
+    assert len((sweep / "results.jsonl").read_text().splitlines()) == 4 * 4 + 1
+    before = everything(sweep)
+    assert cli("results", "sweep", "--format", "csv").code == 0
+    assert everything(sweep) == before
+
+
+def test_folders_that_are_no_sweep_are_only_read(cli: Cli, sweep: Path):
+    before = everything(sweep)
+    answer = cli("results", "sweep/runs", "sweep/runs/parity-0", "--group-by", "language", "--format", "csv")
+    assert answer.err == ""
+    assert [line.split(",")[:3] for line in answer.out.splitlines()[1:]] == [
+        ["parity", "100.0", "100.0"],
+        ["tomita-3", "100.0", "80.0"],
+    ]
+    assert everything(sweep) == before
+
+
+def test_a_sweep_that_may_not_be_written_is_shown(cli: Cli, monkeypatch):
+    def refuse(path):
+        raise StorageError(f"{path}/results.csv: permission denied; make the folder writable or choose another one")
+
+    monkeypatch.setattr(reading, "write", refuse)
+    answer = cli("results", "sweep")
+    assert answer.code == 0
+    assert answer.out == TABLE.lstrip("\n")
+    assert answer.err.startswith("warning: sweep/results.csv: permission denied; ")
+
+
+def test_without_the_column_tested_the_runs_own_protocol_counts(cli: Cli):
+    for arguments, mean in [([], "80.0"), (["--tested", "hard"], "70.0"), (["--where", "tested=hard-1"], "70.0")]:
+        answer = cli("results", "sweep", "--group-by", "language", "--format", "csv", *arguments)
+        assert answer.out.splitlines()[-1].split(",")[:3] == [
+            "tomita-3",
+            answer.out.splitlines()[-1].split(",")[1],
+            mean,
+        ]
+        assert answer.out.splitlines()[2].startswith("regex:(a|b)*,,,,,,,1,1,0,0")
+
+
+def test_json(cli: Cli):
+    answer = cli("results", "sweep", "--json", "--where", "language=tomita-3", "--group-by", "language,seed")
+    value = json.loads(answer.out)
+    assert value["group_by"] == ["language", "seed"]
+    assert [(group["language"], group["seed"], group["mean"], group["sd"]) for group in value["groups"]] == [
+        ("tomita-3", 0, 60.0, None),
+        ("tomita-3", 1, 100.0, None),
+    ]
+    assert " ".join(value["groups"][0]) == (
+        "language seed n_runs n_failed scores max mean sd low high first_below_99 n_proven n_asked"
+    )
+    assert value["failed"] == [{"run": "regex-0", "status": "failed", "reason": "the loss is nan at step 7"}]
+    assert value["unfinished"] == ["regex-1"]
+
+
+def test_a_picture(cli: Cli, tmp_path: Path):
+    answer = cli("results", "sweep", "--tested", "hard-1", "--plot", "curves.png", "--json")
+    assert json.loads(answer.out)["plot"] == "curves.png"
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_damage_is_told_and_counted(cli: Cli, sweep: Path):
+    (sweep / "runs" / "parity-1" / "summary.json").write_text("{}")
+    answer = cli("results", "sweep", "--tested", "thesis")
+    assert "damaged: parity-1: summary.json is damaged: SHA-256 expected " in answer.err
+    assert "parity        100  100    -      100-100        -              2     1       1 of 1" in answer.out
+
+
+def test_many_unfinished_runs_are_not_all_named(cli: Cli, tmp_path: Path):
+    configs = {f"run-{k:02}": made.config_text(seed=k) for k in range(30)}
+    path = made.sweep(tmp_path / "long", configs, dict.fromkeys(sorted(configs)[:23], "diverged"))
+    lines = cli("results", path.name).err.splitlines()
+    assert lines[0].startswith("7 runs are not finished: run-23, ")
+    assert lines[20:] == ["failed: run-19: diverged", "and 3 more that failed"]
+
+
+REFUSED = [
+    ("", "Missing argument 'DIR...'"),
+    ("missing", "folder missing does not exist; give a run folder, a folder of them or a sweep"),
+    ("swepe", "folder swepe does not exist; did you mean 'sweep'?"),
+    ("sweep/configs", "sweep/configs holds no runs; give a run folder, a folder of them or a sweep"),
+    ("sweep sweep/sweep.json", "sweep/sweep.json is a file; give a run folder, a folder of them or a sweep"),
+    ("sweep --group-by langauge", "--group-by langauge: no such column; did you mean 'language'?"),
+    ("sweep --group-by language,", "--group-by : no such column; run, status, "),
+    ("sweep --where language", "--where language: write COLUMN=VALUE, as in --where model=lstm"),
+    ("sweep --where lr=fast", "--where lr=fast: lr is a number"),
+    ("sweep --where model=lstm", "--where model=lstm: no run has that; model is 'regulargpt'"),
+    ("sweep --tested deletang2023", "--tested deletang2023: tests here are under 'hard-1', 'thesis-1'"),
+    ("sweep --format html", "'html' is not one of 'text', 'markdown', 'latex', 'csv'"),
+    ("sweep --format csv --json", "--format and --json exclude each other; give one"),
+    ("sweep --plot curves.pdf", "--plot curves.pdf: pictures are PNG; name it curves.png"),
+    ("sweep --plot missing/curves.png", "missing/curves.png: no such file or folder"),
+    ("sweep --plot folder.png", "folder.png"),
+    ("sweep --where tested=hard-1 --where tested=thesis-1 --group-by language", "run parity-0 was tested under "),
+    ("begun", "no run is finished: begun; `regulargpt resume` goes on with a run"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "part"), REFUSED, ids=[a for a, _ in REFUSED])
+def test_refusals(cli: Cli, tmp_path: Path, arguments: str, part: str):
+    (tmp_path / "folder.png").mkdir()
+    made.begun(tmp_path / "begun", made.config_text())
+    before = everything(tmp_path)
+    assert_refused(cli("results", *arguments.split()), part)
+    assert everything(tmp_path) == before
+
+
+def test_nothing_heavy_is_imported():
+    code = "import sys; from regulargpt.cli import call; call(['results', 'docs/results', '--group-by', 'language']); "
+    code += "print([name for name in ('torch', 'sklearn', 'scipy', 'matplotlib', 'networkx') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("language ")
+    assert done.stdout.endswith("[]\n")

@@ -1,0 +1,214 @@
+"""`regulargpt sweep` as it is typed: the list, the lines, the table, exit codes; real processes, killed and gone on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from regulargpt import run as running
+from regulargpt.cli.run_ import FIELDS
+from regulargpt.config import RunConfig
+from regulargpt.sweep import driver
+from regulargpt.sweep.driver import Outcome
+from regulargpt.sweep.names import name_of
+from tests.cli.conftest import Cli
+from tests.regulargpt.sweep.forked import finished_runs, forking, is_gone, results, wait_for
+
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+SMALL = [
+    *("--d-model", "8", "--steps", "4", "--train-len", "6", "--test-len", "8", "--samples", "16"),
+    *("--batch-size", "8", "--device", "cpu", "--beyond", "", "--jobs", "2"),
+]
+
+
+def config(language: str, model: str, seed: int, **changes: object) -> RunConfig:
+    fields = {
+        **{"model.d_model": 8, "training.steps": 4, "task.train_len": 6, "evaluation.test_len": 8, "seed": seed},
+        **{"evaluation.samples": 16, "training.batch_size": 8, "device": "cpu", "evaluation.beyond": ()},
+    }
+    from regulargpt.cli.configure import configure
+
+    return configure(language, model, None, None, fields | changes)
+
+
+def test_the_list_the_lines_and_the_table(cli: Cli, tmp_path: Path, monkeypatch):
+    forking(monkeypatch)
+    arguments = ["sweep", "parity", "parity:p_one=0.1", "--model", "gru,lstm", "--seed", "0-1", *SMALL]
+    configs = [
+        config(language, model, seed)
+        for language in ("parity", "parity:p_one=0.1")
+        for model in ("gru", "lstm")
+        for seed in (0, 1)
+    ]
+    names = [name_of(one) for one in configs]
+    folder = "sweeps/parity+parity-p_one=0.1-gru+lstm"
+
+    def listing(state: str) -> list[str]:
+        width = max(map(len, names))
+        rows = [f"{name:{width}}  {state}" for name in names]
+        counts = {"done": 0, "missing": 0, "failed": 0, state: len(names)}
+        numbers = ", ".join(f"{number} {state}" for state, number in counts.items())
+        return [
+            f"{'run':{width}}  state{' ' * (len(state) - 5)}  what differs",
+            *rows,
+            f"8 runs in {folder}: {numbers}",
+        ]
+
+    code, out, err = cli(*arguments, "--dry-run")
+    assert (code, out.splitlines(), err) == (0, listing("missing"), "")
+    found = json.loads(cli(*arguments, "--dry-run", "--json").out)
+    assert (found["sweep"], found["done"], found["missing"], found["failed"]) == (folder, 0, 8, 0)
+    assert [run["name"] for run in found["runs"]] == names
+    assert found["runs"][-1]["differs"] == {"task.language": "parity:p_one=0.1", "model.name": "lstm", "seed": 1}
+    assert list(tmp_path.iterdir()) == []
+
+    code, out, err = cli(*arguments)
+    assert code == 0
+    assert err.splitlines()[:10] == listing("missing")
+    ended = err.splitlines()[10:]
+    assert [line.partition(" ")[0] for line in ended] == [f"[{k}/8]" for k in range(1, 9)]
+    assert sorted(line.split()[1].rstrip(":") for line in ended) == sorted(names)
+    assert all(line.endswith(" s") and " % in " in line for line in ended)
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines[:-1]] == ["run", *names]
+    assert lines[-1] == f"8 runs in {folder}: 8 done, 0 missing, 0 failed; `regulargpt results {folder}` has the tables"
+
+    assert cli(*arguments, "--dry-run").out.splitlines() == listing("done")
+    code, out, err = cli(*arguments, "--json")
+    assert (code, err.splitlines()) == (0, listing("done"))
+    assert out.count("\n") == 1
+    found = json.loads(out)
+    assert set(found) == {"sweep", "score", "done", "missing", "failed", "failures", "results"}
+    assert (found["done"], found["failures"], found["results"]) == (8, [], f"{folder}/results.csv")
+    assert list(found["score"]) == names
+    (single,) = [score for name, score in found["score"].items() if name == names[3]]
+    summary = json.loads(Path(folder, "runs", names[3], "summary.json").read_text())
+    assert single == summary["score"]
+
+
+def test_a_failed_run_ends_the_sweep_with_1_and_retry_runs_it_again(cli: Cli, monkeypatch):
+    def prepare(worker: int) -> None:
+        run = running.run
+
+        def failing(found: RunConfig, *rest):
+            if found.seed == 1:
+                raise ZeroDivisionError("by nought")
+            return run(found, *rest)
+
+        running.run = failing
+
+    arguments = ["sweep", "parity", "--model", "gru", "--seed", "0-2", *SMALL, "--out", "here"]
+    bad = name_of(config("parity", "gru", 1))
+    with pytest.MonkeyPatch.context() as patch:
+        forking(patch, prepare)
+        code, out, err = cli(*arguments, "--json")
+    assert code == 1
+    found = json.loads(out)
+    assert (found["done"], found["failed"]) == (2, 1)
+    assert found["failures"] == [{"run": bad, "reason": "ZeroDivisionError: by nought", "kind": "crashed"}]
+    assert f"{bad}: failed: ZeroDivisionError: by nought\n" in err
+    forking(monkeypatch)
+    code, out, err = cli(*arguments)
+    assert code == 1
+    assert out.splitlines()[1].split(maxsplit=1) == [bad, "failed: ZeroDivisionError: by nought"]
+    assert out.splitlines()[-1].startswith("3 runs in here: 2 done, 0 missing, 1 failed; ")
+    code, out, err = cli(*arguments, "--retry")
+    assert (code, err.splitlines()[-1].startswith(f"[1/1] {bad}: ")) == (0, True)
+
+
+def test_a_stopped_sweep_ends_with_75(cli: Cli, monkeypatch):
+    monkeypatch.setattr(driver, "sweep", lambda *arguments: Outcome(("a",), (), ("b", "c"), "SIGINT"))
+    code, out, err = cli("sweep", "parity", *SMALL, "--out", "here")
+    assert code == 75
+    assert out.splitlines()[-1] == "3 runs in here: 1 done, 2 missing, 0 failed"
+    assert err.splitlines()[-1] == "stopped by SIGINT; the same command goes on from there"
+
+
+def test_long_lists_are_cut_while_running_and_whole_when_asked_for(cli: Cli, monkeypatch):
+    monkeypatch.setattr("regulargpt.sweep.local.LocalEngine.execute", lambda *arguments: None)
+    arguments = ["sweep", "parity", "--model", "gru", "--seed", "0-99", *SMALL, "--out", "here"]
+    assert len(cli(*arguments, "--dry-run").out.splitlines()) == 102
+    err = cli(*arguments).err.splitlines()
+    assert len(err) == 44
+    assert err[41] == "and 60 more; --dry-run lists all"
+
+
+@pytest.mark.parametrize("option", FIELDS)
+def test_every_option_takes_several_values(option: str):
+    from regulargpt.sweep.grid import Grid
+    from regulargpt.sweep.values import read_values
+
+    key = FIELDS[option][0]
+    texts = {"model.encoding": "alibi,rotary", "task.supervision": "every,next", "device": "cpu,cuda"}
+    texts |= {"training.lr": "0.5,0.25", "task.near_misses": "0.1,0.2"}
+    values = read_values(key, ["7", "8"] if key == "evaluation.beyond" else [texts.get(key, "7,8")])
+    model = "regulargpt" if key == "model.chunk_size" else "transformer"
+    grid = Grid(("tomita-3",), (model,), values={key: values})
+    assert [row[key] for row in grid.differences()] == list(values)
+
+
+LONGER = ["400" if word == "4" else word for word in SMALL]
+COMMAND = [sys.executable, "-m", "regulargpt", "sweep", "parity", "--model", "gru", "--seed", "0-2", *LONGER]
+COMMAND += ["--set", "training.checkpoint_every=10", "--set", "training.solved_below=0"]
+
+
+def at_work(folder: Path) -> dict[str, int]:
+    """The processes in the run folders, by their locks."""
+    found = {}
+    for path in folder.glob("runs/*/.lock"):
+        try:
+            found[path.parent.name] = json.loads(path.read_text())["pid"]
+        except (OSError, ValueError):
+            continue
+    return {name: pid for name, pid in found.items() if not is_gone(pid)}
+
+
+def has_saved(folder: Path) -> bool:
+    return any(folder.glob("runs/*/checkpoints/*0/manifest.json"))
+
+
+@pytest.mark.slow
+def test_real_processes_killed_stopped_and_gone_on(tmp_path: Path):
+    """Two drivers, a killed driver whose workers end too, a killed worker, Ctrl-C; and the results are the same."""
+    folder = tmp_path / "sweep"
+    arguments = [*COMMAND, "--out", str(folder)]
+
+    def start() -> subprocess.Popen[str]:
+        return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    first = start()
+    wait_for(lambda: has_saved(folder) and bool(at_work(folder)))
+    second = subprocess.run(arguments, capture_output=True, text=True)
+    assert (second.returncode, second.stdout) == (2, "")
+    assert second.stderr.startswith(f"error: {folder} is in use by process {first.pid} on ")
+    assert second.stderr.count("\n") == 1
+    orphans = at_work(folder)
+    first.kill()
+    assert first.wait() == -signal.SIGKILL
+    first.communicate()
+    wait_for(lambda: all(map(is_gone, orphans.values())))
+
+    done = finished_runs(folder)
+    third = start()
+    wait_for(lambda: bool(at_work(folder)))
+    victim = min(at_work(folder).values())
+    os.kill(victim, signal.SIGKILL)
+    wait_for(lambda: is_gone(victim) and bool(at_work(folder)))
+    third.send_signal(signal.SIGINT)
+    out, err = third.communicate()
+    assert third.returncode == 75, err
+    assert err.endswith("stopped by SIGINT; the same command goes on from there\n")
+    assert at_work(folder) == {}
+    assert "0 failed" in out.splitlines()[-1]
+
+    last = subprocess.run([*arguments, "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(last.stdout)["done"] == 3
+    assert finished_runs(folder).items() >= done.items()
+    whole = subprocess.run([*COMMAND, "--out", str(tmp_path / "whole"), "--json"], capture_output=True, check=True)
+    assert json.loads(whole.stdout)["done"] == 3
+    assert results(folder) == results(tmp_path / "whole")

@@ -1,0 +1,283 @@
+"""Members drawn as published code draws them, compared with slow generators that follow the description closely."""
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import groupby, product
+from math import comb, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from languages import get, rng
+from languages.automata import Dfa
+from languages.dyck import dyck_dfa
+from languages.members import Members
+from languages.published import Blocks, Tomita3Runs, Tomita4Walk, Tomita7Runs
+from languages.sampling import WordSampler
+
+SAMPLERS: dict[str, Members] = {
+    **{f"dyck-{n}": Blocks(n) for n in (1, 2, 3, 4, 12, 60)},
+    "tomita-3": Tomita3Runs(),
+    "tomita-4": Tomita4Walk(),
+    "tomita-7": Tomita7Runs(),
+}
+SPECIFICATIONS = ["dyck-12:members=blocks", "tomita-3:members=runs", "tomita-4:members=walk", "tomita-7:members=runs"]
+
+
+def one_dyck_word(random: np.random.Generator, n: int, size: int) -> str:
+    """A word of D_n with `size` symbols."""
+    word = ""
+    while n > 0 and len(word) < size:
+        room = size - len(word) - 2
+        mean = 0.75 * room
+        inner = int(mean + 0.1 * mean * random.standard_normal())
+        inner = min(room, inner - inner % 2)
+        word += "0" + one_dyck_word(random, n - 1, inner) + "1"
+    return word
+
+
+def one_tomita_3_word(random: np.random.Generator, length: int) -> str:
+    word = ""
+    while len(word) < length:
+        room = length - len(word)
+        if random.random() < 0.5:
+            word += "1" * int(random.integers(0, room + 1))
+            continue
+        runs = [(symbol, len(list(run))) for symbol, run in groupby(word)]
+        ones = next((size for symbol, size in reversed(runs) if symbol == "1"), 0)
+        numbers = range(0, room + 1, 2 if ones % 2 else 1)
+        word += "0" * numbers[int(random.integers(len(numbers)))]
+    return word
+
+
+def words_of(sampler: Members, length: int, count: int, seed: int = 0) -> list[str]:
+    return ["".join(map(str, word)) for word in sampler.sample(rng(seed, "members", length), length, count).tolist()]
+
+
+def assert_same_distribution(left: Counter[str], right: Counter[str]) -> None:
+    """The two-sample chi-square statistic within 5 standard deviations; rare words are counted together."""
+    often = [word for word in left | right if left[word] + right[word] >= 20]
+    table = np.array([[counts[word] for word in often] for counts in (left, right)], dtype=float)
+    rest = np.array([[left.total()], [right.total()]]) - table.sum(1, keepdims=True)
+    table = np.concatenate([table, rest], axis=1)
+    table = table[:, table.sum(0) > 0]
+    expected = table.sum(1, keepdims=True) * table.sum(0) / table.sum()
+    freedom = table.shape[1] - 1
+    assert freedom > 5
+    assert abs(((table - expected) ** 2 / expected).sum() - freedom) < 5 * sqrt(2 * freedom)
+
+
+def deepest(words: np.ndarray) -> np.ndarray:
+    return (1 - 2 * words.astype(np.int64)).cumsum(axis=1).max(axis=1)
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_short_lengths_exhaustively(name: str) -> None:
+    """Lengths 0..10: there are words where the language has members, and many draws give members only."""
+    language, sampler = get(name).language, SAMPLERS[name]
+    for length in range(11):
+        every = np.array(list(product(range(2), repeat=length)), dtype=np.uint8).reshape(2**length, length)
+        inside = {tuple(word) for word in every[language.accepts(every)].tolist()}
+        assert sampler.has(length) == bool(inside)
+        if inside:
+            words = sampler.sample(rng(0, "short", length), length, 4000)
+            assert (words.shape, words.dtype) == ((4000, length), np.uint8)
+            found = {tuple(word) for word in words.tolist()}
+            assert found <= inside
+            assert found == inside or name.startswith("dyck") or length > 6
+    assert not sampler.has(-2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(list(SAMPLERS)), length=st.integers(0, 300), count=st.integers(0, 40), seed=st.integers(0, 99)
+)
+def test_words_are_members(name: str, length: int, count: int, seed: int) -> None:
+    sampler = SAMPLERS[name]
+    length += length % 2 if name.startswith("dyck") else 0
+    words = sampler.sample(rng(seed, "law"), length, count)
+    assert words.shape == (count, length)
+    assert get(name).language.accepts(words).all()
+    assert np.array_equal(words, sampler.sample(rng(seed, "law"), length, count))
+
+
+@pytest.mark.parametrize(("name", "length"), [("dyck-2", 24), ("dyck-3", 26), ("dyck-12", 24)])
+def test_blocks_follow_the_description(name: str, length: int) -> None:
+    random, n = rng(0, "one by one"), SAMPLERS[name].depth_bound  # type: ignore[attr-defined]
+    slow = Counter(one_dyck_word(random, n, length) for _ in range(6000))
+    assert_same_distribution(Counter(words_of(SAMPLERS[name], length, 60_000)), slow)
+
+
+def test_first_block_and_depth_of_long_words() -> None:
+    random = rng(0, "one by one")
+    slow = [one_dyck_word(random, 12, 200) for _ in range(1500)]
+    fast = words_of(Blocks(12), 200, 15_000)
+    sizes = [Counter(f"block {first_block(word)}" for word in words) for words in (fast, slow)]
+    assert_same_distribution(*sizes)
+    depths = [deepest(np.array([list(map(int, word)) for word in words])) for words in (fast, slow)]
+    assert abs(depths[0].mean() - depths[1].mean()) < 5 * depths[1].std() / sqrt(1500)
+    mean = np.mean([first_block(word) - 2 for word in fast])
+    assert abs(mean - 0.75 * 198) < 1.5  # rounded down to an even number
+
+
+def first_block(word: str) -> int:
+    """The number of symbols up to where the depth is 0 again."""
+    depth = np.cumsum([1 if symbol == "0" else -1 for symbol in word])
+    return int(np.flatnonzero(depth == 0)[0]) + 1
+
+
+def test_depths_of_published_members() -> None:
+    """Of D_12 at length 80 the mean is 7.7, at 200 one word in seven reaches 12, at 500 nearly all do."""
+    depths = {T: deepest(Blocks(12).sample(rng(0, "depth", T), T, 8000)) for T in (80, 200, 500)}
+    assert round(depths[80].mean(), 1) == 7.7
+    assert 0.11 < (depths[200] == 12).mean() < 0.16
+    assert (depths[500] == 12).mean() > 0.98
+
+
+@pytest.mark.parametrize("length", [7, 12])
+def test_runs_of_tomita_3_follow_the_description(length: int) -> None:
+    random = rng(0, "one by one")
+    slow = Counter(one_tomita_3_word(random, length) for _ in range(10_000))
+    assert_same_distribution(Counter(words_of(Tomita3Runs(), length, 100_000)), slow)
+
+
+def test_numbers_of_runs() -> None:
+    """The published members of Tomita 3 have 3.9 runs on average at length 500, uniform members 197."""
+    published = Tomita3Runs().sample(rng(0, "runs"), 500, 4000)
+    uniform = WordSampler(get("tomita-3").language).sample(rng(0, "runs"), 500, 500)
+    means = [1 + (words[:, 1:] != words[:, :-1]).sum(axis=1).mean() for words in (published, uniform)]
+    assert round(means[0], 1) == 3.9
+    assert 190 < means[1] < 204
+
+
+def walk_probability(word: str) -> Fraction:
+    """Of Tomita 4: a half for each symbol that may be 0 or 1."""
+    free = sum(not word[:at].endswith("00") for at in range(len(word)))
+    return Fraction(0 if "000" in word else 1, 2**free)
+
+
+def runs_probability(word: str) -> Fraction:
+    """Of Tomita 7: over all ways to split the word in 0^a 1^b 0^c 1^d."""
+    total, T = Fraction(0), len(word)
+    for a in range(T + 1):
+        for b in range(T - a + 1):
+            for c in range(T - a - b + 1):
+                if word == "0" * a + "1" * b + "0" * c + "1" * (T - a - b - c):
+                    total += Fraction(1, (T + 1) * (T - a + 1) * (T - a - b + 1))
+    return total
+
+
+@pytest.mark.parametrize(
+    ("sampler", "probability", "length"),
+    [(Tomita4Walk(), walk_probability, 8), (Tomita7Runs(), runs_probability, 7)],
+    ids=["tomita-4", "tomita-7"],
+)
+def test_exact_probabilities(sampler: Members, probability: Callable[[str], Fraction], length: int) -> None:
+    exact = {"".join(word): probability("".join(word)) for word in product("01", repeat=length)}
+    exact = {word: p for word, p in exact.items() if p}
+    assert sum(exact.values()) == 1
+    draws = 200_000
+    drawn = Counter(words_of(sampler, length, draws))
+    assert drawn.keys() <= exact.keys()
+    chi_square = sum((drawn[word] - draws * float(p)) ** 2 / (draws * float(p)) for word, p in exact.items())
+    freedom = len(exact) - 1
+    assert abs(chi_square - freedom) < 5 * sqrt(2 * freedom)
+
+
+@pytest.mark.parametrize("specification", SPECIFICATIONS)
+def test_tasks_draw_half_of_their_words_so(specification: str) -> None:
+    task = get(specification)
+    plain = get(specification.partition(":")[0])
+    assert task.machine == plain.machine
+    for length in (1, 2, 3, 5, 8, 20):
+        assert task.classes(length) == plain.classes(length)
+        words = task.sample(rng(0, "task", length), length, 40, near_misses=0.5, edits=2)
+        assert task.labels(words).sum() == {(0, 1): 20, (0,): 0, (1,): 40}[task.classes(length)]
+    near = task.sample(rng(0, "task"), 60, 400, near_misses=1.0)
+    rejected = near[task.labels(near) == 0]
+    one_edit = np.repeat(rejected[:, None], 60, axis=1) ^ np.eye(60, dtype=np.uint8)
+    assert task.labels(one_edit.reshape(-1, 60)).reshape(-1, 60).any(axis=1).all()
+
+
+def test_members_of_a_task_are_the_samplers() -> None:
+    """Blocks are far from uniform: (01)(01)(01)(01) is one of eight words of D_2, and never drawn."""
+    drawn = {
+        members: deepest(get(f"dyck-2:members={members}").sample(rng(0, "task"), 8, 4000, members=1.0))
+        for members in ("uniform", "blocks")
+    }
+    assert set(drawn["uniform"].tolist()) == {1, 2}
+    assert set(drawn["blocks"].tolist()) == {2}
+
+
+def test_shares_of_members() -> None:
+    task = get("tomita-4")
+    for share in (0.0, 0.1, 0.3, 0.5, 0.77, 1.0):
+        counts = [
+            int(task.labels(task.sample(rng(1, "share", step), 12, 10, 0.5, 1, share)).sum()) for step in range(300)
+        ]
+        assert abs(np.mean(counts) - 10 * share) < 0.15
+        assert set(counts) <= {int(10 * share), min(10, int(10 * share) + 1)}
+    odd = get("dyck-2").sample(rng(0, "share"), 7, 10, members=1.0)
+    assert not get("dyck-2").labels(odd).any()
+    even = get("aa-star").sample(rng(0, "share"), 4, 10, members=0.0)
+    assert get("aa-star").labels(even).all()
+
+
+@pytest.mark.parametrize("name", ["dyck-3", "tomita-6", "dyck-12:depth=every"])
+def test_half_is_what_it_was(name: str) -> None:
+    """The share 0.5, said or not, takes one bit of the generator as before shares could be chosen."""
+    task = get(name)
+    for step, (length, count, near) in enumerate([(8, 7, 0.0), (9, 33, 0.5), (40, 128, 1.0)]):
+        said = task.sample(rng(2, "half", step), length, count, near, 2, members=0.5)
+        assert np.array_equal(said, task.sample(rng(2, "half", step), length, count, near, 2))
+
+
+def exact_rule(n: int) -> Dfa:
+    """Even length, first symbol 0, last symbol 1, no run longer than n. States: last symbol, its run, parity."""
+    delta = {"start": {"0": "0 1 odd"}}
+    for symbol, run, parity in product("01", range(1, n + 1), ("even", "odd")):
+        other = "even" if parity == "odd" else "odd"
+        row = {"10"[int(symbol)]: f"{'10'[int(symbol)]} 1 {other}"}
+        delta[f"{symbol} {run} {parity}"] = row | ({symbol: f"{symbol} {run + 1} {other}"} if run < n else {})
+    return Dfa.from_partial(tuple(delta), "01", delta, "start", {f"1 {run} even" for run in range(1, n + 1)})
+
+
+WITHOUT_SYMBOLS = Dfa.from_partial(("start",), "01", {"start": {}}, "start", {"start"})  # the empty word
+
+
+@pytest.mark.parametrize(("n", "percent"), [(2, "100.0"), (3, "100.0"), (4, "99.9")])
+def test_shortcuts_on_published_dyck_data(n: int, percent: str) -> None:
+    """What trivial rules score on lengths 42..500, by counting: each accepts all members, however they are drawn.
+
+    Of the words of an even length half are non-members, uniformly; at odd lengths all are.
+    """
+    language, rule = dyck_dfa(n), exact_rule(n)
+    assert (language - rule).difference(WITHOUT_SYMBOLS) is None
+    inside, accepted = (WordSampler(dfa) for dfa in (language, rule))
+    always_reject, equal_counts, by_rule = [], [], []
+    for T in range(42, 501):
+        members = np.exp(inside.count_log(T) - T * np.log(2))  # shares of all words
+        wrong = {False: 0.0, True: 0.5 / (1 - members)}[T % 2 == 0]
+        always_reject.append(1 - 0.5 * (T % 2 == 0))
+        equal_counts.append(1 - wrong * (comb(T, T // 2) / 2**T - members))
+        by_rule.append(1 - wrong * (np.exp(accepted.count_log(T) - T * np.log(2)) - members))
+    assert f"{100 * np.mean(always_reject):.2f}" == "74.95"
+    assert f"{100 * np.mean(equal_counts):.1f}" == "98.6"
+    assert f"{100 * np.mean(by_rule):.1f}" == percent
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_shortcuts_on_drawn_words(n: int) -> None:
+    """The same rules on words as they are drawn, at a few lengths."""
+    task, rule = get(f"dyck-{n}:members=blocks"), exact_rule(n)
+    for T in (42, 99, 250, 500):
+        words = task.sample(rng(0, "shortcut", T), T, 1024)
+        labels = task.labels(words)
+        assert (labels == 0).mean() == (1.0 if T % 2 else 0.5)
+        equal = words.sum(axis=1, dtype=np.int64) * 2 == T
+        wrong = 0.0 if T % 2 else 0.5 * comb(T, T // 2) / 2**T
+        assert abs((equal != labels).mean() - wrong) < 5 * sqrt(wrong / 1024) + 1e-12
+        assert (rule.accepts(words) == labels).mean() > 0.95

@@ -1,0 +1,176 @@
+"""Groups against the same numbers computed another way, and the laws they obey."""
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from languages.errors import UserError
+from regulargpt.results.row import Row
+from regulargpt.results.statistics import bootstrap, groups
+
+SHARES = st.floats(0, 100)
+
+
+def run_of(name: str, accuracies: list[float], beyond: float | None = None, **known) -> list[Row]:
+    """A run scored at 41, 42, ... and tested once at 1000."""
+    found = [Row(name, "done", length=41 + at, accuracy=a, in_score=True, **known) for at, a in enumerate(accuracies)]
+    if beyond is not None:
+        found.append(Row(name, "done", length=1000, accuracy=beyond, in_score=False, **known))
+    return found
+
+
+@given(st.lists(st.lists(SHARES, min_size=1, max_size=5), min_size=1, max_size=6))
+def test_the_statistics_of_one_group_are_those_of_numpy(runs: list[list[float]]):
+    rows = [row for name, accuracies in enumerate(runs) for row in run_of(str(name), accuracies, 0.0)]
+    (group,) = groups(rows, [])
+    scores = np.array([np.mean(accuracies) for accuracies in runs])
+    assert group.scores == pytest.approx(np.sort(scores))
+    assert group.max == pytest.approx(scores.max())
+    assert group.mean == pytest.approx(scores.mean())
+    assert group.sd == (None if len(runs) == 1 else pytest.approx(scores.std(ddof=1), abs=1e-9))
+    assert group.mean is not None
+    assert group.max is not None
+    assert group.low is not None
+    assert group.high is not None
+    assert min(group.scores) <= group.low <= group.high <= group.max
+    assert group.mean <= group.max
+    assert (group.n_runs, group.n_failed, group.first_below_99) == (
+        len(runs),
+        0,
+        min([1000, *(41 + at for of_run in runs for at, a in enumerate(of_run) if a < 99)]),
+    )
+
+
+@pytest.mark.parametrize("n", [4, 5, 10, 30])
+def test_the_interval_is_that_of_scipy(n: int):
+    scores = np.random.default_rng(n).uniform(80, 100, n)
+    theirs = stats.bootstrap(
+        (scores,), np.mean, method="percentile", n_resamples=40_000, rng=np.random.default_rng(1)
+    ).confidence_interval
+    # The bounds are quantiles of draws: they agree as far as so many draws do.
+    near = 0.05 * scores.std(ddof=1)
+    assert bootstrap(scores.tolist()) == pytest.approx(tuple(theirs), abs=near)
+
+
+@pytest.mark.parametrize("scores", [(90.0, 95.0, 100.0), (70.0, 80.0, 95.0, 99.0), (1.0, 2.0, 4.0, 8.0, 16.0)])
+def test_the_interval_is_that_of_all_resamples(scores: tuple[float, ...]):
+    means = [np.mean(drawn) for drawn in itertools.product(scores, repeat=len(scores))]
+    exact = np.quantile(means, [0.025, 0.975], method="inverted_cdf")
+    assert bootstrap(scores) == pytest.approx(tuple(exact), abs=0.05 * np.std(scores, ddof=1))
+
+
+def test_one_run_has_no_spread_and_a_degenerate_interval():
+    (group,) = groups(run_of("a", [90.0, 91.0]), [])
+    assert (group.max, group.mean, group.sd, group.low, group.high) == (90.5, 90.5, None, 90.5, 90.5)
+
+
+def test_equal_runs_have_exactly_their_score():
+    scores = (99.99972980484189,) * 7
+    (group,) = groups([row for at, score in enumerate(scores) for row in run_of(str(at), [score])], [])
+    assert (group.max, group.mean, group.sd, group.low, group.high) == (*scores[:2], 0.0, *scores[:2])
+
+
+KNOWN = st.fixed_dictionaries(
+    {
+        "language": st.sampled_from(["parity", "dyck-2", "dyck-12"]),
+        "model": st.sampled_from(["rnn", "regulargpt"]),
+        "chunk_size": st.sampled_from([None, 2, 3]),
+        "proven": st.sampled_from([None, False, True]),
+    }
+)
+RUNS = st.lists(st.tuples(KNOWN, st.lists(SHARES, max_size=3)), min_size=1, max_size=12)
+BY = st.lists(st.sampled_from(["language", "model", "chunk_size"]), unique=True)
+
+
+def table(runs) -> list[Row]:
+    """Runs; those without accuracies failed."""
+    found = []
+    for at, (known, accuracies) in enumerate(runs):
+        failed = Row(f"run-{at}", "failed", "diverged", **{**known, "proven": None})
+        found += run_of(f"run-{at}", accuracies, **known) or [failed]
+    return found
+
+
+@given(runs=RUNS, by=BY, order=st.randoms(use_true_random=False))
+def test_every_run_is_in_one_group_and_the_order_of_rows_does_not_matter(runs, by, order: random.Random):
+    rows = table(runs)
+    found = groups(rows, by)
+    assert sum(group.n_runs for group in found) == len(runs)
+    assert sum(group.n_failed for group in found) == sum(not accuracies for _, accuracies in runs)
+    assert sum(group.n_asked for group in found) == sum(known["proven"] is not None for known, a in runs if a)
+    assert all(group.n_proven <= group.n_asked <= group.n_runs for group in found)
+    assert len({group.key for group in found}) == len(found)
+    order.shuffle(rows)
+    assert groups(rows, by) == found
+
+
+@given(runs=RUNS, by=BY)
+def test_a_coarser_grouping_has_the_extremes_of_its_parts(runs, by):
+    rows = table(runs)
+    for whole in groups(rows, by[:1]):
+        parts = [group for group in groups(rows, by) if group.key[: len(by[:1])] == whole.key]
+        assert whole.max == max((part.max for part in parts if part.max is not None), default=None)
+        below = [part.first_below_99 for part in parts if part.first_below_99]
+        assert whole.first_below_99 == min(below, default=None)
+
+
+def test_a_group_of_failures_has_no_numbers():
+    (group,) = groups([Row("a", "failed"), Row("b", "damaged")], [])
+    assert (group.n_runs, group.n_failed, group.n_asked) == (2, 2, 0)
+    assert {group.max, group.mean, group.sd, group.low, group.high, group.first_below_99} == {None}
+
+
+def test_groups_are_in_the_order_of_their_keys_numbers_in_names_by_size_and_blanks_last():
+    keys = [("dyck-12", 2), ("dyck-2", None), ("dyck-2", 10), ("dyck-2", 9)]
+    rows = [Row(str(at), "failed", language=name, chunk_size=size) for at, (name, size) in enumerate(keys)]
+    assert [group.key for group in groups(rows, ["language", "chunk_size"])] == [
+        ("dyck-2", 9),
+        ("dyck-2", 10),
+        ("dyck-2", None),
+        ("dyck-12", 2),
+    ]
+
+
+def test_a_failed_run_is_in_every_test_that_it_would_have_had():
+    rows = [
+        *run_of("a", [100.0], language="parity", protocol="thesis-1", tested="thesis-1"),
+        *run_of("a", [50.0], language="parity", protocol="thesis-1", tested="hard-1"),
+        Row("b", "failed", language="parity", protocol="thesis-1", tested="thesis-1"),
+        Row("c", "failed", language="dyck-2", protocol="thesis-1", tested="thesis-1"),
+    ]
+    found = {group.key: (group.n_runs, group.n_failed, group.mean) for group in groups(rows, ["language", "tested"])}
+    assert found == {
+        ("parity", "thesis-1"): (2, 1, 100.0),
+        ("parity", "hard-1"): (2, 1, 50.0),
+        ("dyck-2", "thesis-1"): (1, 1, None),
+    }
+
+
+def test_two_tests_of_one_run_are_not_mixed():
+    rows = run_of("a", [100.0], tested="thesis-1") + run_of("a", [50.0], tested="hard-1")
+    with pytest.raises(UserError) as refused:
+        groups(rows, ["language"])
+    assert str(refused.value) == "run a was tested under thesis-1 and hard-1: name one, or group by tested"
+
+
+def test_lengths_beyond_count_where_only_they_are_asked_for():
+    rows = run_of("a", [100.0, 99.0], 10.0) + run_of("b", [98.0, 97.0], 20.0)
+    assert [(group.key, group.mean) for group in groups(rows, ["length"])] == [
+        ((41,), 99.0),
+        ((42,), 98.0),
+        ((1000,), 15.0),
+    ]
+    (beyond,) = groups([row for row in rows if row.length == 1000], [])
+    assert beyond.mean == 15.0
+    assert math.isclose(groups(rows, [])[0].mean or 0, 98.5)
+
+
+def test_a_run_that_was_tested_at_no_length_is_counted():
+    (group,) = groups([Row("a", "done", proven=True)], [])
+    assert (group.n_runs, group.n_failed, group.n_proven, group.max, group.mean) == (1, 0, 1, None, None)

@@ -1,0 +1,390 @@
+"""A sweep with everything that can happen to it but a kill: failures, damage, stops, locks, what a rerun does."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from languages.errors import UserError
+from regulargpt import run as running
+from regulargpt.config import ConfigError, RunConfig
+from regulargpt.results.rows import rows
+from regulargpt.storage import lock
+from regulargpt.storage.lock import LockedError
+from regulargpt.storage.signals import StopRequested
+from regulargpt.sweep import driver, worker
+from regulargpt.sweep.driver import Watch
+from regulargpt.sweep.folder import State, SweepFolder
+from regulargpt.sweep.local import LocalEngine
+from regulargpt.sweep.names import name_of
+from regulargpt.training import Diverged, Trainer
+from tests.regulargpt.sweep.forked import configs, forking, is_gone, results, swept, wait_for
+
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+
+class InThisProcess:
+    """The simplest engine: one run after the other, here."""
+
+    def __init__(self) -> None:
+        self.executed: list[str] = []
+
+    def execute(
+        self, folder: SweepFolder, names: Sequence[str], on_done: Callable[[str, State], None], stop: StopRequested
+    ) -> None:
+        for name in names:
+            if stop:
+                return
+            self.executed.append(name)
+            worker.work(folder, name)
+            on_done(name, folder.state(name))
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    monkeypatch.setattr(running.plots, "accuracy_png", lambda path, *rest: path.write_bytes(b""))
+
+
+@pytest.fixture(scope="module")
+def settings() -> list[RunConfig]:
+    return configs(3, training__steps=6)
+
+
+def names(settings: list[RunConfig]) -> tuple[str, ...]:
+    return tuple(name_of(config) for config in settings)
+
+
+def reason_of(path: Path, name: str) -> dict[str, object]:
+    return SweepFolder(path).failure(name)
+
+
+def test_a_sweep_its_folder_and_its_rerun(tmp_path: Path, settings):
+    told: list[tuple[str, object]] = []
+    watch = Watch(lambda folder, plan: told.append(("plan", dict(plan))), lambda *done: told.append(done))
+    engine, path = InThisProcess(), tmp_path / "a" / "sweep"
+    assert driver.plan(path, settings) == dict.fromkeys(names(settings), "missing")
+    assert not path.exists()
+    found = driver.sweep(path, settings, engine, watch)
+    assert (found.done, found.failed, found.missing, found.stopped) == (names(settings), (), (), "")
+    assert told[0] == ("plan", dict.fromkeys(names(settings), "missing"))
+    assert told[1:] == [(name, "done") for name in names(settings)]
+    assert sorted(p.name for p in path.iterdir()) == ["configs", "results.csv", "results.jsonl", "runs", "sweep.json"]
+    folder = SweepFolder.open(path)
+    assert folder.names == names(settings)
+    assert [folder.config(name) for name in folder.names] == settings
+    assert {row.run for row in rows(path)} == set(names(settings))
+
+    before = results(path)
+    again = InThisProcess()
+    assert driver.sweep(path, settings, again) == found
+    assert again.executed == []
+    assert results(path) == before
+    # Another command in the same folder adds its runs.
+    more = [*configs(4, training__steps=6)[3:], settings[0]]
+    found = driver.sweep(path, more, again)
+    assert again.executed == [name_of(more[0])]
+    assert found.done == names(more)
+    assert folder.names == (*names(settings), name_of(more[0]))
+
+
+def test_local_workers_make_the_same(tmp_path: Path, settings, monkeypatch):
+    pids = forking(monkeypatch)
+    assert swept(tmp_path / "local", [*settings, settings[0]]).done == names(settings)
+    assert len(pids) == 2
+    assert all(map(is_gone, pids))
+    driver.sweep(tmp_path / "here", settings, InThisProcess())
+    assert results(tmp_path / "local") == results(tmp_path / "here")
+
+
+def test_nothing_is_written_if_one_config_is_refused(tmp_path: Path, settings):
+    bad = settings[1].replaced({"training.batch_size": 0})
+    with pytest.raises(
+        ConfigError, match=r"^cycle-navigation, linear-rnn: training.batch_size = 0; a batch has at least"
+    ):
+        driver.sweep(tmp_path / "sweep", [*settings, bad], InThisProcess())
+    assert list(tmp_path.iterdir()) == []
+
+
+FAILURES = [
+    (
+        Diverged("the loss is nan at step 1; lower training.lr = 1"),
+        "diverged",
+        "the loss is nan at step 1; lower training",
+    ),
+    (UserError("no such thing; another"), "refused", "no such thing; another"),
+    (MemoryError(), "memory", "out of memory; choose a smaller model or batch, or fewer --jobs (MemoryError)"),
+    (
+        RuntimeError("CUDA out of memory. Tried to\nallocate"),
+        "memory",
+        "out of memory; choose a smaller model or batch",
+    ),
+    (RuntimeError("an illegal memory access\nwas met"), "crashed", "RuntimeError: an illegal memory access"),
+    (KeyError("x"), "crashed", "KeyError: 'x'"),
+    (ZeroDivisionError(), "crashed", "ZeroDivisionError"),
+]
+
+
+@pytest.mark.parametrize(("error", "kind", "reason"), FAILURES, ids=[repr(e)[:40] for e, _, _ in FAILURES])
+def test_a_failed_run_is_a_row_with_its_reason(tmp_path: Path, settings, monkeypatch, error, kind, reason):
+    run = running.run
+
+    def failing(config: RunConfig, *rest):
+        if config == settings[1]:
+            raise error
+        return run(config, *rest)
+
+    monkeypatch.setattr(running, "run", failing)
+    engine = InThisProcess()
+    found = driver.sweep(tmp_path, settings, engine)
+    name = name_of(settings[1])
+    assert (found.done, found.failed) == ((name_of(settings[0]), name_of(settings[2])), (name,))
+    record = reason_of(tmp_path, name)
+    assert (record["run"], record["kind"]) == (name, kind)
+    assert str(record["reason"]).startswith(reason)
+    assert type(error).__name__ in (tmp_path / "failed" / f"{name}.log").read_text()
+    (row,) = [row for row in rows(tmp_path) if row.run == name]
+    assert (row.status, row.reason) == ("failed", record["reason"])
+
+    # It stays a failed row, until it is asked for again.
+    assert driver.sweep(tmp_path, settings, engine) == found
+    assert len(engine.executed) == 3
+    monkeypatch.setattr(running, "run", run)
+    assert driver.sweep(tmp_path, settings, engine, retry=True).done == names(settings)
+    assert engine.executed[3:] == [name]
+    assert list((tmp_path / "failed").iterdir()) == []
+
+
+def test_a_diverged_run_keeps_its_state_and_diverges_again(tmp_path: Path, settings, monkeypatch):
+    def step(self: Trainer) -> None:
+        raise Diverged("the loss is nan at step 1; lower training.lr")
+
+    monkeypatch.setattr(Trainer, "step", step)
+    for retry in (False, True):
+        assert driver.sweep(tmp_path, settings[:1], InThisProcess(), retry=retry).failed == names(settings[:1])
+    assert (tmp_path / "runs" / name_of(settings[0]) / "checkpoints" / "000000000").is_dir()
+
+
+def test_workers_end_after_a_failure_and_others_go_on(tmp_path: Path, settings, monkeypatch):
+    def prepare(number: int) -> None:
+        run = running.run
+
+        def failing(config: RunConfig, *rest):
+            if config == settings[0]:
+                os._exit(3)
+            if config == settings[1]:
+                raise KeyError("x")
+            return run(config, *rest)
+
+        running.run = failing  # in the child only
+
+    pids = forking(monkeypatch, prepare)
+    found = swept(tmp_path, settings, jobs=1)
+    assert (found.done, found.failed) == (names(settings)[2:], names(settings)[:2])
+    assert len(pids) == 3
+    assert reason_of(tmp_path, found.failed[0])["reason"] == "ended with status 3 and without a result"
+    assert reason_of(tmp_path, found.failed[1])["reason"] == "KeyError: 'x'"
+
+
+@pytest.mark.parametrize(
+    ("file", "part"),
+    [
+        ("model.safetensors", "model.safetensors is damaged: SHA-256 expected "),
+        ("summary.json", "summary.json is damaged: SHA-256 expected "),
+        ("config.toml", "config.toml is damaged: SHA-256 expected "),
+        ("manifest.json", "manifest.json is damaged: SHA-256 expected "),
+    ],
+)
+def test_a_damaged_finished_run_is_a_failed_row_until_it_is_repaired(tmp_path: Path, settings, file: str, part: str):
+    driver.sweep(tmp_path, settings, InThisProcess())
+    name, engine = name_of(settings[1]), InThisProcess()
+    path = tmp_path / "runs" / name / file
+    whole = path.read_bytes()
+    path.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+    for retry in (False, True, False):
+        found = driver.sweep(tmp_path, settings, engine, retry=retry)
+        assert found.failed == (name,)
+        assert part in reason_of(tmp_path, name)["reason"]
+    assert engine.executed == []
+    path.write_bytes(whole)
+    assert driver.sweep(tmp_path, settings, engine, retry=True).done == names(settings)
+    assert engine.executed == []
+
+
+def test_a_damaged_unfinished_run_is_a_failed_row(tmp_path: Path, settings):
+    driver.sweep(tmp_path, settings, InThisProcess())
+    name = name_of(settings[0])
+    run = tmp_path / "runs" / name
+    (run / "DONE").unlink()
+    for path in run.glob("checkpoints/*/model.safetensors"):
+        path.write_bytes(b"")
+    assert driver.sweep(tmp_path, settings, InThisProcess()).failed == (name,)
+    record = reason_of(tmp_path, name)
+    assert record["kind"] == "refused"
+    assert "checkpoints" in str(record["reason"])
+
+
+def test_a_run_folder_of_another_config_is_not_taken_for_this_one(tmp_path: Path, settings):
+    driver.sweep(tmp_path, settings[:2], InThisProcess())
+    first, second = (tmp_path / "runs" / name for name in names(settings[:2]))
+    first.rename(tmp_path / "aside")
+    second.rename(first)
+    found = driver.sweep(tmp_path, settings[:2], InThisProcess())
+    assert (found.failed, found.done) == (names(settings[:1]), names(settings[1:2]))
+    assert "is not the config that the run" in str(reason_of(tmp_path, found.failed[0])["reason"])
+
+
+def test_a_changed_config_is_written_anew(tmp_path: Path, settings):
+    driver.sweep(tmp_path, settings[:1], InThisProcess())
+    name = name_of(settings[0])
+    path = tmp_path / "configs" / f"{name}.toml"
+    path.write_text(path.read_text().replace("seed = 0", "seed = 1"))
+    with pytest.raises(UserError, match="is not the config that the run"):
+        SweepFolder(tmp_path).config(name)
+    assert driver.sweep(tmp_path, settings[:1], InThisProcess()).done == (name,)
+    assert SweepFolder(tmp_path).config(name) == settings[0]
+
+
+def test_a_certificate_that_a_killed_run_still_owes(tmp_path: Path, settings, monkeypatch):
+    """Killed between DONE and certificate.json, which `resume` writes."""
+    driver.sweep(tmp_path, settings[:1], InThisProcess())
+    folder, name = SweepFolder(tmp_path), name_of(settings[0])
+    monkeypatch.setattr("regulargpt.storage.folder.RunFolder.load_summary", lambda self: {"proven": True})
+    assert folder.state(name) == "missing"
+    (folder.run_path(name) / "certificate.json").write_text("{}")
+    assert folder.state(name) == "done"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: path.write_text("precious"), "is a file; choose another --out"),
+        (lambda path: (path / "thesis").mkdir(parents=True), "is not empty and no sweep folder; choose another --out"),
+        (lambda path: (path.mkdir(), (path / "sweep.json").write_text("{")), "sweep.json is not a JSON object"),
+        (
+            lambda path: (path.mkdir(), (path / "sweep.json").write_text('{"format": 2, "names": []}')),
+            "sweep.json has format 2; this program reads 1",
+        ),
+        (
+            lambda path: (path.mkdir(), (path / "sweep.json").write_text('{"format": 1, "names": ["../x"]}')),
+            "sweep.json does not list the names of runs; restore it from a copy",
+        ),
+    ],
+)
+def test_folders_that_are_refused(tmp_path: Path, settings, make, message: str):
+    make(tmp_path / "here")
+    with pytest.raises(UserError) as refused:
+        driver.sweep(tmp_path / "here", settings, InThisProcess())
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_opening_what_is_no_sweep(tmp_path: Path):
+    with pytest.raises(
+        UserError, match=r"is not a sweep folder: sweep.json missing; give one that `regulargpt sweep` made"
+    ):
+        SweepFolder.open(tmp_path)
+
+
+def test_one_driver_at_a_time_and_a_dead_one_does_not_count(tmp_path: Path, settings):
+    engine = InThisProcess()
+    SweepFolder.create(tmp_path)
+    with SweepFolder(tmp_path).locked(), pytest.raises(LockedError, match="is in use by process"):
+        driver.sweep(tmp_path, settings[:1], engine)
+    assert engine.executed == []
+    dead = {"host": os.uname().nodename, "pid": 2**22, "started": "0"}
+    (tmp_path / ".lock").write_text(json.dumps(dead))
+    assert driver.sweep(tmp_path, settings[:1], engine).done == names(settings[:1])
+
+
+def test_a_worker_waits_for_one_that_is_still_dying(tmp_path: Path, settings, monkeypatch):
+    folder, name = SweepFolder.create(tmp_path), name_of(settings[0])
+    folder.add({name: settings[0]})
+    folder.run_path(name).mkdir(parents=True)
+    monkeypatch.setattr(worker, "PAUSE", 0.01)
+
+    def leave(held: threading.Event) -> None:
+        with lock.locked(folder.run_path(name)):
+            held.set()
+            time.sleep(0.2)
+
+    held = threading.Event()
+    thread = threading.Thread(target=leave, args=(held,))
+    thread.start()
+    held.wait()
+    assert worker.work(folder, name) == 0
+    thread.join()
+    assert folder.state(name) == "done"
+
+
+def test_a_worker_does_not_wait_for_ever(tmp_path: Path, settings, monkeypatch):
+    folder, name = SweepFolder.create(tmp_path), name_of(settings[0])
+    folder.add({name: settings[0]})
+    folder.run_path(name).mkdir(parents=True)
+    monkeypatch.setattr(worker, "PATIENCE", 0.05)
+    monkeypatch.setattr(worker, "PAUSE", 0.01)
+    with lock.locked(folder.run_path(name)):
+        assert worker.work(folder, name) == 1
+    assert "is in use by process" in str(folder.failure(name)["reason"])
+    assert folder.state(name) == "failed"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_lets_workers_save_and_a_rerun_go_on(tmp_path: Path, monkeypatch, number: int):
+    settings = configs(3, training__steps=150, training__checkpoint_every=50)
+    pids = forking(monkeypatch)
+
+    def stop() -> None:
+        wait_for(lambda: any(tmp_path.glob("stopped/runs/*/metrics.jsonl")))
+        os.kill(os.getpid(), number)
+
+    moment = threading.Thread(target=stop)
+    moment.start()
+    found = swept(tmp_path / "stopped", settings)
+    moment.join()
+    assert found.stopped == signal.Signals(number).name
+    assert found.missing
+    assert not found.failed
+    assert all(map(is_gone, pids))
+    assert not (tmp_path / "stopped" / "results.csv").exists()
+    assert swept(tmp_path / "stopped", settings).done == names(settings)
+    swept(tmp_path / "whole", settings)
+    assert results(tmp_path / "stopped") == results(tmp_path / "whole")
+
+
+def test_the_gpu_of_a_place(tmp_path: Path, settings, monkeypatch):
+    """Each worker sees one GPU; a GPU has as many workers as it may."""
+    places: list[str | None] = []
+    pids = forking(monkeypatch)
+    from regulargpt.sweep import process
+
+    launch = process.launch
+    monkeypatch.setattr(
+        process, "launch", lambda folder, place, log: (places.append(place), launch(folder, place, log))[1]
+    )
+    many = configs(5, training__steps=1)
+    assert driver.sweep(tmp_path, many, LocalEngine(gpus=("3", "GPU-8f"), per_gpu=2)).done == names(many)
+    assert sorted(map(str, places)) == ["3", "3", "GPU-8f", "GPU-8f"]
+    assert len(pids) == 4
+
+
+@pytest.mark.parametrize(
+    ("engine", "threads", "n"),
+    [
+        (LocalEngine(jobs=3), 1, 3),
+        (LocalEngine(jobs=3), 8, 3),
+        (LocalEngine(), 1, 4),
+        (LocalEngine(), 2, 2),
+        (LocalEngine(), 9, 1),
+        (LocalEngine(gpus=(0, 1)), 9, 2),
+        (LocalEngine(jobs=1, gpus=(0, 1)), 1, 1),
+        (LocalEngine(jobs=3, gpus=(0, 1), per_gpu=2), 1, 3),
+    ],
+)
+def test_how_many_at_once(monkeypatch, engine: LocalEngine, threads: int, n: int):
+    monkeypatch.setattr("regulargpt.sweep.local.cores", lambda: 4)
+    assert len(engine.places(threads)) == n

@@ -1,0 +1,121 @@
+"""Protocols: what each fixes, for every language; what it refuses; and that a test under one is that test."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import languages
+from regulargpt.config import ConfigError, RunConfig, value_of
+from regulargpt.protocols import PROTOCOLS, protocol
+from regulargpt.recipes import resolve
+from regulargpt.run import run
+from regulargpt.validation import validate
+
+# (protocol, language): longest training word, first and last scored length, language as spelled.
+CASES = [
+    ("thesis", "parity", 40, 41, 500, "parity"),
+    ("thesis", "modular-arithmetic", 40, 41, 500, "modular-arithmetic"),
+    ("thesis", "dyck-12", 50, 51, 100, "dyck-12"),
+    ("thesis", "tomita-3", 50, 51, 100, "tomita-3"),
+    ("regular-gpt-code", "parity", 40, 42, 500, "parity"),
+    ("regular-gpt-code", "modular-arithmetic", 40, 42, 500, "modular-arithmetic:plus=true"),
+    ("regular-gpt-code", "tomita-5", 40, 42, 100, "tomita-5"),
+    ("regular-gpt-code", "tomita-3", 40, 42, 100, "tomita-3:members=runs"),
+    ("regular-gpt-code", "dyck-12", 80, 82, 500, "dyck-12:members=blocks"),
+    ("deletang2023", "cycle-navigation", 40, 41, 500, "cycle-navigation"),
+    ("bhattamishra2020", "tomita-5", 50, 51, 100, "tomita-5"),
+    ("hard", "parity", 40, 41, 500, "parity"),
+    ("hard", "dyck-12", 40, 41, 500, "dyck-12:depth=every"),
+]
+REFUSED = [
+    ("thesis-1", {"evaluation.test_len": 400}, "protocol thesis-1 fixes evaluation.test_len = 500, not 400"),
+    ("thesis-1", {"task.output_token": True}, "protocol thesis-1 fixes task.output_token = false, not true"),
+    ("hard-1", {"evaluation.beyond": ()}, "protocol hard-1 fixes evaluation.beyond = 1000,10000, not none"),
+    ("hard", {}, "protocol = 'hard': a config names the version, protocol = 'hard-1'"),
+    ("hadr-1", {}, "unknown protocol 'hadr-1'; did you mean 'hard-1'?"),
+    ("thesis-1", {"evaluation.also": ("deletang2023",)}, "protocol deletang2023-1 asks with task.output_token = true"),
+    ("hard-1", {"task.train_len": 60, "evaluation.also": ("thesis",)}, "protocol hard-1 fixes task.train_len = 40"),
+]
+
+
+def made(language: str, recipe: str = "paper", model: str = "regulargpt", **values: Any) -> RunConfig:
+    return resolve(recipe, model, language, languages.get(language).sampling).replaced(values)
+
+
+@pytest.mark.parametrize(("name", "language", "longest", "first", "last", "spelled"), CASES)
+def test_lengths_and_spelling(name: str, language: str, longest: int, first: int, last: int, spelled: str):
+    config = protocol(name).apply(made(language, model="rnn"))
+    assert (config.task.train_len, config.scored.start, config.scored[-1]) == (longest, first, last)
+    assert (config.task.language, config.protocol) == (spelled, f"{name}-1")
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("recipe", ["paper", "robust", "robust-nodes"])
+@pytest.mark.parametrize("language", ["parity", "even-pairs", "modular-arithmetic", "dyck-4", "tomita-5"])
+def test_every_recipe_runs_under_every_protocol_or_says_what_contradicts(name: str, recipe: str, language: str):
+    config = PROTOCOLS[name].apply(made(language, recipe))
+    task = languages.get(config.task.language)
+    fixed = PROTOCOLS[name].fixes(task)
+    assert all(value_of(config, key) == value for key, value in fixed.items())
+    asks_for = fixed.get("task.supervision", "")
+    if asks_for == "next" and not task.is_classification:
+        with pytest.raises(ConfigError, match="needs members"):
+            validate(config, task)
+    elif asks_for and recipe == "robust-nodes":
+        with pytest.raises(ConfigError, match="certify_every = 100"):
+            validate(config, task)
+    else:
+        validate(config, task)
+
+
+@pytest.mark.parametrize(("name", "changes", "message"), REFUSED)
+def test_what_contradicts_is_refused(name: str, changes: dict[str, Any], message: str):
+    base = PROTOCOLS[name].apply(made("parity")) if name in PROTOCOLS else made("parity", protocol=name)
+    with pytest.raises(ConfigError) as caught:
+        validate(base.replaced(changes), languages.get("parity"))
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_spelling_of_the_users_own_is_kept_or_refused():
+    hard = protocol("hard")
+    assert hard.spelled("dyck-4:depth=every") == "dyck-4:depth=every"
+    with pytest.raises(ConfigError, match="draws dyck-4 with depth=every, not dyck-4:depth=any; write dyck-4"):
+        hard.spelled("dyck-4:depth=any")
+
+
+def test_another_test_keeps_the_training_and_how_much_is_drawn():
+    config = protocol("thesis").apply(made("dyck-4", "robust", **{"evaluation.samples": 7, "evaluation.stride": 3}))
+    other = protocol("hard").test_of(config)
+    assert (other.training, other.model, other.seed) == (config.training, config.model, config.seed)
+    assert (other.task.train_len, other.scored) == (50, range(51, 501, 3))
+    assert other.task.language == "dyck-4:depth=every"
+    assert (other.evaluation.samples, other.evaluation.near_misses, other.evaluation.also) == (7, 0.5, ())
+    blocks = protocol("regular-gpt-code").apply(made("dyck-4"))
+    assert protocol("hard").test_of(blocks).task.language == "dyck-4:depth=every"
+    with pytest.raises(ConfigError, match="scores from 41 symbols on; the run was trained on 60"):
+        protocol("thesis").test_of(made("parity", **{"task.train_len": 60}))
+
+
+@pytest.mark.parametrize("recipe", ["paper", "robust"])
+def test_a_run_is_tested_under_further_protocols(recipe: str, tmp_path: Path):
+    small = {"training.steps": 2, "training.cooldown": 0, "model.d_model": 8, "model.n_heads": 2, "model.d_ff": 8}
+    few = {"evaluation.samples": 4, "evaluation.stride": 25, "evaluation.beyond": (), "evaluation.also": ("hard",)}
+    config = protocol("thesis").apply(made("tomita-5", recipe)).replaced({**small, **few})
+    summary = run(config, tmp_path / "run")
+    assert summary["protocol"] == "thesis-1"
+    assert (summary["test_from"], summary["test_len"], list(summary["accuracy"])) == (51, 100, ["51", "76"])
+    also = summary["also"]["hard-1"]
+    assert [int(T) for T in also["accuracy"]] == [*range(51, 501, 25), 1000, 10000]
+    assert also["test_from"] == 51
+
+
+def test_members_only_is_what_is_drawn():
+    from regulargpt.batches import test_words, training_words
+
+    config = protocol("bhattamishra2020").apply(made("dyck-2", model="lstm"))
+    task = languages.get(config.task.language)
+    words = training_words(task, config.task, 0, 0, [6], 50)
+    assert task.labels(words).all()
+    assert task.labels(test_words(task, config.evaluation, 0, 60, 50)).all()
