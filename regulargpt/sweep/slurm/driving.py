@@ -12,9 +12,8 @@ from regulargpt.sweep.slurm.attempt import FOLDER, Attempt
 from regulargpt.sweep.slurm.submission import submit_array
 
 if TYPE_CHECKING:
-    from regulargpt.sweep.folder import State, SweepFolder
-
     from regulargpt.storage.signals import StopRequested
+    from regulargpt.sweep.folder import State, SweepFolder
     from regulargpt.sweep.slurm.engine import SlurmEngine
 
 RETRIES = 1
@@ -33,6 +32,7 @@ class Driving:
         self.jobs: dict[str, str] = {}
         self.deaths: Counter[str] = Counter()
         self.ended: dict[str, float] = {}
+        self.noticed: set[str] = set()
         self.began = time.monotonic()
 
     def adopt(self, names: Sequence[str]) -> None:
@@ -67,6 +67,8 @@ class Driving:
         """Tell what has ended; submit again what died."""
         # Slurm is asked before the folder: a job that has ended by then has written what it ever will.
         states = queue.states(self.record.title)
+        if states and "RUNNING" not in states.values():
+            self.notice_reasons()
         again = []
         for name, job in list(self.jobs.items()):
             state = self.folder.state(name)
@@ -81,6 +83,12 @@ class Driving:
                 else:
                     self.give_up(name, job, states.get(job, "unknown"))
         self.submit(again)
+
+    def notice_reasons(self) -> None:
+        """Tell, once each, reasons to wait for which Slurm may never start a job."""
+        for reason in sorted(queue.reasons(self.record.title) - self.noticed):
+            self.engine.on_notice(f"no job of the sweep runs, Slurm says: {reason}")
+            self.noticed.add(reason)
 
     def is_dead(self, name: str, job: str, states: Mapping[str, str]) -> bool:
         """Whether the job has ended so long ago that its run is known to be unfinished."""

@@ -11,9 +11,8 @@ from regulargpt.sweep.slurm import submission
 from regulargpt.sweep.slurm.driving import Driving
 
 if TYPE_CHECKING:
-    from regulargpt.sweep.folder import State, SweepFolder
-
     from regulargpt.storage.signals import StopRequested
+    from regulargpt.sweep.folder import State, SweepFolder
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,8 @@ class SlurmEngine:
     cpus: int | None = None
     gpus: int = 0
     slices: int = 100
+    on_notice: Callable[[str], None] = lambda text: None
+    """Told what somebody may have to do something about, in one line."""
     poll_seconds: float = 10.0
     """The longest time until Slurm is asked again; of a young sweep it is asked more often."""
     settle_seconds: float = 60.0

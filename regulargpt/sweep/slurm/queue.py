@@ -21,6 +21,10 @@ ENDED = {
 }
 
 
+ORDINARY = {"None", "Priority", "Resources", "BeginTime", "JobArrayTaskLimit", "Cleaning", "Prolog"}
+"""Reasons for which jobs wait, and then run."""
+
+
 @dataclass(frozen=True)
 class Jobs:
     """jobs.json: the job of each run, and the name that all jobs of the sweep have in Slurm.
@@ -67,6 +71,13 @@ def states(title: str) -> dict[str, str] | None:
     if done.returncode:
         return None
     return read_states(done.stdout)
+
+
+def reasons(title: str) -> set[str]:
+    """Why jobs of this name wait, where it is not that others are before them."""
+    command = ["squeue", "-h", "-t", "PENDING", "-u", str(os.getuid()), "-n", title, "-o", "%r"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return set(done.stdout.splitlines()) - ORDINARY if done.returncode == 0 else set()
 
 
 def read_states(text: str) -> dict[str, str]:

@@ -15,7 +15,8 @@ from typing import Any
 from languages.errors import UserError
 from regulargpt.sweep.slurm.attempt import Attempt
 
-PROGRAMS = ("sbatch", "srun", "squeue", "scancel", "scontrol")
+PROGRAMS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
+ELSEWHERE = "log in to a machine that submits to Slurm, or choose --engine local"
 
 
 def check(resources: Mapping[str, Any]) -> None:
@@ -24,21 +25,27 @@ def check(resources: Mapping[str, Any]) -> None:
         raise UserError("--engine slurm needs submitit; pip install 'regulargpt-testbed[slurm]'")
     for program in PROGRAMS:
         if shutil.which(program) is None:
-            remedy = "log in to a machine that submits to Slurm, or choose --engine local"
-            raise UserError(f"--engine slurm needs Slurm: no {program} on the PATH; {remedy}")
-    command = ["sbatch", "--test-only", *flags(resources), "--wrap=true"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+            raise UserError(f"--engine slurm needs Slurm: no {program} on the PATH; {ELSEWHERE}")
+    done = run("sbatch", "--test-only", *flags(resources), "--wrap=true")
     if done.returncode:
         raise refused(done.stderr)
+    # Slurm takes such jobs, and never starts them.
+    refuse_longer(resources["time"], run("sinfo", "-h", "-o", "%P %l", *flags(resources, "partition")).stdout)
 
 
-def flags(resources: Mapping[str, Any]) -> list[str]:
-    """Options of sbatch.
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    """A command that has ended."""
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    >>> flags({"time": 60, "cpus_per_task": 1})
-    ['--time=60', '--cpus-per-task=1']
+
+def flags(resources: Mapping[str, Any], *only: str) -> list[str]:
+    """Options of Slurm's commands.
+
+    >>> flags({"time": 60, "cpus_per_task": 1}), flags({"time": 60}, "partition")
+    (['--time=60', '--cpus-per-task=1'], [])
     """
-    return [f"--{key.replace('_', '-')}={value}" for key, value in resources.items()]
+    chosen = {key: value for key, value in resources.items() if not only or key in only}
+    return [f"--{key.replace('_', '-')}={value}" for key, value in chosen.items()]
 
 
 def refused(stderr: str) -> UserError:
@@ -47,8 +54,43 @@ def refused(stderr: str) -> UserError:
     >>> str(refused("sbatch: error: invalid partition specified: x\\nallocation failure: Invalid partition name"))
     'Slurm refuses these jobs: invalid partition specified: x; change the options of --engine slurm'
     """
-    lines = [line.removeprefix("sbatch: error: ") for line in stderr.splitlines() if line.strip()]
-    return UserError(f"Slurm refuses these jobs: {lines[0] if lines else 'no'}; change the options of --engine slurm")
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()] or ["no reason given"]
+    silent = [line for line in lines if "fatal: " in line or "Unable to contact" in line]
+    if silent:
+        return UserError(f"Slurm does not answer: {silent[0].rpartition(': ')[2]}; {ELSEWHERE}")
+    return UserError(
+        f"Slurm refuses these jobs: {lines[0].removeprefix('sbatch: error: ')}; change the options of --engine slurm"
+    )
+
+
+def refuse_longer(minutes: int, partitions: str) -> None:
+    """Raise UserError if the partition has shorter jobs only: of several, the default one, which sinfo marks.
+
+    >>> refuse_longer(60, "long infinite\\nshort* 30:00\\n")
+    Traceback (most recent call last):
+    languages.errors.UserError: --minutes 60: jobs of the partition short have at most 30; a run goes on in the next
+    """
+    limits = dict(line.split()[:2] for line in partitions.splitlines() if len(line.split()) > 1)
+    chosen = [name for name in limits if name.endswith("*") or len(limits) == 1]
+    for name in chosen:
+        most = minutes_of(limits[name])
+        if most is not None and minutes > most:
+            place = f"jobs of the partition {name.rstrip('*')} have at most {most}"
+            raise UserError(f"--minutes {minutes}: {place}; a run goes on in the next")
+
+
+def minutes_of(limit: str) -> int | None:
+    """Minutes of a time limit as sinfo writes it; None if there is none.
+
+    >>> [minutes_of(text) for text in ("30:00", "1:30:00", "2-00:00:00", "infinite")]
+    [30, 90, 2880, None]
+    """
+    days, _, time = limit.rpartition("-")
+    parts = time.split(":")
+    if not all(part.isdecimal() for part in (days or "0", *parts)) or len(parts) not in (2, 3):
+        return None
+    hours, minutes = [0, *map(int, parts[:-1])][-2:]
+    return (int(days or 0) * 24 + hours) * 60 + minutes
 
 
 def submit_array(

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from regulargpt.cli import call
+from regulargpt.storage.signals import StopRequested
 from regulargpt.sweep.driver import Outcome, sweep
 from regulargpt.sweep.folder import SweepFolder
-from regulargpt.sweep.local import LocalEngine
 from regulargpt.sweep.names import name_of
-from regulargpt.sweep.worker import work
-
 from regulargpt.sweep.slurm import SlurmEngine
 from regulargpt.sweep.slurm.attempt import worker_file
+from regulargpt.sweep.worker import work
 from tests.regulargpt.small import config, contents
 from tests.slurm import MISSING, ask, cluster
 
@@ -27,8 +28,15 @@ pytestmark = [pytest.mark.slow, needs_slurm]
 ENGINE = SlurmEngine(partition="normal", poll_seconds=0.3, settle_seconds=0.3)
 COMMAND = "from tests.regulargpt.sweep.test_slurm import *; drive(sys.argv[1], int(sys.argv[2]))"
 SECONDS = 120.0
+SMALL = [
+    *("--model", "gru,rnn", "--lr", "1e-3,1e38", "--set", "training.warmup=0", "--steps", "6", "--d-model", "8"),
+    *("--train-len", "6", "--test-len", "8", "--samples", "16", "--batch-size", "8", "--device", "cpu", "--beyond", ""),
+]
 # Long enough to be interrupted in the middle.
-LONG = [config("gru", seed=seed, training__steps=400, training__solved_below=0.0) for seed in range(3)]
+LONG = [
+    config("gru", seed=seed, training__steps=400, training__checkpoint_every=25, training__solved_below=0.0)
+    for seed in range(3)
+]
 NAMES = [name_of(config) for config in LONG]
 
 
@@ -39,6 +47,9 @@ def drive(folder: str | Path, n: int) -> Outcome:
 
 class Here:
     """The engine of this very process."""
+
+    def check(self) -> None:
+        """Always here."""
 
     def execute(self, folder, names, on_done, stop) -> None:
         """One after the other."""
@@ -105,16 +116,26 @@ def workers_of(folder: Path, names: list[str]) -> list[str]:
     return [worker_file(folder, name).read_text() for name in names]
 
 
-def test_the_table_of_a_job_array_is_that_of_this_machine(tmp_path: Path, slurm):
-    diverging = config("gru", training__lr=1e38, training__warmup=0)
-    configs = [config(family, training__steps=10) for family in ("regulargpt", "rnn")] + [diverging]
-    outcome = sweep(tmp_path / "slurm", configs, ENGINE)
-    assert (len(outcome.done), outcome.failed, outcome.missing) == (2, (name_of(diverging),), ())
-    assert sweep(tmp_path / "local", configs, LocalEngine()) == outcome
+def test_the_table_of_a_job_array_is_that_of_this_machine(tmp_path: Path, slurm, capsys):
+    """As it is typed. One of the runs diverges."""
+
+    def swept(*arguments: str) -> tuple[int, str]:
+        code = call(["sweep", "parity", *SMALL, "--out", str(tmp_path / arguments[1]), *arguments])
+        return code, capsys.readouterr().err
+
+    partition = ("--partition", "elsewhere")
+    assert swept("--engine", "slurm", *partition)[1].startswith("error: Slurm refuses these jobs: invalid partition ")
+    long = "error: --minutes 121: jobs of the partition normal have at most 120; a run goes on in the next\n"
+    assert swept("--engine", "slurm", "--minutes", "121") == (2, long)
+    assert not (tmp_path / "slurm").exists()
+
+    code, err = swept("--engine", "slurm", "--minutes", "15")
+    assert code == 1
+    assert err.count(": failed: the loss is nan at step ") == 1
+    assert err.count(" % in ") == 3
+    assert swept("--engine", "local")[0] == 1
     assert table(tmp_path / "slurm") == table(tmp_path / "local")
-    failed = [row for row in table(tmp_path / "slurm") if row["status"] == "failed"]
-    assert [row["run"] for row in failed] == [name_of(diverging)]
-    jobs = {job_of(tmp_path / "slurm", name).partition("_")[0] for name in map(name_of, configs)}
+    jobs = {job_of(tmp_path / "slurm", name).partition("_")[0] for name in SweepFolder(tmp_path / "slurm").names}
     assert len(jobs) == 1, "one array"
 
 
@@ -154,9 +175,15 @@ def test_jobs_are_preempted_requeued_and_cancelled_and_the_runs_go_on(tmp_path: 
 
 
 def test_a_run_whose_jobs_die_twice_is_a_failed_row(tmp_path: Path, slurm, beside):
-    """The jobs wait behind another one, so that they cost nothing."""
+    """The jobs wait behind another one, so that they cost nothing; first they are given up by their driver."""
     slurm("sbatch", "--partition=urgent", "-c2", "--job-name=full", "--output=/dev/null", "--wrap=sleep 600")
     wait(lambda: slurm("squeue", "-h", "-n", "full", "-t", "RUNNING"))
+    stopped, stop = SweepFolder.create(tmp_path / "stopped"), StopRequested()
+    stopped.add(dict(zip(NAMES, LONG, strict=True)))
+    stop.requested = True
+    ENGINE.execute(stopped, NAMES, lambda name, state: pytest.fail(name), stop)
+    assert slurm("squeue", "-h", "-o", "%j") == "full"
+
     folder, cancelled = tmp_path / "sweep", []
     driver = beside.submit(drive, folder, 1)
     for _ in range(2):

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from regulargpt.sweep.folder import SweepFolder
 
 from languages.errors import UserError
+from regulargpt.cli import engines
 from regulargpt.storage import lock
 from regulargpt.storage.signals import StopRequested
+from regulargpt.sweep.folder import SweepFolder
 from regulargpt.sweep.slurm import SlurmEngine, attempt, driving, queue, submission
 from tests.regulargpt.small import config
 
@@ -35,6 +36,10 @@ def programs(tmp_path: Path, monkeypatch) -> Path:
         program(tmp_path / "bin", name, "exit 0")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     return tmp_path / "bin"
+
+
+def test_the_defaults_that_the_help_names():
+    assert (SlurmEngine().minutes, SlurmEngine().jobs) == (engines.MINUTES, engines.AT_ONCE)
 
 
 def refusal() -> str:
@@ -65,7 +70,7 @@ def test_refused_by_sbatch(programs):
     expected = "Slurm refuses these jobs: invalid partition specified: gpu; change the options of --engine slurm"
     assert refusal() == expected
     asked = (programs / "sbatch.asked").read_text().split()
-    assert asked == ["--test-only", "--time=240", "--cpus-per-task=1", "--partition=gpu", "--wrap=true"]
+    assert asked == ["--test-only", "--time=60", "--cpus-per-task=1", "--partition=gpu", "--wrap=true"]
 
 
 @pytest.mark.parametrize(
@@ -83,6 +88,12 @@ def test_refused_numbers(settings, message):
     with pytest.raises(UserError) as caught:
         SlurmEngine(**settings)
     assert str(caught.value) == message
+
+
+def test_refused_where_slurm_does_not_answer(programs):
+    program(programs, "sbatch", "echo sbatch: error: what >&2; echo 'sbatch: fatal: No configuration' >&2; exit 1")
+    remedy = "log in to a machine that submits to Slurm, or choose --engine local"
+    assert refusal() == f"Slurm does not answer: No configuration; {remedy}"
 
 
 def test_the_record_is_kept_and_a_damaged_one_refused(tmp_path):
@@ -107,6 +118,25 @@ def test_the_queue_is_asked_by_the_name_of_the_sweep(programs):
     assert queue.states("title") is None
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gpu 59:00", "jobs of the partition gpu have at most 59"),
+        ("gpu* 30:00\\ngpu 30:00", "jobs of the partition gpu have at most 30"),
+        ("gpu 1:00:00", None),
+        ("gpu infinite", None),
+        ("", None),
+    ],
+)
+def test_a_partition_with_shorter_jobs(programs, text, message):
+    program(programs, "sinfo", f"""echo "$*" > $0.asked; printf '{text}'""")
+    if message is None:
+        SlurmEngine(partition="gpu").check()
+    else:
+        assert refusal() == f"--minutes 60: {message}; a run goes on in the next"
+    assert (programs / "sinfo.asked").read_text() == "-h -o %P %l --partition=gpu\n"
+
+
 @pytest.mark.parametrize(("text", "size"), [("MaxArraySize            = 11", 10), ("MaxArraySize = 0", 1), ("", 1000)])
 def test_the_largest_array(programs, text, size):
     program(programs, "scontrol", f"echo '{text}'")
@@ -124,6 +154,7 @@ class Cluster:
         self.names: dict[str, str] = {}
         self.moments: list[list[tuple[str, ...]]] = []
         monkeypatch.setattr(queue, "states", self.ask)
+        monkeypatch.setattr(queue, "reasons", lambda title: set())
         monkeypatch.setattr(queue, "cancel", self.cancel)
         monkeypatch.setattr(queue, "largest_array", lambda: 2)
         monkeypatch.setattr(driving, "submit_array", self.submit)
@@ -222,11 +253,25 @@ def test_a_second_driver_waits_for_the_jobs_of_the_first(cluster):
     queue.Jobs.open(path).joined({"a": "7_0", "b": "7_1", "other": "5"}).saved(path)
     cluster.states = {"7_0": "RUNNING", "7_1": "FAILED", "5": "RUNNING", "8_0": "PENDING"}
     cluster.names = {"a": "7_0"}
-    cluster.moments = [[], [], [("finish", name) for name in "abc"]]
+    cluster.moments = [[], [], [], [("finish", name) for name in "abc"]]
     assert sorted(execute(cluster)) == [("a", "done"), ("b", "done"), ("c", "done")]
     assert cluster.submitted == [["b", "c"]]
     assert cluster.cancelled == ["8_0"]
     assert record(cluster) == {"a": "7_0", "other": "5", "b": "1_0", "c": "1_1"}
+
+
+def test_reasons_to_wait_are_told_once(cluster, monkeypatch):
+    notices = []
+    engine = dataclasses.replace(ENGINE, on_notice=notices.append)
+    monkeypatch.setattr(queue, "reasons", lambda title: {"PartitionDown", "QOSMaxJobs"})
+    cluster.moments = [[], [], [], [("end", "a", "RUNNING")], [("finish", "a")]]
+    engine.execute(cluster.folder, ["a"], lambda *what: None, NEVER)
+    assert notices == [f"no job of the sweep runs, Slurm says: {reason}" for reason in ("PartitionDown", "QOSMaxJobs")]
+
+
+def test_ordinary_reasons_are_not_told(programs):
+    program(programs, "squeue", r"printf 'Priority\nPartitionDown\nBeginTime\nPartitionDown\n'")
+    assert queue.reasons("title") == {"PartitionDown"}
 
 
 def test_a_stop_cancels_and_waits(cluster, monkeypatch):
