@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError
+from regulargpt.cli.engines import choose_engine, engine_options
 from regulargpt.cli.output import as_json, emit, table
 from regulargpt.exits import FAILED, STOPPED
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from regulargpt.sweep.engine import Engine
 
 SCALES = ("smoke", "cpu", "full")
-ENGINES = ("local", "slurm")
 
 
 @click.command()
@@ -33,9 +33,7 @@ ENGINES = ("local", "slurm")
 )
 @click.option("--only", metavar="ROW,...", help="Only these rows of the table.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of runs and pages.  [default: reproduced/SCALE]")
-@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True, help="What runs the runs.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once.  [default: as many as cores, or GPUs]")
-@click.option("--per-gpu", type=click.IntRange(min=1), default=1, show_default=True, help="Runs at once on one GPU.")
+@engine_options
 @click.option("--retry", is_flag=True, help="Run those again that failed.")
 @click.option("--dry-run", is_flag=True, help="Print the runs and how far they are; write nothing.")
 @click.option("--page-only", is_flag=True, help="Write the page again from what is there; run nothing.")
@@ -45,13 +43,11 @@ def command(
     scale: str,
     only: str | None,
     out: Path | None,
-    engine: str,
-    jobs: int | None,
-    per_gpu: int,
     retry: bool,
     dry_run: bool,
     page_only: bool,
     as_json: bool,
+    **options: Any,
 ) -> int:
     """Run everything behind a published table or figure, and write a page: published, ours, and what differs.
 
@@ -60,6 +56,7 @@ def command(
     experiment = import_module("experiments.registry").experiment(name)
     rows = () if only is None else tuple(dict.fromkeys(row.strip() for row in only.split(",")))
     configs = experiment.all_configs(scale, rows)
+    engine = choose_engine(options)
     folder = out or Path("reproduced") / scale
     if page_only and (dry_run or retry or only):
         raise UserError("--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out")
@@ -67,9 +64,7 @@ def command(
         return preview(configs, folder, as_json)
     if page_only:
         return page_again(experiment, scale, folder, as_json)
-    return conduct(
-        experiment, scale, configs, folder, engine_of(engine, configs, folder, jobs, per_gpu), retry, as_json
-    )
+    return conduct(experiment, scale, configs, folder, engine, retry, as_json)
 
 
 def preview(configs: Sequence[RunConfig], folder: Path, as_json: bool) -> int:
@@ -86,27 +81,12 @@ def preview(configs: Sequence[RunConfig], folder: Path, as_json: bool) -> int:
     return 0
 
 
-def engine_of(name: str, configs: Sequence[RunConfig], folder: Path, jobs: int | None, per_gpu: int) -> Engine:
-    """What runs the runs; refusals first, for asking for GPUs imports torch."""
-    from regulargpt.sweep import driver
-
-    driver.plan(folder, configs)
-    if name == "slurm":
-        slurm = import_module("regulargpt.sweep.slurm").SlurmEngine(**({"jobs": jobs} if jobs else {}))
-        slurm.check()
-        return slurm
-    from regulargpt.sweep.gpus import gpus_for
-    from regulargpt.sweep.local import LocalEngine
-
-    return LocalEngine(jobs, gpus_for(configs), per_gpu)
-
-
 def conduct(
     experiment: Any,
     scale: str,
-    configs: Sequence[RunConfig],
+    configs: list[RunConfig],
     folder: Path,
-    engine: Engine,
+    engine: Callable[[list[RunConfig]], Engine],
     retry: bool,
     as_json: bool,
 ) -> int:
@@ -114,10 +94,13 @@ def conduct(
     from regulargpt.cli.sweeping import Ended
     from regulargpt.sweep import driver
 
+    # Refusals first: asking for GPUs imports torch.
+    driver.plan(folder, configs)
+    workers = engine(configs)
     reproduction = import_module("experiments.reproduction")
     progress, started = Ended(folder), time.monotonic()
     try:
-        outcome = driver.sweep(folder, configs, engine, driver.Watch(progress.on_plan, progress.on_done), retry)
+        outcome = driver.sweep(folder, configs, workers, driver.Watch(progress.on_plan, progress.on_done), retry)
     finally:
         progress.close()
     reproduction.add_sitting(folder, experiment, scale, time.monotonic() - started)

@@ -27,6 +27,10 @@ REFUSED = [
     (("table-6.1", "--jobs", "0"), "Invalid value for '--jobs': 0 is not in the range x>=1."),
     (("table-6.1", "--scale", "big"), "Invalid value for '--scale': 'big' is not one of 'smoke', 'cpu', 'full'."),
     (
+        ("table-6.1", "--partition", "gpu"),
+        "--partition is for --engine slurm; leave it out, or add that",
+    ),
+    (
         ("table-6.1", "--page-only", "--retry"),
         "--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out",
     ),
@@ -91,7 +95,7 @@ def by_hand(monkeypatch) -> Callable[..., None]:
 
     def use(*arguments, **more) -> None:
         engine = ByHand(*arguments, **more)
-        monkeypatch.setattr("regulargpt.cli.reproduce_.engine_of", lambda *ignored: engine)
+        monkeypatch.setattr("regulargpt.cli.reproduce_.choose_engine", lambda options: lambda configs: engine)
 
     return use
 

@@ -47,6 +47,7 @@ PHRASES = [
         "shown the answer and the transition at every node of the tree, not the final answer only",
     ),
     ({"task__language": "dyck-4:depth=every"}, "members of every depth at every length"),
+    ({"task__language": "dyck-4:members=blocks"}, "members drawn as the original code draws them"),
     (
         {"task__language": "modular-arithmetic:plus=true"},
         "a constant + before each expression, as the original code has it",
