@@ -75,13 +75,25 @@ def frame(axes: Axes) -> list[str]:
 
 def line(axes: Axes, curve: Curve, i: int, above: int) -> list[str]:
     """A column's mean and its band."""
-    band = [axes.at(n, p) for n, p in zip(curve.lengths, curve.low, strict=True)]
-    band += [axes.at(n, p) for n, p in zip(reversed(curve.lengths), reversed(curve.high), strict=True)]
-    mean = [axes.at(n, p) for n, p in zip(curve.lengths, curve.mean, strict=True)]
+    kept = bends([*zip(curve.low, curve.mean, curve.high, strict=True)])
+    low, mean, high = (
+        [axes.at(curve.lengths[at], shares[at]) for at in kept] for shares in (curve.low, curve.mean, curve.high)
+    )
+    band = [*low, *reversed(high)]
     parts = [tag("polygon", points=points(band), fill=colour(i), fill_opacity="0.18")]
     parts.append(tag("polyline", points=points(mean), fill="none", stroke_width=1.4 + 0.5 * above, **stroke(i)))
-    dots = mean if len(mean) <= FEW else []
+    dots = mean if len(curve.lengths) <= FEW else []
     return parts + [tag("circle", cx=x, cy=y, r=1.6 + 0.25 * above, fill=colour(i)) for x, y in dots]
+
+
+def bends(values: Sequence[tuple[float, ...]]) -> list[int]:
+    """Where a line is not level: its other points are on it, and need not be drawn.
+
+    >>> bends([(1.0,), (1.0,), (1.0,), (2.0,), (2.0,)])
+    [0, 2, 3, 4]
+    """
+    last = len(values) - 1
+    return [i for i in range(last + 1) if i in (0, last) or not values[i - 1] == values[i] == values[i + 1]]
 
 
 def key(title: str, i: int) -> list[str]:

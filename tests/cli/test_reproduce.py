@@ -70,6 +70,9 @@ class ByHand:
     def __init__(self, result: Callable[..., Result], stop_after: int = 1000):
         self.result, self.stop_after = result, stop_after
 
+    def check(self) -> None:
+        """Nothing is needed."""
+
     def execute(
         self,
         folder: SweepFolder,
