@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import languages
 from experiments.experiment import Column, Experiment, Scale
 from experiments.published import Number
 from experiments.table_6_1 import runs as runs_of_table
 from regulargpt.config import RunConfig
+from regulargpt.recipes import resolve
 from regulargpt.storage.folder import RunFolder
 
 # As the thesis looks at its networks (section 6.6.3); as many words as `regulargpt verify` takes.
@@ -39,12 +41,16 @@ class Figure(Experiment):
 
 
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
-    """One network: the first of those of Table 6.1, so that a folder that has these need not train another.
+    """One network of those of Table 6.1, so that a folder that has these need not train another.
 
-    >>> [(c.recipe, c.seed) for name in ("regulargpt-C2", "robust-C2") for c in runs("parity", name, "cpu")]
-    [('paper', 0), ('robust', 0)]
+    The first seed, at the recipe's own learning rate.
+
+    >>> [(c.recipe, c.seed, c.training.lr) for c in runs("parity", "regulargpt-C2", "full")]
+    [('paper', 0, 0.0003)]
     """
-    return runs_of_table(row, name, scale)[:1]
+    found = runs_of_table(row, name, scale)
+    own = resolve(found[0].recipe, "regulargpt", row, languages.get(row).sampling).training.lr
+    return [next((config for config in found if config.training.lr == own), found[0])]
 
 
 def kept(path: Path, config: RunConfig) -> dict[str, Any] | None:
