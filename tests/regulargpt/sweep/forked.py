@@ -163,7 +163,7 @@ def swept(path: Path, configs: Iterable[RunConfig], jobs: int = 2, retry: bool =
     return driver.sweep(path, configs, LocalEngine(jobs), retry=retry)
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 300) -> None:
     """Wait until the condition holds."""
     end = time.monotonic() + seconds
     while not condition():
