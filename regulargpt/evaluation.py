@@ -19,7 +19,7 @@ FEWEST_WORDS = 32
 # Symbols in one forward pass: enough to keep a device busy, few enough for the caches and for memory. A model that
 # attends from every position to every other counts each pair.
 SYMBOLS_AT_ONCE = 1 << 19
-PAIRS_AT_ONCE = 1 << 22
+CPU_PAIRS_AT_ONCE, GPU_PAIRS_AT_ONCE = 1 << 19, 1 << 22
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,10 @@ def _point(
 
 def words_at_once(model: nn.Module, length: int) -> int:
     """How many words of a length go through the model together."""
-    pairs = getattr(model, "quadratic", False)
-    return max(1, PAIRS_AT_ONCE // length**2 if pairs else SYMBOLS_AT_ONCE // length)
+    if not getattr(model, "quadratic", False):
+        return max(1, SYMBOLS_AT_ONCE // length)
+    on_cpu = next(model.parameters()).device.type == "cpu"
+    return max(1, (CPU_PAIRS_AT_ONCE if on_cpu else GPU_PAIRS_AT_ONCE) // length**2)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,18 @@ class HookPoint(nn.Identity):
 
     def listened_to(self) -> bool:
         """Whether anybody registered a hook here."""
-        return bool(self._forward_hooks) or bool(self._forward_pre_hooks)
+        return listened_to(self)
+
+
+def listened_to(module: nn.Module) -> bool:
+    """Whether anybody registered a hook on the module or on one inside it.
+
+    >>> point = HookPoint()
+    >>> with point.register_forward_hook(lambda module, inputs, output: None):
+    ...     listened_to(nn.Sequential(nn.Linear(2, 2), point))
+    True
+    """
+    return any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
 
 
 def hook_names(model: nn.Module) -> list[str]:

@@ -35,6 +35,7 @@ FLAGS = {
     ),
     "resume": "folder --json",
     "evaluate": "folder --lengths --protocol --samples --seed --device --set --json",
+    "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json",
     "check": "certificate --weights --network --automaton --json",
     "verify": "folder --length --words --seed --out --json",
     "extract": "folder --out --codebook --json",
@@ -78,7 +79,8 @@ def test_flags(verb: str):
 
 def test_verbs_and_exit_codes():
     verbs = (
-        "list show sample run construct sweep resume evaluate verify check extract receptive-field results report bench"
+        "list show sample run construct sweep resume evaluate shortcuts verify check extract receptive-field results "
+        "report bench"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)

@@ -1,7 +1,7 @@
 """The protocol of positional encodings: three hooks, each doing nothing unless an encoding says otherwise.
 
     embed(x)             the input of the first block     sinusoidal, learned
-    rotate(q, k)         the queries and keys of a block  rotary, xpos
+    rotate(q, k, layer)  the queries and keys of a block  rotary, xpos, transformer_xl
     bias(q, k, layer)    added to the scaled logits       alibi, kerple, t5, sandwich, window, transformer_xl
 
 A model owns one encoding and hands it to all its blocks; parameters that differ between blocks have a leading
@@ -45,7 +45,10 @@ class Encoding(nn.Module):
         return x
 
     def rotate(
-        self, q: Float[Tensor, "batch n_heads queries d_head"], k: Float[Tensor, "batch n_heads keys d_head"]
+        self,
+        q: Float[Tensor, "batch n_heads queries d_head"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        layer: int = 0,
     ) -> tuple[Float[Tensor, "batch n_heads queries d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
         """The queries and keys with their positions in them."""
         return q, k

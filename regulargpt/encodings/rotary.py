@@ -44,7 +44,10 @@ class Rotary(Encoding):
             )
 
     def rotate(
-        self, q: Float[Tensor, "batch n_heads queries d_head"], k: Float[Tensor, "batch n_heads keys d_head"]
+        self,
+        q: Float[Tensor, "batch n_heads queries d_head"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        layer: int = 0,
     ) -> tuple[Float[Tensor, "batch n_heads queries d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
         """R_m q_m and R_n k_n."""
         theta = BASE ** -(torch.arange(0, self.d_head, 2, dtype=torch.float64, device=q.device) / self.d_head)

@@ -56,6 +56,16 @@ class TransformerXL(Encoding):
         self.weight = normal(self.d_model**-0.5, self.d_model, self.d_model)
         self.u = normal(0.02, self.n_heads, self.d_head)
         self.v = normal(0.02, self.n_heads, self.d_head)
+        self.table = torch.empty(0, self.d_model, dtype=torch.float64)
+
+    def rotate(
+        self,
+        q: Float[Tensor, "batch n_heads queries d_head"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        layer: int = 0,
+    ) -> tuple[Float[Tensor, "batch n_heads queries d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
+        """q_m + u and k_n, whose product is the content's part of the logits."""
+        return q + self.u[layer, :, None], k
 
     def bias(
         self,
@@ -63,15 +73,24 @@ class TransformerXL(Encoding):
         k: Float[Tensor, "batch n_heads keys d_head"],
         layer: int = 0,
     ) -> Float[Tensor, "batch n_heads queries keys"]:
-        """u k_n + (q_m + v) W_R R_{m-n}, scaled as the product q_m k_n is that it is added to."""
+        """(q_m + v) W_R R_{m-n}, scaled as the product that it is added to; q as `rotate` left it, q_m + u."""
         n_queries, n_keys = q.shape[-2], k.shape[-2]
-        content = self.u[layer, :, None] @ k.mT  # (batch, n_heads, 1, keys)
-        r = self.keys_of_distances(n_keys, -1 if self.causal else -n_queries, layer)
-        distance = relative_shift((q + self.v[layer, :, None]) @ r.mT, n_keys)
-        return (content + distance) / math.sqrt(self.d_head)
+        r = self.keys_of_distances(n_keys - 1, -1 if self.causal else -n_queries, layer)
+        shifted = q + (self.v[layer] - self.u[layer])[:, None]
+        return relative_shift(shifted @ r.mT, n_keys)
 
-    def keys_of_distances(self, n_keys: int, lowest: int, layer: int) -> Float[Tensor, "n_heads columns d_head"]:
-        """W_R R_d for the distances d = n_keys - 1, n_keys - 2, ..., lowest."""
-        d = torch.arange(n_keys - 1, lowest - 1, -1, dtype=torch.float64, device=self.weight.device)
-        r = sinusoid(d, self.d_model).to(self.weight.dtype) @ self.weight[layer]  # (columns, d_model)
+    def keys_of_distances(self, highest: int, lowest: int, layer: int) -> Float[Tensor, "n_heads columns d_head"]:
+        """W_R R_d / sqrt(d_head) for the distances d = highest, highest - 1, ..., lowest."""
+        scale = 1 / math.sqrt(self.d_head)
+        r = self.sinusoids(highest, lowest).to(self.weight.dtype) @ (self.weight[layer] * scale)  # (columns, d_model)
         return r.unflatten(-1, (self.n_heads, self.d_head)).transpose(0, 1)
+
+    def sinusoids(self, highest: int, lowest: int) -> Float[Tensor, "columns d_model"]:
+        """R_d in float64; a table of a power of two of distances on either side is kept from call to call."""
+        size = 1 << max(highest, -lowest - 1).bit_length()
+        if len(self.table) < 2 * size or self.table.device != self.weight.device:
+            with torch.inference_mode(False):
+                d = torch.arange(size - 1, -size - 1, -1, dtype=torch.float64, device=self.weight.device)
+                self.table = sinusoid(d, self.d_model)
+        zero = len(self.table) // 2 - 1
+        return self.table[zero - highest : zero - lowest + 1]

@@ -93,12 +93,18 @@ class Dropout(Counted):
             raise UserError(f"dropout = {p}; it must be at least 0 and below 1")
         self.p = p
 
-    def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        """x, with a fraction p of its entries set to 0 in training."""
+    def forward(self, x: Float[Tensor, "*shape"], length: int | None = None) -> Float[Tensor, "*shape"]:
+        """x, with a fraction p of its entries set to 0 in training.
+
+        With a `length`, x (batch, queries, width) holds the last of so many positions, and loses what it would lose
+        among them all.
+        """
         if not self.training or self.p == 0.0:
             return x
-        keep = torch.empty_like(x).bernoulli_(1.0 - self.p, generator=self.next_generator(x.device))
-        return x * keep / (1.0 - self.p)
+        keep = x.new_empty(x.shape if length is None else (x.shape[0], length, x.shape[2]))
+        keep.bernoulli_(1.0 - self.p, generator=self.next_generator(x.device))
+        keep = keep if length is None else keep[:, length - x.shape[1] :]
+        return x * keep.div_(1.0 - self.p)
 
     def extra_repr(self) -> str:
         """The fraction dropped."""

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regulargpt import encodings
-from regulargpt.encodings.base import Encoding, distances
-from regulargpt.hooks import HookPoint
+from regulargpt.encodings.base import Encoding
+from regulargpt.hooks import HookPoint, listened_to
 from regulargpt.models.layers import (
     ACTIVATIONS,
     Dropout,
@@ -21,12 +21,17 @@ from regulargpt.models.layers import (
     select,
 )
 
+# Numbers of one piece of an attention pattern: on a CPU few enough for its caches, on a GPU enough to keep it busy.
+CPU_AT_ONCE, GPU_AT_ONCE = 1 << 18, 1 << 26
+FEWEST_ROWS = 32
+
 
 class Attention(nn.Module):
     """Multi-head self-attention without biases; the encoding turns q and k and adds to the scaled logits.
 
-    It runs through `scaled_dot_product_attention`. Only where somebody listens to `hook_pattern` is the
-    pattern (batch, n_heads, queries, keys) made, and what the listeners return is what is used.
+    Without such a bias it runs through `scaled_dot_product_attention`, with one in pieces of the pattern. Only where
+    somebody listens to `hook_pattern` is the whole pattern (batch, n_heads, queries, keys) made, and what the listeners
+    return is what is used.
     """
 
     def __init__(self, d_model: int, n_heads: int, *, causal: bool, generator: torch.Generator):
@@ -37,30 +42,56 @@ class Attention(nn.Module):
         self.hook_pattern = HookPoint()
 
     def forward(
-        self, x: Float[Tensor, "batch length d_model"], encoding: Encoding, layer: int
-    ) -> Float[Tensor, "batch length d_model"]:
-        """Every position's mixture of the values at the positions it may see."""
-        split = self.qkv(x).unflatten(-1, (3, self.n_heads, -1))  # (batch, length, 3, n_heads, d_head)
-        q, k, v = split.permute(2, 0, 3, 1, 4)  # each (batch, n_heads, length, d_head)
-        q, k = encoding.rotate(q, k)
-        bias = encoding.bias(q, k, layer)
+        self, x: Float[Tensor, "batch length d_model"], encoding: Encoding, layer: int, readout: Readout = "all"
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """The mixture of the values at the positions it may see, for every position or the last alone."""
+        q, k, v = self.heads(x, readout)
+        q, k = encoding.rotate(q, k, layer)
         if self.hook_pattern.listened_to():
-            heads = self.hook_pattern(self.pattern(q, k, bias)) @ v
+            mixed = self.hook_pattern(self.pattern(q, k, encoding.bias(q, k, layer))) @ v
         else:
-            plain = self.causal and bias is None
-            heads = F.scaled_dot_product_attention(q, k, v, self.masked(bias, q, k), is_causal=plain)
-        return self.out(heads.transpose(1, 2).flatten(-2))
+            mixed = self.mixture(q, k, v, encoding, layer)
+        return self.out(mixed.transpose(1, 2).flatten(-2))
 
-    def masked(
+    def heads(
+        self, x: Float[Tensor, "batch length d_model"], readout: Readout
+    ) -> tuple[
+        Float[Tensor, "batch n_heads queries d_head"],
+        Float[Tensor, "batch n_heads length d_head"],
+        Float[Tensor, "batch n_heads length d_head"],
+    ]:
+        """Queries, of every position or the last alone, and the keys and values of every position."""
+        if readout == "all":
+            split = self.qkv(x).unflatten(-1, (3, self.n_heads, -1))  # (batch, length, 3, n_heads, d_head)
+            q, k, v = split.permute(2, 0, 3, 1, 4).contiguous()  # each (batch, n_heads, length, d_head)
+            return q, k, v
+        d_model = x.shape[-1]
+        q = F.linear(x[:, -1:], self.qkv.weight[:d_model]).unflatten(-1, (self.n_heads, -1))
+        split = F.linear(x, self.qkv.weight[d_model:]).unflatten(-1, (2, self.n_heads, -1))
+        k, v = split.permute(2, 0, 3, 1, 4)
+        return q.transpose(1, 2), k, v
+
+    def mixture(
         self,
-        bias: Float[Tensor, "#batch n_heads queries keys"] | None,
         q: Float[Tensor, "batch n_heads queries d_head"],
         k: Float[Tensor, "batch n_heads keys d_head"],
-    ) -> Float[Tensor, "#batch n_heads queries keys"] | None:
-        """The bias, with -inf above the diagonal in a causal model; None stays None."""
-        if bias is None or not self.causal:
-            return bias
-        return bias.masked_fill(distances(q, k) < 0, -math.inf)
+        v: Float[Tensor, "batch n_heads keys d_head"],
+        encoding: Encoding,
+        layer: int,
+    ) -> Float[Tensor, "batch n_heads queries d_head"]:
+        """The pattern times the values, some queries at a time; in a causal model with no key behind the last query."""
+        n_queries, n_keys = q.shape[-2], k.shape[-2]
+        at_once = CPU_AT_ONCE if q.device.type == "cpu" else GPU_AT_ONCE
+        rows = max(FEWEST_ROWS, at_once // max(1, k[..., 0].numel())) if self.causal else n_queries
+        parts = []
+        for first in range(0, n_queries, rows):
+            some = q[..., first : first + rows, :]
+            seen = n_keys - n_queries + first + some.shape[-2] if self.causal else n_keys
+            bias = encoding.bias(some, k[..., :seen, :], layer)
+            if bias is None:
+                return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal and n_queries == n_keys)
+            parts.append(self.pattern(some, k[..., :seen, :], bias) @ v[..., :seen, :])
+        return parts[0] if len(parts) == 1 else torch.cat(parts, -2)
 
     def pattern(
         self,
@@ -69,9 +100,13 @@ class Attention(nn.Module):
         bias: Float[Tensor, "#batch n_heads queries keys"] | None,
     ) -> Float[Tensor, "batch n_heads queries keys"]:
         """softmax(q k / sqrt(d_head) + bias), the rows of which sum to 1."""
-        logits = q @ k.mT / math.sqrt(q.shape[-1])
-        logits = logits if bias is None else logits + bias
-        logits = logits.masked_fill(distances(q, k) < 0, -math.inf) if self.causal else logits
+        logits = (q / math.sqrt(q.shape[-1])) @ k.mT
+        if bias is not None:
+            logits = logits.add_(bias)
+        if self.causal and (n := q.shape[-2]) > 1:
+            future = torch.ones(n, n, dtype=torch.bool, device=q.device).triu(1)
+            # Hidden from autograd: where its result is 0, softmax hands no gradient on.
+            logits.detach()[..., -n:].masked_fill_(future, -math.inf)
         return logits.softmax(-1)
 
 
@@ -101,15 +136,16 @@ class Block(nn.Module):
         self.hook_resid_post = HookPoint()
 
     def forward(
-        self, x: Float[Tensor, "batch length d_model"], encoding: Encoding, layer: int
-    ) -> Float[Tensor, "batch length d_model"]:
-        """The residual stream after this block."""
+        self, x: Float[Tensor, "batch length d_model"], encoding: Encoding, layer: int, readout: Readout = "all"
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """The residual stream after this block, at every position or the last alone."""
+        length, kept = x.shape[1], x if readout == "all" else x[:, -1:]
         if self.pre:
-            x = x + self.dropout(self.attn(self.ln1(x), encoding, layer))
-            x = x + self.dropout(self.mlp(self.ln2(x)))
+            x = kept + self.dropout(self.attn(self.ln1(x), encoding, layer, readout), length)
+            x = x + self.dropout(self.mlp(self.ln2(x)), length)
         else:
-            x = self.ln1(x + self.dropout(self.attn(x, encoding, layer)))
-            x = self.ln2(x + self.dropout(self.mlp(x)))
+            x = self.ln1(kept + self.dropout(self.attn(x, encoding, layer, readout), length))
+            x = self.ln2(x + self.dropout(self.mlp(x), length))
         return self.hook_resid_post(x)
 
 
@@ -178,5 +214,7 @@ class Transformer(nn.Module):
         x = self.embedding(words) * math.sqrt(self.embedding.embedding_dim)  # (batch, length, d_model)
         x = self.hook_embed(self.dropout(self.encoding.embed(x)))
         for layer, block in enumerate(self.blocks):
-            x = block(x, self.encoding, layer)
+            # Of the last block, what nobody reads is not computed.
+            alone = layer == len(self.blocks) - 1 and not listened_to(block)
+            x = block(x, self.encoding, layer, readout if alone else "all")
         return self.readout(self.ln_final(select(x, readout)))

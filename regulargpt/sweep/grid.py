@@ -58,11 +58,11 @@ class Grid:
         """
         self._refuse_size()
         found = [
-            effective(base, dict(zip(self.values, chosen, strict=True)), task)
+            effective(self.base(language, model, recipe, preset, values.get("model.chunk_size", 2)), values, task)
             for language, task in self.tasks.items()
             for model, recipe, preset in product(self.models, self.recipes, self.protocols)
-            for base in [self.base(language, model, recipe, preset)]
             for chosen in product(*self.values.values())
+            for values in [dict(zip(self.values, chosen, strict=True))]
         ]
         for key in self.values:
             if all(key in unused for _, unused in found):
@@ -70,9 +70,10 @@ class Grid:
         configs = [config for config, _ in found]
         return list(dict.fromkeys(self._certified(configs) if self.certify else configs))
 
-    def base(self, language: str, model: str, recipe: str | None, preset: str | None) -> RunConfig:
+    def base(self, language: str, model: str, recipe: str | None, preset: str | None, chunk_size: int) -> RunConfig:
         """The config that the values are set over."""
-        config = resolve(recipe or recommended(language, model), model, language, self.tasks[language].sampling)
+        sampling = self.tasks[language].sampling
+        config = resolve(recipe or recommended(language, model), model, language, sampling, chunk_size)
         return config if preset is None else protocol(preset).apply(config)
 
     def differences(self) -> list[dict[str, Any]]:

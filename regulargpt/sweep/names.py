@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-from regulargpt.config import RunConfig
+from regulargpt.config import ConfigError, RunConfig, keys, value_of
 from regulargpt.storage.manifest import digest
 
 DIGITS = 12
@@ -14,29 +15,35 @@ LONGEST = 60
 
 
 def name_of(config: RunConfig) -> str:
-    """Language, model, recipe and seed, and the first digits of the SHA-256 of config.toml.
+    """Language, model, recipe and seed, and the first digits of a digest of all fields that differ from their default.
 
-    Equal configs have equal names. Of a language in a file the digest knows the file's path, not what it holds.
+    Equal configs have equal names, and a field that is added to the config, at its default, renames no run.
+    Of a language in a file the digest knows the file's path, not what it holds.
 
     >>> name_of(RunConfig()).rpartition("-")[0]
     'parity-regulargpt-C2-robust-seed0'
     """
     language = language_part(config)[:LONGEST].rstrip("-")
-    return f"{language}-{model_part(config)}-{plain(config.recipe)}-seed{config.seed}-{digits(config.render())}"
+    return f"{language}-{model_part(config)}-{plain(config.recipe)}-seed{config.seed}-{digits(config)}"
 
 
-def digits(config_text: str) -> str:
-    """The end of the name of the run with this config.toml."""
-    return digest(config_text.encode())[:DIGITS]
+def digits(config: RunConfig) -> str:
+    """The end of a run's name."""
+    default = RunConfig()
+    told = {key: value_of(config, key) for key in keys() if value_of(config, key) != value_of(default, key)}
+    return digest(json.dumps(told, sort_keys=True).encode())[:DIGITS]
 
 
 def is_name_of(name: str, config_text: str) -> bool:
     """Whether the run of this name has this config.toml.
 
-    >>> is_name_of(name_of(RunConfig()), RunConfig().render()), is_name_of(name_of(RunConfig()), "seed = 0")
+    >>> is_name_of(name_of(RunConfig()), RunConfig().render()), is_name_of(name_of(RunConfig()), "seed = 1")
     (True, False)
     """
-    return name.rpartition("-")[2] == digits(config_text)
+    try:
+        return name.rpartition("-")[2] == digits(RunConfig.parse(config_text))
+    except ConfigError:
+        return False
 
 
 def language_part(config: RunConfig) -> str:

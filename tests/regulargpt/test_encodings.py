@@ -33,7 +33,7 @@ def built(name: str, causal: bool, d_model: int = 8, n_heads: int = 2) -> Encodi
 
 def position_logits(encoding: Encoding, q: Tensor, k: Tensor, layer: int = 0) -> Tensor:
     """Scaled logits with the encoding; above the diagonal of a causal model, where anything may stand, 0."""
-    q, k = encoding.rotate(q, k)
+    q, k = encoding.rotate(q, k, layer)
     logits = q @ k.mT / math.sqrt(q.shape[-1])
     bias = encoding.bias(q, k, layer)
     logits = logits if bias is None else logits + bias
@@ -86,8 +86,8 @@ def test_alibi_slopes_are_those_the_paper_prints_for_8_and_16_heads():
     assert torch.allclose(slopes(16), torch.tensor([2 ** (-h / 2) for h in range(1, 17)], dtype=torch.float64))
 
 
-def naive_xl_bias(encoding: TransformerXL, q: Tensor, k: Tensor, layer: int) -> Tensor:
-    """u k_n + (q_m + v) W_R R_{m-n}, one pair of positions at a time; 0 in the future of a causal model."""
+def naive_xl_logits(encoding: TransformerXL, q: Tensor, k: Tensor, layer: int) -> Tensor:
+    """(q_m + u) k_n + (q_m + v) W_R R_{m-n}, one pair of positions at a time; 0 in the future of a causal model."""
     _, heads, n_queries, width = q.shape
     n_keys = k.shape[-2]
     rows = []
@@ -96,8 +96,8 @@ def naive_xl_bias(encoding: TransformerXL, q: Tensor, k: Tensor, layer: int) -> 
         for n in range(n_keys):
             r = sinusoid(torch.tensor([float(m - n)], dtype=torch.float64), heads * width)[0]
             r = (r @ encoding.weight[layer]).reshape(heads, width)
-            query = q[:, :, m - n_keys + n_queries] + encoding.v[layer]
-            value = (encoding.u[layer] * k[:, :, n]).sum(-1) + (query * r).sum(-1)
+            query = q[:, :, m - n_keys + n_queries]
+            value = ((query + encoding.u[layer]) * k[:, :, n]).sum(-1) + ((query + encoding.v[layer]) * r).sum(-1)
             row.append(value / math.sqrt(width) * (0.0 if encoding.causal and n > m else 1.0))
         rows.append(torch.stack(row, -1))
     return torch.stack(rows, -2)
@@ -110,16 +110,27 @@ def test_transformer_xl_equals_a_loop_over_pairs(length: int, n_queries: int | N
     n_queries = min(n_queries or length, length)
     encoding = TransformerXL(d_model=6, n_heads=2, n_layers=2, causal=causal).double()
     gradients = []
-    for bias in (encoding.bias, lambda q, k, layer: naive_xl_bias(encoding, q, k, layer)):
+    for logits in (position_logits, naive_xl_logits):
         q = normal(1, 3, 2, n_queries, 3).requires_grad_()
         k = normal(2, 3, 2, length, 3).requires_grad_()
-        out = bias(q, k, 1)
-        out = out.tril(length - n_queries) if causal else out
+        out = logits(encoding, q, k, 1)
         loss = (out * normal(3, *out.shape)).sum()
         wanted = [q, k, encoding.weight, encoding.u, encoding.v]
         gradients.append([out, *torch.autograd.grad(loss, wanted)])
     for fast, naive in zip(*gradients, strict=True):
         assert torch.allclose(fast, naive, atol=1e-12, rtol=0)
+
+
+def test_the_table_of_sinusoids_gives_every_distance_in_any_order_of_asking():
+    encoding = TransformerXL(d_model=6, n_heads=2)
+    with torch.inference_mode():
+        encoding.sinusoids(2, -1)
+    for highest, lowest in [(0, -1), (4, -5), (3, -1), (40, -1), (0, -33), (31, -32), (32, -1)]:
+        wanted = sinusoid(torch.arange(highest, lowest - 1, -1).double(), 6)
+        assert torch.equal(encoding.sinusoids(highest, lowest), wanted)
+    q = normal(0, 1, 2, 3, 3).requires_grad_()
+    encoding.float().double().bias(q, q).sum().backward()
+    assert encoding.weight.grad is not None
 
 
 @pytest.mark.parametrize("name", RELATIVE)

@@ -11,6 +11,7 @@ from languages.errors import UserError
 from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Encoding, distances
 from regulargpt.hooks import hook_names, run_with_cache
+from regulargpt.models import transformer
 from regulargpt.models.layers import Dropout, seed_counted
 from regulargpt.models.transformer import Attention, Transformer
 
@@ -111,7 +112,48 @@ def test_outputs_and_gradients_equal_the_reference(encoding, causal, norm, activ
         results.append([outputs, *gradients])
     for fast, slow in zip(*results, strict=True):
         assert torch.allclose(fast, slow, atol=1e-11, rtol=1e-11)
-    assert torch.equal(model(words), results[0][0][:, -1])
+
+
+@pytest.mark.parametrize("length", [1, 2, 7])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("encoding", list(ENCODINGS))
+def test_the_last_position_alone_is_the_last_of_all(encoding: str, causal: bool, norm: str, length: int):
+    model = built(encoding, causal=causal, norm=norm, dropout=0.4).train()
+    words = some_words(3, length, seed=length)
+    results = []
+    for readout in ("last", "all"):
+        seed_counted(model, seed=0, step=1)
+        outputs = model(words, readout=readout)
+        outputs = outputs if readout == "last" else outputs[:, -1]
+        weights = torch.linspace(-1, 1, outputs.numel(), dtype=torch.float64).reshape(outputs.shape)
+        gradients = torch.autograd.grad((outputs * weights).sum(), list(model.parameters()), materialize_grads=True)
+        results.append([outputs, *gradients])
+    for alone, among_all in zip(*results, strict=True):
+        assert torch.allclose(alone, among_all, atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.parametrize("part", ["hook_resid_post", "attn.hook_pattern", "mlp", ""])
+def test_who_listens_to_the_last_block_hears_every_position(part: str):
+    model, words, heard = built("transformer_xl"), some_words(2, 5), []
+    alone = model(words)
+    with model.blocks[-1].get_submodule(part).register_forward_hook(lambda *passed: heard.append(passed[-1].shape)):
+        assert torch.allclose(model(words), alone, atol=1e-12, rtol=1e-12)
+    assert heard == [(2, N_HEADS, 5, 5) if part == "attn.hook_pattern" else (2, 5, D_MODEL)]
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("encoding", ["alibi", "transformer_xl"])
+def test_a_pattern_in_pieces_is_the_whole_pattern(encoding: str, causal: bool, monkeypatch: pytest.MonkeyPatch):
+    model, words, results = built(encoding, causal=causal), some_words(2, 13), []
+    for rows in (32, 1, 5):
+        monkeypatch.setattr(transformer, "CPU_AT_ONCE", 1)
+        monkeypatch.setattr(transformer, "FEWEST_ROWS", rows)
+        outputs = model(words, readout="all")
+        results.append([outputs, *torch.autograd.grad(outputs.square().sum(), list(model.parameters()))])
+    for pieces in results[1:]:
+        for one, whole in zip(pieces, results[0], strict=True):
+            assert torch.allclose(one, whole, atol=1e-11, rtol=1e-12)
 
 
 @pytest.mark.parametrize("encoding", list(ENCODINGS))

@@ -17,7 +17,7 @@ from regulargpt.recipes import CERTIFY, recommended, resolve
 from regulargpt.sweep import grid as grids
 from regulargpt.sweep.applies import NODES, NON_MEMBERS, TREE, applies
 from regulargpt.sweep.grid import Grid
-from regulargpt.sweep.names import digits, is_name_of, name_of
+from regulargpt.sweep.names import is_name_of, name_of
 from regulargpt.sweep.values import read_all, read_values
 
 LANGUAGES = ("parity", "tomita-3", "modular-arithmetic", "parity:p_one=0.1", "regex:(a|b),c")
@@ -107,11 +107,12 @@ def test_a_grid_is_the_product_of_what_changes_something(grid: Grid):
     for language in grid.languages:
         task = languages.get(language)
         for model in grid.models:
-            base = resolve(recommended(language, model), model, language, task.sampling)
+            recipe = recommended(language, model)
             combinations: list[dict[str, Any]] = [{}]
             for key, several in grid.values.items():
                 combinations = [{**chosen, key: value} for chosen in combinations for value in several]
             for chosen in combinations:
+                base = resolve(recipe, model, language, task.sampling, chosen.get("model.chunk_size", 2))
                 kept = {key: value for key, value in chosen.items() if applies(key, base, task)}
                 used |= set(kept)
                 config = base.replaced(kept)
@@ -146,10 +147,11 @@ def test_names_are_file_names_and_functions_of_the_config(grid: Grid, seed: int)
     assert name_of(config.replaced({"seed": seed + 1})) != name
 
 
-def test_the_digest_in_a_name_is_the_first_digits_of_the_sha256_of_config_toml():
-    assert digits("seed = 0\n") == "7a3ecb57ce6a"
-    text = RunConfig().render()
-    assert name_of(RunConfig()) == f"parity-regulargpt-C2-robust-seed0-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+def test_the_digest_in_a_name_is_of_the_fields_that_differ_from_their_default():
+    told = hashlib.sha256(b'{"model.chunk_size": 3, "seed": 7}').hexdigest()[:12]
+    config = RunConfig().replaced({"model.chunk_size": 3, "seed": 7})
+    assert name_of(config) == f"parity-regulargpt-C3-robust-seed7-{told}"
+    assert not is_name_of(name_of(config), "a line that is no config")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""`regulargpt shortcuts LANGUAGE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from regulargpt.cli.output import as_json, emit, percent, table
+from regulargpt.cli.run_ import FIELDS
+
+
+def field_options(function: Any) -> Any:
+    """Add those of the options of `run` that change the words."""
+    for option in ("--seed", "--samples", "--test-len", "--train-len"):
+        key, text = FIELDS[option]
+        function = click.option(option, key.replace(".", "__"), metavar="VALUE", help=text)(function)
+    return function
+
+
+@click.command()
+@click.argument("language", required=False)
+@click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
+@field_options
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Any field of config.toml: evaluation.stride=10.",
+)
+@click.option(
+    "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path), help="The config.toml of a run."
+)
+@as_json
+def command(
+    language: str | None,
+    protocol: str | None,
+    settings: tuple[str, ...],
+    config_file: Path | None,
+    as_json: bool,
+    **fields: str | None,
+) -> None:
+    """What trivial rules score on the test words of a model: counts, first and last symbol, runs, n-grams."""
+    import languages
+    from regulargpt.cli.configure import configure, texts
+    from regulargpt.shortcuts.features import check
+    from regulargpt.validation import validate
+
+    values = texts({key.replace("__", "."): value for key, value in fields.items()}, settings)
+    config = configure(language, None, None, config_file, values, protocol)
+    task = languages.get(config.task.language)
+    check(task, config)
+    validate(config, task)
+
+    from regulargpt.shortcuts.panel import panel_report
+
+    report = panel_report(config)
+    emit(report) if as_json else click.echo(text(report))
+
+
+def text(report: dict[str, Any]) -> str:
+    """A row a rule: the score, the worst length, the lengths beyond."""
+    low, high = report["test_from"], report["test_len"]
+    shortcuts = report["shortcuts"]
+    lengths = map(int, shortcuts[report["best"]]["accuracy"])
+    beyond = [T for T in lengths if not low <= T <= high]
+    rows = [
+        (
+            name,
+            *(percent(row[column]) for column in ("score", "min_accuracy")),
+            *(percent(row["accuracy"][str(T)]) for T in beyond),
+            percent(row["trained"]),
+            row["rule"],
+        )
+        for name, row in shortcuts.items()
+    ]
+    trained = f"{report['train_from']}..{report['train_len']}"
+    header = ("shortcut", f"{low}..{high} %", "worst %", *(f"{T:,} %" for T in beyond), f"{trained} %", "sees")
+    return f"{report['language']}\n{table(rows, header)}"

@@ -1,0 +1,1 @@
+"""What trivial rules score on a model's test words: rules that need no automaton."""

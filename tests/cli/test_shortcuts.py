@@ -1,0 +1,59 @@
+"""`regulargpt shortcuts`: a row a rule, the same as JSON, and refusals before anything is computed."""
+
+import json
+
+import pytest
+
+from regulargpt.config import RunConfig
+from regulargpt.shortcuts.features import RULES
+from tests.cli.conftest import Cli
+
+FEW = ("--samples", "8", "--set", "evaluation.stride=100", "--set", "evaluation.beyond=1000")
+
+
+def test_a_row_a_rule(cli: Cli):
+    code, out, err = cli("shortcuts", "even-pairs", *FEW)
+    assert (code, err) == (0, "")
+    language, header, *rows = out.splitlines()
+    assert language == "even-pairs"
+    assert header.split() == ["shortcut", "41..500", "%", "worst", "%", "1,000", "%", "1..40", "%", "sees"]
+    assert [row.split()[0] for row in rows] == list(RULES)
+    assert next(row for row in rows if row.startswith("ends")).split()[:5] == ["ends", *["100"] * 4]
+    found = json.loads(cli("shortcuts", "even-pairs", *FEW, "--json").out)
+    assert found["best"] == "ends"
+    assert found["shortcuts"]["ends"]["accuracy"] == dict.fromkeys(["41", "141", "241", "341", "441", "1000"], 100.0)
+
+
+def test_protocols_seeds_and_configs(cli: Cli, tmp_path):
+    options = ("--samples", "8", "--set", "evaluation.stride=100", "--json")
+    found = json.loads(cli("shortcuts", "dyck-2", "--protocol", "regular-gpt-code", "--seed", "3", *options).out)
+    assert (found["language"], found["protocol"]) == ("dyck-2:members=blocks", "regular-gpt-code-1")
+    assert (found["test_from"], found["seed"]) == (42, 3)
+    settings = {"task.language": "tomita-4", "evaluation.test_len": 60, "evaluation.samples": 8, "task.train_len": 10}
+    (tmp_path / "config.toml").write_text(RunConfig().replaced(settings).render())
+    found = json.loads(cli("shortcuts", "--config", "config.toml", "--json").out)
+    assert (found["language"], found["train_len"], found["test_len"]) == ("tomita-4", 10, 60)
+    assert list(found["shortcuts"]["runs"]["accuracy"]) == [str(T) for T in range(11, 61)]
+
+
+REFUSED = [
+    ("shortcuts", "which language? as in `regulargpt run parity`"),
+    ("shortcuts partiy", "unknown language 'partiy'; did you mean 'parity'?"),
+    ("shortcuts parity --test-len 3", "evaluation.test_len = 3; test words are longer than task.train_len = 40"),
+    ("shortcuts parity --samples x", "evaluation.samples = 'x'; give a whole number"),
+    ("shortcuts parity --set evaluation.strid=2", "unknown key 'evaluation.strid'; did you mean 'stride'?"),
+    ("shortcuts parity --protocol theses", "unknown protocol 'theses'; did you mean 'thesis'?"),
+    ("shortcuts dyck-2 --protocol bhattamishra2020", "shortcuts answer the word at its end, not every prefix"),
+    ("shortcuts symmetric-7", "symmetric-7 has 3 symbols and 5040 answers; shortcuts are fitted for at most 128"),
+    ("shortcuts --config missing.toml", "missing.toml"),
+    ("shortcuts tomita-5:members=runs", "tomita-5: members is 'runs'; it is 'uniform'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[arguments for arguments, _ in REFUSED])
+def test_refusals(cli: Cli, arguments: str, message: str):
+    code, out, err = cli(*arguments.split())
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert message in err
+    assert err.count("\n") == 1

@@ -1,0 +1,224 @@
+"""The shortcut panel: features against slow ones, rules against scikit-learn's, scores against known ones."""
+
+from collections import Counter
+from itertools import groupby, product
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import languages
+from languages.errors import UserError
+from languages.randomness import rng
+from regulargpt.batches import test_words
+from regulargpt.config import RunConfig
+from regulargpt.evaluation import accuracy_by_length, samples_at
+from regulargpt.objectives import objective
+from regulargpt.shortcuts import panel as panel_module
+from regulargpt.shortcuts.features import RULES, features
+from regulargpt.shortcuts.panel import Shortcut, panel_report, shortcut_panel
+from regulargpt.shortcuts.rule import fit
+
+
+def config(language: str, **values: object) -> RunConfig:
+    """42, 93, 144, ... and 1,000 symbols, 64 words each."""
+    fields = {"task.language": language, "evaluation.test_from": 42, "evaluation.stride": 51}
+    fields |= {"evaluation.samples": 64, "evaluation.beyond": (1000,)}
+    return RunConfig().replaced({**fields, **{key.replace("__", "."): value for key, value in values.items()}})
+
+
+def panel(language: str, seed: int = 0, **values: object) -> dict[str, Shortcut]:
+    return shortcut_panel(languages.get(language), config(language, **values), seed)
+
+
+def slow_features(word: list[int], n_symbols: int) -> dict[str, list[float]]:
+    """By loops over one word."""
+    T, symbols = len(word), range(n_symbols)
+    counts = [word.count(a) for a in symbols]
+    equal = [float(counts[a] == counts[b]) for a in symbols for b in range(a + 1, n_symbols)]
+    found = [(a, len(list(run))) for a, run in groupby(word)]
+    runs = [max((size for b, size in found if b == a), default=0) for a in symbols] + [len(found)]
+    grams = {n: Counter(tuple(word[t : t + n]) for t in range(T - n + 1)) for n in (1, 2, 3)}
+    in_order = [(n, gram) for n in (1, 2, 3) for gram in product(symbols, repeat=n)]
+    return {
+        "majority": [],
+        "ends": [float((word[0], word[-1]) == pair) for pair in product(symbols, repeat=2)],
+        "counts": [*map(float, counts), *equal],
+        "count-shares": [*(count / T for count in counts), *equal],
+        "runs": [*map(float, runs)],
+        "run-shares": [size / T for size in runs],
+        "n-grams": [float(grams[n][gram]) for n, gram in in_order],
+        "n-gram-shares": [grams[n][gram] / max(1, T - n + 1) for n, gram in in_order],
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(n_symbols=st.integers(1, 5), length=st.integers(1, 40), seed=st.integers(0, 10**6))
+def test_features_equal_slow_ones(n_symbols: int, length: int, seed: int):
+    words = rng(seed, "features").integers(0, n_symbols, (5, length)).astype(np.uint8)
+    found = features(words, n_symbols)
+    assert list(found) == list(RULES)
+    slow = [slow_features(word, n_symbols) for word in words.tolist()]
+    for name, columns in found.items():
+        assert columns.tolist() == [row[name] for row in slow], name
+
+
+@pytest.mark.parametrize("n_symbols", [2, 8, 9, 22, 23, 32, 33, 120])
+def test_columns_are_few_and_the_same_at_every_length(n_symbols: int):
+    widths = {
+        tuple(columns.shape[1] for columns in features(np.zeros((2, T), dtype=np.uint8), n_symbols).values())
+        for T in (1, 2, 3, 50)
+    }
+    assert len(widths) == 1
+    assert max(max(widths)) <= 512 + 64 + 8 + 1
+
+
+@pytest.mark.parametrize("n_answers", [2, 3, 5])
+def test_rules_answer_as_scikit_learn_does(n_answers: int):
+    random = rng(0, "rule")
+    x = random.normal(size=(400, 6))
+    labels = (x[:, :n_answers] + random.normal(size=(400, n_answers))).argmax(axis=1)
+    columns = x * [1, 10, 0.1, 1, 1, 0] + 5
+    model = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-3)).fit(columns, labels)
+    assert fit(columns, labels)(columns).tolist() == model.predict(columns).tolist()
+
+
+def test_answers_that_do_not_occur_are_not_given():
+    columns = np.array([[0.0], [1.0], [2.0], [3.0]])
+    assert fit(columns, np.array([4, 4, 9, 9]))(columns).tolist() == [4, 4, 9, 9]
+    assert fit(columns, np.array([3, 3, 3, 3]))(columns).tolist() == [3, 3, 3, 3]
+
+
+def test_parity_has_no_shortcut():
+    rows = panel("parity", evaluation__samples=512)
+    assert all(abs(row.score - 50) < 2.5 for row in rows.values())  # 5 standard deviations of 9 * 512 answers: 3.7
+    assert all(abs(row.trained - 50) < 5 for row in rows.values())
+
+
+def test_even_pairs_is_first_and_last_symbol():
+    rows = panel("even-pairs")
+    assert set(rows["ends"].accuracy.values()) == {100.0}
+    assert rows["ends"].trained == 100.0
+    assert all(abs(rows[name].score - 50) < 10 for name in RULES if name != "ends")
+
+
+def test_tomita_6_has_only_that_equal_numbers_are_a_member():
+    rows = panel("tomita-6", evaluation__samples=256)
+    assert all(abs(rows[name].score - 50) < 4 for name in RULES if name != "count-shares")
+    assert 50 < rows["count-shares"].score < 62
+
+
+@pytest.mark.parametrize("language", ["dyck-2:members=blocks", "dyck-3", "dyck-12:depth=every"])
+def test_of_dyck_words_odd_lengths_are_rejected_and_equal_numbers_nearly_suffice(language: str):
+    rows = panel(language)
+    lengths = [T for T in rows["majority"].accuracy if T <= 500]
+    assert {T % 2: a for T, a in rows["majority"].accuracy.items()} == {0: 50.0, 1: 100.0}
+    assert rows["majority"].score == np.mean([50.0 if T % 2 == 0 else 100.0 for T in lengths])
+    assert rows["count-shares"].score > 95
+    if language != "dyck-12:depth=every":
+        assert rows["n-grams"].score > 99
+        assert rows["run-shares"].score > 90
+
+
+def test_published_members_of_tomita_3_have_few_runs_and_uniform_ones_do_not():
+    assert panel("tomita-3:members=runs")["runs"].score > 99
+    rows = panel("tomita-3")
+    assert rows["runs"].score < 60
+    assert rows["n-gram-shares"].score > 95
+
+
+@pytest.mark.parametrize("language", ["cycle-navigation", "modular-arithmetic", "aa-star", "flip-flop"])
+def test_other_tasks(language: str):
+    """Many answers, a domain, one symbol only, lengths without words: no warning, and shares of words."""
+    rows = panel(language, evaluation__stride=91, evaluation__samples=8)
+    task = languages.get(language)
+    for row in rows.values():
+        assert list(row.accuracy) == [T for T in (*range(42, 501, 91), 1000) if task.has_length(T)]
+        assert all(value * 8 % 100 == 0 for value in row.accuracy.values())
+    if language == "flip-flop":
+        assert rows["ends"].score > 55  # the last symbol says it now and then
+
+
+class Constant(torch.nn.Module):
+    """Always the same answer."""
+
+    logits: torch.Tensor
+
+    def __init__(self, answer: int, n_answers: int):
+        super().__init__()
+        self.register_buffer("logits", torch.nn.functional.one_hot(torch.tensor(answer), n_answers).float())
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        return self.logits.expand(len(words), -1)
+
+
+def test_the_words_are_those_a_model_is_tested_on():
+    settings = config("dyck-4", evaluation__near_misses=0.5, evaluation__members=0.3, evaluation__symbols=40_000)
+    task = languages.get("dyck-4")
+    rows = shortcut_panel(task, settings, seed=5)
+    points = accuracy_by_length(
+        Constant(0, 2), task, objective(task, settings), list(rows["majority"].accuracy),
+        config=settings.evaluation, seed=5, device=torch.device("cpu"),
+    )  # fmt: skip
+    assert rows["majority"].accuracy == {p.length: 100 * p.accuracy for p in points}
+    words = test_words(task, settings.evaluation, 5, 144, samples_at(144, settings.evaluation))
+    first_and_last = (words[:, 0] == 0) & (words[:, -1] == 1)
+    assert rows["ends"].accuracy[144] == 100 * (first_and_last == task.labels(words)).mean()
+
+
+def test_rules_never_see_test_lengths(monkeypatch):
+    drawn: list[tuple[str, int, list[int], int]] = []
+
+    def spy(task, task_config, seed, step, lengths, count):
+        drawn.append((task.name, seed, lengths, count))
+        return real(task, task_config, seed, step, lengths, count)
+
+    real = panel_module.training_words
+    monkeypatch.setattr(panel_module, "training_words", spy)
+    settings = config("dyck-2:depth=every", task__train_from=3, task__train_len=20)
+    shortcut_panel(languages.get("dyck-2:depth=every"), settings, 3, training_task=languages.get("dyck-2"))
+    assert {(name, seed, *lengths) for name, seed, lengths, _ in drawn} == {("dyck-2", 3, *range(3, 21))}
+    assert sum(count for *_, count in drawn) == 20_000
+
+
+def test_equal_seeds_give_equal_panels():
+    first, again, other = (panel("tomita-4", seed, evaluation__stride=200) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_very_long_words_go_in_pieces(monkeypatch):
+    whole = panel("tomita-7", evaluation__stride=500)
+    monkeypatch.setattr(panel_module, "SYMBOLS_AT_ONCE", 5000)
+    assert panel("tomita-7", evaluation__stride=500) == whole
+
+
+REFUSED = [
+    ("parity", {"task.supervision": "every"}, "task.supervision = 'every': shortcuts answer the word at its end, not "
+                                              "every prefix; set it to 'last'"),
+    ("dyck-2", {"task.supervision": "next"}, "task.supervision = 'next': shortcuts answer the word at its end, not "
+                                             "every prefix; set it to 'last'"),
+    ("symmetric-6", {}, "symmetric-6 has 3 symbols and 720 answers; shortcuts are fitted for at most 128 of each"),
+    ("symmetric-6:answer=identity,letters=elements", {}, "symmetric-6:answer=identity,letters=elements has 720 symbols "
+                                                         "and 2 answers; shortcuts are fitted for at most 128 of each"),
+    ("parity", {"evaluation.test_len": 40}, "evaluation.test_len = 40; test words are longer than task.train_len = 40"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "fields", "message"), REFUSED, ids=[message[:30] for *_, message in REFUSED])
+def test_refusals(language: str, fields: dict[str, object], message: str):
+    with pytest.raises(UserError) as caught:
+        panel_report(RunConfig().replaced({"task.language": language, **fields}))
+    assert str(caught.value) == message
+
+
+def test_report():
+    report = panel_report(config("even-pairs"))
+    assert (report["best"], report["test_from"], report["stride"]) == ("ends", 42, 51)
+    assert list(report["shortcuts"]) == list(RULES)
+    assert list(report["shortcuts"]["ends"]) == ["rule", "score", "min_accuracy", "trained", "accuracy"]
+    assert list(report["shortcuts"]["ends"]["accuracy"]) == [*map(str, range(42, 501, 51)), "1000"]
