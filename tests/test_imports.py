@@ -62,6 +62,8 @@ LIGHT = [
     ("sweep parity --seed 3-1", 2),
     ("sweep parity --steps 0", 2),
     ("sweep parity --out README.md", 2),
+    ("sweep parity --partition gpu", 2),
+    ("sweep parity --engine slurm --dry-run", 0),
 ]
 
 

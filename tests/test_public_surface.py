@@ -30,7 +30,8 @@ FLAGS = {
     "sweep": (
         "languages --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
         "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
-        "--set --out --jobs --per-gpu --retry --dry-run --json"
+        "--set --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus --gpus --retry "
+        "--dry-run --json"
     ),
     "resume": "folder --json",
     "evaluate": "folder --lengths --protocol --samples --seed --device --set --json",

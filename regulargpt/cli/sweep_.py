@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError
+from regulargpt.cli.engines import choose_engine, engine_options
 from regulargpt.cli.output import as_json
 from regulargpt.cli.run_ import FIELDS
 
@@ -35,8 +36,7 @@ def field_lists(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--certify", is_flag=True, help="Train on until the certificate holds, where there can be one.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUES", help="Any field: training.clip=0.5,1.")
 @click.option("--out", type=click.Path(path_type=Path), help="Sweep folder.  [default: sweeps/LANGUAGES-MODELS]")
-@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once.  [default: as many as cores, or GPUs]")
-@click.option("--per-gpu", type=click.IntRange(min=1), default=1, show_default=True, help="Runs at once on one GPU.")
+@engine_options
 @click.option("--retry", is_flag=True, help="Run those again that failed.")
 @click.option("--dry-run", is_flag=True, help="Print the runs and how far they are; write nothing.")
 @as_json
@@ -48,12 +48,10 @@ def command(
     certify: bool,
     settings: tuple[str, ...],
     out: Path | None,
-    jobs: int | None,
-    per_gpu: int,
     retry: bool,
     dry_run: bool,
     as_json: bool,
-    **fields: tuple[str, ...],
+    **options: Any,
 ) -> int:
     """Train and test every combination of the values given: each option takes several, as in --lr 1e-4,3e-4 --seed 0-2.
 
@@ -67,7 +65,9 @@ def command(
         raise UserError(
             "which languages? as in `regulargpt sweep parity even-pairs`; `regulargpt list languages` lists them"
         )
-    values = read_all({key.replace("__", "."): given for key, given in fields.items()}, settings)
+    fields = {key: options.pop(key.replace(".", "__")) for key, _ in FIELDS.values()}
+    engine = choose_engine(options)
+    values = read_all(fields, settings)
     grid = Grid(
         languages,
         names(models) or ("regulargpt",),
@@ -79,7 +79,7 @@ def command(
     folder = out or default_folder(grid)
     if dry_run:
         return preview(grid, folder, as_json)
-    return conduct(grid, folder, jobs, per_gpu, retry, as_json)
+    return conduct(grid, folder, engine, retry, as_json)
 
 
 def names(texts: tuple[str, ...]) -> tuple[str, ...]:

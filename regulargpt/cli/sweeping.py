@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,10 @@ from regulargpt.storage.folder import RunFolder
 from regulargpt.sweep import driver
 from regulargpt.sweep.driver import Outcome, Plan, Watch
 from regulargpt.sweep.folder import State, SweepFolder
-from regulargpt.sweep.gpus import gpus_for
-from regulargpt.sweep.local import LocalEngine
 
 if TYPE_CHECKING:
+    from regulargpt.config import RunConfig
+    from regulargpt.sweep.engine import Engine
     from regulargpt.sweep.grid import Grid
 
 SHOWN = 40
@@ -72,14 +73,13 @@ def amounts(plan: Plan) -> str:
     return ", ".join(f"{number} {state}" for state, number in counts(plan).items())
 
 
-def conduct(grid: Grid, path: Path, jobs: int | None, per_gpu: int, retry: bool, as_json: bool) -> int:
+def conduct(grid: Grid, path: Path, engine: Callable[[list[RunConfig]], Engine], retry: bool, as_json: bool) -> int:
     """Run the sweep, print its table; the exit code."""
     # Refusals first: asking for GPUs imports torch.
     driver.plan(path, grid.configs)
-    engine = LocalEngine(jobs, gpus_for(grid.configs), per_gpu)
     lines = Lines(grid, path)
     try:
-        outcome = driver.sweep(path, grid.configs, engine, Watch(lines.on_plan, lines.on_done), retry)
+        outcome = driver.sweep(path, grid.configs, engine(grid.configs), Watch(lines.on_plan, lines.on_done), retry)
     finally:
         lines.close()
     folder = SweepFolder(path)

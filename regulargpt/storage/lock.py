@@ -83,9 +83,19 @@ def locked(folder: Path) -> Iterator[Owner]:
 
 
 def _release(path: Path, owner: Owner) -> None:
-    # A child forked inside the block passes here too, and a run whose folder was deleted has nothing to
-    # release.
-    if os.getpid() != owner.pid or not path.exists():
+    # A child forked inside the block passes here too.
+    if os.getpid() == owner.pid:
+        release(path.parent, owner)
+
+
+def release(folder: Path, owner: Owner) -> None:
+    """Take away the lock of a process that the caller knows to be dead, as one on another host may be.
+
+    The lock of anybody else stays.
+    """
+    path = folder / NAME
+    # A folder that was deleted meanwhile has nothing to release.
+    if not path.exists():
         return
     with _exclusive(path) as handle:
         if _owner_in(os.pread(handle, 4096, 0), path) == owner:

@@ -43,10 +43,12 @@ def sweep(
     """Bring the runs of these configs in the folder `path` to their ends, and write its table.
 
     Exactly the missing runs are run; with `retry`, also those that failed. A folder that holds other runs keeps them.
-    Raises UserError before anything is written if one config cannot be run, LockedError if another driver is at work.
+    Raises UserError before anything is written if a config cannot be run or the engine not from here, LockedError if
+    another driver is at work.
     """
     wanted = {name_of(config): config for config in configs}
     check(wanted.values())
+    engine.check()
     folder = SweepFolder.create(path)
     with folder.locked(), StopRequested() as stop:
         folder.add(wanted)

@@ -12,6 +12,10 @@ from regulargpt.sweep.folder import State, SweepFolder
 class Engine(Protocol):
     """Runs workers (`regulargpt.sweep.worker`), somewhere."""
 
+    def check(self) -> None:
+        """UserError in one line if nothing can be run from here; nothing is written."""
+        ...
+
     def execute(
         self, folder: SweepFolder, names: Sequence[str], on_done: Callable[[str, State], None], stop: StopRequested
     ) -> None:

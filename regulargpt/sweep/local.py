@@ -33,6 +33,9 @@ class LocalEngine:
     gpus: Sequence[int | str] = ()
     per_gpu: int = 1
 
+    def check(self) -> None:
+        """This machine is here."""
+
     def places(self, threads: int) -> Sequence[str | None]:
         """Where workers may be at once: the GPU of each, None for none of its own."""
         if self.gpus:

@@ -34,6 +34,9 @@ class InThisProcess:
     def __init__(self) -> None:
         self.executed: list[str] = []
 
+    def check(self) -> None:
+        pass
+
     def execute(
         self, folder: SweepFolder, names: Sequence[str], on_done: Callable[[str, State], None], stop: StopRequested
     ) -> None:

@@ -1,0 +1,72 @@
+"""Where the runs of a sweep are run: the options of `sweep` that say so, and the engine that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from languages.errors import UserError
+
+if TYPE_CHECKING:
+    from regulargpt.config import RunConfig
+    from regulargpt.sweep.engine import Engine
+
+MINUTES, AT_ONCE = 60, 256
+# Option of the command line: field of the engine, values, text.
+SLURM: dict[str, tuple[str, Any, str]] = {
+    "--partition": ("partition", str, "Slurm: partition.  [default: the cluster's]"),
+    "--account": ("account", str, "Slurm: account.  [default: yours]"),
+    "--qos": ("qos", str, "Slurm: quality of service."),
+    "--minutes": (
+        "minutes",
+        click.IntRange(min=1),
+        f"Slurm: a job's time, then the next.  [default: {MINUTES}]",
+    ),
+    "--memory": ("memory_gb", click.FloatRange(0, min_open=True), "Slurm: GB a job.  [default: the cluster's]"),
+    "--cpus": ("cpus", click.IntRange(min=1), "Slurm: cores a job.  [default: as many as threads]"),
+    "--gpus": ("gpus", click.IntRange(min=0), "Slurm: GPUs a job.  [default: 0]"),
+}
+
+
+def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --engine and the options of each."""
+    for option, (field, values, text) in reversed(SLURM.items()):
+        function = click.option(option, f"slurm_{field}", type=values, help=text)(function)
+    jobs = f"Runs at once.  [default: as many as cores, or GPUs; on Slurm {AT_ONCE}]"
+    function = click.option("--per-gpu", type=click.IntRange(min=1), help="Runs at once on one GPU.  [default: 1]")(
+        function
+    )
+    function = click.option("--jobs", type=click.IntRange(min=1), help=jobs)(function)
+    engine = click.option("--engine", type=click.Choice(["local", "slurm"]), default="local", show_default=True)
+    return engine(function)
+
+
+def choose_engine(options: Mapping[str, Any]) -> Callable[[list[RunConfig]], Engine]:
+    """What makes the engine of some configs; UserError at once for an option of the other engine."""
+    given = {key.removeprefix("slurm_"): value for key, value in options.items() if value is not None}
+    name, jobs, per_gpu = given.pop("engine"), given.pop("jobs", None), given.pop("per_gpu", None)
+    if name == "slurm":
+        if per_gpu is not None:
+            raise UserError("--per-gpu is for --engine local; on Slurm a job is one run, with --gpus of its own")
+        return lambda configs: slurm_engine({"jobs": jobs, **given} if jobs else given)
+    for option, (field, _, _) in SLURM.items():
+        if field in given:
+            raise UserError(f"{option} is for --engine slurm; leave it out, or add that")
+    return lambda configs: local_engine(configs, jobs, per_gpu or 1)
+
+
+def local_engine(configs: list[RunConfig], jobs: int | None, per_gpu: int) -> Engine:
+    """This machine, with the GPUs that the runs may use."""
+    from regulargpt.sweep.gpus import gpus_for
+    from regulargpt.sweep.local import LocalEngine
+
+    return LocalEngine(jobs, gpus_for(configs), per_gpu)
+
+
+def slurm_engine(fields: Mapping[str, Any]) -> Engine:
+    """A cluster."""
+    from regulargpt.sweep.slurm import SlurmEngine
+
+    return SlurmEngine(on_notice=lambda text: click.echo(f"note: {text}", err=True), **fields)
