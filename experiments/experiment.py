@@ -51,7 +51,8 @@ class Experiment:
     """One table or figure.
 
     `configs(row, runs, scale)` are the runs behind a cell, equal ones shared among cells; `shows(row, column)` is what
-    of them the cell shows.
+    of them the cell shows. `published` names the table that cells are compared with, `statements` what else is quoted,
+    `related` newer results (experiments/published/).
     """
 
     name: str
@@ -61,6 +62,8 @@ class Experiment:
     configs: Callable[[str, str, Scale], list[RunConfig]]
     published: str | None = None
     shows: Callable[[str, Column], Shows] = lambda row, column: column.shows
+    statements: str | None = None
+    related: tuple[str, ...] = ()
 
     def all_configs(self, scale: Scale, rows: Sequence[str] = ()) -> list[RunConfig]:
         """Every run once, row by row; UserError for a scale or row that is not there."""

@@ -41,4 +41,5 @@ EXPERIMENT = Experiment(
     tuple(Column(str(C), f"C = {C}", str(C)) for C in CHUNK_SIZES),
     runs,
     shows=lambda row, column: SHOWS[row.rpartition("/")[2]],
+    statements="section-6.4.3",
 )

@@ -99,4 +99,5 @@ EXPERIMENT = Experiment(
     COLUMNS,
     runs,
     published="table-6.1",
+    related=("related", "related-mlp-ldru"),
 )

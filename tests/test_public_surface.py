@@ -41,6 +41,10 @@ FLAGS = {
     "extract": "folder --out --codebook --json",
     "receptive-field": "folder --length --words --seed --out --json",
     "results": "folders --group-by --where --tested --format --plot --json",
+    "reproduce": (
+        "name --scale --only --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus "
+        "--gpus --retry --dry-run --page-only --json"
+    ),
     "report": "folders --out --json",
 }
 KEYS = """
@@ -80,7 +84,7 @@ def test_flags(verb: str):
 def test_verbs_and_exit_codes():
     verbs = (
         "list show sample run construct sweep resume evaluate shortcuts verify check extract receptive-field results "
-        "report bench"
+        "reproduce report bench"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)

@@ -11,7 +11,7 @@ from languages.errors import UserError, nearest
 from regulargpt.exits import FAILED, REFUSED, STOPPED
 
 VERBS = {
-    "list": "List the languages, models, encodings, recipes or protocols.",
+    "list": "List the languages, models, encodings, recipes, protocols or experiments.",
     "show": "Show a language: its automaton, its monoid, sample words.",
     "sample": "Draw labelled words of a language.",
     "run": "Train a model on short words and test it on long ones.",
@@ -25,6 +25,7 @@ VERBS = {
     "extract": "Extract the automaton that a trained network implements.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
+    "reproduce": "Run everything behind a published table or figure; write a page with both.",
     "report": "Write a page that shows what a network learned.",
     "bench": "Measure speed and memory, side by side in one process.",
 }

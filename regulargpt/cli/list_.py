@@ -1,6 +1,8 @@
-"""`regulargpt list languages|models|encodings|recipes|protocols`."""
+"""`regulargpt list languages|models|encodings|recipes|protocols|experiments`."""
 
 from __future__ import annotations
+
+from importlib import import_module
 
 import click
 
@@ -49,12 +51,20 @@ def protocols() -> list[dict[str, str]]:
     return [{"name": name, "summary": p.summary, "source": p.source} for name, p in PROTOCOLS.items()]
 
 
+def experiments() -> list[dict[str, str]]:
+    """One row an experiment of `regulargpt reproduce`."""
+    registry = import_module("experiments.registry")
+    found = [registry.experiment(name) for name in registry.EXPERIMENTS]
+    return [{"name": e.name, "title": e.title, "rows": ", ".join(e.rows)} for e in found]
+
+
 KINDS = {
     "languages": languages,
     "models": models,
     "encodings": encodings,
     "recipes": recipes,
     "protocols": protocols,
+    "experiments": experiments,
 }
 
 
@@ -62,7 +72,7 @@ KINDS = {
 @click.argument("kind", type=click.Choice(list(KINDS)))
 @as_json
 def command(kind: str, as_json: bool) -> None:
-    """List the languages, models, encodings, recipes or protocols."""
+    """List the languages, models, encodings, recipes, protocols or experiments."""
     rows = KINDS[kind]()
     if as_json:
         emit({kind: rows})

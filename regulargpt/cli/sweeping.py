@@ -90,23 +90,27 @@ def conduct(grid: Grid, path: Path, engine: Callable[[list[RunConfig]], Engine],
     return FAILED if outcome.failed else 0
 
 
-class Lines:
-    """Progress on stderr: the list, a line a run that ended, and a bar below them where somebody watches."""
+class Ended:
+    """Progress on stderr: a line a run that ended, and a bar below them where somebody watches."""
 
-    def __init__(self, grid: Grid, path: Path):
-        self.grid, self.path = grid, path
+    def __init__(self, path: Path):
+        self.path = path
         self.folder = SweepFolder(path)
         self.bar: Any = None
         self.ended, self.total = 0, 0
 
     def on_plan(self, folder: SweepFolder, plan: Plan) -> None:
         """The sweep begins."""
-        click.echo("\n".join(listing(self.grid, self.path, plan, SHOWN)), err=True)
+        self.announce(plan)
         self.total = counts(plan)["missing"]
         if sys.stderr.isatty() and self.total:
             from tqdm import tqdm
 
             self.bar = tqdm(desc="sweep", unit="run", total=self.total)
+
+    def announce(self, plan: Plan) -> None:
+        """Say what is to be done."""
+        click.echo(f"{len(plan)} runs in {self.path}: {amounts(plan)}", err=True)
 
     def on_done(self, name: str, state: State) -> None:
         """A run has ended."""
@@ -122,6 +126,18 @@ class Lines:
         """Leave the terminal tidy."""
         if self.bar is not None:
             self.bar.close()
+
+
+class Lines(Ended):
+    """Progress on stderr: the list first."""
+
+    def __init__(self, grid: Grid, path: Path):
+        super().__init__(path)
+        self.grid = grid
+
+    def announce(self, plan: Plan) -> None:
+        """The list."""
+        click.echo("\n".join(listing(self.grid, self.path, plan, SHOWN)), err=True)
 
 
 def result(folder: SweepFolder, name: str, state: State) -> str:

@@ -1,0 +1,103 @@
+"""Every cell of an experiment: what was published, what its runs came to here, and what differs in the conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from types import MappingProxyType
+
+from experiments.cells import STATISTICS, Compared, Comparison
+from experiments.conditions import differences
+from experiments.experiment import Column, Experiment, Scale, Shows
+from experiments.figure import Figure, Finding
+from experiments.published import Published, published
+from regulargpt.config import RunConfig
+from regulargpt.results.row import Row
+from regulargpt.results.statistics import groups
+from regulargpt.sweep.names import name_of
+
+
+def compare(
+    experiment: Experiment,
+    scale: Scale,
+    table: Sequence[Row],
+    asked: Set[str],
+    findings: Mapping[str, Finding] = MappingProxyType({}),
+) -> Comparison:
+    """The experiment's cells from the rows of a folder (`regulargpt.results.rows`), for a figure with its findings.
+
+    `asked` are the names of the runs that were asked for: a row of the experiment none of whose runs is there was not,
+    and is left out.
+    """
+    printed = published(experiment.published) if experiment.published else None
+    by_run: dict[str, list[Row]] = {}
+    for row in table:
+        by_run.setdefault(row.run, []).append(row)
+    notes: dict[str, int] = {}
+    shown: list[tuple[Compared, ...]] = []
+    left_out: list[str] = []
+    for name in experiment.rows:
+        runs = {column.runs: experiment.configs(name, column.runs, scale) for column in experiment.columns}
+        if not {name_of(config) for configs in runs.values() for config in configs} & asked:
+            left_out.append(name)
+            continue
+        cells = [cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns]
+        if isinstance(experiment, Figure):
+            cells = [seen(cell, findings) for cell in cells]
+        shown.append(tuple(noted(cell, printed, notes) for cell in cells))
+    return Comparison(experiment, scale, statistics_of(printed), tuple(shown), tuple(left_out), tuple(notes))
+
+
+def statistics_of(printed: Published | None) -> tuple[str, ...]:
+    """The statistics of the published table, or the usual ones."""
+    return printed.statistics if printed else STATISTICS
+
+
+def cell_of(
+    experiment: Experiment,
+    row: str,
+    column: Column,
+    configs: Sequence[RunConfig],
+    printed: Published | None,
+    by_run: Mapping[str, Sequence[Row]],
+) -> Compared:
+    """One cell, without its notes."""
+    names = tuple(name_of(config) for config in configs)
+    shows, statistics = experiment.shows(row, column), statistics_of(printed)
+    tests = [test for name in names for test in by_run.get(name, ()) if counts(test, shows)]
+    group = groups(tests, [])[0] if tests else None
+    return Compared(
+        row,
+        column,
+        shows,
+        tuple(configs),
+        names,
+        tuple(printed.value(row, column.published, s) if printed and column.published else None for s in statistics),
+        tuple(getattr(group, s, None) if group else None for s in statistics),
+        tuple(tests),
+        group,
+        tuple(name for name in names if name not in by_run),
+    )
+
+
+def counts(test: Row, shows: Shows) -> bool:
+    """Whether a row of the table is a test that the cell shows. A failed run is one of every cell."""
+    if not test.is_done:
+        return True
+    if test.tested != (shows.tested or test.protocol):
+        return False
+    return test.length == shows.length if shows.what == "accuracy" and shows.length else bool(test.in_score)
+
+
+def seen(cell: Compared, findings: Mapping[str, Finding]) -> Compared:
+    """The cell of a figure: what was found in the first of its runs stands for it."""
+    found = tuple(findings[name] for name in cell.names if name in findings)
+    return replace(cell, found=found, ours=(found[0].value if found else None,))
+
+
+def noted(cell: Compared, printed: Published | None, notes: dict[str, int]) -> Compared:
+    """The cell with the numbers of its notes; new ones are added to `notes`. Nothing published, nothing differs."""
+    if printed is None or all(value is None for value in cell.published):
+        return cell
+    phrases = differences(cell.configs, printed.conditions_of(cell.row), cell.shows.length)
+    return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))

@@ -1,0 +1,33 @@
+"""Figure 6.4a of the thesis: how far back the answer depends on the word, on Parity."""
+
+from __future__ import annotations
+
+from experiments.figure import COLUMNS, LENGTH, WORDS, Figure, Finding, config_of, kept, runs
+from regulargpt.storage.folder import RunFolder
+
+
+def look(folder: RunFolder) -> Finding:
+    """What `regulargpt receptive-field` measures: the symbols that hold 99 % of the gradient, and how straight."""
+    where = folder.path / "receptive-field"
+    picture, path = where / "receptive-field.png", where / "receptive-field.json"
+    report = kept(path, config_of(folder)) if picture.exists() else None
+    if report is None:
+        from regulargpt.analysis.dependence import receptive_field_report
+
+        report = receptive_field_report(folder, length=LENGTH, words=WORDS)
+    if report["erf"] is None:
+        return Finding("no gradient", (report["summary"],), picture)
+    reach = f"reaches {report['erf']} of {report['length']} symbols back"
+    straight = f"{report['deviation_from_line']:.3f} off a straight line"
+    return Finding(f"{reach}, {straight}", (report["summary"],), picture)
+
+
+EXPERIMENT = Figure(
+    "figure-6.4a",
+    "The receptive field covers the whole word",
+    ("parity",),
+    COLUMNS,
+    runs,
+    published="figure-6.4a",
+    look=look,
+)

@@ -1,0 +1,162 @@
+"""The published numbers, as data: experiments/published/*.json, each with the line of text that it stands in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from languages.errors import UserError, nearest, one_of
+
+Number = float | str  # a few published values are words: "float32", "slanted line"
+
+
+@dataclass(frozen=True)
+class Work:
+    """Where it was published."""
+
+    title: str
+    author: str
+    where: str
+    year: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row under this project's name, its `label` and `group` as printed, the `line` verbatim, and its values.
+
+    `values[column]` has one value for each of the table's statistics.
+    """
+
+    row: str
+    label: str
+    group: str
+    line: str
+    values: Mapping[str, tuple[Number, ...]]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A table, or the statement that a figure is to show.
+
+    `columns` maps this project's names to the printed ones; `conditions[group]` what is said of how the group was
+    measured, by dotted keys of the config where it has them, and `conditions_from` where that is said.
+    """
+
+    name: str
+    work: Work
+    printed: str
+    section: str
+    caption: str
+    unit: str
+    statistics: tuple[str, ...]
+    conditions_from: str
+    conditions: Mapping[str, Mapping[str, Any]]
+    columns: Mapping[str, str]
+    rows: tuple[Row, ...]
+
+    def row(self, name: str) -> Row | None:
+        """The row with this name, if there is one."""
+        return next((row for row in self.rows if row.row == name), None)
+
+    def value(self, row: str, column: str, statistic: str) -> Number | None:
+        """A published value; None for what was not published.
+
+        >>> table = published("table-6.1")
+        >>> table.value("modular-arithmetic", "regulargpt-C2", "mean"), table.value("parity", "lstm", "mean")
+        (82.6, None)
+        """
+        found = self.row(row)
+        if found is None or column not in found.values or statistic not in self.statistics:
+            return None
+        return found.values[column][self.statistics.index(statistic)]
+
+    def conditions_of(self, row: str) -> Mapping[str, Any]:
+        """How a row was measured, as far as it is said.
+
+        >>> published("table-6.1").conditions_of("dyck-12")["evaluation.test_len"]
+        100
+        """
+        found = self.row(row)
+        return self.conditions.get(found.group, {}) if found else {}
+
+
+def names() -> list[str]:
+    """What there is.
+
+    >>> names()[:2]
+    ['figure-6.3', 'figure-6.4a']
+    """
+    folder = resources.files("experiments") / "published"
+    return sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json"))
+
+
+@cache
+def published(name: str) -> Published:
+    """The published numbers of this name; UserError for another, or for a file that is not as it should be.
+
+    >>> published("table-6.5").row("training.lr").values["value"]
+    (0.0001, 0.0003, 0.0005)
+    >>> published("table-6.6")
+    Traceback (most recent call last):
+    languages.errors.UserError: nothing published is named 'table-6.6'; did you mean 'table-6.5'?
+    """
+    if name not in names():
+        raise UserError(f"nothing published is named '{name}';{nearest(name, names()) or ' choose ' + one_of(names())}")
+    return parse(name, (resources.files("experiments") / "published" / f"{name}.json").read_text("utf-8"))
+
+
+def parse(name: str, text: str) -> Published:
+    """The published numbers behind a file's text; UserError naming file and row for what is not right."""
+    data = json.loads(text)
+    exactly(name, data, Published)
+    exactly(f"{name}: work", data["work"], Work)
+    rows = []
+    for number, entry in enumerate(data["rows"]):
+        exactly(f"{name}: row {number}", entry, Row)
+        rows.append(Row(**{**entry, "values": {column: tuple(v) for column, v in entry["values"].items()}}))
+    lists = {"statistics": tuple(data["statistics"]), "rows": tuple(rows), "work": Work(**data["work"])}
+    found = Published(**{**data, **lists})
+    for problem in problems(name, found):
+        raise UserError(f"{name}: {problem}")
+    return found
+
+
+def exactly(place: str, data: Mapping[str, Any], owner: type) -> None:
+    """Refuse keys too many or too few."""
+    expected = set(owner.__annotations__)
+    for key in sorted(set(data) ^ expected):
+        raise UserError(f"{place}: '{key}' is {'missing' if key in expected else 'not a key of it'}")
+
+
+def problems(name: str, found: Published) -> list[str]:
+    """What the types do not say."""
+    text = [f"it is named '{found.name}'"] if found.name != name else []
+    seen: set[str] = set()
+    for row in found.rows:
+        if row.row in seen:
+            text.append(f"row '{row.row}' is there twice")
+        seen.add(row.row)
+        if not row.line or not row.values:
+            text.append(f"row '{row.row}' has no line or no values")
+        text += [f"row '{row.row}': unknown column '{column}'" for column in row.values if column not in found.columns]
+        text += [
+            f"row '{row.row}', {column}: {fault}" for column, v in row.values.items() if (fault := wrong(found, v))
+        ]
+    return text
+
+
+def wrong(found: Published, values: tuple[Number, ...]) -> str:
+    """What is wrong with a cell; nothing, as a rule."""
+    if found.statistics and len(values) != len(found.statistics):
+        return f"{len(values)} values for {', '.join(found.statistics)}"
+    if not values or not all(isinstance(value, int | float | str) for value in values):
+        return "a value is a number or a text"
+    if found.unit == "percent" and not all(isinstance(value, int | float) and 0 <= value <= 100 for value in values):
+        return "a share is 0 to 100"
+    if found.statistics == ("max", "mean") and float(values[0]) < float(values[1]):
+        return "the mean is above the maximum"
+    return ""

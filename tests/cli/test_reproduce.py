@@ -1,0 +1,184 @@
+"""`regulargpt reproduce`: refusals, what it prints, exit codes, and a whole small reproduction."""
+
+import json
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from experiments import shortcuts
+from experiments.registry import EXPERIMENTS, experiment
+from regulargpt.storage.atomic import disk
+from regulargpt.storage.signals import StopRequested
+from regulargpt.sweep.folder import State, SweepFolder
+from tests.cli.conftest import Cli
+from tests.experiments.folders import Result, fill, filled
+
+SMOKE = ("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity", "--out", "r")
+KNOWN = "'table-6.1', 'table-6.2', 'figure-6.3', 'figure-6.4a', 'section-6.4.3', 'ablations'"
+ROWS = ", ".join(map(repr, experiment("table-6.1").rows))
+
+REFUSED = [
+    (("table-6.3",), "unknown experiment 'table-6.3'; did you mean 'table-6.2'?"),
+    (("everything",), f"unknown experiment 'everything'; choose {KNOWN}"),
+    (("table-6.1", "--only", "partiy"), "table-6.1 has no row 'partiy'; did you mean 'parity'?"),
+    (("table-6.1", "--only", ""), f"table-6.1 has no row ''; {ROWS}"),
+    (("table-6.1", "--jobs", "0"), "Invalid value for '--jobs': 0 is not in the range x>=1."),
+    (("table-6.1", "--scale", "big"), "Invalid value for '--scale': 'big' is not one of 'smoke', 'cpu', 'full'."),
+    (
+        ("table-6.1", "--partition", "gpu"),
+        "--partition is for --engine slurm; leave it out, or add that",
+    ),
+    (
+        ("table-6.1", "--page-only", "--retry"),
+        "--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out",
+    ),
+    (
+        ("table-6.1", "--page-only", "--out", "nowhere"),
+        "nowhere is not a sweep folder: sweep.json missing; give one that `regulargpt sweep` made",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[" ".join(a) for a, _ in REFUSED])
+def test_refused(cli: Cli, arguments: tuple[str, ...], message: str):
+    answer = cli("reproduce", *arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == f"error: {message}\n"
+    assert list(Path().iterdir()) == []
+
+
+def test_list_experiments(cli: Cli):
+    listed = json.loads(cli("list", "experiments", "--json").out)["experiments"]
+    assert [row["name"] for row in listed] == list(EXPERIMENTS)
+    assert all(row["title"] and row["rows"] for row in listed)
+
+
+def test_dry_run_writes_nothing(cli: Cli):
+    answer = cli(*SMOKE, "--dry-run")
+    assert answer.code == 0
+    assert answer.out.splitlines()[-1] == "8 runs in r: 0 done, 8 missing, 0 failed"
+    data = json.loads(cli(*SMOKE, "--dry-run", "--json").out)
+    assert (len(data["runs"]), data["missing"], data["done"], data["failed"]) == (8, 8, 0, 0)
+    assert list(Path().iterdir()) == []
+
+
+class ByHand:
+    """An engine that makes runs up, and is stopped after so many."""
+
+    def __init__(self, result: Callable[..., Result], stop_after: int = 1000):
+        self.result, self.stop_after = result, stop_after
+
+    def check(self) -> None:
+        """Nothing is needed."""
+
+    def execute(
+        self,
+        folder: SweepFolder,
+        names: Sequence[str],
+        on_done: Callable[[str, State], None],
+        stop: StopRequested,
+    ) -> None:
+        """See `regulargpt.sweep.engine.Engine`."""
+        for number, name in enumerate(names):
+            if number == self.stop_after:
+                signal.raise_signal(signal.SIGTERM)
+                return
+            fill(folder, [name], self.result)
+            on_done(name, folder.state(name))
+
+
+@pytest.fixture
+def by_hand(monkeypatch) -> Callable[..., None]:
+    """Runs come from this engine; no rules are fitted and nothing waits for the disk."""
+    monkeypatch.setattr(disk, "sync", lambda handle: None)
+    monkeypatch.setattr(disk, "sync_folder", lambda path: None)
+    monkeypatch.setattr(shortcuts, "panel", lambda trained, tested, path: None)
+
+    def use(*arguments, **more) -> None:
+        engine = ByHand(*arguments, **more)
+        monkeypatch.setattr("regulargpt.cli.reproduce_.choose_engine", lambda options: lambda configs: engine)
+
+    return use
+
+
+def test_all_there(cli: Cli, by_hand):
+    by_hand(lambda config: 99.0)
+    answer = cli(*SMOKE)
+    assert answer.code == 0, answer.err
+    lines = answer.out.splitlines()
+    assert lines[0].split() == ["row", "column", "published", "ours", "difference", "done", "notes"]
+    assert "parity  RegularGPT, C = 3               100.0 / 88.7   99.00 / 99.00   −1.0 / +10.3" in answer.out
+    assert lines[-1] == "r/table-6.1-smoke/page.html"
+    assert answer.err.splitlines()[0] == "8 runs in r: 0 done, 8 missing, 0 failed"
+    assert Path("r/results.csv").exists()
+    again = cli(*SMOKE, "--json")
+    assert (again.code, again.err) == (0, "8 runs in r: 8 done, 0 missing, 0 failed\n")
+    assert len(json.loads(again.out)["seconds"]) == 2
+
+
+def test_a_failed_run_is_told_and_tried_again_only_on_demand(cli: Cli, by_hand):
+    by_hand(lambda config: "the loss is no longer a number" if config.model.name == "rnn" else 99.0)
+    answer = cli(*SMOKE)
+    assert answer.code == 1
+    assert "failed: parity-rnn-paper-seed0" in answer.out
+    assert "the loss is no longer a number" in Path("r/table-6.1-smoke/page.md").read_text()
+    by_hand(lambda config: 99.0)
+    assert cli(*SMOKE).code == 1
+    assert cli(*SMOKE, "--page-only").code == 2
+    assert cli("reproduce", "table-6.1", "--scale", "smoke", "--out", "r", "--page-only").code == 1
+    assert cli(*SMOKE, "--retry").code == 0
+    assert cli("reproduce", "table-6.1", "--scale", "smoke", "--out", "r", "--page-only").code == 0
+
+
+def test_stopped_writes_the_page_and_goes_on(cli: Cli, by_hand):
+    by_hand(lambda config: 99.0, stop_after=3)
+    answer = cli(*SMOKE)
+    assert answer.code == 75
+    assert answer.err.splitlines()[-1] == "stopped by SIGTERM; the same command goes on from there"
+    assert "3 of 8 runs are done, 5 missing." in Path("r/table-6.1-smoke/page.md").read_text()
+    assert cli("reproduce", "table-6.1", "--scale", "smoke", "--out", "r", "--page-only").code == 75
+    by_hand(lambda config: 99.0)
+    answer = cli(*SMOKE)
+    assert answer.code == 0
+    assert answer.err.splitlines()[0] == "8 runs in r: 3 done, 5 missing, 0 failed"
+
+
+def test_more_rows_join_those_that_are_there(cli: Cli, by_hand):
+    by_hand(lambda config: 99.0)
+    assert cli(*SMOKE).code == 0
+    assert cli("reproduce", "table-6.1", "--scale", "smoke", "--only", "dyck-2", "--out", "r").code == 0
+    data = json.loads(Path("r/table-6.1-smoke/page.json").read_text())
+    assert list(dict.fromkeys(cell["row"] for cell in data["cells"])) == ["parity", "dyck-2"]
+    assert data["command"].endswith("--only parity,dyck-2")
+
+
+def test_the_default_folder_is_the_scale_s(cli: Cli, by_hand):
+    by_hand(lambda config: 99.0)
+    assert cli("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity").code == 0
+    assert Path("reproduced/smoke/table-6.1-smoke/page.html").exists()
+
+
+def test_another_driver_is_refused(cli: Cli, by_hand):
+    by_hand(lambda config: 99.0)
+    folder = filled(Path("r"), experiment("table-6.1"), rows=["parity"], result=lambda config: None)
+    with folder.locked():
+        answer = cli(*SMOKE)
+    assert answer.code == 2
+    assert not Path("r/table-6.1-smoke").exists()
+
+
+@pytest.mark.slow
+def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli):
+    arguments = ("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity,dyck-2", "--out", "r", "--jobs", "2")
+    answer = cli(*arguments, "--json")
+    assert answer.code == 0, answer.err
+    data = json.loads(answer.out)
+    cells = [cell for cell in data["cells"] if cell["shows"] == "accuracy"]
+    assert len(cells) == 20
+    assert all(cell["done"] == cell["runs"] == 1 and 0 <= cell["ours"]["mean"] <= 100 for cell in cells)
+    assert all(50 <= max(cell["shortcuts"].values()) <= 100 for cell in cells if cell["row"] == "dyck-2")
+    page = Path(data["page"]).read_text("utf-8")
+    assert "best rule" in page
+    assert cli(*arguments).err.splitlines()[0] == "16 runs in r: 16 done, 0 missing, 0 failed"

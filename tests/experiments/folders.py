@@ -1,0 +1,79 @@
+"""Sweep folders of an experiment made by hand: runs with scores as a test wants them, without any training."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.experiment import Experiment, Scale
+from regulargpt.config import RunConfig
+from regulargpt.protocols import protocol
+from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.sweep.folder import SweepFolder
+from regulargpt.sweep.names import name_of
+
+# A run's accuracy at every length, the reason why it failed, or None for a run that is missing.
+Result = float | str | None
+ENVIRONMENT = {
+    "commit": "c0ffee",
+    "python": "3.11.7",
+    "torch": "2.13.0",
+    "numpy": "2.4.6",
+    "device": "cpu",
+    "device_name": "x86_64",
+    "cpu_count": 2,
+    "system": "Linux",
+}
+
+
+def filled(
+    path: Path,
+    experiment: Experiment,
+    scale: Scale = "smoke",
+    rows: Sequence[str] = (),
+    result: Callable[[RunConfig], Result] = lambda config: 99.0,
+    **more: Any,
+) -> SweepFolder:
+    """A sweep of the experiment's runs; `more` goes into each summary."""
+    folder = SweepFolder.create(path)
+    configs = {name_of(config): config for config in experiment.all_configs(scale, rows)}
+    folder.add(configs)
+    fill(folder, configs, result, **more)
+    return folder
+
+
+def fill(folder: SweepFolder, names: Iterable[str], result: Callable[[RunConfig], Result], **more: Any) -> None:
+    """Bring runs of the folder to their ends."""
+    for name in names:
+        config = folder.config(name)
+        came = result(config)
+        if isinstance(came, str):
+            folder.record_failure(name, came, "diverged")
+        elif came is not None:
+            finished(folder.run_path(name), config, came, **more)
+
+
+def finished(path: Path, config: RunConfig, accuracy: float, **more: Any) -> RunFolder:
+    """A finished run with this accuracy at every length."""
+    folder = RunFolder.create(path, config.render(), ENVIRONMENT)
+    folder.append_metrics([{"step": 1, "loss": 0.5}])
+    (path / WEIGHTS).write_bytes(b"weights")
+    (path / MODEL_CONFIG).write_text("{}")
+    own = tested(config, accuracy)
+    folder.write_accuracy([(int(T), accuracy / 100, 8) for T in own["accuracy"]])
+    also = {other.id: tested(other.test_of(config), accuracy) for other in map(protocol, config.evaluation.also)}
+    known = {"train_len": config.task.train_len, "steps": 1400, "train_seconds": 2.5, "proven": None}
+    folder.write_summary({**known, **own, "score": accuracy, "also": also, **more})
+    folder.finish()
+    return folder
+
+
+def tested(config: RunConfig, accuracy: float) -> dict[str, Any]:
+    """What a test says in a summary."""
+    lengths = [str(T) for T in sorted({*config.scored, *config.evaluation.beyond})]
+    place = {"test_from": config.scored.start, "test_len": config.evaluation.test_len}
+    return {
+        **place,
+        "stride": config.evaluation.stride,
+        "accuracy": dict.fromkeys(lengths, accuracy),
+        "samples": dict.fromkeys(lengths, 8),
+    }

@@ -1,0 +1,217 @@
+"""Cells against hand-made runs: numbers, failures, what is missing, and what is no cell at all."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.cells import Compared, Comparison, Panel
+from experiments.compare import compare
+from experiments.experiment import Experiment
+from experiments.page.document import Table
+from experiments.page.verdicts import verdict
+from experiments.page.verdicts import verdicts as page_verdicts
+from experiments.page.wording import entry
+from experiments.registry import EXPERIMENTS, experiment
+from experiments.reproduction import look
+from experiments.shortcuts import with_panels
+from regulargpt.config import RunConfig
+from regulargpt.results.rows import rows
+from regulargpt.sweep.folder import SweepFolder
+from regulargpt.sweep.names import name_of
+from tests.experiments.folders import filled, finished
+
+TABLE = experiment("table-6.1")
+COLUMNS = [column.name for column in TABLE.columns]
+
+
+def cell(found: Comparison, row: str, column: str) -> Compared:
+    """The cell in this row and column."""
+    return next(c for c in found.all if (c.row, c.column.name) == (row, column))
+
+
+def by_seed(*accuracies: float | str | None):
+    """The result of a run is that of its seed."""
+    return lambda config: accuracies[config.seed]
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory) -> tuple[SweepFolder, Comparison]:
+    """Parity at the scale cpu: three seeds, of which the RNN's last failed and the Transformer's first is missing."""
+
+    def result(config: RunConfig) -> float | str | None:
+        if config.model.name == "rnn":
+            return (100.0, 98.0, "the loss is no longer a number")[config.seed]
+        if config.model.name == "transformer":
+            return (None, 50.0, 52.0)[config.seed]
+        return 99.9995 if config.model.chunk_size == 2 else (90.0, 80.0, 70.0)[config.seed]
+
+    folder = filled(tmp_path_factory.mktemp("cells") / "r", TABLE, "cpu", ["parity"], result)
+    return folder, look(TABLE, "cpu", folder)
+
+
+def test_maximum_mean_and_difference(mixed):
+    found = cell(mixed[1], "parity", "regulargpt-C3")
+    assert found.published == (100.0, 88.7)
+    assert found.ours == (90.0, 80.0)
+    assert found.differences == pytest.approx((-10.0, -8.7))
+    assert (found.done, found.seconds, found.steps) == (3, 7.5, (1400, 1400))
+    assert [line.text for line in entry(found).lines] == ["100.0 / 88.7", "90.00 / 80.00", "−10.0 / −8.7"]
+
+
+def test_nothing_is_rounded_up_to_100_and_what_prints_the_same_does_not_differ(mixed):
+    found = cell(mixed[1], "parity", "regulargpt-C2")
+    assert [line.text for line in entry(found).lines] == ["100.0 / 100.0", "99.99 / 99.99", "±0.0 / ±0.0"]
+
+
+def test_failed_and_missing_runs_are_said(mixed):
+    rnn, transformer = cell(mixed[1], "parity", "rnn"), cell(mixed[1], "parity", "transformer")
+    assert rnn.ours == (100.0, 99.0)
+    assert [line.text for line in entry(rnn).lines] == ["100.0 / 98.9", "100 / 99.00", "±0.0 / +0.1", "1 of 3 failed"]
+    assert transformer.ours == (52.0, 51.0)
+    assert [line.text for line in entry(transformer).lines][1:] == ["52.00 / 51.00", "−0.3 / +0.9", "1 of 3 missing"]
+    assert list(mixed[1].failures.values()) == ["the loss is no longer a number"]
+    assert mixed[1].missing == [name_of(TABLE.configs("parity", "transformer", "cpu")[0])]
+
+
+def test_where_the_published_mean_lies(mixed):
+    verdicts = {c.column.name: verdict(c, float(c.published[1] or 0)) for c in mixed[1].all if c.notes}
+    assert set(verdicts.values()) == {"within"}
+    transformer = cell(mixed[1], "parity", "transformer")
+    bounds = [49.94, 49.96, 52.04, 52.06]
+    assert [verdict(transformer, bound) for bound in bounds] == ["above", "within", "within", "below"]
+    assert verdict(replace(transformer, group=None), 50.0) == "not there"
+    (_, table) = page_verdicts(mixed[1])
+    assert isinstance(table, Table)
+    assert table.rows[0] == ("RNN", "0", "1", "0", "0")
+
+
+def test_the_other_protocol_and_the_single_length_have_their_own_tests(mixed):
+    found = cell(mixed[1], "parity", "hard-C3")
+    assert {(test.tested, test.length) for test in found.rows} == {("hard-1", 10_000)}
+    assert found.published == (None, None)
+    assert [line.text for line in entry(found).lines] == ["90.00 / 80.00"]
+
+
+def test_what_was_not_published_has_no_notes(mixed):
+    assert {c.column.name for c in mixed[1].all if c.notes} == set(COLUMNS[:8])
+    assert len(mixed[1].notes) == max(n for c in mixed[1].all for n in c.notes)
+    assert set(mixed[1].everywhere) == set.intersection(*(set(c.notes) for c in mixed[1].all if c.notes))
+
+
+def test_notes_are_those_of_the_cell(mixed):
+    found, texts = cell(mixed[1], "parity", "transformer"), mixed[1].notes
+    assert {texts[n - 1] for n in found.notes} == {
+        "every 20th length tested, not every one",
+        "64 test words a length, not 512",
+        "at most 2,000 training steps, not 100,000",
+        "learning rate 0.0003 only, of 0.0001, 0.0003 and 0.0005",
+        "training ends early when its loss is low, not after all steps",
+    }
+
+
+def test_rows_that_were_not_asked_for_are_left_out(mixed):
+    assert [cells[0].row for cells in mixed[1].cells] == ["parity"]
+    assert mixed[1].left_out == tuple(row for row in TABLE.rows if row != "parity")
+
+
+def test_a_damaged_run_is_a_failed_one(tmp_path: Path):
+    folder = filled(tmp_path / "r", TABLE, "smoke", ["parity"])
+    name = name_of(TABLE.configs("parity", "rnn", "smoke")[0])
+    path = folder.run_path(name) / "summary.json"
+    path.write_text(path.read_text().replace("99.0", "99.5", 1))
+    found = cell(look(TABLE, "smoke", folder), "parity", "rnn")
+    assert found.ours == (None, None)
+    assert [line.text for line in entry(found).lines] == ["100.0 / 98.9", "1 of 1 failed"]
+    assert "summary.json" in found.failed[0].reason
+
+
+PROVEN = [
+    ({"proven": True}, "1 of 1 proven"),
+    ({"proven": False}, "0 of 1 proven"),
+    ({"proven": None}, "no proof asked"),
+]
+
+
+@pytest.mark.parametrize(("more", "text"), PROVEN, ids=[text for _, text in PROVEN])
+def test_proven(tmp_path: Path, more: dict, text: str):
+    found = look(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], **more))
+    assert [line.text for line in entry(cell(found, "parity", "proven-C2")).lines] == [text]
+
+
+def test_a_length_that_was_not_tested_is_said(tmp_path: Path):
+    found = look(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], also={}))
+    assert [line.text for line in entry(cell(found, "parity", "hard-C2")).lines] == ["not tested at 10,000 symbols"]
+
+
+def test_both_settings_of_table_6_2_are_of_the_same_runs(tmp_path: Path):
+    table = experiment("table-6.2")
+    folder = SweepFolder.create(tmp_path / "r")
+    configs = {name_of(config): config for config in table.all_configs("smoke")}
+    folder.add(configs)
+    for name, config in configs.items():
+        run = finished(folder.run_path(name), config, 99.0)
+        if config.model.name == "transformer":
+            assert run.load_summary()["accuracy"]["40"] == 99.0
+    found = look(table, "smoke", folder)
+    same, beyond = cell(found, "same-length/transformer", "0.9"), cell(found, "extrapolation/transformer", "0.9")
+    assert same.names == beyond.names
+    assert {test.length for test in same.rows} == {40}
+    assert same.published == (77.2,)
+    assert beyond.published == (50.0,)
+    assert same.differences == pytest.approx((21.8,))
+    assert cell(found, "same-length/robust", "0.9").published == (None,)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("result", [lambda config: 99.0, lambda config: None, lambda config: "no"], ids=str)
+def test_no_cell_of_any_experiment_is_blank(tmp_path: Path, name: str, result):
+    found: Experiment = experiment(name)
+    folder = filled(tmp_path / "r", found, "smoke", found.rows[:2], result)
+    comparison = compare(found, "smoke", rows(folder.path) if folder.names else [], frozenset(folder.names))
+    assert comparison.cells
+    for one in comparison.all:
+        lines = entry(one).lines
+        assert lines, one
+        assert all(line.text.strip() for line in lines), one
+        assert one.ours != (None,) * len(one.ours) or any(line.kind in ("state", "ours") for line in lines)
+
+
+def test_a_variant_that_a_recipe_does_not_have_is_said(tmp_path: Path):
+    ablations = experiment("ablations")
+    folder = filled(tmp_path / "r", ablations, "smoke", ["parity/paper"])
+    found = look(ablations, "smoke", folder)
+    assert [line.text for line in entry(cell(found, "parity/paper", "no-state-norm")).lines] == ["does not apply"]
+
+
+def test_time_and_depth(tmp_path: Path):
+    section = experiment("section-6.4.3")
+    folder = filled(tmp_path / "r", section, "smoke", ["parity/paper/accuracy"])
+    found = look(section, "smoke", folder)
+    texts = [entry(cell(found, f"parity/paper/{what}", "8")).lines[0].text for what in ("accuracy", "seconds", "depth")]
+    assert texts == ["99.00 / 99.00", "2.5 s", "3 levels at T = 500"]
+
+
+def test_each_score_has_the_rules_of_its_own_words(tmp_path: Path, monkeypatch):
+    asked = []
+
+    def panel(trained, tested, path):
+        asked.append((tested.task.language, tested.protocol, trained.task.near_misses, tested.evaluation.samples))
+        lengths = dict.fromkeys(["1000", "10000"], 60.0)
+        grams = {"score": 75.0, "accuracy": {"10000": 98.6}}
+        return {"majority": {"score": 50.0, "accuracy": lengths}, "n-grams": grams}
+
+    monkeypatch.setattr("experiments.shortcuts.panel", panel)
+    folder = filled(tmp_path / "r", TABLE, "cpu", ["dyck-2"])
+    found = with_panels(look(TABLE, "cpu", folder), folder.path)
+    assert sorted(asked) == [
+        ("dyck-2", "thesis-1", 0.0, 128),
+        ("dyck-2", "thesis-1", 0.5, 128),
+        ("dyck-2:depth=every", "hard-1", 0.5, 128),
+    ]
+    plain, hard = (cell(found, "dyck-2", name).panel for name in ("rnn", "hard-C2"))
+    assert plain == Panel("thesis-1", {"majority": 50.0, "n-grams": 75.0})
+    assert hard is not None
+    assert (hard.words, hard.best) == ("hard-1 at 10,000 symbols, 50 % near misses in training", ("n-grams", 98.6))
+    assert [line.text for line in entry(cell(found, "dyck-2", "rnn")).lines][-1] == "n-grams 75.00"
+    assert cell(found, "dyck-2", "proven-C2").panel is None

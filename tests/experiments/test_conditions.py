@@ -1,0 +1,115 @@
+"""What differs in the conditions: each phrase from a config, and none where nothing differs."""
+
+from typing import Any
+
+import pytest
+
+from experiments.conditions import as_described, differences
+from experiments.published import published
+from experiments.table_6_1 import EXPERIMENT, RATES, SEEDS
+from regulargpt.config import RunConfig, value_of
+from regulargpt.protocols import protocol
+from regulargpt.recipes import resolve
+
+SAID = published("table-6.1").conditions_of("parity")
+AS_PUBLISHED = protocol("thesis").apply(resolve("gpt2", "regulargpt", "parity", "uniform"))
+
+
+def axes(config: RunConfig = AS_PUBLISHED, **changes: Any) -> list[RunConfig]:
+    """Three seeds at three rates, all changed alike."""
+    fields = {key.replace("__", "."): value for key, value in changes.items()}
+    return [config.replaced({"seed": s, "training.lr": lr, **fields}) for s in SEEDS for lr in RATES]
+
+
+def test_nothing_differs_from_what_is_published():
+    assert differences(axes(), SAID) == ()
+    assert differences([], SAID) == ()
+
+
+PHRASES = [
+    ({"training__steps": 2000}, "at most 2,000 training steps, not 100,000"),
+    ({"training__solved_below": 0.1}, "training ends early when its loss is low, not after all steps"),
+    ({"training__certify_every": 100}, "training goes on until the certificate holds, then on its table"),
+    ({"training__lr": 0.001}, "learning rate 0.001 and not 0.0001, 0.0003 and 0.0005"),
+    ({"training__lr": 0.0003}, "learning rate 0.0003 only, of 0.0001, 0.0003 and 0.0005"),
+    ({"seed": 1}, "1 seed, not 3"),
+    ({"task__train_len": 50}, "trained on lengths 1..50, not 1..40"),
+    ({"task__train_from": 2}, "trained on lengths 2..40, not 1..40"),
+    ({"evaluation__test_from": 42}, "scored on lengths 42..500, not 41..500"),
+    ({"evaluation__stride": 20}, "every 20th length tested, not every one"),
+    ({"evaluation__samples": 64}, "64 test words a length, not 512"),
+    ({"task__near_misses": 0.5}, "50 % of the non-members in training are near misses"),
+    ({"evaluation__near_misses": 0.25}, "25 % of the non-members in the test are near misses"),
+    ({"task__members": 1.0}, "100 % members in training, not 50 %"),
+    ({"task__output_token": True}, "the answer is read at an empty token after the word"),
+    (
+        {"task__supervision": "nodes"},
+        "shown the answer and the transition at every node of the tree, not the final answer only",
+    ),
+    ({"task__language": "dyck-4:depth=every"}, "members of every depth at every length"),
+    ({"task__language": "dyck-4:members=blocks"}, "members drawn as the original code draws them"),
+    (
+        {"task__language": "modular-arithmetic:plus=true"},
+        "a constant + before each expression, as the original code has it",
+    ),
+    ({"model__d_model": 64}, "recipe gpt2: d_model 64, not 256"),
+    (
+        {"model__norm": "post", "training__curriculum": (8, 16)},
+        "recipe gpt2: norm post, not pre; curriculum 8, 16, not none; stage_below 0.4, not 0.0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "phrase"), PHRASES, ids=[phrase for _, phrase in PHRASES])
+def test_phrases(changes: dict[str, Any], phrase: str):
+    if "training__curriculum" in changes:
+        changes = {**changes, "training__stage_below": 0.4}
+    assert differences(axes(**changes), SAID) == (phrase,)
+
+
+SILENT = [
+    {"training__log_every": 7, "training__checkpoint_every": 7, "threads": 2, "device": "cpu"},
+    {"training__noise_below": 0.7, "training__anchor_lr": 1.0, "training__cooldown": 9},
+    {"training__compositions": 7, "model__n_layers": 3, "model__encoding": "none", "model__chunk_size": 5},
+    {"evaluation__beyond": (10_000,), "evaluation__also": ("hard",), "task__language": "parity:p_one=0.1"},
+]
+
+
+@pytest.mark.parametrize("changes", SILENT, ids=str)
+def test_what_changes_no_score_is_no_condition(changes: dict[str, Any]):
+    assert differences(axes(**changes), SAID) == ()
+
+
+def test_a_single_length_has_no_range_and_no_stride():
+    said = published("table-6.2").conditions_of("same-length/rnn")
+    configs = axes(evaluation__stride=20, evaluation__beyond=(40,))
+    assert differences(configs, said, length=40) == ()
+    assert differences(configs, said, length=41) == ("scored on lengths 41, not 40",)
+
+
+def test_where_nothing_is_said_nothing_differs():
+    configs = axes(evaluation__stride=20, evaluation__samples=3, task__train_len=50, seed=0)
+    assert differences(configs, {}) == ()
+
+
+def test_values_that_vary_within_a_cell_are_all_named():
+    configs = [*axes(), *axes(training__steps=10, model__d_model=64)]
+    assert differences(configs, SAID) == (
+        "at most 100,000 and 10 training steps, not 100,000",
+        "recipe gpt2: d_model 256 and 64, not 256",
+    )
+
+
+def test_the_recipe_that_is_compared_with_is_table_6_5():
+    table = {row.row: row.values["value"] for row in published("table-6.5").rows}
+    for key in ("model.d_model", "model.n_heads", "training.optimiser", "training.batch_size", "training.steps"):
+        assert value_of(as_described(AS_PUBLISHED), key) in table[key]
+    assert table["training.lr"] == RATES
+
+
+def test_the_full_scale_differs_in_the_recipe_only_and_where_the_original_code_does():
+    for row in EXPERIMENT.rows:
+        for column in EXPERIMENT.columns[:4]:
+            found = differences(EXPERIMENT.configs(row, column.runs, "full"), published("table-6.1").conditions_of(row))
+            allowed = ("recipe paper: ", "at most ", "a constant + ")
+            assert all(phrase.startswith(allowed) for phrase in found), (row, column.name, found)

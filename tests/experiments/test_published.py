@@ -1,0 +1,172 @@
+"""The published numbers against excerpts of the texts that they stand in, and those against the thesis."""
+
+import json
+import os
+import re
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import languages
+from experiments.published import Published, names, parse, published
+from languages.errors import UserError
+
+EXCERPTS = Path(__file__).parent / "excerpts"
+THESIS = os.environ.get("REGULARGPT_THESIS", "")
+OF_THE_THESIS = [name for name in names() if not name.startswith("related")]
+
+
+def excerpt(name: str) -> list[str]:
+    """The lines of the text, without the one that names it."""
+    source, *lines = (EXCERPTS / f"{name}.txt").read_text("utf-8").splitlines()
+    assert source.startswith("# ")
+    return lines
+
+
+def printed_cells(name: str, width: int) -> dict[tuple[str, str], list[str]]:
+    """The cells of each row of the excerpt, by the heading above it and the row's label."""
+    found, group = {}, ""
+    for line in excerpt(name):
+        label, *cells = line.split("\t")
+        if label.startswith("<i>"):
+            group = label.removeprefix("<i>").removesuffix("</i>").partition(") ")[2]
+        elif label and len(cells) == width and all(cells) and any(c[0].isdecimal() for c in cells):
+            found[group, label] = cells
+    return found
+
+
+@pytest.mark.parametrize(("name", "mark", "rows"), [("table-6.1", " / ", 12), ("table-6.2", "\n", 6)])
+def test_tables_cell_by_cell(name: str, mark: str, rows: int):
+    table = published(name)
+    printed = printed_cells(name, len(table.columns))
+    assert len(printed) == len(table.rows) == rows
+    for row in table.rows:
+        expected = [tuple(float(value) for value in cell.split(mark)) for cell in printed[row.group, row.label]]
+        assert [row.values[column] for column in table.columns] == expected
+
+
+def test_newer_results_cell_by_cell():
+    table = published("related")
+    printed = {label: cells for label, *cells in (line.split("\t") for line in excerpt("related")[1:])}
+    assert list(printed) == [row.label for row in table.rows]
+    for row in table.rows:
+        expected = [tuple(float(value) for value in cell.split(" ± ")) for cell in printed[row.label]]
+        assert [row.values[column] for column in table.columns] == expected
+    assert excerpt("related")[0].split("\t")[1:] == list(table.columns.values())
+    tasks = re.search(r"on (\d+) regular-language tasks.* accuracy on (\d+) tasks", excerpt("related-mlp-ldru")[0])
+    assert tasks
+    assert published("related-mlp-ldru").rows[0].values["mlp-ldru"] == (int(tasks[2]), int(tasks[1]))
+
+
+def test_hyper_parameters_line_by_line():
+    table = published("table-6.5")
+    printed: dict[str, str] = dict(line.split("\t") for line in excerpt("table-6.5")[:-1])
+    found = {row.row: row.values["value"] for row in table.rows}
+    assert {row.label: row.line for row in table.rows} == {label: f"{label}\t{text}" for label, text in printed.items()}
+    assert found["layers"] == ("log_C T",)
+    assert printed["# Layers"] == "$\\log_C T$"
+    assert found["training.optimiser"] == (printed["Optimizer"].split()[0].lower(),)
+    assert found["training.lr"] == tuple(float(x) for x in re.findall(r"\de-\d", printed["Optimizer"]))
+    for row, label in {
+        "model.d_model": "Hidden Size",
+        "model.n_heads": "# Attention Heads",
+        "training.batch_size": "Batch Size",
+        "training.steps": "Train Steps",
+    }.items():
+        assert found[row] == (int(printed[label].replace(",", "")),)
+    assert found["task.train_len"] == tuple(int(x) for x in printed["Train Seq. Len."].split(" or "))
+    assert found["parameters"] == (float(printed["# Trainable Params."].split()[0]) * 1e6,)
+    assert [*found["precision"], *found["dataset"]] == [printed["Precision"], printed["Dataset"]]
+
+
+def test_numbers_of_the_figures():
+    clusters = re.search(r"PARITY has (\d+) clusters and Cycle Navigation has (\d+)", excerpt("figure-6.3")[0])
+    lengths = re.search(r"length (\d+) that is much longer than the training length (\d+)", excerpt("figure-6.3")[0])
+    assert clusters
+    assert lengths
+    figure = published("figure-6.3")
+    values = [figure.value(row, "regulargpt-C2", "clusters") for row in ("parity", "cycle-navigation")]
+    assert values == [int(number) for number in clusters.groups()]
+    assert list(figure.conditions_of("parity").values()) == [int(number) for number in lengths.groups()]
+    shape = published("figure-6.4a").value("parity", "regulargpt-C2", "shape")
+    assert f"equivalent to a {shape} going from the lower right to the upper left" in excerpt("figure-6.4a")[0]
+
+
+def test_conditions_are_those_of_the_captions():
+    caption = published("table-6.1").caption
+    found = re.findall(r"length (\d+)\. .*? from (\d+) to (\d+)\. .*? over (\d) seeds", caption)
+    conditions = published("table-6.1").conditions
+    assert [list(values.values()) for values in conditions.values()] == [[int(x) for x in row] for row in found]
+    same, extrapolation = published("table-6.2").conditions.values()
+    found = re.search(
+        r"setting is (\d+)\. .*? from (\d+) to (\d+)\. .*? over (\d) seeds", published("table-6.2").caption
+    )
+    assert found
+    length, low, high, seeds = (int(x) for x in found.groups())
+    assert list(same.values()) == [length, length, length, seeds]
+    assert list(extrapolation.values()) == [length, low, high, seeds]
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_line_stands_in_its_excerpt(name: str):
+    lines, found = excerpt(name), published(name)
+    for row in found.rows:
+        assert any(row.line in line for line in lines), row.row
+    if name in OF_THE_THESIS:
+        assert found.caption in lines
+        assert not found.conditions or any(found.conditions_from in line for line in lines)
+
+
+@pytest.mark.parametrize("name", OF_THE_THESIS)
+@pytest.mark.skipif(not THESIS, reason="the thesis is not here; give its text as REGULARGPT_THESIS=FILE")
+def test_excerpts_against_the_thesis(name: str):
+    text = Path(THESIS).read_text("utf-8").splitlines()
+    for line in excerpt(name):
+        assert line in text
+
+
+def test_rows_are_languages_of_this_project():
+    for name in ("table-6.1", "figure-6.3", "figure-6.4a"):
+        for row in published(name).rows:
+            assert languages.get(row.row).name == row.row
+    for column in published("related").columns:
+        languages.get(column)
+
+
+SOUND = json.loads((resources.files("experiments") / "published" / "table-6.1.json").read_text("utf-8"))
+
+
+def with_row(**changes: object) -> dict:
+    """Table 6.1 with its first row changed."""
+    return {**SOUND, "rows": [{**SOUND["rows"][0], **changes}, *SOUND["rows"][1:]]}
+
+
+REFUSED = [
+    ({**SOUND, "units": 1}, "table-6.1: 'units' is not a key of it"),
+    ({key: value for key, value in SOUND.items() if key != "unit"}, "table-6.1: 'unit' is missing"),
+    ({**SOUND, "name": "table-6.3"}, "table-6.1: it is named 'table-6.3'"),
+    ({**SOUND, "rows": SOUND["rows"][:1] * 2}, "table-6.1: row 'even-pairs' is there twice"),
+    (with_row(line=""), "table-6.1: row 'even-pairs' has no line or no values"),
+    (with_row(values={"gru": [1, 1]}), "table-6.1: row 'even-pairs': unknown column 'gru'"),
+    (with_row(values={"rnn": [1]}), "table-6.1: row 'even-pairs', rnn: 1 values for max, mean"),
+    (with_row(values={"rnn": [1, 2]}), "table-6.1: row 'even-pairs', rnn: the mean is above the maximum"),
+    (with_row(values={"rnn": [101, 2]}), "table-6.1: row 'even-pairs', rnn: a share is 0 to 100"),
+    (with_row(values={"rnn": ["x", 2]}), "table-6.1: row 'even-pairs', rnn: a share is 0 to 100"),
+    (with_row(values={"rnn": [None, 2]}), "table-6.1: row 'even-pairs', rnn: a value is a number or a text"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_refused(data: dict, message: str):
+    with pytest.raises(UserError) as refused:
+        parse("table-6.1", json.dumps(data))
+    assert str(refused.value) == message
+
+
+def test_a_value_that_was_not_published_is_none():
+    table: Published = published("table-6.1")
+    assert table.value("parity", "lstm", "mean") is None
+    assert table.value("tomita-7", "rnn", "mean") is None
+    assert table.value("parity", "rnn", "median") is None
+    assert table.conditions_of("tomita-7") == {}
