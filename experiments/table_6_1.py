@@ -40,7 +40,7 @@ CPU_SOLVED = {"rnn": 1e-3, "transformer": 1e-3, "regulargpt": 1e-4}
 CPU_STEPS = {"rnn": 10_000, "transformer": 2_000, "regulargpt": 20_000}
 # Of width 256 in the original code: ten times slower.
 CPU_STEPS_WIDE = {"even-pairs": 10_000, "cycle-navigation": 10_000, "modular-arithmetic": 6_000}
-# The certificate holds within 2,000 steps or, within what two cores can do, not at all; modular arithmetic takes 17,000.
+# The certificate holds within 2,000 steps or, on two cores, not at all; modular arithmetic takes 17,000.
 CPU_ANCHORING = 1_000
 CPU_CERTIFIED_STEPS = {2: 6_000, 3: 4_000}
 LARGE = ("modular-arithmetic", "dyck-12")
