@@ -9,6 +9,7 @@ from typing import Any
 from languages.errors import UserError, nearest, one_of
 from regulargpt.config import RunConfig
 from regulargpt.models import MODELS
+from regulargpt.protocols import without_sampling
 
 Fields = Mapping[str, Any]
 
@@ -195,6 +196,8 @@ def resolve(recipe: str, model: str, language: str, sampling: str, chunk_size: i
 
     >>> resolve("paper", "regulargpt", "parity", "uniform").training.lr
     0.0003
+    >>> resolve("paper", "regulargpt", "dyck-2:members=blocks", "balanced").training.lr
+    0.0005
     >>> resolve("robust", "regulargpt", "parity", "uniform", chunk_size=3).training.curriculum
     (3, 9)
     """
@@ -214,5 +217,5 @@ def resolve(recipe: str, model: str, language: str, sampling: str, chunk_size: i
         fields |= found.balanced
     if model == "regulargpt":
         fields |= {"model.chunk_size": chunk_size, **(found.large_chunks if chunk_size > 2 else {})}
-        fields |= found.languages.get(language, {})
+        fields |= found.languages.get(without_sampling(language), {})
     return RunConfig().replaced(fields)

@@ -238,6 +238,10 @@ def induction(machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequ
 
     A node of level l has C**l symbols under it (full), but for the leftmost one (left). Raises Rejected for a window
     that occurs and is not in the table, and for a root whose answer is not the automaton's.
+
+    Which nodes are part of a word with an answer depends on the span C**l, but a multiple of C**(l + 1) is one of C**l:
+    answerable(C**(l + 1)) lies in answerable(C**l). So once full and left nodes are those of an earlier level, every
+    later level has, step by step, no node, window or root beyond those that followed then.
     """
     full = {(1 + a, f) for a, f in enumerate(machine.letters) if machine.can_be_inside(f, 1)}
     left: set[Node] = set()

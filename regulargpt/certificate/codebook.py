@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,10 @@ class Codebook:
 
     def __len__(self) -> int:
         return len(self.prototypes)
+
+    def nearest(self, states: Float[Tensor, "n d_model"]) -> Ints:
+        """The element (n,) of the prototype nearest to each state."""
+        return self.elements[torch.cdist(states, self.prototypes).argmin(1).numpy()]
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ class Ideal:
         of_symbols, of_elements = classes[symbols.images - 1], classes[elements.images[first] - 1]
         return cls(symbols.windows(chunk_size), of_symbols, windows, of_elements)
 
+    @cached_property
     def few(self) -> Ideal:
         """About FEW windows of elements, as many for each product, evenly spread."""
         order = np.argsort(self.of_elements, kind="stable")
@@ -94,7 +100,7 @@ def by_class(network: Exact, ideal: Ideal) -> Iterator[Codebook]:
 
     Elements that no node can have get none.
     """
-    book = settle(network, ideal.few())
+    book = settle(network, ideal.few)
     yield book
     if misses(network, ideal, book) > WORST:
         return
@@ -135,7 +141,7 @@ def refine(network: Exact, ideal: Ideal, book: Codebook) -> Codebook:
     sums: dict[tuple[int, int], Tensor] = {}
     counts = np.zeros((size, size), dtype=np.int64)
     for states, products in outcomes(network, ideal, book):
-        taken = book.elements[torch.cdist(states, book.prototypes).argmin(1).numpy()]
+        taken = book.nearest(states)
         for i in np.flatnonzero(taken != products).tolist():
             pair = int(products[i]), int(taken[i])
             sums[pair] = sums.get(pair, 0) + states[i]
@@ -150,10 +156,7 @@ def refine(network: Exact, ideal: Ideal, book: Codebook) -> Codebook:
 
 def misses(network: Exact, ideal: Ideal, book: Codebook) -> float:
     """The share of a few windows that is taken for another element than theirs."""
-    wrong = [
-        book.elements[torch.cdist(states, book.prototypes).argmin(1).numpy()] != products
-        for states, products in outcomes(network, ideal.few(), book)
-    ]
+    wrong = [book.nearest(states) != products for states, products in outcomes(network, ideal.few, book)]
     return float(np.concatenate(wrong).mean())
 
 

@@ -74,12 +74,17 @@ class Level:
         return Kinds.join([self.full, self.left])
 
     def key(self) -> tuple[bytes, ...]:
-        """Equal for levels from which the same levels follow."""
+        """Equal for levels from which the same windows can be formed."""
         return tuple(a.tobytes() for kinds in (self.full, self.left) for a in (kinds.states, kinds.elements))
 
 
 def levels(question: Question, chunk_size: int, image: Image) -> Iterator[Level]:
     """The levels from the leaves up to the first that repeats an earlier one.
+
+    The next level follows from the kinds of this one and from its span C^l, by which `above` leaves out what is part of
+    no word with an answer. A repetition is the end all the same: multiples of C^(l+1) are multiples of C^l, so
+    answerable(C^(l+1)) lies in answerable(C^l), and from equal kinds a later level keeps no kind, and no root, that the
+    earlier one did not keep. What comes after is contained, level by level, in what was seen.
 
     `image(l, windows)` gives the states (from 1) of the nodes over windows (n, C) of states of level l, by offset.
     Raises UserError if there are too many windows to look at.

@@ -13,6 +13,7 @@ from languages.registry import FAMILIES, names
 from regulargpt.cli.list_ import KINDS
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
+from regulargpt.protocols import PROTOCOLS
 from regulargpt.recipes import RECIPES
 from tests.cli.conftest import Cli
 from tests.languages.cases import CASES
@@ -22,6 +23,7 @@ LISTED = {
     "models": list(MODELS),
     "encodings": list(ENCODINGS),
     "recipes": list(RECIPES),
+    "protocols": list(PROTOCOLS),
 }
 
 

@@ -49,8 +49,8 @@ class Synthetic:
 
 
 @st.composite
-def machines(draw: st.DrawFn) -> MooreMachine:
-    Q = draw(st.integers(1, 3))
+def machines(draw: st.DrawFn, most: int = 3) -> MooreMachine:
+    Q = draw(st.integers(1, most))
     rows = draw(st.lists(st.tuples(*[st.integers(0, Q - 1)] * 2), min_size=Q, max_size=Q))
     outputs = draw(st.tuples(*[st.integers(-1, 1)] * Q))
     return MooreMachine(tuple(f"q{i}" for i in range(Q)), "01", tuple(rows), "q0", outputs, ("no", "yes"))
@@ -115,6 +115,34 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
     else:
         with pytest.raises(check.Rejected, match="the automaton answers"):
             check.induction(*arguments)
+
+
+@settings(max_examples=200, deadline=None)
+@given(machines(most=4), st.integers(1, 6), st.integers(1, 6))
+def test_from_a_state_that_answers_by_long_spans_short_ones_answer_too(machine: MooreMachine, span: int, times: int):
+    question, checker = question_of(machine), check.Machine(as_json(machine))
+    for short, long in itertools.pairwise(span * times**level for level in range(6)):
+        assert not (question.answerable(long) & ~question.answerable(short)).any()
+        assert checker.answerable(long) <= checker.answerable(short)
+        assert checker.answerable(long) == set(np.flatnonzero(question.answerable(long)).tolist())
+
+
+def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:
+    return set(zip(kinds.states.tolist(), kinds.elements.tolist(), strict=True))
+
+
+@settings(max_examples=30, deadline=None)
+@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
+def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, seed: int, K: int, C: int):
+    question, network = question_of(machine), Synthetic(seed, K, 2)
+    found = list(levels.levels(question, C, network.image))
+    first = next(i for i in range(1, len(found)) if found[i].key() == found[-1].key())
+    level, height = found[-1], len(found) - 1
+    for later in range(height + 1, height + 7):
+        level = levels.above(level, later, C**later, question, C, network.image)
+        then = found[first + 1 + (later - height - 1) % (height - first)]
+        for mine, known in ((level.full, then.full), (level.left, then.left), (level.roots, then.roots)):
+            assert pairs(mine) <= pairs(known)
 
 
 def ideal_network(question: Question):

@@ -81,7 +81,7 @@ class Driving:
                 if self.deaths[name] <= RETRIES:
                     again.append(name)
                 else:
-                    self.give_up(name, job, states.get(job, "unknown"))
+                    self.give_up(name, job, queue.state(job, states))
         self.submit(again)
 
     def notice_reasons(self) -> None:

@@ -89,6 +89,15 @@ def read_states(text: str) -> dict[str, str]:
     return {job: state for job, _, state in (line.strip().partition(" ") for line in text.splitlines()) if job}
 
 
+def state(job: str, found: Mapping[str, str]) -> str:
+    """The state of a job, for people; of an array that was cancelled before it began Slurm keeps only its own.
+
+    >>> [state(job, {"12_0": "FAILED", "13": "CANCELLED"}) for job in ("12_0", "12_1", "13_5")]
+    ['FAILED', 'unknown', 'CANCELLED']
+    """
+    return found.get(job) or found.get(job.partition("_")[0]) or "unknown"
+
+
 def alive(found: Mapping[str, str]) -> set[str]:
     """The jobs that wait, run, or will run again.
 

@@ -1,5 +1,6 @@
 """Workers and drivers killed with SIGKILL at random moments: a rerun does what is missing, with the same results."""
 
+import itertools
 import os
 import random
 import signal
@@ -32,8 +33,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 KILLS = 20
-CALLS = 400  # of the disk, about as many as a worker makes in two runs
 HOW = ("worker at a call", "driver at a call", "workers at a time", "driver at a time")
+CALLS = {"worker": 720, "driver": 260}
+"""Calls of the disk: of a worker in two runs, of a driver in a whole sweep."""
 
 
 def test_killed_at_random_moments(tmp_path: Path, monkeypatch):
@@ -44,11 +46,13 @@ def test_killed_at_random_moments(tmp_path: Path, monkeypatch):
     whole = time.monotonic() - began
     expected = results(tmp_path / "whole")
     folders, kills, finished = [tmp_path / "0"], 0, True
-    while kills < KILLS or not finished:
+    for how in itertools.cycle(HOW):
+        if finished and kills >= KILLS:
+            break
         if finished:
             folders.append(tmp_path / str(len(folders)))
         done = finished_runs(folders[-1])
-        died, status = disturbed(folders[-1], settings, HOW[kills % len(HOW)], moments, whole)
+        died, status = disturbed(folders[-1], settings, how, moments, whole)
         kills += died
         assert status in (0, 1, -signal.SIGKILL)
         assert finished_runs(folders[-1]).items() >= done.items()
@@ -67,7 +71,7 @@ def disturbed(
     deaths, pids = folder.with_suffix(".deaths"), folder.with_suffix(".pids")
     deaths.write_text("")
     pids.write_text("")
-    number, moment = moments.randrange(CALLS), moments.uniform(0, whole)
+    number, moment = moments.randrange(CALLS[how.partition(" ")[0].rstrip("s")]), moments.uniform(0, whole)
     with pytest.MonkeyPatch.context() as patch, folder.with_suffix(".log").open("ab") as log:
 
         def prepare(worker: int) -> None:
@@ -77,7 +81,7 @@ def disturbed(
 
         def drive() -> int:
             if how == "driver at a call":
-                die_at(number % 60, deaths)
+                die_at(number, deaths)
             return 1 if swept(folder, settings, retry=True).failed else 0
 
         forking(patch, prepare)

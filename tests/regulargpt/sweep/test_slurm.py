@@ -19,6 +19,7 @@ from regulargpt.sweep.folder import SweepFolder
 from regulargpt.sweep.names import name_of
 from regulargpt.sweep.slurm import SlurmEngine
 from regulargpt.sweep.slurm.attempt import worker_file
+from regulargpt.sweep.slurm.queue import Jobs
 from regulargpt.sweep.worker import work
 from tests.regulargpt.small import config, contents
 from tests.slurm import MISSING, ask, cluster
@@ -182,7 +183,9 @@ def test_a_run_whose_jobs_die_twice_is_a_failed_row(tmp_path: Path, slurm, besid
     stopped.add(dict(zip(NAMES, LONG, strict=True)))
     stop.requested = True
     ENGINE.execute(stopped, NAMES, lambda name, state: pytest.fail(name), stop)
-    assert slurm("squeue", "-h", "-o", "%j") == "full"
+    title = Jobs.open(stopped.path / "slurm").title
+    # Of an array that was cancelled before it began Slurm keeps one line.
+    assert slurm("squeue", "-h", "-r", "-n", title, "-t", "all", "-o", "%T") == "CANCELLED"
 
     folder, cancelled = tmp_path / "sweep", []
     driver = beside.submit(drive, folder, 1)
