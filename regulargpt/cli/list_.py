@@ -55,8 +55,19 @@ def experiments() -> list[dict[str, str]]:
     """One row an experiment of `regulargpt reproduce`."""
     registry = import_module("experiments.registry")
     found = [registry.experiment(name) for name in registry.EXPERIMENTS]
-    return [{"name": e.name, "title": e.title, "rows": ", ".join(e.rows)} for e in found]
+    return [{"name": e.name, "title": e.title, "rows": shown(e.rows)} for e in found]
 
+
+def shown(rows: tuple[str, ...]) -> str:
+    """The rows that `--only` takes, or how many there are of what kind.
+
+    >>> shown(("parity", "dyck-2")), shown(("parity/paper",) * 24)
+    ('parity, dyck-2', '24, as parity/paper')
+    """
+    return ", ".join(rows) if len(rows) <= MOST_ROWS else f"{len(rows)}, as {rows[0]}"
+
+
+MOST_ROWS = 12
 
 KINDS = {
     "languages": languages,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import languages
+from experiments.registry import EXPERIMENTS
 from languages import MooreMachine, TransitionMonoid
 from languages.convert.dot import from_dot
 from languages.registry import FAMILIES, names
@@ -24,6 +25,7 @@ LISTED = {
     "encodings": list(ENCODINGS),
     "recipes": list(RECIPES),
     "protocols": list(PROTOCOLS),
+    "experiments": list(EXPERIMENTS),
 }
 
 
