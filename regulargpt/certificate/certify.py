@@ -76,7 +76,7 @@ class Certifier:
     >>> from regulargpt.models.regulargpt import RegularGPT
     >>> certifier = Certifier.of(languages.get("parity"), chunk_size=2)
     >>> untrained = RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32)
-    >>> certifier.anchors(untrained), len(certifier.certify(untrained).proof.wrong) < 5
+    >>> certifier.judge(untrained), len(certifier.certify(untrained).proof.wrong) < 5
     (None, True)
     """
 
@@ -105,11 +105,6 @@ class Certifier:
                 best = snapped
         assert best is not None
         return best
-
-    def anchors(self, model: nn.Module) -> Anchors | None:
-        """The table of a network that is certified with one prototype an element; None if it is not."""
-        verdict = self.judge(model)
-        return verdict if isinstance(verdict, Anchors) else None
 
     def judge(self, model: nn.Module) -> Anchors | tuple[int, ...] | None:
         """The quick question of a training: the table if it is certified, or the shortest wrong word if known."""

@@ -339,27 +339,12 @@ class Machine:
     def answerable(self, span: int) -> set[int]:
         """The states from which a word of a multiple of `span` symbols, possibly none, leads to an answer."""
         if span not in self._answerable:
-            reach: list[set[int]] = [{q} for q in range(len(self.outputs))]
-            for _ in range(min(span, self._cycle(span))):
-                reach = [set().union(*(reach[letter[q]] for letter in self.letters)) for q in range(len(reach))]
+            reach = power([{letter[q] for letter in self.letters} for q in range(len(self.outputs))], span)
             found = {q for q, output in enumerate(self.outputs) if output is not None}
             while more := {q for q in range(len(reach)) if reach[q] & found} - found:
                 found |= more
             self._answerable[span] = found
         return self._answerable[span]
-
-    def _cycle(self, span: int) -> int:
-        """A smaller number of steps that reaches from every state what `span` steps reach."""
-        reach: list[set[int]] = [{q} for q in range(len(self.outputs))]
-        seen: dict[tuple[frozenset[int], ...], int] = {}
-        for steps in range(span + 1):
-            key = tuple(map(frozenset, reach))
-            if key in seen:
-                first = seen[key]
-                return first + (span - first) % (steps - first)
-            seen[key] = steps
-            reach = [set().union(*(reach[letter[q]] for letter in self.letters)) for q in range(len(reach))]
-        return span
 
     def can_be_leftmost(self, function: Function, span: int) -> bool:
         """Whether a word that begins so can go on, by nodes `span` symbols wide, to a word with an answer."""
@@ -383,6 +368,21 @@ class Machine:
                     words[g] = [*words[f], symbol]
                     queue.append(g)
         return words[function]
+
+
+def power(reach: list[set[int]], steps: int) -> list[set[int]]:
+    """What so many steps reach from every state, if one step reaches `reach`; by squaring.
+
+    >>> power([{1}, {2}, {0, 2}], 3)
+    [{0, 2}, {0, 1, 2}, {0, 1, 2}]
+    """
+    result = [{q} for q in range(len(reach))]
+    while steps:
+        if steps & 1:
+            result = [set().union(*(reach[q] for q in found)) for found in result]
+        reach = [set().union(*(reach[q] for q in found)) for found in reach]
+        steps >>= 1
+    return result
 
 
 class Network:

@@ -164,7 +164,9 @@ def test_both_settings_of_table_6_2_are_of_the_same_runs(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-@pytest.mark.parametrize("result", [lambda config: 99.0, lambda config: None, lambda config: "no"], ids=str)
+@pytest.mark.parametrize(
+    "result", [lambda config: 99.0, lambda config: None, lambda config: "no"], ids=["done", "missing", "failed"]
+)
 def test_no_cell_of_any_experiment_is_blank(tmp_path: Path, name: str, result):
     found: Experiment = experiment(name)
     folder = filled(tmp_path / "r", found, "smoke", found.rows[:2], result)

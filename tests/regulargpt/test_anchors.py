@@ -32,8 +32,8 @@ def exact_model(spec: str, C: int = 2) -> tuple[RegularGPT, Certifier]:
 
 def anchors_of(spec: str, C: int = 2) -> tuple[RegularGPT, Anchors]:
     model, certifier = exact_model(spec, C)
-    anchors = certifier.anchors(model)
-    assert anchors is not None
+    anchors = certifier.judge(model)
+    assert isinstance(anchors, Anchors)
     return model, anchors
 
 
