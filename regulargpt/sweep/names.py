@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from regulargpt.config import ConfigError, RunConfig, keys, value_of
+from languages.errors import UserError
+from regulargpt.config import RunConfig, keys, value_of
 from regulargpt.storage.manifest import digest
 
 DIGITS = 12
@@ -42,7 +43,7 @@ def is_name_of(name: str, config_text: str) -> bool:
     """
     try:
         return name.rpartition("-")[2] == digits(RunConfig.parse(config_text))
-    except ConfigError:
+    except UserError:
         return False
 
 
