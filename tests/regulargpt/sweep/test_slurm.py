@@ -115,7 +115,7 @@ def starts(folder: Path, jobs: list[str]) -> list[int]:
 
 
 def freeze(folder: Path, names: list[str], former: Collection[int] = ()) -> list[int]:
-    """Hold the worker of each run in the midst of it, however fast the machine; not one of the former. Their numbers."""
+    """Hold the worker of each run in the midst of it, however fast it is; none of the former. Their numbers."""
     begun: dict[str, int] = {}
     held: dict[str, int] = {}
 
