@@ -21,7 +21,7 @@ SLURM: dict[str, tuple[str, Any, str]] = {
     "--qos": ("qos", str, "Slurm: quality of service."),
     "--minutes": (
         "minutes",
-        click.IntRange(min=1),
+        click.IntRange(min=5),
         f"Slurm: a job's time, then the next.  [default: {MINUTES}]",
     ),
     "--memory": ("memory_gb", click.FloatRange(0, min_open=True), "Slurm: GB a job.  [default: the cluster's]"),

@@ -10,5 +10,6 @@ engine    what runs many of them
 local     on this machine
 process   its workers
 gpus      the GPUs of this machine
+slurm     on a cluster
 driver    all of it: validated, locked, run, gathered
 """

@@ -178,7 +178,7 @@ REFUSED = [
         "--per-gpu is for --engine local; on Slurm a job is one run, with --gpus of its own",
     ),
     ("sweep parity --engine slurm --memory 0", "--memory"),
-    ("sweep parity --engine slurm --minutes 0", "--minutes"),
+    ("sweep parity --engine slurm --minutes 4", "--minutes"),
     ("sweep parity --out a-file", "a-file is a file; choose another --out"),
     ("sweep parity --out occupied", "occupied is not empty and no sweep folder; choose another --out"),
     ("sweep parity --out occupied --dry-run", "occupied is not empty and no sweep folder; choose another --out"),

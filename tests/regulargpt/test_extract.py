@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import AgglomerativeClustering
 
@@ -16,6 +16,7 @@ from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.semiautomaton import numbered
+from regulargpt.certificate.levels import MOST_WINDOWS
 from regulargpt.certificate.machine import Question, asked
 from regulargpt.extraction import clusters
 from regulargpt.extraction.blind import Blind, every_word
@@ -86,6 +87,7 @@ def machines(draw: st.DrawFn) -> MooreMachine:
 @given(machines(), st.integers(2, 4))
 @settings(max_examples=60, deadline=None)
 def test_of_any_small_machine_the_minimal_one_comes_back(machine: MooreMachine, chunk_size: int):
+    assume(TransitionMonoid.of(machine).size ** chunk_size <= MOST_WINDOWS // 4)
     found = learnt(teacher_of(machine, chunk_size), empty=machine.outputs[0])
     assert found.proven
     assert difference(found.machine, machine) is None

@@ -38,9 +38,9 @@ class Attempt:
         self.folder, self.name, self.worker = folder, name, 0
 
     def __call__(self) -> int:
-        """Run or resume the run in a child; its exit code, if it came to an end of the run.
+        """Run or resume the run in a child; its exit code, if the run came to an end.
 
-        Raises RuntimeError if it died, so that Slurm too counts the job as failed.
+        Raises SystemExit if it was stopped, RuntimeError if it died, so that Slurm too counts the job as failed.
         """
         forget_former_worker(Path(self.folder), self.name)
         command = [sys.executable, "-m", "regulargpt.sweep.worker", self.folder, self.name]
@@ -48,10 +48,12 @@ class Attempt:
         remember_worker(Path(self.folder), self.name, self.worker)
         _, status = os.waitpid(self.worker, 0)
         self.worker, code = 0, os.waitstatus_to_exitcode(status)
-        if code in ENDED_BY_SIGTERM and is_running():
-            # SIGTERM reached the worker first: a preemption with notice, which Slurm does not requeue if the job ends
-            # in time. A cancelled job is no longer running, and stays cancelled.
-            signal.raise_signal(requeue_signal())
+        if code in ENDED_BY_SIGTERM:
+            if is_running():
+                # SIGTERM reached the worker first: a preemption with notice, which Slurm does not requeue if the job
+                # ends in time. A cancelled job is no longer running, and stays cancelled.
+                signal.raise_signal(requeue_signal())
+            sys.exit(STOPPED)
         if code not in (DONE, FAILED):
             raise RuntimeError(f"the worker of {self.name} ended with {code}")
         return code

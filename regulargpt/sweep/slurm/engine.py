@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from regulargpt.storage.signals import StopRequested
     from regulargpt.sweep.folder import State, SweepFolder
 
+SHORTEST = 5
+"""Minutes of a job: it is warned 90 seconds before its end, and starting takes time too."""
+
 
 @dataclass(frozen=True)
 class SlurmEngine:
@@ -41,7 +44,7 @@ class SlurmEngine:
     """How long after a job's end a shared file system may take to show its files."""
 
     def __post_init__(self) -> None:
-        for name, least in (("jobs", 1), ("minutes", 1), ("cpus", 1), ("gpus", 0), ("slices", 0)):
+        for name, least in (("jobs", 1), ("minutes", SHORTEST), ("cpus", 1), ("gpus", 0), ("slices", 0)):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UserError(f"{name} = {value}; at least {least}")

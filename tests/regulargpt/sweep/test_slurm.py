@@ -2,10 +2,12 @@
 
 import csv
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -112,9 +114,29 @@ def starts(folder: Path, jobs: list[str]) -> list[int]:
     return [log.read_text().count("Starting with ") for log in logs]
 
 
-def workers_of(folder: Path, names: list[str]) -> list[str]:
-    """The process that works at each run, or did last."""
-    return [worker_file(folder, name).read_text() for name in names]
+def freeze(folder: Path, names: list[str], former: Collection[int] = ()) -> list[int]:
+    """Hold the worker of each run in the midst of it, however fast it is; none of the former. Their numbers."""
+    begun: dict[str, int] = {}
+    held: dict[str, int] = {}
+
+    def all_held() -> bool:
+        for name in set(names) - set(held):
+            path = worker_file(folder, name)
+            pid = json.loads(path.read_text())["owner"]["pid"] if path.exists() else 0
+            step = last_step(folder, name)
+            if pid and pid not in former and step > begun.setdefault(name, step):
+                os.kill(pid, signal.SIGSTOP)
+                held[name] = pid
+        return len(held) == len(names)
+
+    wait(all_held)
+    return [held[name] for name in names]
+
+
+def thaw(workers: list[int]) -> None:
+    """Let them go on; what signals came meanwhile reach them now."""
+    for pid in workers:
+        os.kill(pid, signal.SIGCONT)
 
 
 def test_the_table_of_a_job_array_is_that_of_this_machine(tmp_path: Path, slurm, capsys):
@@ -140,39 +162,45 @@ def test_the_table_of_a_job_array_is_that_of_this_machine(tmp_path: Path, slurm,
     assert len(jobs) == 1, "one array"
 
 
-def test_a_driver_is_killed_and_the_next_one_waits_for_its_jobs(tmp_path: Path, slurm, undisturbed):
+def test_a_driver_is_killed_and_the_next_one_waits_for_its_jobs(tmp_path: Path, slurm, undisturbed, beside):
     folder = tmp_path / "sweep"
     driver = subprocess.Popen([sys.executable, "-c", COMMAND, str(folder), "2"])
-    wait(lambda: all(last_step(folder, name) for name in NAMES[:2]))
+    workers = freeze(folder, NAMES[:2])
     driver.kill()
     driver.wait()
     jobs = [job_of(folder, name) for name in NAMES[:2]]
-    assert "RUNNING" in slurm("squeue", "-h", "-r", "-o", "%T")
-    assert drive(folder, 3).done == tuple(NAMES)
+
+    following = beside.submit(drive, folder, 3)
+    wait(lambda: job_of(folder, NAMES[2]))
+    assert sorted(slurm("squeue", "-h", "-r", "-o", "%i").split()) == sorted([*jobs, job_of(folder, NAMES[2])])
+    thaw(workers)
+    assert following.result(SECONDS).done == tuple(NAMES)
     assert [job_of(folder, name) for name in NAMES[:2]] == jobs
-    assert job_of(folder, NAMES[2]) not in ("", *jobs)
+    assert starts(folder, jobs) == [1, 1]
     assert table(folder) == table(undisturbed)
 
 
 def test_jobs_are_preempted_requeued_and_cancelled_and_the_runs_go_on(tmp_path: Path, slurm, undisturbed, beside):
     folder, names = tmp_path / "sweep", NAMES[:2]
     driver = beside.submit(drive, folder, 2)
-    wait(lambda: all(last_step(folder, name) for name in names))
-    jobs, workers = [job_of(folder, name) for name in names], workers_of(folder, names)
+    workers = freeze(folder, names)
+    jobs = [job_of(folder, name) for name in names]
 
-    # Both jobs are sent SIGTERM: they save, and ask to be requeued while they are not yet preempted.
+    # Both jobs are sent SIGCONT and SIGTERM: they save, and ask to be requeued while they are not yet preempted.
     slurm("sbatch", "--partition=urgent", "-c2", "--output=/dev/null", "--wrap=true")
-    wait(lambda: starts(folder, jobs) == [2, 2] and not set(workers) & set(workers_of(folder, names)))
+    workers = freeze(folder, names, workers)
     assert [job_of(folder, name) for name in names] == jobs
+    assert starts(folder, jobs) == [2, 2]
 
     slurm("scancel", jobs[0])
     slurm("scancel", "--signal=USR2", jobs[1])
+    thaw(workers[1:])
     assert driver.result(SECONDS).done == tuple(names)
     assert job_of(folder, names[0]) != jobs[0], "it was submitted again"
     assert job_of(folder, names[1]) == jobs[1], "it was requeued"
+    assert starts(folder, jobs) == [2, 3]
     for name in names:
         assert contents(folder / "runs" / name) == contents(undisturbed / "runs" / name)
-    assert starts(folder, jobs) == [2, 3]
 
 
 def test_a_run_whose_jobs_die_twice_is_a_failed_row(tmp_path: Path, slurm, beside):
