@@ -10,8 +10,6 @@ OUT/random-dfas.csv has a row for each, in their order, failures with their reas
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from languages.convert.json_text import to_json
 from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.randomness import rng
+from regulargpt.analysis.tables import csv_text
 from regulargpt.recipes import resolve
 from regulargpt.storage.atomic import make_folder, write_text
 
@@ -49,7 +48,7 @@ def random_dfa(number: int) -> Dfa:
 
 def certify(number: int, out: Path) -> Row:
     """Train on the automaton with this number; a row of the table."""
-    from regulargpt.certificate.report import certificate_report, sentences
+    from regulargpt.certificate.verdict import certificate_report, sentences
     from regulargpt.run import resume, run
     from regulargpt.storage.folder import RunFolder
 
@@ -79,11 +78,7 @@ def table(rows: list[Row]) -> str:
     >>> print(table([dict.fromkeys(COLUMNS, 0)]).splitlines()[1])
     0,0,0,0,0,0,0
     """
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
+    return csv_text(COLUMNS, [[row[name] for name in COLUMNS] for row in rows])
 
 
 def main(arguments: list[str]) -> int:

@@ -8,7 +8,9 @@ no longer drift and long words are answered right without replacing anything.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -55,38 +57,36 @@ class Anchors:
 
     def state(self) -> dict[str, Tensor]:
         """What a checkpoint keeps."""
-        return dict(vars(self))
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
     def load(cls, state: dict[str, Any]) -> Anchors:
         """From a checkpoint."""
         return cls(**state)
 
-    def loss(
-        self, model: RegularGPT, config: TrainingConfig, left: float, device: torch.device
-    ) -> tuple[Float[Tensor, ""], float]:
+    def loss(self, model: RegularGPT, config: TrainingConfig, left: float) -> tuple[Float[Tensor, ""], float]:
         """Squared distances to the table's prototypes, the answers' cross-entropy, the Jacobian's norm; the share near.
 
         `anchor_windows` windows of prototypes go through the block, each with noise of its own, and all of symbols. The
         noise falls with `left`, from 1 to 0, down to `LEAST` of itself. Near is nearer than half the smallest
-        distance of two prototypes.
+        distance of two prototypes. The model and the anchors are on one device.
         """
-        here = self.to(device)
+        device = self.prototypes.device
         generator = model.state_noise.next_generator(device)
-        chosen = torch.randint(len(here.windows), (config.anchor_windows,), generator=generator, device=device)
-        windows, images = here.windows[chosen], here.images[chosen]
-        clean = torch.cat([model.pad, here.prototypes])[windows]  # (n, C, d_model)
-        noise = here.noise(windows, config.anchor_noise * max(LEAST, left), generator)
+        chosen = torch.randint(len(self.windows), (config.anchor_windows,), generator=generator, device=device)
+        windows, images = self.windows[chosen], self.images[chosen]
+        clean = torch.cat([model.pad, self.prototypes])[windows]  # (n, C, d_model)
+        noise = self.noise(windows, config.anchor_noise * max(LEAST, left), generator)
         states = apply(model, clean + noise)
-        leaves = model.settle(model.layers(0)[0](model.leaves(), here.leaf_windows))
-        far = (states - here.prototypes[images]).square().sum(1)
-        leaves_far = (leaves - here.prototypes[here.leaf_images]).square().sum(1)
+        leaves = model.settle(model.layers(0)[0](model.leaves(), self.leaf_windows))
+        far = (states - self.prototypes[images]).square().sum(1)
+        leaves_far = (leaves - self.prototypes[self.leaf_images]).square().sum(1)
         logits = model.readout(torch.cat([states, leaves]))
         loss = far.mean() + leaves_far.mean()
-        loss = loss + F.cross_entropy(logits, here.answers[torch.cat([images, here.leaf_images])])
+        loss = loss + F.cross_entropy(logits, self.answers[torch.cat([images, self.leaf_images])])
         if config.anchor_contraction:
             loss = loss + config.anchor_contraction * gain(model, clean.detach(), windows, generator)
-        near = torch.cat([far, leaves_far]).detach().sqrt() < 0.5 * here.separation
+        near = torch.cat([far, leaves_far]).detach().sqrt() < 0.5 * self.separation
         return loss, near.double().mean().item()
 
     def noise(
@@ -98,7 +98,7 @@ class Anchors:
         noise = torch.empty(n, C, d_model, device=device).normal_(generator=generator)
         return noise * strength * self.prototypes.square().mean().sqrt() * (windows > 0).unsqueeze(-1)
 
-    @property
+    @cached_property
     def separation(self) -> float:
         """The smallest distance of two prototypes."""
         return torch.pdist(self.prototypes).min().item() if len(self.prototypes) > 1 else float("inf")

@@ -17,7 +17,7 @@ from languages.task import Task
 from regulargpt import models, plots, tracking
 from regulargpt.certificate.certify import Certifier
 from regulargpt.certificate.record import CERTIFICATE
-from regulargpt.certificate.report import certificate_report, issue
+from regulargpt.certificate.verdict import certificate_report, issue
 from regulargpt.config import ModelConfig, RunConfig, from_mapping
 from regulargpt.construct import configuration
 from regulargpt.construct.weights import constructed

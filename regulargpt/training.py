@@ -87,7 +87,7 @@ class Trainer:
             if not isinstance(verdict, Anchors):
                 self.wrong = verdict
             else:
-                self.anchors = verdict
+                self.anchors = verdict.to(self.device)
                 self.progress = dataclasses.replace(self.progress, certified_at=self.progress.step)
 
     def _backward(self) -> tuple[float, float]:
@@ -131,7 +131,7 @@ class Trainer:
         """Gradients of the loss on the table; the loss and the share of windows that come near their prototype."""
         assert isinstance(self.model, RegularGPT), "only RegularGPT is certified"
         left = self.progress.anchoring_left(self.config.training)
-        loss, near = anchors.loss(self.model, self.config.training, left, self.device)
+        loss, near = anchors.loss(self.model, self.config.training, left)
         loss.backward()
         return loss.item(), near
 
@@ -172,7 +172,7 @@ class Trainer:
         self.seconds = checkpoint.state["seconds"]
         anchors, wrong = checkpoint.state["anchors"], checkpoint.state["wrong"]
         self.wrong = None if wrong is None else tuple(wrong)
-        self.anchors = None if anchors is None else Anchors.load(anchors)
+        self.anchors = None if anchors is None else Anchors.load(anchors).to(self.device)
         self.since_log = [tuple(pair) for pair in checkpoint.state["since_log"]]
         return checkpoint.skipped
 

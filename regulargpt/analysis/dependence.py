@@ -7,7 +7,7 @@ from typing import Any
 
 from regulargpt.analysis import pictures
 from regulargpt.analysis.receptive_field import ReceptiveField, receptive_field
-from regulargpt.analysis.subject import check_out, subject
+from regulargpt.analysis.subject import subject
 from regulargpt.analysis.tables import csv_text, rounded
 from regulargpt.plots import title
 from regulargpt.storage import atomic
@@ -25,17 +25,10 @@ def receptive_field_report(
     They go to `out`, by default RUN/receptive-field. What is returned is what the JSON holds. Raises UserError, before
     anything is written, as `subject` does.
     """
-    out = folder.path / FOLDER if out is None else out
-    check_out(out)
-    looked_at = subject(folder, length, words, seed)
+    looked_at = subject(folder, FOLDER, length=length, words=words, seed=seed, out=out)
     field = receptive_field(looked_at.model, looked_at.words, k_hot=looked_at.config.task.supervision == "next")
     report = {
-        "run_dir": str(folder.path),
-        "language": looked_at.task.name,
-        "model": looked_at.config.model.name,
-        "length": looked_at.length,
-        "words": words,
-        "seed": looked_at.config.seed if seed is None else seed,
+        **looked_at.facts,
         "summary": sentence(field, looked_at.length),
         "erf": field.erf,
         "erf_words": field.erf_words,
@@ -45,7 +38,7 @@ def receptive_field_report(
         "low": field.low.tolist(),
         "high": field.high.tolist(),
     }
-    report = rounded(report)
+    report, out = rounded(report), looked_at.out
     atomic.make_folder(out)
     rows = zip(range(1, len(field.c) + 1), report["c"], report["low"], report["high"], strict=True)
     atomic.write_text(out / "receptive-field.csv", csv_text(COLUMNS, rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -23,12 +24,17 @@ MOST_SYMBOLS = 1 << 20
 
 @dataclass(frozen=True)
 class Subject:
-    """A trained model on the CPU, its run and language, and the words (batch, length) it is looked at with."""
+    """A trained model on the CPU, its run and language, the words (batch, length) it is looked at with and their seed,
+    and the folder of the results.
+    """
 
+    run: Path
     config: RunConfig
     task: Task
     model: nn.Module
     words: Words
+    seed: int
+    out: Path
 
     @property
     def length(self) -> int:
@@ -36,25 +42,44 @@ class Subject:
         return self.words.shape[1]
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """What was looked at, for a report."""
+        return {
+            "run_dir": str(self.run),
+            "language": self.task.name,
+            "model": self.config.model.name,
+            "length": self.length,
+            "words": len(self.words),
+            "seed": self.seed,
+        }
+
+    @property
     def every(self) -> bool:
         """Whether the run was trained to answer at every position."""
         return self.config.task.supervision in ("every", "next")
 
 
-def subject(folder: RunFolder, length: int | None, count: int, seed: int | None) -> Subject:
-    """A finished run with `count` words, drawn as in its test by `seed` (by default the run's).
+def subject(
+    folder: RunFolder, name: str, *, length: int | None, words: int, seed: int | None, out: Path | None
+) -> Subject:
+    """A finished run with so many words, drawn as in its test by `seed` (by default the run's).
 
-    Without a length, the longest up to `LENGTH` that the language has words of. Raises UserError for a run that is not
-    finished, a length that is not longer than the training words or that has no words, or too many symbols.
+    Without a length, the longest up to `LENGTH` that the language has words of. Results go to `out`, by default
+    RUN/`name`. Raises UserError, before anything is computed, for a run that is not finished, a length that is not
+    longer than the training words or that has no words, too many symbols, or an `out` that is a file.
     """
+    out = folder.path / name if out is None else out
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{shown(out)} is a file; choose another --out")
     config = RunConfig.parse(folder.config_text).replaced({"device": "cpu", "tensorboard": False, "compile": False})
     folder.load_summary()
     task = languages.get(config.task.language)
     length = default_length(task, config) if length is None else length
-    check(folder, config, task, length, count)
-    words = test_words(task, config.evaluation, config.seed if seed is None else seed, length, count)
+    seed = config.seed if seed is None else seed
+    check(folder, config, task, length, words)
+    drawn = test_words(task, config.evaluation, seed, length, words)
     prepare(config)
-    return Subject(config, task, load_model(folder), words)
+    return Subject(folder.path, config, task, load_model(folder), drawn, seed, out)
 
 
 def default_length(task: Task, config: RunConfig) -> int:
@@ -78,9 +103,3 @@ def check(folder: RunFolder, config: RunConfig, task: Task, length: int, count: 
         raise UserError(f"--length {length}: {reason}")
     if not task.has_length(length):
         raise UserError(task.describe_length(length))
-
-
-def check_out(out: Path) -> None:
-    """Refuse a place for the results that is not a folder, before anything is computed."""
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{shown(out)} is a file; choose another --out")

@@ -24,7 +24,7 @@ from regulargpt.analysis.clusters import (
     too_close,
 )
 from regulargpt.analysis.states import NodeStates, node_states
-from regulargpt.analysis.subject import check_out, subject
+from regulargpt.analysis.subject import subject
 from regulargpt.analysis.tables import csv_text, rounded
 from regulargpt.plots import title
 from regulargpt.storage import atomic
@@ -45,10 +45,8 @@ def clusters_report(
     They go to `out`, by default RUN/verify. What is returned is what clusters.json holds. Raises UserError, before
     anything is written, as `subject` does.
     """
-    out = folder.path / FOLDER if out is None else out
-    check_out(out)
-    looked_at = subject(folder, length, words, seed)
-    seed = looked_at.config.seed if seed is None else seed
+    looked_at = subject(folder, FOLDER, length=length, words=words, seed=seed, out=out)
+    seed, out = looked_at.seed, looked_at.out
     monoid = TransitionMonoid.of(looked_at.task.machine.minimise())
     every = node_states(looked_at.model, looked_at.words, monoid, seed, every=looked_at.every)
     nodes = every.where(every.depths > 0)
@@ -58,12 +56,7 @@ def clusters_report(
     depths = [(depth, scores(rows, *find_clusters(rows.states), seed)) for depth, rows in by_depth(nodes)]
     occurring, groups = set(nodes.elements.tolist()), merged(pool.elements, found)
     report = {
-        "run_dir": str(folder.path),
-        "language": looked_at.task.name,
-        "model": looked_at.config.model.name,
-        "length": looked_at.length,
-        "words": words,
-        "seed": seed,
+        **looked_at.facts,
         "monoid": monoid.size,
         "summary": sentence(overall, monoid, occurring, groups),
         "overall": rounded(dataclasses.asdict(overall)),

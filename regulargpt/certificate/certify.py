@@ -96,7 +96,9 @@ class Certifier:
         """
         assert isinstance(model, RegularGPT), "validation refuses other models"
         network, best = Exact(model), None
-        given = [] if prototypes is None else [Codebook(prototypes.to(torch.float64), np.zeros(len(prototypes), int))]
+        given: list[Codebook] = []
+        if prototypes is not None:
+            given.append(Codebook(prototypes.to("cpu", torch.float64), np.zeros(len(prototypes), dtype=np.int64)))
         for book in chain(given, by_class(network, self.ideal)):
             snapped = Snapped.of(network, book, self.question)
             if snapped.certain:

@@ -88,9 +88,8 @@ class Table:
         """The nearest prototype of each state, from 1, and how much farther the second nearest is."""
         images, margins = [], []
         for some in states.split(ROWS):
-            distances = torch.cdist(some, self.prototypes, compute_mode="donot_use_mm_for_euclid_dist")
             # A single prototype has no rival: everything is brought to it.
-            rivals = torch.nn.functional.pad(distances, (0, 1), value=torch.inf)
+            rivals = torch.nn.functional.pad(distances(some, self.prototypes), (0, 1), value=torch.inf)
             two = rivals.topk(2, largest=False)
             images.append(1 + two.indices[:, 0])
             margins.append(two.values[:, 1] - two.values[:, 0])
@@ -100,6 +99,15 @@ class Table:
         """The answer (K,) at each prototype, and the margin of its logit over the next."""
         two = self.network.readout(self.prototypes).topk(2)
         return two.indices[:, 0].numpy(), (two.values[:, 0] - two.values[:, 1]).numpy()
+
+
+def distances(states: Float[Tensor, "n d_model"], prototypes: Float[Tensor, "K d_model"]) -> Float[Tensor, "n K"]:
+    """From each state to each prototype; not by |x|^2 - 2xp + |p|^2, which would lose the digits of small ones.
+
+    >>> distances(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
+    return torch.cdist(states, prototypes, compute_mode="donot_use_mm_for_euclid_dist")
 
 
 class Exact:

@@ -7,18 +7,14 @@ from typing import Any
 
 import click
 
-from regulargpt.cli.output import as_json, emit, table
+from regulargpt.cli.output import emit, table
+from regulargpt.cli.subject import looks_at_words
 
 SHARES = 10
 
 
 @click.command()
-@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--length", type=click.IntRange(min=1), help="Length of the words.  [default: the longest up to 500]")
-@click.option("--words", type=click.IntRange(min=1), default=32, show_default=True, help="How many words.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the words.  [default: the run's]")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the results.  [default: RUN/receptive-field]")
-@as_json
+@looks_at_words("receptive-field", fewest=1)
 def command(folder: Path, length: int | None, words: int, seed: int | None, out: Path | None, as_json: bool) -> None:
     """Measure how far back a trained model's prediction depends on the word."""
     from regulargpt.storage.folder import RunFolder

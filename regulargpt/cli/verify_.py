@@ -7,18 +7,14 @@ from typing import Any
 
 import click
 
-from regulargpt.cli.output import as_json, emit, table
+from regulargpt.cli.output import emit, table
+from regulargpt.cli.subject import looks_at_words
 
 HEADER = ("depth", "rows", "transitions", "clusters", "gap", "ARI", "purity", "silh.", "probe", "control", "spread")
 
 
 @click.command()
-@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--length", type=click.IntRange(min=1), help="Length of the words.  [default: the longest up to 500]")
-@click.option("--words", type=click.IntRange(min=2), default=32, show_default=True, help="How many words.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the words.  [default: the run's]")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the results.  [default: RUN/verify]")
-@as_json
+@looks_at_words("verify", fewest=2)
 def command(folder: Path, length: int | None, words: int, seed: int | None, out: Path | None, as_json: bool) -> None:
     """Find the language's transitions in a model's hidden states, and certify it for every length."""
     from regulargpt.storage.folder import RunFolder
@@ -27,7 +23,7 @@ def command(folder: Path, length: int | None, words: int, seed: int | None, out:
     run_folder.load_summary()
 
     from regulargpt.analysis.verify import clusters_report
-    from regulargpt.certificate.report import certificate_report, sentences
+    from regulargpt.certificate.verdict import certificate_report, sentences
 
     report = clusters_report(run_folder, length=length, words=words, seed=seed, out=out)
     proof = certificate_report(run_folder)

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from languages.errors import UserError
+from regulargpt.certificate.table import distances
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -144,8 +145,3 @@ class Growing:
     def means(self) -> Float[Tensor, "K d_model"]:
         """The mean of the states that came to each prototype, or itself. Not to be iterated: means of means drift."""
         return torch.where(self.counts[:, None] > 0, self.sums / self.counts[:, None].clamp(min=1), self.prototypes)
-
-
-def distances(states: Float[Tensor, "n d_model"], prototypes: Float[Tensor, "K d_model"]) -> Float[Tensor, "n K"]:
-    """From each state to each prototype."""
-    return torch.cdist(states, prototypes, compute_mode="donot_use_mm_for_euclid_dist")

@@ -21,7 +21,8 @@ from torch import Tensor
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.extraction.clusters import MOST_PROTOTYPES, Cut, Growing, covers, cuts, distances
+from regulargpt.certificate.table import distances
+from regulargpt.extraction.clusters import MOST_PROTOTYPES, Cut, Growing, covers, cuts
 from regulargpt.extraction.nonempty import apart, smallest, to_empty, within
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.recurrent import TorchRecurrent

@@ -63,9 +63,8 @@ def test_of_exact_weights_the_loss_is_that_of_the_answers_alone():
     model, anchors = anchors_of("parity")
     model.train()
     seed_counted(model, 0, 0)
-    loss, near = anchors.loss(
-        model, TrainingConfig(anchor_windows=64, anchor_noise=0.0, anchor_contraction=0.0), 1.0, torch.device("cpu")
-    )
+    training = TrainingConfig(anchor_windows=64, anchor_noise=0.0, anchor_contraction=0.0)
+    loss, near = anchors.loss(model, training, 1.0)
     answers = torch.nn.functional.cross_entropy(model.readout(anchors.prototypes), anchors.answers)
     assert near == 1.0
     assert loss.item() == pytest.approx(answers.item(), abs=0.05)  # the mean over windows weighs prototypes otherwise
@@ -83,7 +82,9 @@ def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():
 
 def test_anchors_come_back_from_a_checkpoint():
     _, anchors = anchors_of("parity")
+    assert anchors.separation > 0
     back = Anchors.load(anchors.state())
+    assert list(back.state()) == ["prototypes", "answers", "leaf_windows", "leaf_images", "windows", "images"]
     assert all(torch.equal(a, b) for a, b in zip(anchors.state().values(), back.state().values(), strict=True))
 
 

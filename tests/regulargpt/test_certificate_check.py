@@ -19,8 +19,8 @@ from languages.errors import UserError
 from regulargpt.certificate import check
 from regulargpt.certificate.check import Network, Rejected, erf, tensors
 from regulargpt.certificate.record import text
-from regulargpt.certificate.report import certificate_report
 from regulargpt.certificate.table import Exact
+from regulargpt.certificate.verdict import certificate_report
 from regulargpt.construct.configuration import configuration
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.run import run

@@ -18,6 +18,7 @@ from languages.monoid import TransitionMonoid
 from languages.semiautomaton import numbered
 from regulargpt.certificate.levels import MOST_WINDOWS
 from regulargpt.certificate.machine import Question, asked
+from regulargpt.certificate.table import distances
 from regulargpt.extraction import clusters
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.learn import Teacher, learn, short_words
@@ -193,7 +194,7 @@ def network_of(machine: MooreMachine, chunk_size: int, blur: float, copies: int 
         return points[which] + blur * noise
 
     def nearest(states: torch.Tensor) -> np.ndarray:
-        return clusters.distances(states, points).argmin(1).numpy()
+        return distances(states, points).argmin(1).numpy()
 
     def over(states: torch.Tensor, windows: np.ndarray) -> torch.Tensor:
         elements = np.append(0, 1 + nearest(states) // copies)

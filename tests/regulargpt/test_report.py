@@ -21,8 +21,8 @@ from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.randomness import rng
 from regulargpt import run as running
-from regulargpt.certificate.report import certificate_report
 from regulargpt.certificate.table import double
+from regulargpt.certificate.verdict import certificate_report
 from regulargpt.construct.configuration import configuration
 from regulargpt.models.regulargpt.tree import tree_levels
 from regulargpt.report.automaton import drawing, table
