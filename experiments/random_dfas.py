@@ -48,7 +48,8 @@ def random_dfa(number: int) -> Dfa:
 
 def certify(number: int, out: Path) -> Row:
     """Train on the automaton with this number; a row of the table."""
-    from regulargpt.certificate.verdict import certificate_report, sentences
+    from regulargpt.certificate.sentences import sentences
+    from regulargpt.certificate.verdict import certificate_report
     from regulargpt.run import resume, run
     from regulargpt.storage.folder import RunFolder
 

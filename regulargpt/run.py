@@ -16,7 +16,6 @@ from languages.errors import UserError
 from languages.task import Task
 from regulargpt import models, plots, tracking
 from regulargpt.certificate.certify import Certifier
-from regulargpt.certificate.record import CERTIFICATE
 from regulargpt.certificate.verdict import certificate_report, issue
 from regulargpt.config import ModelConfig, RunConfig, from_mapping
 from regulargpt.construct import configuration
@@ -27,7 +26,7 @@ from regulargpt.objectives import Objective, objective
 from regulargpt.protocols import Protocol, protocol
 from regulargpt.recipes import CONSTRUCTED
 from regulargpt.storage.environment import environment
-from regulargpt.storage.folder import RunFolder
+from regulargpt.storage.folder import CERTIFICATE, RunFolder
 from regulargpt.storage.signals import StopRequested
 from regulargpt.training import Interrupted, Trainer, train
 from regulargpt.validation import validate

@@ -7,6 +7,7 @@ codebook  where the prototypes come from: the true classes
 proof     the snapped network's answers against the machine's, and the shortest word on which they differ
 certify   a trained network in, the best codebook's proof out
 verdict   what is said about a finished run
+sentences the same in words
 record    certificate.json
 enclosure balls around the prototypes that the raw network maps into themselves: the same without snapping
 cells     on the way there: how far from its prototype the image of a window of balls can be

@@ -15,10 +15,8 @@ from regulargpt.certificate.check import FORMAT, claim
 from regulargpt.certificate.machine import Question
 from regulargpt.certificate.table import Entries
 from regulargpt.storage.atomic import write_text
-from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
-
-AUTOMATON = "automaton.json"
 
 
 def write(folder: RunFolder, language: str, question: Question, snapped: Snapped, raw: Mapping[str, Any]) -> Path:

@@ -18,8 +18,8 @@ from regulargpt.certificate.certify import Certifier, Snapped
 from regulargpt.certificate.check import Network, raw_claim, tensors
 from regulargpt.certificate.enclosure import NotClosed, enclose
 from regulargpt.config import RunConfig
-from regulargpt.storage.atomic import disk, parse_json, read_bytes, shown
-from regulargpt.storage.folder import WEIGHTS, RunFolder
+from regulargpt.storage.atomic import disk, parse_json, read_bytes, write_json
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 from regulargpt.validation import no_certificate_for
 
@@ -30,12 +30,12 @@ MOST_WORDS = 1 << 15
 def certificate_report(folder: RunFolder) -> dict[str, Any]:
     """Try to certify a finished run; write certificate.json and automaton.json beside it if it holds.
 
-    Raises UserError for a run that is not finished.
+    If not, uncertified.json says why. Raises UserError for a run that is not finished.
     """
     config = RunConfig.parse(folder.config_text)
     folder.load_summary()
     if (reason := no_certificate_for(config)) is not None:
-        return {"proven": False, "reason": reason}
+        return noted(folder, {"proven": False, "reason": reason})
     task = languages.get(config.task.language)
     from regulargpt.run import load_model  # which writes certificates itself
 
@@ -44,12 +44,12 @@ def certificate_report(folder: RunFolder) -> dict[str, Any]:
         certifier = Certifier.of(task, config.model.chunk_size)
         return issue(folder, certifier, task, model, certifier.certify(model, known_prototypes(folder)))
     except UserError as error:
-        return {"proven": False, "reason": str(error)}
+        return noted(folder, {"proven": False, "reason": str(error)})
 
 
 def known_prototypes(folder: RunFolder) -> Tensor | None:
     """The prototypes of the certificate that lies there, if it is of these weights."""
-    path = folder.path / record.CERTIFICATE
+    path = folder.path / CERTIFICATE
     if not disk.exists(path):
         return None
     try:
@@ -64,19 +64,32 @@ def known_prototypes(folder: RunFolder) -> Tensor | None:
 
 
 def issue(folder: RunFolder, certifier: Certifier, task: Task, model: nn.Module, snapped: Snapped) -> dict[str, Any]:
-    """Write the certificate of what was decided, or remove one that no longer holds, and say why."""
+    """Write the certificate of what was decided, or remove one that no longer holds, and note why."""
     found = described(certifier, snapped)
     if snapped.certain:
         raw = without_snapping(folder, snapped)
         path = record.write(folder, task.name, certifier.question, snapped, raw)
+        remove(folder, UNCERTIFIED)
         return {"proven": True, "file": str(path), **found, "raw": raw}
-    for name in (record.CERTIFICATE, record.AUTOMATON):
-        if disk.exists(folder.path / name):
-            disk.remove(folder.path / name)
+    remove(folder, CERTIFICATE, AUTOMATON)
     if snapped.proof.holds:
         reason = f"it holds by a margin of {snapped.smallest_margin:.2g} only, which rounding could close"
-        return {"proven": False, "reason": reason, **found}
-    return {"proven": False, **found, **wrong_words(task, model, snapped)}
+        return noted(folder, {"proven": False, "reason": reason, **found})
+    return noted(folder, {"proven": False, **found, **wrong_words(task, model, snapped)})
+
+
+def remove(folder: RunFolder, *names: str) -> None:
+    """Remove what an earlier verdict left."""
+    for name in names:
+        if disk.exists(folder.path / name):
+            disk.remove(folder.path / name)
+
+
+def noted(folder: RunFolder, verdict: dict[str, Any]) -> dict[str, Any]:
+    """Write down why there is no certificate, and of which weights; the verdict itself."""
+    weights = {"file": WEIGHTS, "sha256": digest(folder.final_bytes(WEIGHTS))}
+    write_json(folder.path / UNCERTIFIED, {"weights": weights, **verdict})
+    return verdict
 
 
 def without_snapping(folder: RunFolder, snapped: Snapped) -> dict[str, Any]:
@@ -151,36 +164,3 @@ def shortest_wrong(task: Task, model: nn.Module) -> tuple[int, ...] | None:
                 return tuple(words[wrong[0]].tolist())
         length, left = length + 1, left - count
     return None
-
-
-def raw_sentences(raw: dict[str, Any]) -> list[str]:
-    """What is proven of the network as it is."""
-    if raw["proven"]:
-        largest = max(raw["radii"])
-        return [f"and without snapping: its states stay within {largest:.3g} of the prototypes, rounding included"]
-    return [f"without snapping it is tested, not proven: {raw['reason']}"]
-
-
-def sentences(report: dict[str, Any]) -> list[str]:
-    """The outcome in words.
-
-    >>> sentences({"proven": False, "reason": "the levels of rnn are not one map on finitely many states"})
-    ['no certificate: the levels of rnn are not one map on finitely many states']
-    """
-    if report["proven"]:
-        kind = "the transition monoid's own multiplication" if report["homomorphism"] else "right at every root"
-        return [
-            f"proven at every length, states snapped to {report['prototypes']} prototypes: "
-            f"{report['entries']} entries, {kind}, smallest margin {report['smallest_margin']:.2f}",
-            *raw_sentences(report["raw"]),
-            f"certificate: {shown(report['file'])}; check it with `regulargpt check {shown(report['file'])}`",
-        ]
-    lines = [f"no certificate: {report['reason']}"]
-    for key, who in (("wrong", "snapped network's"), ("wrong_without_snapping", "network's own")):
-        if key in report:
-            word = report[key]
-            lines.append(
-                f"the {who} shortest wrong word{' found' * (key != 'wrong')} has {word['length']} symbols: "
-                f"{word['word']} (right is {word['right']}, the network itself says {word['network']})"
-            )
-    return lines

@@ -23,7 +23,8 @@ def command(folder: Path, length: int | None, words: int, seed: int | None, out:
     run_folder.load_summary()
 
     from regulargpt.analysis.verify import clusters_report
-    from regulargpt.certificate.verdict import certificate_report, sentences
+    from regulargpt.certificate.sentences import sentences
+    from regulargpt.certificate.verdict import certificate_report
 
     report = clusters_report(run_folder, length=length, words=words, seed=seed, out=out)
     proof = certificate_report(run_folder)

@@ -14,9 +14,10 @@ from languages.convert.json_text import from_json
 from languages.errors import UserError
 from regulargpt.certificate.check import FORMAT
 from regulargpt.certificate.machine import asked
+from regulargpt.certificate.sentences import sentences
 from regulargpt.config import RunConfig
 from regulargpt.storage import atomic
-from regulargpt.storage.folder import ACCURACY, CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.storage.folder import ACCURACY, CERTIFICATE, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
 RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
@@ -37,7 +38,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one."""
+    """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
+
+    `why` there is none, in words, if `verify` was asked.
+    """
 
     path: Path
     config: RunConfig
@@ -45,6 +49,7 @@ class Gathered:
     accuracy: tuple[tuple[int, float], ...]
     machine: MooreMachine | None
     certificate: dict[str, Any] | None
+    why: tuple[str, ...]
     field: Field | None
 
 
@@ -59,9 +64,10 @@ def gather(path: Path) -> Gathered:
     rows = csv.DictReader(io.StringIO(atomic.parse_text(folder.final_bytes(ACCURACY), path / ACCURACY)))
     accuracy = tuple((int(row["length"]), 100 * float(row["accuracy"])) for row in rows)
     certificate, machine = certified(folder)
+    why: tuple[str, ...] = ()
     if certificate is None:
-        machine = of_language(config.task.language)
-    return Gathered(path, config, summary, accuracy, machine, certificate, receptive_field(path))
+        machine, why = of_language(config.task.language), uncertified(folder)
+    return Gathered(path, config, summary, accuracy, machine, certificate, why, receptive_field(path))
 
 
 def certified(folder: RunFolder) -> tuple[dict[str, Any] | None, MooreMachine | None]:
@@ -90,6 +96,20 @@ def certified(folder: RunFolder) -> tuple[dict[str, Any] | None, MooreMachine | 
     if not isinstance(machine, MooreMachine):
         raise UserError(f"{atomic.shown(automaton)} gives no answers; {again}")
     return record, machine
+
+
+def uncertified(folder: RunFolder) -> tuple[str, ...]:
+    """Why these weights have no certificate, in words; empty if `verify` was not asked about them."""
+    path = folder.path / UNCERTIFIED
+    if not atomic.disk.exists(path):
+        return ()
+    verdict = atomic.parse_json(atomic.read_bytes(path), path)
+    try:
+        of_these = verdict["weights"]["sha256"] == digest(folder.final_bytes(WEIGHTS))
+        return tuple(sentences(verdict)) if of_these else ()
+    except (KeyError, TypeError) as error:
+        again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
+        raise UserError(f"{atomic.shown(path)} is no verdict of `verify`: {error} is missing; {again}") from error
 
 
 def of_language(name: str) -> MooreMachine | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from regulargpt.cli.output import percent
 from regulargpt.config import RunConfig
 from regulargpt.recipes import CONSTRUCTED
-from regulargpt.report.data import CERTIFICATE, Gathered
+from regulargpt.report.data import Gathered
 from regulargpt.report.svg import tag, text
+from regulargpt.storage.folder import CERTIFICATE
 
 PROVEN, PARTLY, OBSERVED = "proven", "partly", "observed"
 MARKS = {PROVEN: "✓", PARTLY: "◐", OBSERVED: "○"}
@@ -31,8 +33,7 @@ def identity(config: RunConfig) -> str:
 def status(run: Gathered) -> tuple[str, str]:
     """How much is proven, and that in words."""
     if run.certificate is None:
-        again = f"; run `regulargpt verify {run.path}`" if run.config.model.name == "regulargpt" else ""
-        return OBSERVED, f"Nothing is proven: accuracy was observed on samples. No certificate{again}."
+        return OBSERVED, f"Nothing is proven: accuracy was observed on samples. {without(run)}."
     raw = run.certificate.get("raw", {})
     K = len(run.certificate["prototypes"])
     if raw.get("proven"):
@@ -41,6 +42,13 @@ def status(run: Gathered) -> tuple[str, str]:
         f"Proven for every length, for the snapped network: each node's state is replaced by the nearest of {K} "
         "prototypes. Of the network as it is, this is observed."
     )
+
+
+def without(run: Gathered) -> str:
+    """That there is no certificate, and why, or how to ask for one."""
+    if run.why:
+        return run.why[0][0].upper() + run.why[0][1:]
+    return "No certificate" + (f"; run `regulargpt verify {run.path}`" if run.config.model.name == "regulargpt" else "")
 
 
 def badge(run: Gathered) -> str:
@@ -53,13 +61,11 @@ def badge(run: Gathered) -> str:
 
 def proof(run: Gathered) -> str:
     """The section on what is proven and what is observed, with the digests and how to check them."""
-    observed = tag("h4", "Observed, not proven") + tag("ul", *(tag("li", text(line)) for line in observations(run)))
+    observed = tag("h4", "Observed, not proven") + listed(observations(run))
     if run.certificate is None:
-        return tag("p", code(status(run)[1])) + observed
+        return tag("p", code(status(run)[1])) + (listed(run.why[1:]) if run.why[1:] else "") + observed
     record = run.certificate
-    raw = record.get("raw", {})
-    lines = [("claim", text(record["claim"]))]
-    lines.append(("unsnapped", text("proven too" if raw.get("proven") else raw.get("observed", "not proven"))))
+    lines = [("claim", text(record["claim"])), ("unsnapped", text(unsnapped(record.get("raw", {}))))]
     lines.append(("table", text(entries(record))))
     lines += [
         (record[name]["file"], tag("code", text(record[name]["sha256"])))
@@ -69,6 +75,22 @@ def proof(run: Gathered) -> str:
     path = tag("code", text(f"regulargpt check {run.path / CERTIFICATE}"))
     how = "This page shows the certificate; it does not check it. The checker is independent of the code that trained: "
     return tag("h4", "Proven") + tag("dl", *rows) + tag("p", text(how), path) + observed
+
+
+def listed(lines: Sequence[str]) -> str:
+    """A list of sentences."""
+    return tag("ul", *(tag("li", text(line)) for line in lines))
+
+
+def unsnapped(raw: dict[str, Any]) -> str:
+    """What is proven of the network as it is, with its slack, or why nothing is.
+
+    >>> unsnapped({"proven": False, "reason": "no balls are closed"})
+    'not proven: no balls are closed'
+    """
+    if raw.get("proven"):
+        return raw.get("claim", "proven too")
+    return "not proven" + (f": {raw['reason']}" if "reason" in raw else "")
 
 
 def entries(record: dict[str, Any]) -> str:

@@ -154,10 +154,10 @@ def no_table(run: Gathered) -> str:
     """Why there is no tree."""
     if run.config.model.name != "regulargpt":
         return text(f"{run.config.model.name} has no tree.")
-    return facts.code(
-        f"Without a certificate the page does not know this network's states. Run `regulargpt verify {run.path}`, "
-        "then `regulargpt report` again."
-    )
+    unknown = "Without a certificate the page does not know this network's states."
+    if run.why:
+        return facts.code(f"{unknown} {facts.without(run)}.")
+    return facts.code(f"{unknown} Run `regulargpt verify {run.path}`, then `regulargpt report` again.")
 
 
 def label(words: Sequence[str]) -> str:

@@ -20,7 +20,8 @@ WEIGHTS = "model.safetensors"
 MODEL_CONFIG = "config.json"
 SUMMARY = "summary.json"
 DONE = "DONE"
-CERTIFICATE = "certificate.json"
+# What `verify` says of a run: no part of the manifest, and written anew by each `verify`.
+CERTIFICATE, AUTOMATON, UNCERTIFIED = "certificate.json", "automaton.json", "uncertified.json"
 FINAL = (CONFIG, ENVIRONMENT, METRICS, ACCURACY, WEIGHTS, MODEL_CONFIG, SUMMARY)
 
 

@@ -68,8 +68,19 @@ def test_a_run_that_errs_is_refuted_by_a_word(cli: Cli, tmp_path: Path):
     assert not proof["proven"]
     assert proof["wrong_without_snapping"]["right"] != proof["wrong_without_snapping"]["network"]
     assert not (tmp_path / "r" / "certificate.json").exists()
+    note = json.loads((tmp_path / "r" / "uncertified.json").read_text())
+    assert note.pop("weights")["file"] == "model.safetensors"
+    assert note == proof
+    assert cli("report", str(tmp_path / "r")).code == 0
+    assert "No certificate: the snapped network errs on a word." in (tmp_path / "r" / "report.html").read_text()
     text = cli("verify", str(tmp_path / "r"), "--length", "60", "--words", "8").out
     assert "no certificate: the snapped network errs on a word" in text
+
+
+def test_the_note_of_an_earlier_failure_goes_when_the_certificate_comes(cli: Cli, made: Path):
+    (made / "uncertified.json").write_text("{}")
+    assert "proven at every length" in cli("verify", str(made), "--length", "60", "--words", "8").out
+    assert not (made / "uncertified.json").exists()
 
 
 def test_a_baseline_has_no_certificate_and_the_reason_is_said(cli: Cli, tmp_path: Path):

@@ -21,6 +21,8 @@ from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.randomness import rng
 from regulargpt import run as running
+from regulargpt.certificate import record
+from regulargpt.certificate.check import raw_claim
 from regulargpt.certificate.table import double
 from regulargpt.certificate.verdict import certificate_report
 from regulargpt.construct.configuration import configuration
@@ -29,6 +31,7 @@ from regulargpt.report.automaton import drawing, table
 from regulargpt.report.data import gather
 from regulargpt.report.layout import positions
 from regulargpt.report.page import embedded, render, write
+from regulargpt.storage import manifest
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import CHROMIUM, Browser, chromium
 from tests.regulargpt.certified import certify, folder, spoil
@@ -431,6 +434,43 @@ def test_the_receptive_field_and_the_answer_of_the_raw_network_are_shown(tmp_pat
     path.write_text(path.read_text().replace('"proven": false', '"proven": true'))
     assert "Proven for every length, for the network as it is." in render([gather(run.path)])
     assert "mean accuracy 99.99 % over lengths 41 to 50, worst 99.50 %" in text
+
+
+def test_of_the_raw_network_the_slack_is_shown_or_why_the_proof_failed(tmp_path: Path):
+    run = folder(tmp_path / "run", "parity")
+    certificate = certify(run, "parity")
+    shown = {
+        "The same holds of the network as it is, without replacing any state, in real arithmetic": {
+            "proven": True,
+            "slack": 0.03,
+            "claim": raw_claim(0.03),
+        },
+        "not proven: the balls &lt;do not&gt; close": {"proven": False, "reason": "the balls <do not> close"},
+        "<dd>not proven</dd>": {"proven": False},
+    }
+    for words, raw in shown.items():
+        (run.path / "certificate.json").write_text(record.text(certificate | {"raw": raw}))
+        assert words in render([gather(run.path)])
+
+
+def test_why_there_is_no_certificate_is_shown(tmp_path: Path):
+    run = folder(tmp_path / "run", "parity")
+    ask = f"run <code>regulargpt verify {run.path}</code>"
+    assert ask in render([gather(run.path)])
+    path, weights = run.path / "uncertified.json", {"sha256": manifest.digest(run.final_bytes("model.safetensors"))}
+    wrong = {"word": "1", "length": 1, "right": "odd", "network": "even"}
+    verdict = {"weights": weights, "proven": False, "reason": "the snapped network errs on a word", "wrong": wrong}
+    path.write_text(json.dumps(verdict))
+    text = render([gather(run.path)])
+    assert ask not in text
+    assert "No certificate: the snapped network errs on a word." in text
+    assert "wrong word has 1 symbols: 1 (right is odd, the network itself says even)" in text
+    # Of other weights it says nothing.
+    path.write_text(json.dumps(verdict | {"weights": {"sha256": "0" * 64}}))
+    assert ask in render([gather(run.path)])
+    path.write_text(json.dumps(verdict | {"wrong": {}}))
+    with pytest.raises(UserError, match=r"uncertified.json is no verdict of `verify`: 'length' is missing; run"):
+        gather(run.path)
 
 
 def test_a_run_whose_language_has_gone_still_has_a_page(tmp_path: Path):
