@@ -110,8 +110,19 @@ def panels(found: Sequence[Curve], by: Sequence[str], heads: Sequence[Value], ta
             for tail, colour in zip(tails, COLOURS, strict=False)
             if tail in drawn
         ]
-        figure.legend(handles=lines, loc="outside upper center", ncols=4, frameon=False)
+        ncols = abreast([str(line.get_label()) for line in lines], inches=3 * across)
+        figure.legend(handles=lines, loc="outside upper center", ncols=ncols, frameon=False)
     return figure
+
+
+def abreast(names: Sequence[str], inches: float) -> int:
+    """How many entries of a legend fit beside each other: a letter is about 0.09 inches, a line and its space 0.6.
+
+    >>> abreast(["rnn", "lstm"], 9), abreast(["regulargpt, chunk_size 3, robust"] * 6, 9)
+    (2, 2)
+    """
+    widest = 0.6 + 0.09 * max(map(len, names), default=0)
+    return max(1, min(len(names), int(inches / widest)))
 
 
 def draw(axes: Axes, curve: Curve, colour: str, above: int) -> None:

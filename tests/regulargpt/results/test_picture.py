@@ -124,6 +124,19 @@ def test_what_cannot_be_drawn_is_refused(tmp_path: Path, monkeypatch, rows: list
     assert not list(tmp_path.iterdir())
 
 
+def test_the_legend_of_panels_is_inside_the_picture():
+    rows = [replace(row, recipe="robust-nodes", supervision="every") for row in of(runs(languages=3, models=6))]
+    by = ["language", "model", "recipe", "supervision"]
+    found = curves(rows, by)
+    heads, tails = (
+        list(dict.fromkeys(key)) for key in ([c.group.key[0] for c in found], [c.group.key[1:] for c in found])
+    )
+    figure = panels(found, by, heads, tails)
+    figure.draw_without_rendering()
+    box, whole = figure.legends[0].get_window_extent(), figure.bbox
+    assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+
+
 def test_names():
     assert label(("lstm", None), ("model", "chunk_size")) == "lstm"
     assert label((1e-3, True), ("lr", "proven")) == "lr 0.001, proven true"
