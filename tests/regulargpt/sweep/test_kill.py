@@ -167,4 +167,5 @@ def test_what_a_crash_says_is_kept(tmp_path: Path, monkeypatch):
     assert outcome.failed == (name_of(settings[0]),)
     folder = SweepFolder(tmp_path / "a")
     assert folder.failure(outcome.failed[0])["reason"] == "killed by signal 6"
-    assert (folder.path / "failed" / f"{outcome.failed[0]}.log").read_text() == "Fatal error: worker 1\n"
+    # A library that was imported before may add a stack trace.
+    assert (folder.path / "failed" / f"{outcome.failed[0]}.log").read_text().startswith("Fatal error: worker 1\n")
