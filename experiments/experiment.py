@@ -66,7 +66,7 @@ class Experiment:
     related: tuple[str, ...] = ()
 
     def all_configs(self, scale: Scale, rows: Sequence[str] = ()) -> list[RunConfig]:
-        """Every run once, row by row; UserError for a scale or row that is not there."""
+        """Every run once, seed by seed, so that each cell soon shows something; UserError for no such scale or row."""
         if scale not in SCALES:
             raise UserError(f"unknown scale '{scale}';{nearest(scale, SCALES) or ' choose ' + one_of(SCALES)}")
         for row in rows:
@@ -74,7 +74,8 @@ class Experiment:
                 raise UserError(f"{self.name} has no row '{row}';{nearest(row, self.rows) or ' ' + one_of(self.rows)}")
         runs = list(dict.fromkeys(column.runs for column in self.columns))
         chosen = [row for row in self.rows if not rows or row in rows]
-        return list(dict.fromkeys(c for row, name in product(chosen, runs) for c in self.configs(row, name, scale)))
+        found = dict.fromkeys(c for row, name in product(chosen, runs) for c in self.configs(row, name, scale))
+        return sorted(found, key=lambda config: config.seed)
 
 
 def configs(
