@@ -36,6 +36,7 @@ NEEDS = {
     "training.anchor_lr": "training.anchor_steps",
     "training.anchor_noise": "training.anchor_steps",
     "training.anchor_contraction": "training.anchor_steps",
+    "training.anchor_missed": "training.anchor_steps",
     "training.stage_below": "training.curriculum",
 }
 # Parameters of languages that the thesis does not name; those that are not here are what a column is about.

@@ -1,9 +1,10 @@
-"""Anchoring: once a network is certified, training on the finite table that it has become.
+"""Anchoring: once a network is certified, or nearly, training on the finite table that it has become or should become.
 
 The certificate replaces each node's state by a prototype and finds the table of all windows of prototypes that occur.
 Here the block is trained on that table itself, prototypes disturbed by noise as inputs, the prototype that the table
 says as target. No words are needed: what the block does near the prototypes is what it does at every depth, so states
-no longer drift and long words are answered right without replacing anything.
+no longer drift and long words are answered right without replacing anything. Where a few entries of the table are still
+wrong, the true transitions say what they should be, and anchoring mends them.
 """
 
 from __future__ import annotations
@@ -13,24 +14,30 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
 from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.objectives import UNDEFINED
 
 if TYPE_CHECKING:
     from regulargpt.certificate.certify import Snapped
+    from regulargpt.certificate.codebook import Codebook, Ideal
+    from regulargpt.certificate.machine import Question
     from regulargpt.config import TrainingConfig
 
 # The noise falls with the learning rate, but no further: what lies near a prototype shall still come back to it.
-LEAST = 0.03
+LEAST = 0.1
+# Of so many times the windows of a step, the worst are taken.
+CANDIDATES = 4
 
 
 @dataclass(frozen=True)
 class Anchors:
-    """A certified network's table: prototypes, what windows of symbols and of prototypes give, the answers.
+    """A table: prototypes, what windows of symbols and of prototypes give, the answers, -1 where nobody asks.
 
     Windows count from 1 by offset, 0 is the pad; images count from 0.
     """
@@ -55,6 +62,19 @@ class Anchors:
         )
         return cls(table.prototypes.float(), *map(torch.from_numpy, numbers))
 
+    @classmethod
+    def true(cls, question: Question, ideal: Ideal, book: Codebook) -> Anchors:
+        """The table as the true transitions have it, over these prototypes of them."""
+        n = int(question.classes.max()) + 1
+        answers = np.full(n, UNDEFINED)
+        np.maximum.at(answers, question.classes, question.answers)
+        place = np.full(n, -1)
+        place[book.elements] = np.arange(len(book))
+        windows = np.append(0, 1 + place)[ideal.elements]
+        leaf_images, images = place[ideal.of_symbols], place[ideal.of_elements]
+        numbers = (answers[book.elements], ideal.symbols, leaf_images, windows, images)
+        return cls(book.prototypes.float(), *map(torch.from_numpy, numbers))
+
     def state(self) -> dict[str, Tensor]:
         """What a checkpoint keeps."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -67,27 +87,62 @@ class Anchors:
     def loss(self, model: RegularGPT, config: TrainingConfig, left: float) -> tuple[Float[Tensor, ""], float]:
         """Squared distances to the table's prototypes, the answers' cross-entropy, the Jacobian's norm; the share near.
 
-        `anchor_windows` windows of prototypes go through the block, each with noise of its own, and all of symbols. The
-        noise falls with `left`, from 1 to 0, down to `LEAST` of itself. Near is nearer than half the smallest
-        distance of two prototypes. The model and the anchors are on one device.
+        `anchor_windows` windows of prototypes go through the block, each with noise of its own; as many over the states
+        that come out, as they are; and all of symbols. The noise falls with `left`, from 1 to 0, down to `LEAST` of
+        itself. Near is nearer than half the smallest distance of two prototypes. The model and the anchors are on one
+        device.
         """
-        device = self.prototypes.device
-        generator = model.state_noise.next_generator(device)
-        chosen = torch.randint(len(self.windows), (config.anchor_windows,), generator=generator, device=device)
-        windows, images = self.windows[chosen], self.images[chosen]
-        clean = torch.cat([model.pad, self.prototypes])[windows]  # (n, C, d_model)
-        noise = self.noise(windows, config.anchor_noise * max(LEAST, left), generator)
-        states = apply(model, clean + noise)
+        generator = model.state_noise.next_generator(self.prototypes.device)
+        first, children = self.worst(model, config.anchor_windows, config.anchor_noise * max(LEAST, left), generator)
+        states = apply(model, children)
         leaves = model.settle(model.layers(0)[0](model.leaves(), self.leaf_windows))
-        far = (states - self.prototypes[images]).square().sum(1)
-        leaves_far = (leaves - self.prototypes[self.leaf_images]).square().sum(1)
-        logits = model.readout(torch.cat([states, leaves]))
-        loss = far.mean() + leaves_far.mean()
-        loss = loss + F.cross_entropy(logits, self.answers[torch.cat([images, self.leaf_images])])
+        second = self.draw(config.anchor_windows, generator)
+        again = apply(model, self.over(model, second, first, states.detach()))
+        found, images = torch.cat([states, leaves]), torch.cat([self.images[first], self.leaf_images])
+        far = self.far(found, images)
+        logits, answers = model.readout(found), self.answers[images]
+        loss = far[: len(states)].mean() + far[len(states) :].mean() + self.far(again, self.images[second]).mean()
+        loss = loss + F.cross_entropy(logits, answers, ignore_index=UNDEFINED)
         if config.anchor_contraction:
-            loss = loss + config.anchor_contraction * gain(model, clean.detach(), windows, generator)
-        near = torch.cat([far, leaves_far]).detach().sqrt() < 0.5 * self.separation
-        return loss, near.double().mean().item()
+            clean = self.children(model, first).detach()
+            loss = loss + config.anchor_contraction * gain(model, clean, self.windows[first], generator)
+        return loss, (far.detach().sqrt() < 0.5 * self.separation).double().mean().item()
+
+    def draw(self, n: int, generator: torch.Generator) -> Int[Tensor, "n"]:
+        """Windows of the table, by their numbers, uniform."""
+        return torch.randint(len(self.windows), (n,), generator=generator, device=self.windows.device)
+
+    def worst(
+        self, model: RegularGPT, n: int, level: float, generator: torch.Generator
+    ) -> tuple[Int[Tensor, "n"], Float[Tensor, "n C d_model"]]:
+        """Windows and their disturbed children: one half at random, the other the farthest off of `CANDIDATES` n.
+
+        It takes a single window to spoil a long word.
+        """
+        drawn = self.draw(CANDIDATES * n, generator)
+        children = self.children(model, drawn) + self.noise(self.windows[drawn], level, generator)
+        with torch.no_grad():
+            far = self.far(apply(model, children), self.images[drawn])
+        kept = torch.cat([far.topk(n // 2).indices, torch.arange(n - n // 2, device=drawn.device)])
+        return drawn[kept], children[kept]
+
+    def children(self, model: RegularGPT, windows: Int[Tensor, "n"]) -> Float[Tensor, "n C d_model"]:
+        """The prototypes, and the pad, under these windows."""
+        return torch.cat([model.pad, self.prototypes])[self.windows[windows]]
+
+    def over(
+        self, model: RegularGPT, windows: Int[Tensor, "n"], below: Int[Tensor, "m"], states: Float[Tensor, "m d_model"]
+    ) -> Float[Tensor, "n C d_model"]:
+        """What is under these windows if the windows `below` gave these `states`; prototypes where none gave any."""
+        row = torch.full((1 + len(self.prototypes),), -1, device=states.device)
+        # Of several states the last: a maximum is the same in whichever order a device takes it.
+        row.scatter_reduce_(0, 1 + self.images[below], torch.arange(len(below), device=states.device), "amax")
+        rows = row[self.windows[windows]]
+        return torch.where((rows >= 0).unsqueeze(-1), states[rows.clamp(min=0)], self.children(model, windows))
+
+    def far(self, states: Float[Tensor, "n d_model"], images: Int[Tensor, "n"]) -> Float[Tensor, "n"]:
+        """Squared distances to the prototypes where the states should be."""
+        return (states - self.prototypes[images]).square().sum(1)
 
     def noise(
         self, windows: Int[Tensor, "n C"], level: float, generator: torch.Generator
@@ -106,6 +161,15 @@ class Anchors:
     def to(self, device: torch.device) -> Anchors:
         """On that device."""
         return Anchors(**{name: tensor.to(device) for name, tensor in self.state().items()})
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a training is told: whether the certificate holds, the table to train on, the shortest wrong word."""
+
+    certain: bool = False
+    anchors: Anchors | None = None
+    wrong: tuple[int, ...] | None = None
 
 
 def apply(model: RegularGPT, children: Float[Tensor, "n C d_model"]) -> Float[Tensor, "n d_model"]:

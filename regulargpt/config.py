@@ -86,7 +86,9 @@ class TrainingConfig:
     With `certify_every` > 0 the certificate is tried every so many steps. A cooldown that ends without it is undone,
     and training goes on. When it holds, the network is trained for `anchor_steps` on its own table at the rate
     `anchor_lr`, `anchor_windows` windows a step, disturbed by noise of up to `anchor_noise` times the RMS of the
-    states, its Jacobian at the prototypes drawn to 0 by `anchor_contraction`; then training ends.
+    states, its Jacobian at the prototypes drawn to 0 by `anchor_contraction`; then training ends. With
+    `anchor_missed` > 0 it is trained so on the true table as soon as no more than that share of its windows is missed,
+    and if the certificate does not hold after 1000 steps of that, once more or again on words.
     """
 
     steps: int = 20_000
@@ -117,6 +119,7 @@ class TrainingConfig:
     anchor_lr: float = 2e-3
     anchor_noise: float = 0.5
     anchor_contraction: float = 0.3
+    anchor_missed: float = 0.0
     log_every: int = 100
     checkpoint_every: int = 1000
 

@@ -13,11 +13,13 @@ MEMORIES = 2
 FIRST_NOISE, NOISE_DECAY = 1e-4, 0.995
 # The share of the anchoring in which its learning rate falls to 0.
 ANCHOR_FALL = 0.6
+# An anchoring that has not brought the certificate in so many steps begins anew, or words come back.
+MENDING = 1000
 
 
 @dataclass(frozen=True)
 class Progress:
-    """After `step` steps: the running loss, the stage and its age, the noise, when it was solved, when certified.
+    """After `step` steps: the running loss, the stage and its age, the noise, when it was solved, anchored, certified.
 
     `cooldowns` counts those that ended without a certificate.
 
@@ -35,6 +37,7 @@ class Progress:
     stage_age: int = 0
     noise: float = 0.0
     solved_at: int | None = None
+    anchored_at: int | None = None
     certified_at: int | None = None
     cooldowns: int = 0
 
@@ -57,19 +60,40 @@ class Progress:
         """The step at which the learning rate comes to 0."""
         return config.steps if self.solved_at is None else min(config.steps, self.solved_at + config.cooldown)
 
+    @property
+    def anchoring_began(self) -> int | None:
+        """The step at which the anchoring began; what begins before the certificate begins anew with it."""
+        return self.anchored_at if self.certified_at is None else self.certified_at
+
     def anchoring_left(self, config: TrainingConfig) -> float:
-        """1 in the first part of the anchoring, then falling to 0: its learning rate and its noise."""
-        left = self.last_step(config) - self.step
-        return min(1.0, left / max(1.0, ANCHOR_FALL * config.anchor_steps))
+        """1 in the first part of the anchoring, then falling to 0: its learning rate and its noise; 1 before it."""
+        if self.anchoring_began is None:
+            return 1.0
+        left = self.anchoring_began + self.anchoring_steps(config) - self.step
+        return min(1.0, left / max(1.0, ANCHOR_FALL * self.anchoring_steps(config)))
+
+    def anchoring_steps(self, config: TrainingConfig) -> int:
+        """How long the anchoring lasts; without certificate no longer than `MENDING`."""
+        return config.anchor_steps if self.certified_at is not None else min(config.anchor_steps, MENDING)
+
+    def anchoring_ends(self, config: TrainingConfig) -> bool:
+        """Whether the anchoring has had its steps."""
+        return self.anchoring_began is not None and self.step >= self.anchoring_began + self.anchoring_steps(config)
 
     def asks_for_certificate(self, config: TrainingConfig) -> bool:
-        """Whether the certificate is to be tried after this step: in the last stage, every so many steps."""
-        due = config.certify_every and (self.step % config.certify_every == 0 or self.step == config.steps)
-        return bool(due) and self.stage == len(config.curriculum) and self.certified_at is None
+        """Whether the certificate is to be tried after this step: every so many steps and at an end.
+
+        Where nothing is anchored before it holds, in the last stage only.
+        """
+        if not config.certify_every or (self.stage < len(config.curriculum) and not config.anchor_missed):
+            return False
+        if self.certified_at is not None:
+            return self.anchoring_ends(config)
+        return self.step % config.certify_every == 0 or self.step == config.steps or self.anchoring_ends(config)
 
     def lr(self, config: TrainingConfig) -> float:
         """The learning rate of the next step: warm-up, then constant or cosine, and the cooldown to 0 at the end."""
-        if self.certified_at is not None:
+        if self.anchored_at is not None:
             return config.anchor_lr * self.anchoring_left(config)
         warmup = min(1.0, (self.step + 1) / max(1, config.warmup))
         cooldown = min(1.0, (self.cooled_at(config) - self.step) / max(1, config.cooldown))
@@ -78,7 +102,7 @@ class Progress:
 
     def after(self, loss: float, config: TrainingConfig) -> Progress:
         """One step on, having seen this loss."""
-        if self.certified_at is not None:
+        if self.anchored_at is not None:
             return replace(self, step=self.step + 1)
         memory = config.loss_memory
         running = loss if self.stage_age == 0 else memory * self.loss + (1 - memory) * loss

@@ -86,6 +86,8 @@ NODES: Fields = {
     "training.cooldown": 4000,
     **CERTIFY,
     "training.anchor_steps": 4000,
+    "training.anchor_missed": 0.5,
+    "training.anchor_lr": 8e-3,
 }
 # More than two children: with words of one and two levels first, or groups such as Tomita 5 and 6 are not learned.
 STAGES = (3, 9)

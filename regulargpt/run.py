@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -89,7 +90,7 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
             compile_model(model)
         trainer = Trainer(training, task, goal, model, device)
         if certifier is not None:
-            trainer.judge = certifier.judge
+            trainer.judge = partial(certifier.judge, allowed=allowed_misses(config))
         for skipped in trainer.load(folder):
             watch.on_notice(skipped)
         with tracking.tensorboard(folder.path, config.tensorboard) as log:
@@ -121,6 +122,11 @@ def make_certifier(config: RunConfig, task: Task, watch: Watch) -> Certifier | N
     except UserError as error:
         watch.on_notice(f"no certificate is tried: {error}")
         return None
+
+
+def allowed_misses(config: RunConfig) -> float:
+    """The share of missed windows with which anchoring begins; none if there is no anchoring."""
+    return config.training.anchor_missed if config.training.anchor_steps else 0.0
 
 
 def both(first: Callable[[Told], None], second: Callable[[Told], None]) -> Callable[[Told], None]:
@@ -272,6 +278,7 @@ def summarise(
         "parameters": sum(p.numel() for p in model.parameters()),
         "steps": trainer.progress.step,
         "solved_at": trainer.progress.solved_at,
+        "anchored_at": trainer.progress.anchored_at,
         "certified_at": trainer.progress.certified_at,
         "proven": proven,
         "train_seconds": round(trainer.seconds, 3),

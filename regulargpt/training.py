@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from languages.task import Task
-from regulargpt.anchors import Anchors
+from regulargpt.anchors import Anchors, Verdict
 from regulargpt.batches import Words, training_words, words_near
 from regulargpt.config import RunConfig, TrainingConfig
 from regulargpt.models.layers import seed_counted
@@ -38,9 +38,9 @@ class Interrupted(RuntimeError):
 class Trainer:
     """A model in training: everything a checkpoint holds, and the rules to go on from there.
 
-    With `training.certify_every`, `judge` is asked whether the model's certificate holds: it gives the anchors of the
-    rest of the training, or a word that is wrong, or None. After a cooldown that did not bring the certificate, every
-    `NEAR_EVERY`-th step is on words near the last wrong one, if that is no longer than the training words.
+    With `training.certify_every`, `judge` is asked whether the model's certificate holds, by its anchors if there are
+    any: its verdict may bring anchors, or a word that is wrong. After a cooldown that did not bring the certificate,
+    every `NEAR_EVERY`-th step is on words near the last wrong one, if that is no longer than the training words.
     """
 
     config: RunConfig
@@ -50,7 +50,7 @@ class Trainer:
     device: torch.device
     optimiser: torch.optim.Optimizer = field(init=False)
     progress: Progress = field(init=False)
-    judge: Callable[[nn.Module], Anchors | tuple[int, ...] | None] = lambda model: None
+    judge: Callable[[nn.Module, Anchors | None], Verdict] = lambda model, anchors: Verdict()
     anchors: Anchors | None = None
     wrong: tuple[int, ...] | None = None
     seconds: float = 0.0
@@ -83,12 +83,18 @@ class Trainer:
         self.progress = self.progress.after(loss, training)
         self.since_log.append((loss, accuracy))
         if self.progress.asks_for_certificate(training):
-            verdict = self.judge(self.model)
-            if not isinstance(verdict, Anchors):
-                self.wrong = verdict
-            else:
-                self.anchors = verdict.to(self.device)
-                self.progress = dataclasses.replace(self.progress, certified_at=self.progress.step)
+            self._ask()
+
+    def _ask(self) -> None:
+        """Ask for the certificate, and go on as the verdict says."""
+        step, anchored_at, certified_at = self.progress.step, self.progress.anchored_at, self.progress.certified_at
+        verdict = self.judge(self.model, self.anchors)
+        if not verdict.certain and self.progress.anchoring_ends(self.config.training):
+            verdict, anchored_at = self.judge(self.model, None), None
+        self.wrong, self.anchors = verdict.wrong, verdict.anchors and verdict.anchors.to(self.device)
+        begun = None if self.anchors is None else step if anchored_at is None else anchored_at
+        holds = None if not verdict.certain else step if certified_at is None else certified_at
+        self.progress = dataclasses.replace(self.progress, anchored_at=begun, certified_at=holds)
 
     def _backward(self) -> tuple[float, float]:
         """Gradients of the mean loss over this step's lengths; the loss and the accuracy."""
@@ -168,7 +174,9 @@ class Trainer:
             return ()
         self.model.load_state_dict(checkpoint.weights)
         self.optimiser.load_state_dict(checkpoint.state["optimiser"])
-        self.progress = Progress(**checkpoint.state["progress"])
+        progress = checkpoint.state["progress"]
+        # A checkpoint that does not say it is of a run that was anchored when it was certified.
+        self.progress = Progress(**{"anchored_at": progress["certified_at"], **progress})
         self.seconds = checkpoint.state["seconds"]
         anchors, wrong = checkpoint.state["anchors"], checkpoint.state["wrong"]
         self.wrong = None if wrong is None else tuple(wrong)

@@ -100,6 +100,7 @@ AT_LEAST: dict[str, tuple[float, str]] = {
     "training.anchor_lr": (0, "a learning rate is not negative"),
     "training.anchor_contraction": (0, "a weight is not negative"),
     "training.anchor_noise": (0, "give a share of the states' RMS"),
+    "training.anchor_missed": (0, "give a share of the table, 0 for its own table when it is certified"),
     "model.embedding_std": (0, "a standard deviation is not negative"),
     "training.node_weight": (0, "a weight is not negative"),
     "training.compositions": (0, "give a number of windows"),

@@ -59,7 +59,7 @@ training.node_weight training.compositions training.alignment
 training.state_noise training.noise_below training.noise_growth training.curriculum
 training.stage_below training.solved_below training.cooldown training.certify_every
 training.anchor_steps training.anchor_windows training.anchor_lr
-training.anchor_noise training.anchor_contraction
+training.anchor_noise training.anchor_contraction training.anchor_missed
 training.log_every training.checkpoint_every
 evaluation.test_from evaluation.test_len evaluation.stride evaluation.beyond evaluation.samples evaluation.symbols
 evaluation.members evaluation.near_misses evaluation.edits evaluation.also

@@ -8,10 +8,12 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from languages.task import Task
-from regulargpt.anchors import Anchors
+from regulargpt.anchors import Anchors, Verdict
+from regulargpt.certificate.apart import apart
 from regulargpt.certificate.check import MARGIN
 from regulargpt.certificate.codebook import Codebook, Ideal, by_class, misses
 from regulargpt.certificate.machine import Question
@@ -76,8 +78,8 @@ class Certifier:
     >>> from regulargpt.models.regulargpt import RegularGPT
     >>> certifier = Certifier.of(languages.get("parity"), chunk_size=2)
     >>> untrained = RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32)
-    >>> certifier.judge(untrained), len(certifier.certify(untrained).proof.wrong) < 5
-    (None, True)
+    >>> certifier.judge(untrained).certain, len(certifier.certify(untrained).proof.wrong) < 5
+    (False, True)
     """
 
     question: Question
@@ -96,9 +98,7 @@ class Certifier:
         """
         assert isinstance(model, RegularGPT), "validation refuses other models"
         network, best = Exact(model), None
-        given: list[Codebook] = []
-        if prototypes is not None:
-            given.append(Codebook(prototypes.to("cpu", torch.float64), np.zeros(len(prototypes), dtype=np.int64)))
+        given = [] if prototypes is None else [nameless(prototypes)]
         for book in chain(given, by_class(network, self.ideal)):
             snapped = Snapped.of(network, book, self.question)
             if snapped.certain:
@@ -108,12 +108,26 @@ class Certifier:
         assert best is not None
         return best
 
-    def judge(self, model: nn.Module) -> Anchors | tuple[int, ...] | None:
-        """The quick question of a training: the table if it is certified, or the shortest wrong word if known."""
+    def judge(self, model: nn.Module, anchors: Anchors | None = None, allowed: float = 0.0) -> Verdict:
+        """The quick question of a training: is it certified, by the prototypes of its `anchors` if it has any?
+
+        If so, there is the network's own table to train on; if not, but no more than the share `allowed` of its windows
+        is taken for another element, the true table.
+        """
         assert isinstance(model, RegularGPT), "validation refuses other models"
         network = Exact(model)
+        if anchors is not None:
+            snapped = Snapped.of(network, nameless(anchors.prototypes), self.question)
+            return Verdict(snapped.certain, anchors, None if snapped.certain else snapped.proof.wrong)
         book = next(by_class(network, self.ideal))
-        if misses(network, self.ideal, book) > HOPELESS:
-            return None
-        snapped = Snapped.of(network, book, self.question)
-        return Anchors.of(snapped) if snapped.certain else snapped.proof.wrong
+        missed = misses(network, self.ideal, book)
+        snapped = Snapped.of(network, book, self.question) if missed <= HOPELESS else None
+        if snapped is not None and snapped.certain:
+            return Verdict(True, Anchors.of(snapped))
+        true = Anchors.true(self.question, self.ideal, apart(network, book)) if missed <= allowed else None
+        return Verdict(anchors=true, wrong=None if snapped is None else snapped.proof.wrong)
+
+
+def nameless(prototypes: Float[Tensor, "K d_model"]) -> Codebook:
+    """A codebook of which it does not matter what its prototypes stand for."""
+    return Codebook(prototypes.to("cpu", torch.float64), np.zeros(len(prototypes), dtype=np.int64))

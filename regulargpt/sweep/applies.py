@@ -10,7 +10,7 @@ from regulargpt.models import MODELS
 TREE = {
     *("training.state_noise", "training.noise_below", "training.noise_growth", "training.certify_every"),
     *("training.anchor_steps", "training.anchor_windows", "training.anchor_lr", "training.anchor_noise"),
-    "training.anchor_contraction",
+    *("training.anchor_contraction", "training.anchor_missed"),
 }
 NODES = {"training.node_weight", "training.compositions", "training.alignment"}
 # These are about the words that are no members.

@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
 import languages
-from regulargpt.anchors import Anchors
+from regulargpt.anchors import Anchors, Verdict
 from regulargpt.batches import words_near
 from regulargpt.certificate.certify import Certifier
+from regulargpt.certificate.codebook import by_class
+from regulargpt.certificate.table import Exact
 from regulargpt.config import TrainingConfig
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
@@ -32,9 +35,11 @@ def exact_model(spec: str, C: int = 2) -> tuple[RegularGPT, Certifier]:
 
 def anchors_of(spec: str, C: int = 2) -> tuple[RegularGPT, Anchors]:
     model, certifier = exact_model(spec, C)
-    anchors = certifier.judge(model)
-    assert isinstance(anchors, Anchors)
-    return model, anchors
+    verdict = certifier.judge(model)
+    assert verdict.certain
+    assert verdict.wrong is None
+    assert verdict.anchors is not None
+    return model, verdict.anchors
 
 
 @pytest.mark.parametrize("C", [2, 3, 4])
@@ -65,9 +70,36 @@ def test_of_exact_weights_the_loss_is_that_of_the_answers_alone():
     seed_counted(model, 0, 0)
     training = TrainingConfig(anchor_windows=64, anchor_noise=0.0, anchor_contraction=0.0)
     loss, near = anchors.loss(model, training, 1.0)
-    answers = torch.nn.functional.cross_entropy(model.readout(anchors.prototypes), anchors.answers)
+    answers = cross_entropy(model.readout(anchors.prototypes), anchors.answers)
     assert near == 1.0
     assert loss.item() == pytest.approx(answers.item(), abs=0.05)  # the mean over windows weighs prototypes otherwise
+
+
+@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("spec", ["parity", "tomita-3", "dyck-2", "modular-arithmetic:plus=true,modulus=2"])
+def test_the_true_table_composes_the_functions_of_its_windows(spec: str, C: int):
+    task = languages.get(spec)
+    certifier = Certifier.of(task, C)
+    outputs = len(task.machine.output_names)
+    untrained = RegularGPT(len(task.alphabet), outputs, chunk_size=C, d_model=8, n_heads=2, d_ff=8)
+    book = next(by_class(Exact(untrained), certifier.ideal))
+    table = Anchors.true(certifier.question, certifier.ideal, book)
+    machine = task.machine.minimise()
+    monoid = certifier.question.transitions
+    functions, symbols = monoid.elements[book.elements], machine.table.T
+    for windows, images, of in (
+        (table.windows, table.images, functions),
+        (table.leaf_windows, table.leaf_images, symbols),
+    ):
+        for window, image in zip(windows.tolist(), images.tolist(), strict=True):
+            f = np.arange(machine.n_states)
+            for child in reversed(window):
+                f = of[child - 1][f] if child else f
+            assert np.array_equal(functions[image], f)
+    answers = table.answers.numpy()
+    ends = machine.output_table[functions[:, machine.initial_index]]
+    assert np.array_equal(answers[answers >= 0], ends[answers >= 0])
+    assert (answers >= 0).any()
 
 
 def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():
@@ -100,10 +132,12 @@ def test_progress_ends_after_the_anchoring_and_undoes_a_cooldown_without_certifi
     assert progress.last_step(training) == 50
     # Solved at step 4, cooled down to a fifth of the rate, and then up again.
     assert [round(rate / training.lr, 3) for rate in rates[:11]] == [1, 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2, 1, 1]
-    certified = Progress(step=20, certified_at=20)
+    certified = Progress(step=20, anchored_at=20, certified_at=20)
     assert certified.last_step(training) == 30
-    assert not certified.asks_for_certificate(training)
-    rates = [Progress(step=20 + i, certified_at=20).lr(training) / training.anchor_lr for i in range(11)]
+    anchored = [dataclasses.replace(certified, step=20 + i) for i in range(11)]
+    # Whether it still holds is asked at the end only.
+    assert [progress.asks_for_certificate(training) for progress in anchored] == [False] * 10 + [True]
+    rates = [progress.lr(training) / training.anchor_lr for progress in anchored]
     assert rates[:5] == [1.0] * 5
     assert rates[-1] == 0.0
     assert rates == sorted(rates, reverse=True)
@@ -161,9 +195,10 @@ def test_an_anchored_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: 
     )
     _, anchors = anchors_of("parity")
 
-    def judge(self: Certifier, model: RegularGPT) -> Anchors | tuple[int, ...]:
+    def judge(self: Certifier, model: RegularGPT, known: Anchors | None, allowed: float) -> Verdict:
         # No model so small is certified; from step 12 on, training goes on with the table of another of its width.
-        return anchors if asked.append(1) or len(asked) > 2 else (1, 0, 1)
+        asked.append(1)
+        return Verdict(True, anchors) if len(asked) > 2 else Verdict(wrong=(1, 0, 1))
 
     monkeypatch.setattr(Certifier, "judge", judge)
     asked: list[int] = []

@@ -1,0 +1,58 @@
+"""Prototypes that a network is to be trained towards, moved apart where they are too close to be told from each other.
+
+Where a network still takes one element for another, the means of their states lie at nearly one place: training towards
+them would keep it so.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from regulargpt.certificate.codebook import Codebook
+from regulargpt.certificate.table import Exact
+
+# The smallest distance that is asked for, in units of sqrt(d_model): the norm of a state without gain and bias.
+APART = 0.6
+STEPS, RATE = 300, 0.05
+# Two at the very same place would never part.
+JITTER = 1e-3
+
+
+def apart(network: Exact, book: Codebook) -> Codebook:
+    """The codebook with prototypes about `APART` sqrt(d_model) from each other; those that are so already stay.
+
+    They remain what the state norm can give.
+
+    >>> import numpy as np
+    >>> from regulargpt.models.regulargpt import RegularGPT
+    >>> network = Exact(RegularGPT(2, 2, d_model=16, n_heads=2, d_ff=32))
+    >>> states = network.over_symbols(np.array([[1, 0], [1, 0], [2, 1]]))
+    >>> torch.pdist(apart(network, Codebook(states, np.arange(3))).prototypes).min().item() > 0.95 * APART * 4
+    True
+    """
+    prototypes, norm = book.prototypes, network.model.state_norm
+    least = APART * prototypes.shape[1] ** 0.5
+    jitter = torch.empty_like(prototypes).normal_(generator=torch.Generator().manual_seed(0))
+    moved = (prototypes + JITTER * jitter).requires_grad_()
+    optimiser = torch.optim.Adam([moved], lr=RATE)
+    for _ in range(STEPS):
+        (push,) = torch.autograd.grad(short_of(least, normed(norm, moved)), moved)
+        moved.grad = push
+        optimiser.step()
+    return Codebook(normed(norm, moved).detach(), book.elements)
+
+
+def short_of(least: float, states: Float[Tensor, "K d_model"]) -> Float[Tensor, ""]:
+    """How far pairs fall short of a distance, squared."""
+    return (least - torch.pdist(states)).clamp(min=0).square().sum()
+
+
+def normed(norm: nn.Module, states: Float[Tensor, "K d_model"]) -> Float[Tensor, "K d_model"]:
+    """The states that the state norm can give, near these: its gain and bias undone, and the norm done again."""
+    if not isinstance(norm, nn.LayerNorm):
+        return states
+    gain, bias = norm.weight.detach(), norm.bias.detach()
+    return F.layer_norm((states - bias) / gain, norm.normalized_shape, gain, bias, norm.eps)
