@@ -109,8 +109,16 @@ class Anchors:
         return loss, (far.detach().sqrt() < 0.5 * self.separation).double().mean().item()
 
     def draw(self, n: int, generator: torch.Generator) -> Int[Tensor, "n"]:
-        """Windows of the table, by their numbers, uniform."""
-        return torch.randint(len(self.windows), (n,), generator=generator, device=self.windows.device)
+        """Windows of the table, by their numbers: about half of them uniform, the others uniform by what they give.
+
+        Three quarters of the windows may give one element, and some elements come of three windows only.
+        """
+        device = self.windows.device
+        order, sizes = self.by_image
+        kind = torch.randint(len(sizes), (n,), generator=generator, device=device)
+        share, coin = torch.rand(2, n, generator=generator, device=device, dtype=torch.float64)
+        of_kind = order[sizes.cumsum(0)[kind] - sizes[kind] + (share * sizes[kind]).long()]
+        return torch.where(coin < 0.5, of_kind, (share * len(self.windows)).long())
 
     def worst(
         self, model: RegularGPT, n: int, level: float, generator: torch.Generator
@@ -152,6 +160,12 @@ class Anchors:
         strength = level * torch.rand(n, 1, 1, generator=generator, device=device)
         noise = torch.empty(n, C, d_model, device=device).normal_(generator=generator)
         return noise * strength * self.prototypes.square().mean().sqrt() * (windows > 0).unsqueeze(-1)
+
+    @cached_property
+    def by_image(self) -> tuple[Int[Tensor, "n"], Int[Tensor, "m"]]:
+        """The windows in the order of what they give, and how many give the same."""
+        sizes = self.images.bincount()
+        return self.images.argsort(stable=True), sizes[sizes > 0]
 
     @cached_property
     def separation(self) -> float:
