@@ -55,4 +55,5 @@ def normed(norm: nn.Module, states: Float[Tensor, "K d_model"]) -> Float[Tensor,
     if not isinstance(norm, nn.LayerNorm):
         return states
     gain, bias = norm.weight.detach(), norm.bias.detach()
-    return F.layer_norm((states - bias) / gain, norm.normalized_shape, gain, bias, norm.eps)
+    # Where the gain is 0 the norm gives the bias, whatever it reads.
+    return F.layer_norm((states - bias) / torch.where(gain == 0, 1, gain), norm.normalized_shape, gain, bias, norm.eps)

@@ -12,7 +12,7 @@ import languages
 from regulargpt.anchors import Anchors, Verdict
 from regulargpt.batches import words_near
 from regulargpt.certificate.certify import Certifier
-from regulargpt.certificate.codebook import by_class
+from regulargpt.certificate.codebook import by_class, misses
 from regulargpt.certificate.table import Exact
 from regulargpt.config import TrainingConfig
 from regulargpt.construct.configuration import configuration
@@ -100,6 +100,107 @@ def test_the_true_table_composes_the_functions_of_its_windows(spec: str, C: int)
     ends = machine.output_table[functions[:, machine.initial_index]]
     assert np.array_equal(answers[answers >= 0], ends[answers >= 0])
     assert (answers >= 0).any()
+
+
+def test_of_the_windows_drawn_half_are_as_many_for_each_image():
+    _, anchors = anchors_of("dyck-3")
+    share = anchors.images.bincount() / len(anchors.images)
+    drawn = anchors.draw(100_000, torch.Generator().manual_seed(0))
+    assert drawn.unique().tolist() == list(range(len(anchors.windows)))
+    found = anchors.images[drawn].bincount() / len(drawn)
+    asked = 0.5 * share + 0.5 * (share > 0) / (share > 0).sum()
+    assert share.max() > 10 * share[share > 0].min()
+    assert (found - asked).abs().max() < 0.01
+
+
+def test_half_of_a_step_are_the_windows_farthest_off():
+    model, anchors = anchors_of("tomita-2", C=3)
+    wrong = anchors.images.clone()
+    wrong[7] = (wrong[7] + 1) % len(anchors.prototypes)
+    asked = dataclasses.replace(anchors, images=wrong)
+    windows, children = asked.worst(model, 40, 0.0, torch.Generator().manual_seed(0))
+    assert children.shape == (40, 3, model.pad.shape[1])
+    assert torch.equal(children, asked.children(model, windows))
+    drawn = asked.draw(160, torch.Generator().manual_seed(0))
+    # As often as it is drawn at all, it is among the first half.
+    assert (windows[:20] == 7).sum() == (drawn == 7).sum() > (windows[20:] == 7).sum()
+
+
+def test_windows_over_states_take_the_states_and_prototypes_where_there_are_none():
+    model, anchors = anchors_of("parity")
+    below = torch.tensor([0, 3, 3])
+    states = torch.randn(3, anchors.prototypes.shape[1], generator=torch.Generator().manual_seed(0))
+    every = torch.arange(len(anchors.windows))
+    children = anchors.over(model, every, below, states)
+    last = {int(anchors.images[b]): i for i, b in enumerate(below.tolist())}
+    for window, found in zip(anchors.windows.tolist(), children, strict=True):
+        for child, state in zip(window, found, strict=True):
+            if not child:
+                assert torch.equal(state, model.pad[0])
+            elif child - 1 in last:
+                assert torch.equal(state, states[last[child - 1]])
+            else:
+                assert torch.equal(state, anchors.prototypes[child - 1])
+
+
+def test_the_true_table_is_given_where_few_enough_windows_are_missed():
+    model = RegularGPT(2, 2, chunk_size=2, d_model=32, n_heads=2, d_ff=32)
+    certifier = Certifier.of(languages.get("dyck-2"), 2)
+    book = next(by_class(Exact(model), certifier.ideal))
+    missed = misses(Exact(model), certifier.ideal, book)
+    assert 0 < missed < 1
+    assert certifier.judge(model, None, 0.0).anchors is None
+    assert certifier.judge(model, None, 0.99 * missed).anchors is None
+    verdict = certifier.judge(model, None, missed)
+    assert not verdict.certain
+    assert verdict.anchors is not None
+    distances = torch.pdist(verdict.anchors.prototypes)
+    assert distances.min() > 0.95 * 0.6 * verdict.anchors.prototypes.shape[1] ** 0.5
+
+
+def test_an_anchoring_without_certificate_begins_anew_and_gives_up_where_too_much_is_missed():
+    settings = config(
+        "regulargpt",
+        task__language="parity",
+        training__certify_every=5,
+        training__anchor_steps=10,
+        training__anchor_windows=6,
+        training__anchor_missed=0.5,
+        training__steps=60,
+        training__curriculum=(4,),
+        training__stage_below=1e-9,
+        model__d_model=4,
+    )
+    _, anchors = anchors_of("parity")
+    task = languages.get("parity")
+    goal = objective(task, settings)
+    trainer = Trainer(
+        settings, task, goal, make_model(settings.model, goal, 0, torch.device("cpu")), torch.device("cpu")
+    )
+    asked: list[tuple[int, bool]] = []
+
+    def judge(model: object, known: Anchors | None) -> Verdict:
+        step = trainer.progress.step
+        asked.append((step, known is not None))
+        if step < 30:
+            return Verdict(anchors=anchors)
+        return Verdict(wrong=(1,)) if known is None and step < 40 else Verdict(step >= 45, anchors)
+
+    trainer.judge = judge
+    seen = []
+    while not trainer.finished:
+        trainer.step()
+        progress = trainer.progress
+        if progress.step % 5 == 0:
+            seen.append((progress.step, progress.anchored_at, progress.certified_at))
+    # Anchored at 5, anew at 15 and 25; at 35 words again; anchored at 40, certified at 45, 10 steps more.
+    assert seen == [
+        *((5, 5, None), (10, 5, None), (15, 15, None), (20, 15, None), (25, 25, None), (30, 25, None)),
+        *((35, None, None), (40, 40, None), (45, 40, 45), (50, 40, 45), (55, 40, 45)),
+    ]
+    again = [step for step, known in asked if not known]
+    assert again == [5, 15, 25, 35, 40]
+    assert asked[-1] == (55, True)
 
 
 def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():
