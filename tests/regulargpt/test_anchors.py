@@ -158,6 +158,22 @@ def test_the_true_table_is_given_where_few_enough_windows_are_missed():
     assert distances.min() > 0.95 * 0.6 * verdict.anchors.prototypes.shape[1] ** 0.5
 
 
+def test_once_certified_a_network_is_anchored_where_its_own_states_are():
+    model, certifier = exact_model("dyck-2")
+    own = certifier.judge(model).anchors
+    assert own is not None
+    moved = dataclasses.replace(own, prototypes=own.prototypes + 0.01)
+    verdict = certifier.judge(model, moved)
+    assert verdict.certain
+    assert verdict.anchors is not None
+    assert torch.equal(verdict.anchors.prototypes, own.prototypes)
+    verdict = certifier.judge(model, dataclasses.replace(own, prototypes=torch.zeros_like(own.prototypes)))
+    assert not verdict.certain
+    assert verdict.wrong is not None
+    assert verdict.anchors is not None
+    assert not verdict.anchors.prototypes.any()
+
+
 def test_an_anchoring_without_certificate_begins_anew_and_gives_up_where_too_much_is_missed():
     settings = config(
         "regulargpt",
