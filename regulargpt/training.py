@@ -86,15 +86,24 @@ class Trainer:
             self._ask()
 
     def _ask(self) -> None:
-        """Ask for the certificate, and go on as the verdict says."""
-        step, anchored_at, certified_at = self.progress.step, self.progress.anchored_at, self.progress.certified_at
-        verdict = self.judge(self.model, self.anchors)
-        if not verdict.certain and self.progress.anchoring_ends(self.config.training):
-            verdict, anchored_at = self.judge(self.model, None), None
-        self.wrong, self.anchors = verdict.wrong, verdict.anchors and verdict.anchors.to(self.device)
-        begun = None if self.anchors is None else step if anchored_at is None else anchored_at
-        holds = None if not verdict.certain else step if certified_at is None else certified_at
-        self.progress = dataclasses.replace(self.progress, anchored_at=begun, certified_at=holds)
+        """Ask for the certificate, and go on as the verdict says.
+
+        By the network's own prototypes, which lie where its states are; at the end by those it was anchored at.
+        """
+        progress, step = self.progress, self.progress.step
+        verdict = self.judge(self.model, None if progress.certified_at is None else self.anchors)
+        if not verdict.certain and progress.certified_at is not None:
+            verdict = self.judge(self.model, None)
+        self.wrong = verdict.wrong
+        if verdict.certain:
+            begun = step if progress.anchored_at is None else progress.anchored_at
+            holds = step if progress.certified_at is None else progress.certified_at
+        elif self.anchors is not None and not progress.anchoring_ends(self.config.training):
+            return
+        else:
+            begun, holds = None if verdict.anchors is None else step, None
+        self.anchors = None if verdict.anchors is None else verdict.anchors.to(self.device)
+        self.progress = dataclasses.replace(progress, anchored_at=begun, certified_at=holds)
 
     def _backward(self) -> tuple[float, float]:
         """Gradients of the mean loss over this step's lengths; the loss and the accuracy."""

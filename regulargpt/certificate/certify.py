@@ -109,24 +109,21 @@ class Certifier:
         return best
 
     def judge(self, model: nn.Module, anchors: Anchors | None = None, allowed: float = 0.0) -> Verdict:
-        """The quick question of a training: is it certified, by the prototypes of its `anchors` if it has any?
+        """The quick question of a training: does the certificate hold, by the prototypes of `anchors` if there are any?
 
-        If so, there is the network's own table to train on: its own prototypes are where its states are. If not, but no
-        more than the share `allowed` of its windows is taken for another element, the true table.
+        Else by the network's own; if so, there is its table to train on. If not, but no more than the share `allowed`
+        of its windows is taken for another element, there is the true table.
         """
         assert isinstance(model, RegularGPT), "validation refuses other models"
         network = Exact(model)
         if anchors is not None:
-            anchored = Snapped.of(network, nameless(anchors.prototypes), self.question)
-            if not anchored.certain:
-                return Verdict(False, anchors, anchored.proof.wrong)
+            snapped = Snapped.of(network, nameless(anchors.prototypes), self.question)
+            return Verdict(snapped.certain, anchors, None if snapped.certain else snapped.proof.wrong)
         book = next(by_class(network, self.ideal))
         missed = misses(network, self.ideal, book)
         snapped = Snapped.of(network, book, self.question) if missed <= HOPELESS else None
         if snapped is not None and snapped.certain:
             return Verdict(True, Anchors.of(snapped))
-        if anchors is not None:
-            return Verdict(True, anchors)
         true = Anchors.true(self.question, self.ideal, apart(network, book)) if missed <= allowed else None
         return Verdict(anchors=true, wrong=None if snapped is None else snapped.proof.wrong)
 
