@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.nodes import members
 from regulargpt.objectives import UNDEFINED
 
 if TYPE_CHECKING:
@@ -117,8 +118,7 @@ class Anchors:
         order, sizes = self.by_image
         kind = torch.randint(len(sizes), (n,), generator=generator, device=device)
         share, coin = torch.rand(2, n, generator=generator, device=device, dtype=torch.float64)
-        of_kind = order[sizes.cumsum(0)[kind] - sizes[kind] + (share * sizes[kind]).long()]
-        return torch.where(coin < 0.5, of_kind, (share * len(self.windows)).long())
+        return torch.where(coin < 0.5, members(order, sizes, kind, share), (share * len(self.windows)).long())
 
     def worst(
         self, model: RegularGPT, n: int, level: float, generator: torch.Generator

@@ -131,13 +131,11 @@ class Nodes(Last):
         device = nodes.states.device
         generator = model.state_noise.next_generator(device)
         kind = kinds(nodes.transitions[1:])
-        rows = 1 + kind.argsort(stable=True)
         sizes = kind.bincount()
-        starts = sizes.cumsum(0) - sizes
         shape = (self.compositions, model.chunk_size)
         drawn = torch.randint(len(sizes), shape, generator=generator, device=device)
-        place = torch.rand(shape, generator=generator, device=device, dtype=torch.float64) * sizes[drawn]
-        return rows[starts[drawn] + place.long()]
+        share = torch.rand(shape, generator=generator, device=device, dtype=torch.float64)
+        return 1 + members(kind.argsort(stable=True), sizes, drawn, share)
 
     def answers(self, transitions: Int[Tensor, "rows Q"]) -> Int[Tensor, "rows"]:
         """The machine's output after each transition from the initial state."""
@@ -165,6 +163,18 @@ def confusion(parts: Sequence[SubWords]) -> Float[Tensor, ""]:
     logits = (2 * every.states @ means.T - means.square().sum(1)) / math.sqrt(d_model)
     losses = F.cross_entropy(logits, kind, reduction="none")
     return torch.stack([part.mean() for part in losses.split([len(part.lengths) for part in parts])]).sum()
+
+
+def members(
+    order: Int[Tensor, "rows"], sizes: Int[Tensor, "kinds"], drawn: Int[Tensor, "*n"], share: Float[Tensor, "*n"]
+) -> Int[Tensor, "*n"]:
+    """A row of each kind `drawn`, by a share from 0 to below 1 of its rows, which `order` has kind by kind.
+
+    >>> members(torch.tensor([4, 5, 6]), torch.tensor([1, 2]), torch.tensor([0, 1, 1]), torch.tensor([0.9, 0.0, 0.5]))
+    tensor([4, 5, 6])
+    """
+    starts = sizes.cumsum(0) - sizes
+    return order[starts[drawn] + (share * sizes[drawn]).long()]
 
 
 def kinds(transitions: Int[Tensor, "rows Q"]) -> Int[Tensor, "rows"]:
