@@ -10,6 +10,7 @@ wrong, the true transitions say what they should be, and anchoring mends them.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -179,10 +180,13 @@ class Anchors:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a training is told: whether the certificate holds, the table to train on, the shortest wrong word."""
+    """What a training is told: whether the certificate holds, the shortest wrong word, the table to train on.
+
+    `table`, where there is one, makes it: most askings are of a training that goes on with the table it has.
+    """
 
     certain: bool = False
-    anchors: Anchors | None = None
+    table: Callable[[], Anchors] | None = None
     wrong: tuple[int, ...] | None = None
 
 

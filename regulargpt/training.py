@@ -101,8 +101,8 @@ class Trainer:
         elif self.anchors is not None and not progress.anchoring_ends(self.config.training):
             return
         else:
-            begun, holds = None if verdict.anchors is None else step, None
-        self.anchors = None if verdict.anchors is None else verdict.anchors.to(self.device)
+            begun, holds = None if verdict.table is None else step, None
+        self.anchors = None if verdict.table is None else verdict.table().to(self.device)
         self.progress = dataclasses.replace(progress, anchored_at=begun, certified_at=holds)
 
     def _backward(self) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -118,14 +119,17 @@ class Certifier:
         network = Exact(model)
         if anchors is not None:
             snapped = Snapped.of(network, nameless(anchors.prototypes), self.question)
-            return Verdict(snapped.certain, anchors, None if snapped.certain else snapped.proof.wrong)
+            return Verdict(snapped.certain, lambda: anchors, None if snapped.certain else snapped.proof.wrong)
         book = next(by_class(network, self.ideal))
         missed = misses(network, self.ideal, book)
         snapped = Snapped.of(network, book, self.question) if missed <= HOPELESS else None
         if snapped is not None and snapped.certain:
-            return Verdict(True, Anchors.of(snapped))
-        true = Anchors.true(self.question, self.ideal, apart(network, book)) if missed <= allowed else None
-        return Verdict(anchors=true, wrong=None if snapped is None else snapped.proof.wrong)
+            return Verdict(True, partial(Anchors.of, snapped))
+
+        def true() -> Anchors:
+            return Anchors.true(self.question, self.ideal, apart(network, book))
+
+        return Verdict(False, true if missed <= allowed else None, None if snapped is None else snapped.proof.wrong)
 
 
 def nameless(prototypes: Float[Tensor, "K d_model"]) -> Codebook:

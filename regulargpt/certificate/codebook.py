@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regulargpt.certificate.levels import levels
+from regulargpt.certificate.levels import MOST_WINDOWS, levels
 from regulargpt.certificate.machine import Question
 from regulargpt.certificate.table import ROWS, Entries, Exact
 
@@ -98,7 +98,7 @@ class Ideal:
 def by_class(network: Exact, ideal: Ideal) -> Iterator[Codebook]:
     """Prototypes that follow the true transitions, one an element, then more and more of them where one is too few.
 
-    Elements that no node can have get none.
+    Elements that no node can have get none. It ends where there would be more windows than a proof can look at.
     """
     book = settle(network, ideal.few)
     yield book
@@ -106,7 +106,7 @@ def by_class(network: Exact, ideal: Ideal) -> Iterator[Codebook]:
         return
     for _ in range(SPLITTING):
         before, book = book, refine(network, ideal, book)
-        if len(book) == len(before):
+        if len(book) == len(before) or windows_of(ideal, book) > MOST_WINDOWS:
             break
         yield book
 
@@ -166,6 +166,12 @@ def outcomes(network: Exact, ideal: Ideal, book: Codebook) -> Iterator[tuple[Flo
     for at in range(0, len(ideal.elements), ROWS):
         windows, products = expanded(ideal.elements[at : at + ROWS], ideal.of_elements[at : at + ROWS], book.elements)
         yield network.over(book.prototypes, windows), products
+
+
+def windows_of(ideal: Ideal, book: Codebook) -> int:
+    """How many windows of prototypes there are."""
+    prototypes = np.append(1, np.bincount(book.elements, minlength=int(ideal.elements.max(initial=0))))
+    return int(prototypes[ideal.elements].prod(1).sum())
 
 
 def expanded(windows: Ints, products: Ints, elements: Ints) -> tuple[Ints, Ints]:

@@ -38,8 +38,8 @@ def anchors_of(spec: str, C: int = 2) -> tuple[RegularGPT, Anchors]:
     verdict = certifier.judge(model)
     assert verdict.certain
     assert verdict.wrong is None
-    assert verdict.anchors is not None
-    return model, verdict.anchors
+    assert verdict.table is not None
+    return model, verdict.table()
 
 
 @pytest.mark.parametrize("C", [2, 3, 4])
@@ -149,13 +149,13 @@ def test_the_true_table_is_given_where_few_enough_windows_are_missed():
     book = next(by_class(Exact(model), certifier.ideal))
     missed = misses(Exact(model), certifier.ideal, book)
     assert 0 < missed < 1
-    assert certifier.judge(model, None, 0.0).anchors is None
-    assert certifier.judge(model, None, 0.99 * missed).anchors is None
+    assert certifier.judge(model, None, 0.0).table is None
+    assert certifier.judge(model, None, 0.99 * missed).table is None
     verdict = certifier.judge(model, None, missed)
     assert not verdict.certain
-    assert verdict.anchors is not None
-    distances = torch.pdist(verdict.anchors.prototypes)
-    assert distances.min() > 0.95 * 0.6 * verdict.anchors.prototypes.shape[1] ** 0.5
+    assert verdict.table is not None
+    prototypes = verdict.table().prototypes
+    assert torch.pdist(prototypes).min() > 0.95 * 0.6 * prototypes.shape[1] ** 0.5
 
 
 def test_asked_with_anchors_the_certificate_is_by_their_prototypes():
@@ -164,7 +164,8 @@ def test_asked_with_anchors_the_certificate_is_by_their_prototypes():
     moved = dataclasses.replace(anchors, prototypes=anchors.prototypes + 0.01)
     verdict = certifier.judge(model, moved)
     assert verdict.certain
-    assert verdict.anchors is moved
+    assert verdict.table is not None
+    assert verdict.table() is moved
     nowhere = dataclasses.replace(anchors, prototypes=torch.zeros_like(anchors.prototypes))
     verdict = certifier.judge(model, nowhere)
     assert not verdict.certain
@@ -195,7 +196,7 @@ def test_an_anchoring_without_certificate_begins_anew_and_gives_up_where_too_muc
     def judge(model: object, known: Anchors | None) -> Verdict:
         step = trainer.progress.step
         asked.append((step, known is not None))
-        return Verdict(wrong=(1,)) if step == 35 else Verdict(step >= 45, anchors)
+        return Verdict(wrong=(1,)) if step == 35 else Verdict(step >= 45, lambda: anchors)
 
     trainer.judge = judge
     seen = []
@@ -309,7 +310,7 @@ def test_an_anchored_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: 
     def judge(self: Certifier, model: RegularGPT, known: Anchors | None, allowed: float) -> Verdict:
         # No model so small is certified; from step 12 on, training goes on with the table of another of its width.
         asked.append(1)
-        return Verdict(True, anchors) if len(asked) > 2 else Verdict(wrong=(1, 0, 1))
+        return Verdict(True, lambda: anchors) if len(asked) > 2 else Verdict(wrong=(1, 0, 1))
 
     monkeypatch.setattr(Certifier, "judge", judge)
     asked: list[int] = []
