@@ -122,10 +122,15 @@ def words(configs: Sequence[RunConfig]) -> Iterator[str]:
     """How the words are drawn."""
     for config in configs:
         yield from (PARAMETERS[p] for p in config.task.language.partition(":")[2].split(",") if p in PARAMETERS)
+    if any(config.evaluation.both_classes for config in configs):
+        yield "lengths without members, or without non-members, are left out"
     for where, section in (("training", [c.task for c in configs]), ("the test", [c.evaluation for c in configs])):
         for share in distinct(part.near_misses for part in section):
             if share:
                 yield f"{100 * share:g} % of the non-members in {where} are near misses"
+        for share in distinct(part.exchanges for part in section if part.near_misses):
+            if share:
+                yield f"in {100 * share:g} % of the near misses in {where} two symbols changed places"
         yield from unlike(f"{{}} members in {where}", (f"{100 * part.members:g} %" for part in section), "50 %")
 
 

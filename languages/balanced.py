@@ -1,10 +1,12 @@
 """Balanced batches of a classification: members, non-members and near misses of one length."""
 
+from functools import cached_property
+
 import numpy as np
 
 from languages.automata import Dfa
 from languages.members import Members
-from languages.near_miss import NearMissSampler
+from languages.near_miss import NearMissSampler, exchange, substitutions
 from languages.sampling import WordSampler
 from languages.words import Indices, smallest_unsigned
 
@@ -30,6 +32,7 @@ class BalancedSampler:
         count: int,
         near_misses: float = 0.0,
         edits: int = 1,
+        exchanges: float = 0.0,
         members: float = 0.5,
     ) -> Indices:
         """Words (count, length), shuffled; see Task.sample."""
@@ -39,12 +42,17 @@ class BalancedSampler:
         else:
             n_members = count * sum(classes)
         near = self.near_misses(length, edits) if near_misses else []
+        exchanged = self.exchanged(length) if near_misses and exchanges else []
         n_near = share_of(random, count - n_members, near_misses) if near else 0
-        sizes = np.bincount(random.integers(0, max(1, len(near)), n_near), minlength=len(near)).tolist()
+        # An exchange is two substitutions: where it leaves the language, already the first does or the second.
+        n_exchanged = share_of(random, n_near, exchanges) if exchanged else 0
+        n_edited = n_near - n_exchanged
+        sizes = np.bincount(random.integers(0, max(1, len(near)), n_edited), minlength=len(near)).tolist()
         parts: list[tuple[Members, int]] = [
             (self.members, n_members),
             (self.non_members, count - n_members - n_near),
             *zip(near, sizes[: len(near)], strict=True),
+            *((sampler, n_exchanged) for sampler in exchanged),
         ]
         words = [sampler.sample(random, length, size) for sampler, size in parts if size]
         empty = np.zeros((0, length), dtype=smallest_unsigned(self.language.n_symbols))
@@ -54,10 +62,19 @@ class BalancedSampler:
         """Samplers of near misses by 1..edits substitutions, those that have one of this length."""
         return [near for n in range(1, min(edits, length) + 1) if (near := self._near_misses(n)).has(length)]
 
+    def exchanged(self, length: int) -> list[NearMissSampler]:
+        """The sampler of near misses by an exchange of two symbols, if there is one of this length."""
+        return [self._exchanged] if self._exchanged.has(length) else []
+
     def _near_misses(self, edits: int) -> NearMissSampler:
         if edits not in self._near:
-            self._near[edits] = NearMissSampler(self.sources, self.language, edits)
+            edit = substitutions(self.language.n_symbols, edits)
+            self._near[edits] = NearMissSampler(self.sources, self.language, edit)
         return self._near[edits]
+
+    @cached_property
+    def _exchanged(self) -> NearMissSampler:
+        return NearMissSampler(self.sources, self.language, exchange(self.language.n_symbols))
 
 
 def half(random: np.random.Generator, count: int) -> int:

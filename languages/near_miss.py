@@ -1,11 +1,13 @@
-"""Near misses: non-members made from a member by substituting a few symbols, uniformly and without rejection.
+"""Near misses: non-members made from a member by a small edit, uniformly and without rejection.
 
-Uniform over (member, positions, new symbols) means: uniform over the paths of a graph that reads the member
-and the edited word side by side. A non-member that is near to many members is drawn more often, as it would
-be by editing.
+Uniform over (member, edit) means: uniform over the paths of a graph that reads the member and the edited word side by
+side. A non-member that is near to many members is drawn more often, as it would be by editing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,11 +17,61 @@ from languages.graph import Graph, Ints, graph_of
 from languages.sampling import PathSampler
 from languages.words import smallest_unsigned
 
-MOST_EDGES = 2**23  # tried; some 30 bytes each
+MOST_EDGES = 2**23  # some 30 bytes each
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What may be done to a member: an automaton that reads pairs (its symbol, the edited word's) from left to right.
+
+    In each phase some pairs are allowed, by columns `read` and `written`, and lead to the phase `after`. Phase 0 is
+    the first; the edit is done in the last.
+    """
+
+    read: tuple[Ints, ...]
+    written: tuple[Ints, ...]
+    after: tuple[Ints, ...]
+
+    @property
+    def n_phases(self) -> int:
+        """How many phases there are."""
+        return len(self.read)
+
+    @classmethod
+    def of(cls, phases: Sequence[Sequence[tuple[int, int, int]]]) -> Edit:
+        """From the triples (read, written, after) of each phase."""
+        columns = [np.array(phase, dtype=np.int64).reshape(-1, 3).T for phase in phases]
+        return cls(*(tuple(column[i] for column in columns) for i in range(3)))
+
+
+def substitutions(n_symbols: int, edits: int) -> Edit:
+    """Exactly `edits` symbols are replaced by others; the phase counts them.
+
+    >>> [read.tolist() for read in substitutions(2, edits=1).read]
+    [[0, 0, 1, 1], [0, 1]]
+    """
+    pairs = [(a, b) for a in range(n_symbols) for b in range(n_symbols)]
+    return Edit.of([[(a, b, j + (a != b)) for a, b in pairs if a == b or j < edits] for j in range(edits + 1)])
+
+
+def exchange(n_symbols: int) -> Edit:
+    """Two different symbols change places, however far apart: how often each occurs stays as it was.
+
+    After phase 0 there is one for each pair (a, b): b was written for a, and a is still to be written for some b.
+
+    >>> exchange(2).n_phases
+    4
+    """
+    kept = [(c, c) for c in range(n_symbols)]
+    owed = [(a, b) for a in range(n_symbols) for b in range(n_symbols) if a != b]
+    done = 1 + len(owed)
+    first = [*((c, c, 0) for c, _ in kept), *((a, b, 1 + j) for j, (a, b) in enumerate(owed))]
+    between = [[*((c, c, 1 + j) for c, _ in kept), (b, a, done)] for j, (a, b) in enumerate(owed)]
+    return Edit.of([first, *between, [(c, c, done) for c, _ in kept]])
 
 
 class NearMissSampler(PathSampler):
-    """Draws non-members of `language` that differ from a word of `members` in exactly `edits` positions.
+    """Draws non-members of `language` that come of a word of `members` by an edit.
 
     With several DFAs of members, one of those that have a near miss of that length is drawn first, all
     equally likely. Raises SamplingError if the two automata side by side are too large to tabulate.
@@ -27,41 +79,47 @@ class NearMissSampler(PathSampler):
     >>> from languages.dyck import dyck_dfa
     >>> from languages.randomness import rng
     >>> pairs = dyck_dfa(1)  # (01)*
-    >>> near = NearMissSampler([pairs], pairs, edits=1)
+    >>> near = NearMissSampler([pairs], pairs, substitutions(2, edits=1))
     >>> sorted({pairs.decode(word) for word in near.sample(rng(0, "example"), 4, 100)})
     ['0001', '0100', '0111', '1101']
     >>> near.has(3)
     False
+    >>> near = NearMissSampler([pairs], pairs, exchange(2))
+    >>> sorted({pairs.decode(word) for word in near.sample(rng(0, "example"), 4, 100)})
+    ['0011', '0110', '1001', '1100']
     """
 
-    def __init__(self, members: Sequence[Dfa], language: Dfa, edits: int) -> None:
-        super().__init__(pair_graph(members, language, edits))
+    def __init__(self, members: Sequence[Dfa], language: Dfa, edit: Edit) -> None:
+        super().__init__(pair_graph(members, language, edit))
 
 
-def pair_graph(members: Sequence[Dfa], language: Dfa, edits: int) -> Graph:
-    """Nodes (p, q, j): p the member's state, q the edited word's, j the edits so far; symbols are the edited word's."""
+def pair_graph(members: Sequence[Dfa], language: Dfa, edit: Edit) -> Graph:
+    """Nodes (p, q, j): p the member's state, q the edited word's, j the edit's phase; symbols are the edited word's."""
     union = graph_of(members)
     alive = union.alive()
     p_table = union.target.reshape(union.n_nodes, language.n_symbols)
-    shape = (union.n_nodes, language.n_states, edits + 1)
-    read, written = (grid.ravel() for grid in np.indices((language.n_symbols, language.n_symbols)))
-    changed = read != written
+    shape = (union.n_nodes, language.n_states, edit.n_phases)
     level = np.ravel_multi_index((union.initial, np.full_like(union.initial, language.initial_index), 0), shape)
     initial, seen, tried = level, level, 0
     edges: list[tuple[Ints, Ints, Ints]] = [(level[:0], level[:0], level[:0])]
     while len(level):
-        tried += len(level) * len(read)
-        if tried > MOST_EDGES:
-            raise SamplingError(
-                f"near misses for {language.n_states} states and {language.n_symbols} symbols need more than "
-                f"{MOST_EDGES} pairs of transitions; use them only with smaller automata"
-            )
-        p, q, j = np.unravel_index(level, shape)
-        p, q, j = p_table[p][:, read], language.table[q][:, written], j[:, None] + changed
-        row, pair = np.nonzero((j <= edits) & alive[p])
-        target = np.ravel_multi_index((p[row, pair], q[row, pair], j[row, pair]), shape)
-        edges.append((level[row], target, written[pair]))
-        level = np.setdiff1d(target, seen)
+        found: list[Ints] = [level[:0]]
+        phases = level % edit.n_phases
+        for j in np.unique(phases).tolist():
+            nodes = level[phases == j]
+            tried += len(nodes) * len(edit.read[j])
+            if tried > MOST_EDGES:
+                raise SamplingError(
+                    f"near misses for {language.n_states} states and {language.n_symbols} symbols need more than "
+                    f"{MOST_EDGES} pairs of transitions; use them only with smaller automata"
+                )
+            p, q, _ = np.unravel_index(nodes, shape)
+            p, q = p_table[p][:, edit.read[j]], language.table[q][:, edit.written[j]]
+            row, pair = np.nonzero(alive[p])
+            target = np.ravel_multi_index((p[row, pair], q[row, pair], edit.after[j][pair]), shape)
+            edges.append((nodes[row], target, edit.written[j][pair]))
+            found.append(target)
+        level = np.setdiff1d(np.concatenate(found), seen)
         seen = np.union1d(seen, level)
     source, target, symbol = (np.concatenate(column) for column in zip(*edges, strict=True))
     p, q, j = np.unravel_index(seen, shape)
@@ -72,5 +130,5 @@ def pair_graph(members: Sequence[Dfa], language: Dfa, edits: int) -> Graph:
         symbol=symbol.astype(smallest_unsigned(language.n_symbols)),
         log_weight=np.zeros(len(source)),
         initial=np.searchsorted(seen, initial),
-        final=union.final[p] & ~language.is_accepting[q] & (j == edits),
+        final=union.final[p] & ~language.is_accepting[q] & (j == edit.n_phases - 1),
     )

@@ -175,15 +175,16 @@ class Task:
         count: int,
         near_misses: float = 0.0,
         edits: int = 1,
+        exchanges: float = 0.0,
         members: float = 0.5,
     ) -> Indices:
         """Words (count, length) of one length: a pure function of the generator's state and the arguments.
 
         Balanced: a share `members` of members, the others non-members, shuffled (where the share is no whole
         number of words, the generator decides which way it is rounded). A share `near_misses` of the
-        non-members are near misses by 1..edits substitutions, each number that is possible at this length
-        equally likely; if none is possible, they are plain non-members. A class without words of this
-        length is replaced by the other.
+        non-members are near misses: by 1..edits substitutions, each number that is possible at this length
+        equally likely, and a share `exchanges` of them by exchanging two symbols instead, if that is possible.
+        If neither is, they are plain non-members. A class without words of this length is replaced by the other.
 
         Raises LengthEmpty if there is no word of this length, SamplingError for arguments out of range.
 
@@ -202,9 +203,11 @@ class Task:
                 raise SamplingError(f"near_misses is {near_misses}; it is a share of the non-members, 0.0 to 1.0")
             if edits < 1:
                 raise SamplingError(f"edits is {edits}; a near miss has at least 1 edit")
+            if not 0.0 <= exchanges <= 1.0:
+                raise SamplingError(f"exchanges is {exchanges}; it is a share of the near misses, 0.0 to 1.0")
             if not 0.0 <= members <= 1.0:
                 raise SamplingError(f"members is {members}; it is a share of the words, 0.0 to 1.0")
-            return self._balanced.sample(random, length, count, near_misses, edits, members)
+            return self._balanced.sample(random, length, count, near_misses, edits, exchanges, members)
         if near_misses:
             raise SamplingError(f"{self.name} has no non-members; near_misses is for classifications")
         if members != 0.5:

@@ -33,6 +33,11 @@ class Mixture(Protocol):
         """The most edits of a near miss."""
         ...
 
+    @property
+    def exchanges(self) -> float:
+        """The share of near misses in which two symbols changed places."""
+        ...
+
 
 def training_words(task: Task, config: TaskConfig, seed: int, step: int, lengths: list[int], count: int) -> Words:
     """`count` words of one length, drawn uniformly from `lengths`.
@@ -45,6 +50,19 @@ def training_words(task: Task, config: TaskConfig, seed: int, step: int, lengths
     random = rng(seed, "train", step)
     length = lengths[int(random.integers(len(lengths)))]
     return draw(task, config, random, length, count)
+
+
+def is_tested(task: Task, config: EvaluationConfig, length: int) -> bool:
+    """Whether there are test words of this length.
+
+    >>> import languages
+    >>> task, config = languages.get("dyck-2"), EvaluationConfig(both_classes=True)
+    >>> is_tested(task, EvaluationConfig(), 41), is_tested(task, config, 41), is_tested(task, config, 42)
+    (True, False, True)
+    """
+    if config.both_classes and task.sampling == "balanced":
+        return len(task.classes(length)) == 2
+    return task.has_length(length)
 
 
 def test_words(task: Task, config: EvaluationConfig, seed: int, length: int, count: int) -> Words:
@@ -60,7 +78,13 @@ def draw(task: Task, mixture: Mixture, random: np.random.Generator, length: int,
     if task.sampling == "uniform":
         return task.sample(random, length, count)
     return task.sample(
-        random, length, count, near_misses=mixture.near_misses, edits=mixture.edits, members=mixture.members
+        random,
+        length,
+        count,
+        near_misses=mixture.near_misses,
+        edits=mixture.edits,
+        exchanges=mixture.exchanges,
+        members=mixture.members,
     )
 
 

@@ -26,8 +26,9 @@ class TaskConfig:
     symbols after every prefix; "nodes" the answer to the word and to the sub-word under every node of the tree.
 
     Training words have `train_from` to `train_len` symbols. Of a balanced task a share `members` of them are members,
-    and of the others a share `near_misses` are members with 1 to `edits` symbols substituted. With `output_token` a
-    word ends in a further symbol that stands for nothing, and the answer is read there.
+    and of the others a share `near_misses` are members with 1 to `edits` symbols substituted or, a share `exchanges` of
+    these, with two symbols exchanged. With `output_token` a word ends in a further symbol that stands for nothing, and
+    the answer is read there.
     """
 
     language: str = "parity"
@@ -37,6 +38,7 @@ class TaskConfig:
     members: float = 0.5
     near_misses: float = 0.0
     edits: int = 1
+    exchanges: float = 0.0
     output_token: bool = False
 
 
@@ -130,7 +132,8 @@ class EvaluationConfig:
 
     `test_from = 0` stands for the first length after the training words'. Of that range every `stride`-th length is
     tested. At very long lengths fewer words are drawn: at most `symbols` symbols a length, but never less than 32
-    words. `members`, `near_misses` and `edits` are of the test words, as those of `task` are of the training words.
+    words. `members`, `near_misses`, `edits` and `exchanges` are of the test words, as those of `task` are of the
+    training words. With `both_classes` the lengths that have members only, or non-members only, are left out.
     The trained model is also tested under the protocols `also`.
     """
 
@@ -143,6 +146,8 @@ class EvaluationConfig:
     members: float = 0.5
     near_misses: float = 0.0
     edits: int = 1
+    exchanges: float = 0.0
+    both_classes: bool = False
     also: tuple[str, ...] = ()
 
 

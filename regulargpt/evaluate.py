@@ -9,6 +9,7 @@ from typing import Any
 import languages
 from languages.errors import UserError
 from regulargpt.ablations import too_long
+from regulargpt.batches import is_tested
 from regulargpt.config import RunConfig
 from regulargpt.evaluation import accuracy_by_length, score
 from regulargpt.objectives import objective
@@ -28,7 +29,7 @@ def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed:
     record = folder.load_model_config()
     if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
         raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
-    if not any(task.has_length(length) for length in lengths):
+    if not any(is_tested(task, config.evaluation, length) for length in lengths):
         raise UserError(task.describe_length(lengths[0]))
     if (reason := too_long(config.model, max(lengths))) is not None:
         raise UserError(f"length {max(lengths)}: {reason}")
@@ -55,5 +56,5 @@ def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed:
         "accuracy": {str(p.length): 100 * p.accuracy for p in points},
         "interval": {str(p.length): [100 * bound for bound in p.interval] for p in points},
         "samples": {str(p.length): p.samples for p in points},
-        "no_words_of_length": [length for length in lengths if not task.has_length(length)],
+        "no_words_of_length": [length for length in lengths if not is_tested(task, config.evaluation, length)],
     }

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from languages.task import Task
-from regulargpt.batches import test_words
+from regulargpt.batches import is_tested, test_words
 from regulargpt.config import EvaluationConfig
 from regulargpt.objectives import Objective
 
@@ -65,11 +65,11 @@ def accuracy_by_length(
     device: torch.device,
     on_point: Callable[[Point], None] = lambda point: None,
 ) -> list[Point]:
-    """Test at each of the lengths the task has words of, on fresh words that depend on the seed and the length only."""
+    """Test at each of the lengths with test words, on fresh words that depend on the seed and the length only."""
     model.eval()
     points = []
     for length in lengths:
-        if not task.has_length(length):
+        if not is_tested(task, config, length):
             continue
         point = _point(model, task, objective, length, config, seed, device)
         points.append(point)

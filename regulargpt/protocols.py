@@ -172,7 +172,14 @@ def lengths(train: tuple[int, int], test: tuple[int, int]) -> dict[str, Any]:
 
 
 # Half of the test words are members, the others uniform among all non-members.
-PLAIN: Fields = {"evaluation.members": 0.5, "evaluation.near_misses": 0.0}
+PLAIN: Fields = {"evaluation.members": 0.5, "evaluation.near_misses": 0.0, "evaluation.both_classes": False}
+# Half are members, a quarter near misses, the others uniform among all non-members.
+HARD: Fields = {"evaluation.members": 0.5, "evaluation.near_misses": 0.5, "evaluation.edits": 2}
+BEYOND: Fields = {
+    **lengths((1, 40), (0, 500)),
+    "evaluation.beyond": (1_000, 10_000),
+    "task.output_token": False,
+}
 
 MEAN = "mean over the lengths of the accuracy at one position"
 UNIFORM = "members are uniform among the words of their length (the code has generators of its own)"
@@ -228,7 +235,7 @@ PROTOCOLS: dict[str, Protocol] = {
             "Bhattamishra et al. 2020, section 6 and Table 3",
             "share of words of 51..100 symbols with every position right, mean over the lengths",
             {**lengths((2, 50), (51, 100)), "task.supervision": "next", "task.output_token": False},
-            {"task.members": 1.0, "task.near_misses": 0.0, "evaluation.members": 1.0, "evaluation.near_misses": 0.0},
+            {"task.members": 1.0, "task.near_misses": 0.0, **PLAIN, "evaluation.members": 1.0},
             departures=(UNIFORM, "lengths are uniform in each range (the data sets have fixed files)"),
         ),
         Protocol(
@@ -238,12 +245,19 @@ PROTOCOLS: dict[str, Protocol] = {
             "also at 1,000 and 10,000 symbols",
             "this project",
             f"{MEAN} over 41..500, and the accuracy at 1,000 and 10,000 symbols",
-            {
-                **lengths((1, 40), (0, 500)),
-                "evaluation.beyond": (1_000, 10_000),
-                "task.output_token": False,
-            },
-            {"evaluation.members": 0.5, "evaluation.near_misses": 0.5, "evaluation.edits": 2},
+            BEYOND,
+            {**HARD, "evaluation.exchanges": 0.0, "evaluation.both_classes": False},
+            spelling={"dyck": "depth=every"},
+        ),
+        Protocol(
+            "hard",
+            2,
+            "as hard-1, but in half of the near misses two symbols changed places, so that no count gives them away; "
+            "lengths without members, or without non-members, are left out",
+            "this project",
+            f"{MEAN} over 41..500, and the accuracy at 1,000 and 10,000 symbols",
+            BEYOND,
+            {**HARD, "evaluation.exchanges": 0.5, "evaluation.both_classes": True},
             spelling={"dyck": "depth=every"},
         ),
     )
@@ -256,7 +270,7 @@ def protocol(name: str) -> Protocol:
     Raises ConfigError with the nearest name for an unknown one.
 
     >>> protocol("hard").id
-    'hard-1'
+    'hard-2'
     >>> protocol("theses")
     Traceback (most recent call last):
     regulargpt.config.ConfigError: unknown protocol 'theses'; did you mean 'thesis'?

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from languages.errors import nearest, one_of
 from regulargpt import ablations
+from regulargpt.batches import is_tested
 from regulargpt.config import ConfigError, RunConfig, keys, value_of
 from regulargpt.protocols import protocol
 from regulargpt.recipes import CONSTRUCTED
@@ -64,6 +65,8 @@ def _protocol(config: RunConfig, task: Task) -> Iterator[str]:
             yield f"protocol = '{config.protocol}': a config names the version, protocol = '{version}'"
         yield from protocol(config.protocol).problems(config, task)
     for name in config.evaluation.also:
+        if name != protocol(name).id:
+            yield f"evaluation.also = '{name}': a config names the version, '{protocol(name).id}'"
         protocol(name).test_of(config)
 
 
@@ -138,7 +141,9 @@ AT_MOST: dict[str, int] = {
     "evaluation.samples": 1_000_000,
 }
 LONGEST_WORD = 100_000_000
-SHARES = ("task.members", "task.near_misses", "evaluation.members", "evaluation.near_misses")
+SHARES = tuple(
+    f"{section}.{name}" for section in ("task", "evaluation") for name in ("members", "near_misses", "exchanges")
+)
 
 
 def _bounds(config: RunConfig) -> Iterator[str]:
@@ -188,7 +193,7 @@ def _lengths(config: RunConfig, task: Task) -> Iterator[str]:
         yield f"evaluation.test_len = {test_len} is shorter than evaluation.test_from = {test_from}"
     if not has_words(task, range(train_from, train_len + 1)):
         yield f"task.train_len = {train_len}: {task.describe_length(train_len)}"
-    if not has_words(task, config.scored):
+    if not any(is_tested(task, config.evaluation, length) for length in config.scored):
         yield f"evaluation.test_len = {test_len}: {task.describe_length(config.scored[-1])}"
     for length in config.evaluation.beyond:
         if not 1 <= length <= LONGEST_WORD:

@@ -20,7 +20,7 @@ from regulargpt.storage.metrics import render_accuracy
 FLAGS = {
     "list": "kind --json",
     "show": "language --dot --seed --json",
-    "sample": "language --length --count --seed --near-misses --edits --out --text --json",
+    "sample": "language --length --count --seed --near-misses --edits --exchanges --out --text --json",
     "run": (
         "language --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
         "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
@@ -49,7 +49,8 @@ FLAGS = {
 }
 KEYS = """
 recipe protocol seed device threads compile tensorboard
-task.language task.train_from task.train_len task.supervision task.members task.near_misses task.edits task.output_token
+task.language task.train_from task.train_len task.supervision task.members task.near_misses task.edits task.exchanges
+task.output_token
 model.name model.d_model model.n_heads model.d_ff model.n_layers model.norm model.activation model.dropout model.causal
 model.encoding model.chunk_size model.thickness model.attention_bias model.embedding_std model.embedding_scale
 model.state_norm model.distinct_levels model.levels model.pad model.attention
@@ -62,7 +63,7 @@ training.anchor_steps training.anchor_windows training.anchor_lr
 training.anchor_noise training.anchor_contraction training.anchor_missed
 training.log_every training.checkpoint_every
 evaluation.test_from evaluation.test_len evaluation.stride evaluation.beyond evaluation.samples evaluation.symbols
-evaluation.members evaluation.near_misses evaluation.edits evaluation.also
+evaluation.members evaluation.near_misses evaluation.edits evaluation.exchanges evaluation.both_classes evaluation.also
 """
 LANGUAGES = """
 parity even-pairs cycle-navigation modular-arithmetic modular-arithmetic-left-to-right tomita-N dyck-N aa-star aaaa-star
@@ -99,7 +100,8 @@ def test_registries():
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
     assert list(ENCODINGS) == ["none", "sinusoidal", "rotary", "alibi", "transformer_xl"]
     assert list(RECIPES) == ["robust", "robust-nodes", "paper", "gpt2"]
-    assert list(PROTOCOLS) == ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1"]
+    expected = ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1", "hard-2"]
+    assert list(PROTOCOLS) == expected
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]
 
 

@@ -23,6 +23,12 @@ MOST_SYMBOLS = 100_000_000
     "--near-misses", type=click.FloatRange(0, 1), default=0.0, help="Share of near misses in the non-members."
 )
 @click.option("--edits", type=click.IntRange(min=1), default=1, show_default=True, help="Most edits of a near miss.")
+@click.option(
+    "--exchanges",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    help="Share of the near misses in which two symbols changed places instead.",
+)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to the terminal.")
 @click.option("--text", is_flag=True, help="`word label` a line instead of JSON lines.")
 @as_json
@@ -33,6 +39,7 @@ def command(
     seed: int,
     near_misses: float,
     edits: int,
+    exchanges: float,
     out: Path | None,
     text: bool,
     as_json: bool,
@@ -50,7 +57,7 @@ def command(
     if out is not None and os.path.lexists(out):
         raise UserError(f"{out} exists; choose another --out")
     task = languages.get(language)
-    words = task.sample(rng(seed, "sample"), length, count, near_misses=near_misses, edits=edits)
+    words = task.sample(rng(seed, "sample"), length, count, near_misses=near_misses, edits=edits, exchanges=exchanges)
     notice = task.describe_length(length)
     if notice:
         click.echo(notice, err=True)

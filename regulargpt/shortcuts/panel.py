@@ -11,7 +11,7 @@ import numpy as np
 
 import languages
 from languages.task import Task
-from regulargpt.batches import test_words, training_words
+from regulargpt.batches import is_tested, test_words, training_words
 from regulargpt.config import RunConfig
 from regulargpt.evaluation import samples_at
 from regulargpt.shortcuts.features import RULES, check, features
@@ -50,7 +50,7 @@ def shortcut_panel(task: Task, config: RunConfig, seed: int, training_task: Task
     """
     check(task, config)
     rules, trained = fitted(training_task or task, config, seed)
-    lengths = [T for T in sorted({*config.scored, *config.evaluation.beyond}) if task.has_length(T)]
+    lengths = [T for T in sorted({*config.scored, *config.evaluation.beyond}) if is_tested(task, config.evaluation, T)]
     points = {T: accuracies(rules, task, config, seed, T) for T in lengths}
     return {name: shortcut(name, trained[name], {T: points[T][name] for T in lengths}, config) for name in RULES}
 

@@ -14,8 +14,10 @@ TREE = {
 }
 NODES = {"training.node_weight", "training.compositions", "training.alignment"}
 # These are about the words that are no members.
-NON_MEMBERS = {
-    f"{section}.{name}" for section in ("task", "evaluation") for name in ("members", "near_misses", "edits")
+NON_MEMBERS = {"evaluation.both_classes"} | {
+    f"{section}.{name}"
+    for section in ("task", "evaluation")
+    for name in ("members", "near_misses", "edits", "exchanges")
 }
 
 

@@ -88,7 +88,7 @@ def test_where_the_published_mean_lies(mixed):
 
 def test_the_other_protocol_and_the_single_length_have_their_own_tests(mixed):
     found = cell(mixed[1], "parity", "hard-C3")
-    assert {(test.tested, test.length) for test in found.rows} == {("hard-1", 10_000)}
+    assert {(test.tested, test.length) for test in found.rows} == {("hard-2", 10_000)}
     assert found.published == (None, None)
     assert [line.text for line in entry(found).lines] == ["90.00 / 80.00"]
 
@@ -209,11 +209,11 @@ def test_each_score_has_the_rules_of_its_own_words(tmp_path: Path, monkeypatch):
     assert sorted(asked) == [
         ("dyck-2", "thesis-1", 0.0, 128),
         ("dyck-2", "thesis-1", 0.5, 128),
-        ("dyck-2:depth=every", "hard-1", 0.5, 128),
+        ("dyck-2:depth=every", "hard-2", 0.5, 128),
     ]
     plain, hard = (cell(found, "dyck-2", name).panel for name in ("rnn", "hard-C2"))
     assert plain == Panel("thesis-1", {"majority": 50.0, "n-grams": 75.0})
     assert hard is not None
-    assert (hard.words, hard.best) == ("hard-1 at 10,000 symbols, 50 % near misses in training", ("n-grams", 98.6))
+    assert (hard.words, hard.best) == ("hard-2 at 10,000 symbols, 50 % near misses in training", ("n-grams", 98.6))
     assert [line.text for line in entry(cell(found, "dyck-2", "rnn")).lines][-1] == "n-grams 75.00"
     assert cell(found, "dyck-2", "proven-C2").panel is None

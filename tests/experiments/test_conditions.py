@@ -40,6 +40,7 @@ PHRASES = [
     ({"evaluation__samples": 64}, "64 test words a length, not 512"),
     ({"task__near_misses": 0.5}, "50 % of the non-members in training are near misses"),
     ({"evaluation__near_misses": 0.25}, "25 % of the non-members in the test are near misses"),
+    ({"evaluation__both_classes": True}, "lengths without members, or without non-members, are left out"),
     ({"task__members": 1.0}, "100 % members in training, not 50 %"),
     ({"task__output_token": True}, "the answer is read at an empty token after the word"),
     (
@@ -71,7 +72,7 @@ SILENT = [
     {"training__log_every": 7, "training__checkpoint_every": 7, "threads": 2, "device": "cpu"},
     {"training__noise_below": 0.7, "training__anchor_lr": 1.0, "training__cooldown": 9},
     {"training__compositions": 7, "model__n_layers": 3, "model__encoding": "none", "model__chunk_size": 5},
-    {"evaluation__beyond": (10_000,), "evaluation__also": ("hard",), "task__language": "parity:p_one=0.1"},
+    {"evaluation__beyond": (10_000,), "evaluation__also": ("hard-2",), "task__language": "parity:p_one=0.1"},
 ]
 
 
@@ -85,6 +86,13 @@ def test_a_single_length_has_no_range_and_no_stride():
     configs = axes(evaluation__stride=20, evaluation__beyond=(40,))
     assert differences(configs, said, length=40) == ()
     assert differences(configs, said, length=41) == ("scored on lengths 41, not 40",)
+
+
+def test_exchanges_are_named_with_the_near_misses_they_are_among():
+    near = "50 % of the non-members in training are near misses"
+    exchanged = "in 25 % of the near misses in training two symbols changed places"
+    assert differences(axes(task__near_misses=0.5, task__exchanges=0.25), SAID) == (near, exchanged)
+    assert differences(axes(task__exchanges=0.25), SAID) == ()
 
 
 def test_where_nothing_is_said_nothing_differs():

@@ -167,7 +167,7 @@ def test_rules_are_computed_once(tmp_path: Path, monkeypatch):
 
     monkeypatch.setattr("regulargpt.shortcuts.panel.shortcut_panel", compute)
     (config,) = TABLE.configs("parity", "regulargpt-C2", "smoke")
-    other = config.replaced({"model.d_model": 32, "training.steps": 7, "evaluation.also": ("hard",)})
+    other = config.replaced({"model.d_model": 32, "training.steps": 7, "evaluation.also": ("hard-2",)})
     expected = {"majority": {"score": 51.0, "accuracy": {"41": 50.0}}}
     panel: Callable[..., Any] = shortcuts.panel
     assert panel(config, config, tmp_path) == panel(other, other, tmp_path) == expected

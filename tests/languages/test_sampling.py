@@ -23,7 +23,7 @@ from languages.dyck import dyck_dfa, exact_depth
 from languages.errors import LengthEmpty, SamplingError, UserError
 from languages.graph import graph_of
 from languages.lengths import Lengths
-from languages.near_miss import NearMissSampler, pair_graph
+from languages.near_miss import NearMissSampler, exchange, pair_graph, substitutions
 from languages.registry import names
 from languages.sampling import PathSampler, WordSampler, nearest_lengths, uniform_words
 
@@ -207,7 +207,7 @@ def brute_force_near_misses(language: Dfa, length: int, edits: int) -> dict[tupl
 @pytest.mark.parametrize("name", [*SMALL, "tomita-1", "tomita-6"])
 def test_near_misses_equal_brute_force(name: str, edits: int) -> None:
     language = get(name).language
-    sampler = NearMissSampler([language], language, edits)
+    sampler = NearMissSampler([language], language, substitutions(language.n_symbols, edits))
     for length in range(1, 8 if language.n_symbols == 2 else 5):
         expected = brute_force_near_misses(language, length, edits)
         assert sampler.has(length) == bool(expected)
@@ -215,9 +215,32 @@ def test_near_misses_equal_brute_force(name: str, edits: int) -> None:
             assert_equal_distributions(distribution(sampler, length), expected)
 
 
+def brute_force_exchanges(language: Dfa, length: int) -> dict[tuple[int, ...], float]:
+    weight: Counter[tuple[int, ...]] = Counter()
+    inside = set(members(language, length))
+    for member in inside:
+        for i, j in combinations(range(length), 2):
+            edited = list(member)
+            edited[i], edited[j] = member[j], member[i]
+            if tuple(edited) not in inside:
+                weight[tuple(edited)] += 1
+    return {word: count / weight.total() for word, count in weight.items()}
+
+
+@pytest.mark.parametrize("name", [*SMALL, "tomita-1", "tomita-6", "aa-bb-cc-dd-ee"])
+def test_exchanges_equal_brute_force(name: str) -> None:
+    language = get(name).language
+    sampler = NearMissSampler([language], language, exchange(language.n_symbols))
+    for length in range(1, 8 if language.n_symbols == 2 else 6):
+        expected = brute_force_exchanges(language, length)
+        assert sampler.has(length) == bool(expected)
+        if expected:
+            assert_equal_distributions(distribution(sampler, length), expected)
+
+
 def test_near_misses_of_a_mixture() -> None:
     parts = [exact_depth(1), exact_depth(2)]
-    found = distribution(NearMissSampler(parts, dyck_dfa(2), 1), 4)
+    found = distribution(NearMissSampler(parts, dyck_dfa(2), substitutions(2, 1)), 4)
     expected = {word: p / 2 for word, p in brute_force_mixture([parts[0]], dyck_dfa(2), 4).items()}
     for word, p in brute_force_mixture([parts[1]], dyck_dfa(2), 4).items():
         expected[word] = expected.get(word, 0.0) + p / 2
@@ -265,6 +288,36 @@ def test_share_of_near_misses() -> None:
     near = task.labels(one_edit.reshape(-1, 40)).reshape(-1, 40).any(axis=1)
     assert len(rejected) == 2000
     assert near.sum() in range(500, 520)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_share_of_exchanges(share: float) -> None:
+    """With one edit the brackets of D_2 never balance; with an exchange they always do."""
+    task = get("dyck-2")
+    words = task.sample(rng(0, "share"), 40, 400, near_misses=1.0, exchanges=share)
+    rejected = words[task.labels(words) == 0]
+    assert len(rejected) == 200
+    assert (rejected.sum(1) == 20).sum() == 200 * share
+
+
+def test_an_exchange_gives_way_to_an_edit() -> None:
+    """Tomita 5, even numbers of both symbols: an exchange leaves them as they are."""
+    evens = get("tomita-5")
+    words = evens.sample(rng(0, "gives way"), 20, 40, near_misses=1.0, exchanges=1.0)
+    assert np.bincount(evens.labels(words)).tolist() == [20, 20]
+
+
+def test_a_seed_gives_the_same_near_misses_in_every_version() -> None:
+    task = get("dyck-2")
+    words = task.sample(rng(0, "golden"), 8, 6, near_misses=1.0, edits=2)
+    assert [task.machine.decode(word) for word in words] == [
+        "00110011",
+        "01011101",
+        "00101111",
+        "00010011",
+        "01010101",
+        "01010011",
+    ]
 
 
 def test_near_misses_give_way_where_there_are_none() -> None:
@@ -403,6 +456,8 @@ REFUSED = [
      "near_misses is 1.5; it is a share of the non-members, 0.0 to 1.0"),
     (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, near_misses=0.5, edits=0), SamplingError,
      "edits is 0; a near miss has at least 1 edit"),
+    (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, near_misses=0.5, exchanges=-1.0), SamplingError,
+     "exchanges is -1.0; it is a share of the near misses, 0.0 to 1.0"),
     (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, members=-0.1), SamplingError,
      "members is -0.1; it is a share of the words, 0.0 to 1.0"),
     (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, members=float("nan")), SamplingError,
@@ -430,7 +485,7 @@ def test_refusals(call: Callable[[], object], error: type[Exception], message: s
 def test_too_large_for_near_misses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("languages.near_miss.MOST_EDGES", 50)
     with pytest.raises(SamplingError, match="use them only with smaller automata"):
-        pair_graph([dyck_dfa(12)], dyck_dfa(12), 2)
+        pair_graph([dyck_dfa(12)], dyck_dfa(12), substitutions(2, 2))
 
 
 def test_nearest_lengths_look_both_ways() -> None:

@@ -32,10 +32,16 @@ REFUSED = [
     ("thesis-1", {"evaluation.test_len": 400}, "protocol thesis-1 fixes evaluation.test_len = 500, not 400"),
     ("thesis-1", {"task.output_token": True}, "protocol thesis-1 fixes task.output_token = false, not true"),
     ("hard-1", {"evaluation.beyond": ()}, "protocol hard-1 fixes evaluation.beyond = 1000,10000, not none"),
-    ("hard", {}, "protocol = 'hard': a config names the version, protocol = 'hard-1'"),
+    ("hard", {}, "protocol = 'hard': a config names the version, protocol = 'hard-2'"),
+    ("thesis-1", {"evaluation.also": ("hard",)}, "evaluation.also = 'hard': a config names the version, 'hard-2'"),
+    ("thesis-1", {"evaluation.exchanges": 1.5}, "evaluation.exchanges = 1.5; it is a share, 0 to 1"),
     ("hadr-1", {}, "unknown protocol 'hadr-1'; did you mean 'hard-1'?"),
-    ("thesis-1", {"evaluation.also": ("deletang2023",)}, "protocol deletang2023-1 asks with task.output_token = true"),
-    ("hard-1", {"task.train_len": 60, "evaluation.also": ("thesis",)}, "protocol hard-1 fixes task.train_len = 40"),
+    (
+        "thesis-1",
+        {"evaluation.also": ("deletang2023-1",)},
+        "protocol deletang2023-1 asks with task.output_token = true",
+    ),
+    ("hard-1", {"task.train_len": 60, "evaluation.also": ("thesis-1",)}, "protocol hard-1 fixes task.train_len = 40"),
 ]
 
 
@@ -47,7 +53,7 @@ def made(language: str, recipe: str = "paper", model: str = "regulargpt", **valu
 def test_lengths_and_spelling(name: str, language: str, longest: int, first: int, last: int, spelled: str):
     config = protocol(name).apply(made(language, model="rnn"))
     assert (config.task.train_len, config.scored.start, config.scored[-1]) == (longest, first, last)
-    assert (config.task.language, config.protocol) == (spelled, f"{name}-1")
+    assert (config.task.language, config.protocol) == (spelled, protocol(name).id)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -85,6 +91,30 @@ def test_a_spelling_of_the_users_own_is_kept_or_refused():
         hard.spelled("dyck-4:depth=any")
 
 
+def test_a_hard_test_has_both_classes_and_exchanges_where_they_change_something():
+    from regulargpt.batches import is_tested, test_words
+
+    config = protocol("hard").apply(made("dyck-2", model="lstm"))
+    task = languages.get(config.task.language)
+    assert [T for T in range(41, 46) if is_tested(task, config.evaluation, T)] == [42, 44]
+    words = test_words(task, config.evaluation, 0, 100, 400)
+    rejected = words[task.labels(words) == 0]
+    assert len(rejected) == 200
+    # Of 200 rejected words 50 have two symbols exchanged; of two edits every second pair keeps the balance as well.
+    assert 50 < (rejected.sum(1) == 50).sum() < 100
+    with pytest.raises(ConfigError, match=r"protocol hard-2 fixes evaluation\.both_classes = true, not false"):
+        validate(config.replaced({"evaluation.both_classes": False}), task)
+    older = PROTOCOLS["hard-1"].apply(made("dyck-2", model="lstm"))
+    assert is_tested(task, older.evaluation, 41)
+
+
+def test_a_language_without_members_of_any_tested_length_is_refused():
+    config = protocol("thesis").apply(made("dyck-2", model="lstm"))
+    config = config.replaced({"evaluation.both_classes": True, "evaluation.test_len": 51, "protocol": ""})
+    with pytest.raises(ConfigError, match="length 51: dyck-2 has no members, so every word is a non-member"):
+        validate(config, languages.get("dyck-2"))
+
+
 def test_another_test_keeps_the_training_and_how_much_is_drawn():
     config = protocol("thesis").apply(made("dyck-4", "robust", **{"evaluation.samples": 7, "evaluation.stride": 3}))
     other = protocol("hard").test_of(config)
@@ -101,13 +131,13 @@ def test_another_test_keeps_the_training_and_how_much_is_drawn():
 @pytest.mark.parametrize("recipe", ["paper", "robust"])
 def test_a_run_is_tested_under_further_protocols(recipe: str, tmp_path: Path):
     small = {"training.steps": 2, "training.cooldown": 0, "model.d_model": 8, "model.n_heads": 2, "model.d_ff": 8}
-    few = {"evaluation.samples": 4, "evaluation.stride": 25, "evaluation.beyond": (), "evaluation.also": ("hard",)}
+    few = {"evaluation.samples": 4, "evaluation.stride": 25, "evaluation.beyond": (), "evaluation.also": ("hard-2",)}
     config = protocol("thesis").apply(made("tomita-5", recipe)).replaced({**small, **few})
     summary = run(config, tmp_path / "run")
     assert summary["protocol"] == "thesis-1"
     assert (summary["test_from"], summary["test_len"], list(summary["accuracy"])) == (51, 100, ["51", "76"])
-    also = summary["also"]["hard-1"]
-    assert [int(T) for T in also["accuracy"]] == [*range(51, 501, 25), 1000, 10000]
+    also = summary["also"]["hard-2"]
+    assert [int(T) for T in also["accuracy"]] == [*range(76, 501, 50), 1000, 10000]
     assert also["test_from"] == 51
 
 
