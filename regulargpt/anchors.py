@@ -90,18 +90,18 @@ class Anchors:
         """Squared distances to the table's prototypes, the answers' cross-entropy, the Jacobian's norm; the share near.
 
         `anchor_windows` windows of prototypes go through the block, each with noise of its own; as many over the states
-        that come out, as they are; and all of symbols. The noise falls with `left`, from 1 to 0, down to `LEAST` of
-        itself. Near is nearer than half the smallest distance of two prototypes. The model and the anchors are on one
-        device.
+        that come out, of each prototype the one farthest off; and all of symbols. The noise falls with `left`, from 1
+        to 0, down to `LEAST` of itself. Near is nearer than half the smallest distance of two prototypes. The model and
+        the anchors are on one device.
         """
         generator = model.state_noise.next_generator(self.prototypes.device)
         first, children = self.worst(model, config.anchor_windows, config.anchor_noise * max(LEAST, left), generator)
         states = apply(model, children)
         leaves = model.settle(model.layers(0)[0](model.leaves(), self.leaf_windows))
-        second = self.draw(config.anchor_windows, generator)
-        again = apply(model, self.over(model, second, first, states.detach()))
         found, images = torch.cat([states, leaves]), torch.cat([self.images[first], self.leaf_images])
         far = self.far(found, images)
+        second, by = self.draw(config.anchor_windows, generator), far[: len(states)].argsort(stable=True)
+        again = apply(model, self.over(model, second, first[by], states[by].detach()))
         logits, answers = model.readout(found), self.answers[images]
         loss = far[: len(states)].mean() + far[len(states) :].mean() + self.far(again, self.images[second]).mean()
         loss = loss + F.cross_entropy(logits, answers, ignore_index=UNDEFINED)
@@ -142,9 +142,12 @@ class Anchors:
     def over(
         self, model: RegularGPT, windows: Int[Tensor, "n"], below: Int[Tensor, "m"], states: Float[Tensor, "m d_model"]
     ) -> Float[Tensor, "n C d_model"]:
-        """What is under these windows if the windows `below` gave these `states`; prototypes where none gave any."""
+        """What is under these windows if the windows `below` gave these `states`; prototypes where none gave any.
+
+        Of several states for one prototype it is the last.
+        """
         row = torch.full((1 + len(self.prototypes),), -1, device=states.device)
-        # Of several states the last: a maximum is the same in whichever order a device takes it.
+        # A maximum is the same in whichever order a device takes it.
         row.scatter_reduce_(0, 1 + self.images[below], torch.arange(len(below), device=states.device), "amax")
         rows = row[self.windows[windows]]
         return torch.where((rows >= 0).unsqueeze(-1), states[rows.clamp(min=0)], self.children(model, windows))

@@ -92,6 +92,8 @@ NODES: Fields = {
 # More than two children: with words of one and two levels first, or groups such as Tomita 5 and 6 are not learned.
 STAGES = (3, 9)
 SHORT_FIRST: Fields = {"training.curriculum": STAGES, "training.stage_below": 0.2}
+# There are more windows, and the rare ones take longer.
+LONGER: Fields = {"training.solved_below": 0.02, "training.cooldown": 4000}
 SHORT_FIRST_NODES: Fields = {"training.curriculum": STAGES, "training.stage_below": 0.4}
 # For 129 transitions: short words first, and as many steps as it takes.
 MANY: Fields = {
@@ -121,7 +123,7 @@ RECIPES: dict[str, Recipe] = {
         "state norm, state noise raised as the loss allows, early stop; final answers only",
         {"regulargpt": SETTLED, **{name: {**fields, **UNTIL_SOLVED} for name, fields in BASELINES.items()}},
         NEAR_MISSES,
-        SHORT_FIRST,
+        {**SHORT_FIRST, **LONGER},
         {"modular-arithmetic": PAIRS},
     ),
     "robust-nodes": Recipe(
