@@ -98,13 +98,9 @@ def ours(row: str, certified: bool, chunk_size: int, scale: Scale) -> list[RunCo
     if scale == "smoke":
         return configs(row, recipe, "regulargpt", "thesis", {**fields, **SMOKE}, (0,))
     if scale == "cpu":
-        fields |= {**CPU_TEST["regulargpt"], **(certified_budget if certified else robust_budget)(row, chunk_size)}
+        steps = {"training.steps": CPU_ROBUST_STEPS.get(row, CPU_STEPS["regulargpt"])}
+        fields |= {**CPU_TEST["regulargpt"], **(certified_budget(row, chunk_size) if certified else steps)}
     return configs(row, recipe, "regulargpt", "thesis", fields, SEEDS)
-
-
-def robust_budget(row: str, chunk_size: int) -> Fields:
-    """The most steps of a training on two cores that final answers alone may end."""
-    return {"training.steps": CPU_ROBUST_STEPS.get(row, CPU_STEPS["regulargpt"])}
 
 
 def certified_budget(row: str, chunk_size: int) -> Fields:
