@@ -62,6 +62,15 @@ class BalancedSampler:
         """Samplers of near misses by 1..edits substitutions, those that have one of this length."""
         return [near for n in range(1, min(edits, length) + 1) if (near := self._near_misses(n)).has(length)]
 
+    def prepare(self, length: int, edits: int, exchanges: float) -> None:
+        """Make what near misses of words up to this length are drawn from.
+
+        Raises SamplingError where that would be too large a table.
+        """
+        self._near_misses(min(edits, length))
+        if exchanges:
+            self._exchanged.has(length)
+
     def exchanged(self, length: int) -> list[NearMissSampler]:
         """The sampler of near misses by an exchange of two symbols, if there is one of this length."""
         return [self._exchanged] if self._exchanged.has(length) else []

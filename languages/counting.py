@@ -15,7 +15,7 @@ from languages.paths import Paths
 
 MOST_PATHS = 4096  # paths tabulated at once: a table of thresholds stays in the first-level cache
 MOST_SYMBOLS = 16  # symbols to a step
-CACHED_TABLES = 1024  # tables of thresholds kept, at most 32 KiB each
+CACHED_TABLES, CACHED_BYTES = 1024, 2**28  # tables of thresholds kept: so many, and no more than this together
 SETTLED = 2e-15  # change of L per step below which it stands still
 
 
@@ -30,8 +30,9 @@ class PathCounts:
         self._offset: list[float] = [0.0]
         self._settled = False
         self.heads = lru_cache(maxsize=None)(self._heads)
-        self._tables = lru_cache(maxsize=CACHED_TABLES)(self._table)
-        self.head_thresholds = lru_cache(maxsize=CACHED_TABLES)(self._head_thresholds)
+        kept = min(CACHED_TABLES, CACHED_BYTES // (8 * max(1, len(self.steps.source))))
+        self._tables = lru_cache(maxsize=kept)(self._table)
+        self.head_thresholds = lru_cache(maxsize=kept)(self._head_thresholds)
 
     @cached_property
     def edges(self) -> Paths:

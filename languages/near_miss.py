@@ -17,7 +17,7 @@ from languages.graph import Graph, Ints, graph_of
 from languages.sampling import PathSampler
 from languages.words import smallest_unsigned
 
-MOST_EDGES = 2**23  # some 30 bytes each
+MOST_EDGES = 2**21  # 30 bytes each, and 8 for each length whose table is kept
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,14 @@ def pair_graph(members: Sequence[Dfa], language: Dfa, edit: Edit) -> Graph:
     alive = union.alive()
     p_table = union.target.reshape(union.n_nodes, language.n_symbols)
     shape = (union.n_nodes, language.n_states, edit.n_phases)
-    level = np.ravel_multi_index((union.initial, np.full_like(union.initial, language.initial_index), 0), shape)
+    start = (union.initial, np.full_like(union.initial, language.initial_index), 0)
+    level: Ints = np.asarray(np.ravel_multi_index(start, shape))
     initial, seen, tried = level, level, 0
     edges: list[tuple[Ints, Ints, Ints]] = [(level[:0], level[:0], level[:0])]
     while len(level):
         found: list[Ints] = [level[:0]]
-        phases = level % edit.n_phases
-        for j in np.unique(phases).tolist():
-            nodes = level[phases == j]
+        for j in range(edit.n_phases):
+            nodes = level[level % edit.n_phases == j]
             tried += len(nodes) * len(edit.read[j])
             if tried > MOST_EDGES:
                 raise SamplingError(
@@ -116,7 +116,7 @@ def pair_graph(members: Sequence[Dfa], language: Dfa, edit: Edit) -> Graph:
             p, q, _ = np.unravel_index(nodes, shape)
             p, q = p_table[p][:, edit.read[j]], language.table[q][:, edit.written[j]]
             row, pair = np.nonzero(alive[p])
-            target = np.ravel_multi_index((p[row, pair], q[row, pair], edit.after[j][pair]), shape)
+            target: Ints = np.asarray(np.ravel_multi_index((p[row, pair], q[row, pair], edit.after[j][pair]), shape))
             edges.append((nodes[row], target, edit.written[j][pair]))
             found.append(target)
         level = np.setdiff1d(np.concatenate(found), seen)

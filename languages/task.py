@@ -216,6 +216,16 @@ class Task:
             return uniform_words(random, self.n_symbols, length, count)
         return self._weighted.sample(random, length, count)
 
+    def prepare_near_misses(self, length: int, edits: int = 1, exchanges: float = 0.0) -> None:
+        """Make what near misses of words up to this length are drawn from, once for all; for classifications only.
+
+        Raises SamplingError where that would be too large a table: before a run, not in the midst of it.
+
+        >>> from languages.dyck import dyck
+        >>> dyck(2).prepare_near_misses(500, edits=2, exchanges=0.5)
+        """
+        self._balanced.prepare(length, edits, exchanges)
+
     @cached_property
     def _balanced(self) -> BalancedSampler:
         return BalancedSampler(self.language, self.members)

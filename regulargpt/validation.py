@@ -11,7 +11,7 @@ from languages.errors import nearest, one_of
 from regulargpt import ablations
 from regulargpt.batches import is_tested
 from regulargpt.config import ConfigError, RunConfig, keys, value_of
-from regulargpt.protocols import protocol
+from regulargpt.protocols import protocol, task_of
 from regulargpt.recipes import CONSTRUCTED
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def _problems(config: RunConfig, task: Task) -> Iterator[str]:
     yield from _model(config)
     yield from _lengths(config, task)
     yield from _supervision(config, task)
+    _near_misses(config, task)
     yield from ablations.problems(config)
     yield from _schedule(config)
     if config.tensorboard and find_spec("tensorboard") is None:
@@ -67,7 +68,8 @@ def _protocol(config: RunConfig, task: Task) -> Iterator[str]:
     for name in config.evaluation.also:
         if name != protocol(name).id:
             yield f"evaluation.also = '{name}': a config names the version, '{protocol(name).id}'"
-        protocol(name).test_of(config)
+        other = protocol(name).test_of(config)
+        _near_misses(other, task_of(other))
 
 
 # The smallest value a field may have, and what it means.
@@ -227,6 +229,13 @@ def _supervision(config: RunConfig, task: Task) -> Iterator[str]:
             yield f"{key} = {value_of(config, key)}: {task.name} has no members, leave it at 0.5"
     if config.task.output_token and supervision != "last":
         yield f"task.output_token = true asks for one answer; with task.supervision = '{supervision}' set it to false"
+
+
+def _near_misses(config: RunConfig, task: Task) -> None:
+    """Raise SamplingError for an automaton that is too large for them."""
+    for section, longest in ((config.task, config.task.train_len), (config.evaluation, config.evaluation.test_len)):
+        if section.near_misses and task.sampling == "balanced":
+            task.prepare_near_misses(longest, section.edits, section.exchanges)
 
 
 def _schedule(config: RunConfig) -> Iterator[str]:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import languages
 from languages import get, rng
 from languages.automata import Dfa
+from languages.balanced import BalancedSampler
 from languages.dyck import dyck_dfa, exact_depth
 from languages.errors import LengthEmpty, SamplingError, UserError
 from languages.graph import graph_of
@@ -486,6 +487,25 @@ def test_too_large_for_near_misses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("languages.near_miss.MOST_EDGES", 50)
     with pytest.raises(SamplingError, match="use them only with smaller automata"):
         pair_graph([dyck_dfa(12)], dyck_dfa(12), substitutions(2, 2))
+
+
+def test_too_large_for_near_misses_is_said_before_a_run() -> None:
+    """60 states and 10 symbols: one exchange needs 92 phases, two edits 3."""
+    step = np.random.default_rng(0).integers(60, size=(60, 10))
+    states = tuple(map(str, range(60)))
+    large = Dfa(states, tuple("abcdefghij"), tuple(map(tuple, step.tolist())), "0", frozenset(states[::2]))
+    sampler = BalancedSampler(large)
+    sampler.prepare(100, edits=2, exchanges=0.0)
+    with pytest.raises(SamplingError, match="near misses for 60 states and 10 symbols need more than 2097152"):
+        sampler.prepare(100, edits=2, exchanges=0.5)
+
+
+def test_few_tables_are_kept_where_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = WordSampler(dyck_dfa(4)).sample(rng(0, "tables"), 60, 8)
+    monkeypatch.setattr("languages.counting.CACHED_BYTES", 8)
+    sampler = WordSampler(dyck_dfa(4))
+    assert np.array_equal(sampler.sample(rng(0, "tables"), 60, 8), plain)
+    assert sampler.counts.head_thresholds.cache_info().maxsize == 0
 
 
 def test_nearest_lengths_look_both_ways() -> None:
