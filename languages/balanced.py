@@ -32,8 +32,8 @@ class BalancedSampler:
         count: int,
         near_misses: float = 0.0,
         edits: int = 1,
-        exchanges: float = 0.0,
         members: float = 0.5,
+        exchanges: float = 0.0,
     ) -> Indices:
         """Words (count, length), shuffled; see Task.sample."""
         classes = self.classes(length)

@@ -175,8 +175,8 @@ class Task:
         count: int,
         near_misses: float = 0.0,
         edits: int = 1,
-        exchanges: float = 0.0,
         members: float = 0.5,
+        exchanges: float = 0.0,
     ) -> Indices:
         """Words (count, length) of one length: a pure function of the generator's state and the arguments.
 
@@ -207,7 +207,7 @@ class Task:
                 raise SamplingError(f"exchanges is {exchanges}; it is a share of the near misses, 0.0 to 1.0")
             if not 0.0 <= members <= 1.0:
                 raise SamplingError(f"members is {members}; it is a share of the words, 0.0 to 1.0")
-            return self._balanced.sample(random, length, count, near_misses, edits, exchanges, members)
+            return self._balanced.sample(random, length, count, near_misses, edits, members, exchanges)
         if near_misses:
             raise SamplingError(f"{self.name} has no non-members; near_misses is for classifications")
         if members != 0.5:
