@@ -185,12 +185,14 @@ class Anchors:
 class Verdict:
     """What a training is told: whether the certificate holds, the shortest wrong word, the table to train on.
 
-    `table`, where there is one, makes it: most askings are of a training that goes on with the table it has.
+    `table`, where there is one, makes it: most askings are of a training that goes on with the table it has. `missed`
+    is the share of the true table's windows that are taken for another element.
     """
 
     certain: bool = False
     table: Callable[[], Anchors] | None = None
     wrong: tuple[int, ...] | None = None
+    missed: float = 1.0
 
 
 def apply(model: RegularGPT, children: Float[Tensor, "n C d_model"]) -> Float[Tensor, "n d_model"]:

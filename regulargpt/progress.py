@@ -13,15 +13,17 @@ MEMORIES = 2
 FIRST_NOISE, NOISE_DECAY = 1e-4, 0.995
 # The share of the anchoring in which its learning rate falls to 0.
 ANCHOR_FALL = 0.6
-# An anchoring that has not brought the certificate in so many steps begins anew, or words come back.
-MENDING = 1000
+# An anchoring that has not brought the certificate in so many steps begins anew if it has mended half of what was
+# missed; else it is given up.
+MENDING, MENDED = 1000, 0.5
 
 
 @dataclass(frozen=True)
 class Progress:
     """After `step` steps: the running loss, the stage and its age, the noise, when it was solved, anchored, certified.
 
-    `cooldowns` counts those that ended without a certificate.
+    `cooldowns` counts those that ended without a certificate, `given_up` anchorings that did; `missed` is the share of
+    the table that was missed when the anchoring began.
 
     >>> config = TrainingConfig(loss_memory=0.5, solved_below=0.1, cooldown=10, steps=100)
     >>> progress = Progress()
@@ -40,6 +42,8 @@ class Progress:
     anchored_at: int | None = None
     certified_at: int | None = None
     cooldowns: int = 0
+    missed: float = 1.0
+    given_up: int = 0
 
     @classmethod
     def start(cls, config: TrainingConfig) -> Progress:
@@ -79,6 +83,10 @@ class Progress:
     def anchoring_ends(self, config: TrainingConfig) -> bool:
         """Whether the anchoring has had its steps."""
         return self.anchoring_began is not None and self.step >= self.anchoring_began + self.anchoring_steps(config)
+
+    def allowed(self, config: TrainingConfig) -> float:
+        """The share of the table that may be missed when anchoring begins: half as much after one was given up."""
+        return config.anchor_missed * 0.5**self.given_up if config.anchor_steps else 0.0
 
     def asks_for_certificate(self, config: TrainingConfig) -> bool:
         """Whether the certificate is to be tried after this step: every so many steps and at an end.

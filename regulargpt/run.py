@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -90,7 +89,7 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
             compile_model(model)
         trainer = Trainer(training, task, goal, model, device)
         if certifier is not None:
-            trainer.judge = partial(certifier.judge, allowed=allowed_misses(config))
+            trainer.judge = certifier.judge
         for skipped in trainer.load(folder):
             watch.on_notice(skipped)
         with tracking.tensorboard(folder.path, config.tensorboard) as log:
@@ -122,11 +121,6 @@ def make_certifier(config: RunConfig, task: Task, watch: Watch) -> Certifier | N
     except UserError as error:
         watch.on_notice(f"no certificate is tried: {error}")
         return None
-
-
-def allowed_misses(config: RunConfig) -> float:
-    """The share of missed windows with which anchoring begins; none if there is no anchoring."""
-    return config.training.anchor_missed if config.training.anchor_steps else 0.0
 
 
 def both(first: Callable[[Told], None], second: Callable[[Told], None]) -> Callable[[Told], None]:

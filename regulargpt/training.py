@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from regulargpt.config import RunConfig, TrainingConfig
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import Objective
-from regulargpt.progress import Progress
+from regulargpt.progress import MENDED, Progress
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.signals import StopRequested
 
@@ -41,6 +42,7 @@ class Trainer:
     With `training.certify_every`, `judge` is asked whether the model's certificate holds, by its anchors if there are
     any: its verdict may bring anchors, or a word that is wrong. After a cooldown that did not bring the certificate,
     every `NEAR_EVERY`-th step is on words near the last wrong one, if that is no longer than the training words.
+    `before` is what an anchoring without certificate is taken back to if it is given up.
     """
 
     config: RunConfig
@@ -50,8 +52,9 @@ class Trainer:
     device: torch.device
     optimiser: torch.optim.Optimizer = field(init=False)
     progress: Progress = field(init=False)
-    judge: Callable[[nn.Module, Anchors | None], Verdict] = lambda model, anchors: Verdict()
+    judge: Callable[[nn.Module, Anchors | None, float], Verdict] = lambda model, anchors, allowed: Verdict()
     anchors: Anchors | None = None
+    before: dict[str, Any] | None = None
     wrong: tuple[int, ...] | None = None
     seconds: float = 0.0
     since_log: list[tuple[float, float]] = field(default_factory=list)
@@ -90,20 +93,52 @@ class Trainer:
 
         By the network's own prototypes, which lie where its states are; at the end by those it was anchored at.
         """
-        progress, step = self.progress, self.progress.step
-        verdict = self.judge(self.model, None if progress.certified_at is None else self.anchors)
-        if not verdict.certain and progress.certified_at is not None:
-            verdict = self.judge(self.model, None)
+        certified, allowed = self.progress.certified_at is not None, self.progress.allowed(self.config.training)
+        verdict = self.judge(self.model, self.anchors if certified else None, allowed)
+        if not verdict.certain and certified:
+            verdict = self.judge(self.model, None, allowed)
         self.wrong = verdict.wrong
+        if verdict.certain:
+            self._anchor(verdict)
+        elif self.anchors is None:
+            self._begin(verdict)
+        elif self.progress.anchoring_ends(self.config.training) or self._last:
+            mended = verdict.table is not None and verdict.missed <= MENDED * self.progress.missed
+            if mended and not self._last:
+                self._anchor(verdict)
+            else:
+                self._give_up()
+
+    @property
+    def _last(self) -> bool:
+        return self.progress.step == self.config.training.steps
+
+    def _begin(self, verdict: Verdict) -> None:
+        """Anchoring instead of words, if no more is missed than may be; what there was before is kept."""
+        if verdict.table is not None and not self._last:
+            self.before = deepcopy({"weights": self.model.state_dict(), "optimiser": self.optimiser.state_dict()})
+            self._anchor(verdict)
+
+    def _anchor(self, verdict: Verdict) -> None:
+        """Train on the verdict's table from here on."""
+        progress, step = self.progress, self.progress.step
+        assert verdict.table is not None
+        self.anchors = verdict.table().to(self.device)
+        begun, holds = step, None
         if verdict.certain:
             begun = step if progress.anchored_at is None else progress.anchored_at
             holds = step if progress.certified_at is None else progress.certified_at
-        elif self.anchors is not None and not progress.anchoring_ends(self.config.training):
-            return
-        else:
-            begun, holds = None if verdict.table is None else step, None
-        self.anchors = None if verdict.table is None else verdict.table().to(self.device)
-        self.progress = dataclasses.replace(progress, anchored_at=begun, certified_at=holds)
+            self.before = None
+        self.progress = replace(progress, anchored_at=begun, certified_at=holds, missed=verdict.missed)
+
+    def _give_up(self) -> None:
+        """Words again, with the weights from before an anchoring that brought no certificate."""
+        if self.before is not None:
+            self.model.load_state_dict(self.before["weights"])
+            self.optimiser.load_state_dict(self.before["optimiser"])
+        self.anchors = self.before = None
+        given_up = self.progress.given_up + 1
+        self.progress = replace(self.progress, anchored_at=None, certified_at=None, given_up=given_up)
 
     def _backward(self) -> tuple[float, float]:
         """Gradients of the mean loss over this step's lengths; the loss and the accuracy."""
@@ -173,6 +208,7 @@ class Trainer:
             "since_log": self.since_log,
             "wrong": self.wrong,
             "anchors": None if self.anchors is None else self.anchors.state(),
+            "before": self.before,
         }
         folder.save_checkpoint(self.progress.step, self.model.state_dict(), state)
 
@@ -190,6 +226,7 @@ class Trainer:
         anchors, wrong = checkpoint.state["anchors"], checkpoint.state["wrong"]
         self.wrong = None if wrong is None else tuple(wrong)
         self.anchors = None if anchors is None else Anchors.load(anchors).to(self.device)
+        self.before = checkpoint.state.get("before")
         self.since_log = [tuple(pair) for pair in checkpoint.state["since_log"]]
         return checkpoint.skipped
 

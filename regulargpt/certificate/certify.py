@@ -124,12 +124,13 @@ class Certifier:
         missed = misses(network, self.ideal, book)
         snapped = Snapped.of(network, book, self.question) if missed <= HOPELESS else None
         if snapped is not None and snapped.certain:
-            return Verdict(True, partial(Anchors.of, snapped))
+            return Verdict(True, partial(Anchors.of, snapped), missed=missed)
 
         def true() -> Anchors:
             return Anchors.true(self.question, self.ideal, apart(network, book))
 
-        return Verdict(False, true if missed <= allowed else None, None if snapped is None else snapped.proof.wrong)
+        wrong = None if snapped is None else snapped.proof.wrong
+        return Verdict(False, true if missed <= allowed else None, wrong, missed)
 
 
 def nameless(prototypes: Float[Tensor, "K d_model"]) -> Codebook:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 import languages
@@ -172,7 +173,8 @@ def test_asked_with_anchors_the_certificate_is_by_their_prototypes():
     assert verdict.wrong is not None
 
 
-def test_an_anchoring_without_certificate_begins_anew_and_gives_up_where_too_much_is_missed():
+def in_anchoring(steps: int, missed: dict[int, float], certain_from: int = 1000) -> tuple[Trainer, list]:
+    """A trainer whose certificate is asked every 5 steps; `missed` at each of them, and what it was asked with."""
     settings = config(
         "regulargpt",
         task__language="parity",
@@ -180,7 +182,7 @@ def test_an_anchoring_without_certificate_begins_anew_and_gives_up_where_too_muc
         training__anchor_steps=10,
         training__anchor_windows=6,
         training__anchor_missed=0.5,
-        training__steps=60,
+        training__steps=steps,
         training__curriculum=(4,),
         training__stage_below=1e-9,
         model__d_model=4,
@@ -188,30 +190,84 @@ def test_an_anchoring_without_certificate_begins_anew_and_gives_up_where_too_muc
     _, anchors = anchors_of("parity")
     task = languages.get("parity")
     goal = objective(task, settings)
-    trainer = Trainer(
-        settings, task, goal, make_model(settings.model, goal, 0, torch.device("cpu")), torch.device("cpu")
-    )
-    asked: list[tuple[int, bool]] = []
+    model = make_model(settings.model, goal, 0, torch.device("cpu"))
+    trainer = Trainer(settings, task, goal, model, torch.device("cpu"))
+    asked = []
 
-    def judge(model: object, known: Anchors | None) -> Verdict:
+    def judge(model: object, known: Anchors | None, allowed: float) -> Verdict:
         step = trainer.progress.step
-        asked.append((step, known is not None))
-        return Verdict(wrong=(1,)) if step == 35 else Verdict(step >= 45, lambda: anchors)
+        asked.append((step, known is not None, allowed))
+        share = missed.get(step, 0.0)
+        return Verdict(step >= certain_from, (lambda: anchors) if share <= allowed else None, (1,), share)
 
     trainer.judge = judge
+    return trainer, asked
+
+
+def weights(trainer: Trainer) -> list[Tensor]:
+    return [tensor.clone() for tensor in trainer.model.state_dict().values()]
+
+
+def test_an_anchoring_without_certificate_begins_anew_where_it_mends():
+    trainer, asked = in_anchoring(60, {5: 0.4, 15: 0.2, 25: 0.1, 35: 0.05}, certain_from=45)
     seen = []
     while not trainer.finished:
         trainer.step()
         progress = trainer.progress
         if progress.step % 5 == 0:
             seen.append((progress.step, progress.anchored_at, progress.certified_at))
-    # Anchored at 5, anew at 15 and 25; at 35 words again; anchored at 40, certified at 45, 10 steps more.
+    # Anchored at 5, anew at 15, 25 and 35; certified at 45, 10 steps more.
     assert seen == [
         *((5, 5, None), (10, 5, None), (15, 15, None), (20, 15, None), (25, 25, None), (30, 25, None)),
-        *((35, None, None), (40, 40, None), (45, 40, 45), (50, 40, 45), (55, 40, 45)),
+        *((35, 35, None), (40, 35, None), (45, 35, 45), (50, 35, 45), (55, 35, 45)),
     ]
+    assert trainer.before is None
     # By the anchors at the end only.
-    assert asked == [(step, step == 55) for step in (5, 10, 15, 20, 25, 30, 35, 40, 45, 55)]
+    assert asked == [(step, step == 55, 0.5) for step in (5, 10, 15, 20, 25, 30, 35, 40, 45, 55)]
+
+
+def test_an_anchoring_that_mends_too_little_is_given_up_and_leaves_no_trace():
+    trainer, asked = in_anchoring(40, {5: 0.4, 10: 0.9, 15: 0.3, 20: 0.3, 25: 0.2, 35: 0.1})
+    found = {}
+    while not trainer.finished:
+        trainer.step()
+        found[trainer.progress.step] = (trainer.progress.anchored_at, weights(trainer))
+    assert [found[step][0] for step in (5, 10, 15, 20, 25, 30, 35, 40)] == [5, 5, None, None, 25, 25, 35, None]
+    assert not torch.equal(found[14][1][0], found[5][1][0])
+    assert all(torch.equal(a, b) for a, b in zip(found[15][1], found[5][1], strict=True))
+    # The second, begun anew at 35, ends with the run.
+    assert all(torch.equal(a, b) for a, b in zip(found[40][1], found[25][1], strict=True))
+    # Half as much may be missed after one was given up.
+    assert [allowed for *_, allowed in asked] == [0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25]
+    assert trainer.progress.given_up == 2
+
+
+def test_no_anchoring_begins_at_the_last_step():
+    trainer, _ = in_anchoring(10, {5: 0.9, 10: 0.1})
+    while not trainer.finished:
+        trainer.step()
+    assert trainer.anchors is None
+    assert trainer.progress.anchored_at is None
+
+
+@pytest.mark.parametrize("stop_at", [5, 7, 12, 15, 22])
+def test_an_anchoring_that_is_given_up_is_so_after_a_stop_too(tmp_path: Path, stop_at: int):
+    shares = {5: 0.4, 15: 0.3, 20: 0.2}
+    whole, _ = in_anchoring(30, shares)
+    while not whole.finished:
+        whole.step()
+    first, _ = in_anchoring(30, shares)
+    while first.progress.step < stop_at:
+        first.step()
+    folder = RunFolder.create(tmp_path / "run", first.config.render(), {})
+    first.save(folder)
+    second, _ = in_anchoring(30, shares)
+    assert second.load(folder) == ()
+    assert second.progress == first.progress
+    while not second.finished:
+        second.step()
+    assert second.progress == whole.progress
+    assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(second), strict=True))
 
 
 def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():
