@@ -11,7 +11,7 @@ import pytest
 
 from regulargpt import run as running
 from regulargpt.config import RunConfig
-from regulargpt.storage import atomic
+from regulargpt.storage import atomic, lock
 from regulargpt.sweep.driver import Outcome
 from regulargpt.sweep.folder import SweepFolder
 from regulargpt.sweep.names import name_of
@@ -61,7 +61,12 @@ def test_killed_at_random_moments(tmp_path: Path, monkeypatch):
         finished = status == 0
     for folder in folders[1:]:
         assert results(folder) == expected
-        assert not [path for path in folder.rglob("*") if atomic.is_temporary(path.name) or path.name == ".lock"]
+        # A worker that was killed after its run was done, before it gave the lock back, left one that anybody may take.
+        for left in list(folder.rglob(lock.NAME)):
+            assert (left.parent / "DONE").exists()
+            with lock.locked(left.parent):
+                pass
+        assert not [path for path in folder.rglob("*") if atomic.is_temporary(path.name) or path.name == lock.NAME]
 
 
 def disturbed(
