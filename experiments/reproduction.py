@@ -31,7 +31,7 @@ from regulargpt.sweep.folder import SweepFolder
 PAGES = ("page.html", "page.md", "page.json")
 SITTINGS = "sittings.json"
 # Of environment.json, what a reader of the page wants to know.
-SHOWN = ("commit", "python", "torch", "numpy", "device", "device_name", "cpu_count", "system")
+SHOWN = ("commit", "source", "python", "torch", "numpy", "device", "device_name", "cpu_count", "system")
 
 
 def place(path: Path, experiment: Experiment, scale: Scale) -> Path:

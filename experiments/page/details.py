@@ -152,7 +152,8 @@ def how(made: Made, found: Comparison) -> list[Block]:
 
 def environment(known: Mapping[str, Any]) -> str:
     """Where runs were made, in a line."""
-    commit = f"commit {known['commit']}" if known.get("commit") else "no commit known"
+    source = f"source {known['source']}" if known.get("source") else "no commit known"
+    commit = f"commit {known['commit']}" if known.get("commit") else source
     software = f"Python {known.get('python')}, PyTorch {known.get('torch')}, NumPy {known.get('numpy')}"
     machine = f"{known.get('device_name')} ({known.get('device')}), {known.get('cpu_count')} CPU cores"
     return f"{commit}, {software}, {machine}, {known.get('system')}"

@@ -1,5 +1,6 @@
 """What a run was made with, for environment.json: enough to repeat it, nothing about who or where you are."""
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -11,11 +12,13 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def environment(device: str = "cpu") -> dict[str, Any]:
-    """Versions, machine, device, threads, and the commit if the package lies in a git checkout. Never fails.
+    """Versions, machine, device, threads, the source, and its commit if it lies in a git checkout. Never fails.
 
-    >>> sorted(environment())
-    ['commit', 'cpu_count', 'device', 'device_name', 'machine', 'numpy', 'python', 'regulargpt', 'system', 'threads', 'torch']
-    """  # noqa: E501
+    >>> sorted(environment())[:8]
+    ['commit', 'cpu_count', 'device', 'device_name', 'machine', 'numpy', 'python', 'regulargpt']
+    >>> sorted(environment())[8:]
+    ['source', 'system', 'threads', 'torch']
+    """
     import torch
 
     return {
@@ -27,10 +30,25 @@ def environment(device: str = "cpu") -> dict[str, Any]:
         "numpy": _version("numpy"),
         "python": platform.python_version(),
         "regulargpt": _version("regulargpt-testbed"),
+        "source": source_digest(),
         "system": platform.system(),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
     }
+
+
+def source_digest() -> str:
+    """The first 12 hexadecimal digits of the SHA-256 of the code, with its names: an installed copy knows no commit.
+
+    >>> len(source_digest())
+    12
+    """
+    digest = hashlib.sha256()
+    for root in (PACKAGE, PACKAGE.parent / "languages"):
+        for file in sorted(root.rglob("*.py")):
+            for part in (file.relative_to(PACKAGE.parent).as_posix().encode(), file.read_bytes()):
+                digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()[:12]
 
 
 def _version(distribution: str) -> str:

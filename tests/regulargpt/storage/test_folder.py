@@ -2,6 +2,7 @@
 
 import contextlib
 import getpass
+import importlib
 import json
 import os
 import platform
@@ -366,3 +367,19 @@ def test_a_killed_process_leaves_a_whole_checkpoint(tmp_path):
 
 def snapshot(folder):
     return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_the_source_is_known_where_no_commit_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    of = importlib.import_module("regulargpt.storage.environment")
+    for name, text in [("regulargpt/a.py", "1"), ("regulargpt/b/c.py", "2"), ("languages/d.py", "3")]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(of, "PACKAGE", tmp_path / "regulargpt")
+    first = of.source_digest()
+    (tmp_path / "regulargpt" / "notes.txt").write_text("no code")
+    assert of.source_digest() == first
+    (tmp_path / "languages" / "d.py").write_text("4")
+    assert of.source_digest() != first
+    (tmp_path / "languages" / "d.py").rename(tmp_path / "languages" / "e.py")
+    (tmp_path / "languages" / "e.py").write_text("3")
+    assert of.source_digest() != first
