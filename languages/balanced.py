@@ -69,7 +69,7 @@ class BalancedSampler:
         """
         self._near_misses(min(edits, length))
         if exchanges:
-            self._exchanged.has(length)
+            self.exchanged(length)
 
     def exchanged(self, length: int) -> list[NearMissSampler]:
         """The sampler of near misses by an exchange of two symbols, if there is one of this length."""

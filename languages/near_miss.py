@@ -105,7 +105,7 @@ def pair_graph(members: Sequence[Dfa], language: Dfa, edit: Edit) -> Graph:
     edges: list[tuple[Ints, Ints, Ints]] = [(level[:0], level[:0], level[:0])]
     while len(level):
         found: list[Ints] = [level[:0]]
-        for j in range(edit.n_phases):
+        for j in map(int, np.unique(level % edit.n_phases)):
             nodes = level[level % edit.n_phases == j]
             tried += len(nodes) * len(edit.read[j])
             if tried > MOST_EDGES:

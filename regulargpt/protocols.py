@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from languages.errors import nearest, one_of
@@ -173,16 +173,26 @@ def lengths(train: tuple[int, int], test: tuple[int, int]) -> dict[str, Any]:
 
 # Half of the test words are members, the others uniform among all non-members.
 PLAIN: Fields = {"evaluation.members": 0.5, "evaluation.near_misses": 0.0, "evaluation.both_classes": False}
-# Half are members, a quarter near misses, the others uniform among all non-members.
-HARD: Fields = {"evaluation.members": 0.5, "evaluation.near_misses": 0.5, "evaluation.edits": 2}
-BEYOND: Fields = {
-    **lengths((1, 40), (0, 500)),
-    "evaluation.beyond": (1_000, 10_000),
-    "task.output_token": False,
-}
-
 MEAN = "mean over the lengths of the accuracy at one position"
 UNIFORM = "members are uniform among the words of their length (the code has generators of its own)"
+
+HARD = Protocol(
+    "hard",
+    1,
+    "members and non-members uniform by counting, half of the negatives near misses, every depth of D_n; "
+    "also at 1,000 and 10,000 symbols",
+    "this project",
+    f"{MEAN} over 41..500, and the accuracy at 1,000 and 10,000 symbols",
+    {**lengths((1, 40), (0, 500)), "evaluation.beyond": (1_000, 10_000), "task.output_token": False},
+    {
+        "evaluation.members": 0.5,
+        "evaluation.near_misses": 0.5,
+        "evaluation.edits": 2,
+        "evaluation.exchanges": 0.0,
+        "evaluation.both_classes": False,
+    },
+    spelling={"dyck": "depth=every"},
+)
 
 PROTOCOLS: dict[str, Protocol] = {
     p.id: p
@@ -238,27 +248,13 @@ PROTOCOLS: dict[str, Protocol] = {
             {"task.members": 1.0, "task.near_misses": 0.0, **PLAIN, "evaluation.members": 1.0},
             departures=(UNIFORM, "lengths are uniform in each range (the data sets have fixed files)"),
         ),
-        Protocol(
-            "hard",
-            1,
-            "members and non-members uniform by counting, half of the negatives near misses, every depth of D_n; "
-            "also at 1,000 and 10,000 symbols",
-            "this project",
-            f"{MEAN} over 41..500, and the accuracy at 1,000 and 10,000 symbols",
-            BEYOND,
-            {**HARD, "evaluation.exchanges": 0.0, "evaluation.both_classes": False},
-            spelling={"dyck": "depth=every"},
-        ),
-        Protocol(
-            "hard",
-            2,
-            "as hard-1, but in half of the near misses two symbols changed places, so that no count gives them away; "
-            "lengths without members, or without non-members, are left out",
-            "this project",
-            f"{MEAN} over 41..500, and the accuracy at 1,000 and 10,000 symbols",
-            BEYOND,
-            {**HARD, "evaluation.exchanges": 0.5, "evaluation.both_classes": True},
-            spelling={"dyck": "depth=every"},
+        HARD,
+        replace(
+            HARD,
+            version=2,
+            summary="as hard-1, but in half of the near misses two symbols changed places, so that no count gives them "
+            "away; lengths without members, or without non-members, are left out",
+            balanced={**HARD.balanced, "evaluation.exchanges": 0.5, "evaluation.both_classes": True},
         ),
     )
 }

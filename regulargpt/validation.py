@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from languages.errors import nearest, one_of
 from regulargpt import ablations
 from regulargpt.batches import is_tested
-from regulargpt.config import ConfigError, RunConfig, keys, value_of
+from regulargpt.config import ConfigError, EvaluationConfig, RunConfig, TaskConfig, keys, value_of
 from regulargpt.protocols import protocol, task_of
 from regulargpt.recipes import CONSTRUCTED
 
@@ -68,8 +68,7 @@ def _protocol(config: RunConfig, task: Task) -> Iterator[str]:
     for name in config.evaluation.also:
         if name != protocol(name).id:
             yield f"evaluation.also = '{name}': a config names the version, '{protocol(name).id}'"
-        other = protocol(name).test_of(config)
-        _near_misses(other, task_of(other))
+        protocol(name).test_of(config)
 
 
 # The smallest value a field may have, and what it means.
@@ -232,10 +231,17 @@ def _supervision(config: RunConfig, task: Task) -> Iterator[str]:
 
 
 def _near_misses(config: RunConfig, task: Task) -> None:
-    """Raise SamplingError for an automaton that is too large for them."""
-    for section, longest in ((config.task, config.task.train_len), (config.evaluation, config.evaluation.test_len)):
-        if section.near_misses and task.sampling == "balanced":
-            task.prepare_near_misses(longest, section.edits, section.exchanges)
+    """Raise SamplingError for an automaton that is too large for those that are trained on or tested."""
+    _prepare(task, config.task, config.task.train_len)
+    _prepare(task, config.evaluation, config.evaluation.test_len)
+    for name in config.evaluation.also:
+        other = protocol(name).test_of(config)
+        _prepare(task_of(other), other.evaluation, other.evaluation.test_len)
+
+
+def _prepare(task: Task, drawn: TaskConfig | EvaluationConfig, longest: int) -> None:
+    if drawn.near_misses and task.sampling == "balanced":
+        task.prepare_near_misses(longest, drawn.edits, drawn.exchanges)
 
 
 def _schedule(config: RunConfig) -> Iterator[str]:

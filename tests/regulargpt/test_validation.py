@@ -101,6 +101,13 @@ def test_refusals(language: str, values: dict, message: str):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize("key", ["task.edits", "evaluation.edits"])
+def test_a_bound_is_told_before_near_misses_are_prepared(key: str):
+    near = {"task.near_misses": 0.5, "evaluation.near_misses": 0.5, "evaluation.also": ("hard-2",)}
+    with pytest.raises(ConfigError, match=f"^{key} = -3; a near miss has at least 1 edit"):
+        check(near | {key: -3}, "dyck-2")
+
+
 @pytest.mark.parametrize("key", AT_LEAST)
 def test_every_lower_bound_refuses_what_is_below_it_and_allows_itself(key: str):
     low, why = AT_LEAST[key]
