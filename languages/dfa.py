@@ -45,6 +45,7 @@ class Dfa(Semiautomaton):
 
     @cached_property
     def initial_index(self) -> int:
+        """The index of the initial state."""
         return self.states.index(self.initial)
 
     @cached_property

@@ -35,10 +35,12 @@ class DClass:
 
     @property
     def size(self) -> int:
+        """How many elements it has."""
         return self.rows * self.columns * self.h_size
 
     @property
     def is_regular(self) -> bool:
+        """Whether it has an idempotent; then every row and every column of its egg-box has one."""
         return self.idempotents > 0
 
 

@@ -75,10 +75,12 @@ class TransitionMonoid:
 
     @property
     def size(self) -> int:
+        """How many elements it has."""
         return len(self.elements)
 
     @property
     def identity(self) -> int:
+        """The index of the identity, which the empty word is."""
         return 0
 
     @property

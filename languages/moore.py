@@ -74,6 +74,7 @@ class MooreMachine(Semiautomaton):
 
     @cached_property
     def initial_index(self) -> int:
+        """The index of the initial state."""
         return self.states.index(self.initial)
 
     @cached_property

@@ -42,6 +42,7 @@ def _check_distinct(names: tuple[str, ...], what: str, whole: str) -> None:
 
 
 def check_state(name: str, states: Names, role: str) -> None:
+    """Raise AutomatonError, naming the role, for a name that no state has."""
     if name not in states:
         hint = nearest(str(name), states) or f" the states are {one_of(states)}"
         raise AutomatonError(f"{role} {name!r}, which is not a state;{hint}")

@@ -27,6 +27,7 @@ def split(text: Text, alphabet: tuple[str, ...]) -> Sequence[str]:
 
 
 def single_characters(alphabet: tuple[str, ...]) -> bool:
+    """Whether words can be written without separators."""
     return all(len(symbol) == 1 for symbol in alphabet)
 
 

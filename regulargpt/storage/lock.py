@@ -31,6 +31,7 @@ class Owner:
 
     @classmethod
     def current(cls) -> "Owner":
+        """This process."""
         return cls(os.getpid(), platform.node(), start_time(os.getpid()) or "")
 
     def is_alive(self) -> bool:
