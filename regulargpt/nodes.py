@@ -70,7 +70,7 @@ class Nodes(Last):
         self.train_len, self.weight, self.compositions = train_len, weight, compositions
         self.alignment = alignment
         self.initial = task.machine.initial_index
-        self.delta = torch.from_numpy(np.ascontiguousarray(task.machine.table.T)).long()  # (Sigma, Q)
+        self.delta = torch.from_numpy(task.machine.table.T.astype(np.int64, order="C"))  # (Sigma, Q)
         self.outputs = torch.tensor(task.machine.outputs)
 
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, float]:

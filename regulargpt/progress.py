@@ -88,6 +88,21 @@ class Progress:
         """The share of the table that may be missed when anchoring begins: half as much after one was given up."""
         return config.anchor_missed * 0.5**self.given_up if config.anchor_steps else 0.0
 
+    def anchored(self, certain: bool, missed: float) -> Progress:
+        """Anchoring from here on, or anew, on a table of which the network misses the share `missed`.
+
+        If it is `certain`, the certificate holds, since now or since before; else it does not, or no longer.
+        """
+        if not certain:
+            return replace(self, anchored_at=self.step, certified_at=None, missed=missed)
+        begun = self.step if self.anchored_at is None else self.anchored_at
+        holds = self.step if self.certified_at is None else self.certified_at
+        return replace(self, anchored_at=begun, certified_at=holds, missed=missed)
+
+    def unanchored(self) -> Progress:
+        """Words again: the anchoring was given up."""
+        return replace(self, anchored_at=None, certified_at=None, given_up=self.given_up + 1)
+
     def asks_for_certificate(self, config: TrainingConfig) -> bool:
         """Whether the certificate is to be tried after this step: every so many steps and at an end.
 
@@ -104,7 +119,8 @@ class Progress:
         if self.anchored_at is not None:
             return config.anchor_lr * self.anchoring_left(config)
         warmup = min(1.0, (self.step + 1) / max(1, config.warmup))
-        cooldown = min(1.0, (self.cooled_at(config) - self.step) / max(1, config.cooldown))
+        # A cooldown can be over before this step: it goes on running while an anchoring is tried that is given up.
+        cooldown = max(0.0, min(1.0, (self.cooled_at(config) - self.step) / max(1, config.cooldown)))
         cosine = 0.5 + 0.5 * math.cos(math.pi * self.step / config.steps) if config.schedule == "cosine" else 1.0
         return config.lr * warmup * cosine * cooldown
 

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -93,10 +93,9 @@ class Trainer:
 
         By the network's own prototypes, which lie where its states are; at the end by those it was anchored at.
         """
-        certified, allowed = self.progress.certified_at is not None, self.progress.allowed(self.config.training)
+        certified = self.progress.certified_at is not None
+        allowed = self.progress.allowed(self.config.training)
         verdict = self.judge(self.model, self.anchors if certified else None, allowed)
-        if not verdict.certain and certified:
-            verdict = self.judge(self.model, None, allowed)
         self.wrong = verdict.wrong
         if verdict.certain:
             self._anchor(verdict)
@@ -115,21 +114,17 @@ class Trainer:
 
     def _begin(self, verdict: Verdict) -> None:
         """Anchoring instead of words, if no more is missed than may be; what there was before is kept."""
-        if verdict.table is not None and not self._last:
+        if verdict.table is not None and self.config.training.anchor_steps and not self._last:
             self.before = deepcopy({"weights": self.model.state_dict(), "optimiser": self.optimiser.state_dict()})
             self._anchor(verdict)
 
     def _anchor(self, verdict: Verdict) -> None:
         """Train on the verdict's table from here on."""
-        progress, step = self.progress, self.progress.step
         assert verdict.table is not None
         self.anchors = verdict.table().to(self.device)
-        begun, holds = step, None
+        self.progress = self.progress.anchored(verdict.certain, verdict.missed)
         if verdict.certain:
-            begun = step if progress.anchored_at is None else progress.anchored_at
-            holds = step if progress.certified_at is None else progress.certified_at
             self.before = None
-        self.progress = replace(progress, anchored_at=begun, certified_at=holds, missed=verdict.missed)
 
     def _give_up(self) -> None:
         """Words again, with the weights from before an anchoring that brought no certificate."""
@@ -137,8 +132,7 @@ class Trainer:
             self.model.load_state_dict(self.before["weights"])
             self.optimiser.load_state_dict(self.before["optimiser"])
         self.anchors = self.before = None
-        given_up = self.progress.given_up + 1
-        self.progress = replace(self.progress, anchored_at=None, certified_at=None, given_up=given_up)
+        self.progress = self.progress.unanchored()
 
     def _backward(self) -> tuple[float, float]:
         """Gradients of the mean loss over this step's lengths; the loss and the accuracy."""

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from languages.errors import UserError
 from languages.task import Task
 from regulargpt.anchors import Anchors, Verdict
 from regulargpt.certificate.apart import apart
@@ -88,8 +89,10 @@ class Certifier:
 
     @classmethod
     def of(cls, task: Task, chunk_size: int) -> Certifier:
-        """Raises AutomatonError or UserError where the monoid, or what is to be looked at, is too large."""
+        """Raises AutomatonError or UserError where the monoid, or what is to be looked at, is too large or trivial."""
         question = Question.of(task)
+        if question.monoid.size < 2 or len(task.output_names) < 2:
+            raise UserError(f"all words of {task.name} are alike: there is nothing to prove, choose another language")
         return cls(question, Ideal.of(question, chunk_size))
 
     def certify(self, model: nn.Module, prototypes: Tensor | None = None) -> Snapped:
@@ -110,16 +113,16 @@ class Certifier:
         return best
 
     def judge(self, model: nn.Module, anchors: Anchors | None = None, allowed: float = 0.0) -> Verdict:
-        """The quick question of a training: does the certificate hold, by the prototypes of `anchors` if there are any?
+        """The quick question of a training: does the certificate hold, by the prototypes of `anchors` if there are any,
+        else by the network's own?
 
-        Else by the network's own; if so, there is its table to train on. If not, but no more than the share `allowed`
-        of its windows is taken for another element, there is the true table.
+        If so, there is its table to train on. If not, but no more than the share `allowed` of its windows is taken for
+        another element, there is the true table.
         """
         assert isinstance(model, RegularGPT), "validation refuses other models"
         network = Exact(model)
-        if anchors is not None:
-            snapped = Snapped.of(network, nameless(anchors.prototypes), self.question)
-            return Verdict(snapped.certain, lambda: anchors, None if snapped.certain else snapped.proof.wrong)
+        if anchors is not None and Snapped.of(network, nameless(anchors.prototypes), self.question).certain:
+            return Verdict(True, lambda: anchors)
         book = next(by_class(network, self.ideal))
         missed = misses(network, self.ideal, book)
         snapped = Snapped.of(network, book, self.question) if missed <= HOPELESS else None

@@ -104,7 +104,7 @@ def raw_claim(slack: float) -> str:
     """
     return (
         "The same holds of the network as it is, without replacing any state, in real arithmetic and in any arithmetic "
-        f"whose rounding moves a node's state by at most {slack:.4g}."
+        f"whose rounding moves a state that the block returns by at most {slack} and changes no choice of the readout."
     )
 
 
@@ -137,8 +137,11 @@ class Checker:
         if network["supervision"] not in ANSWERS_LAST:
             raise Rejected(f"the network was trained to answer {network['supervision']}, not the word at its end")
         self.prototypes = np.array(record["prototypes"], dtype=np.float64)
-        if self.prototypes.ndim != 2 or not np.isfinite(self.prototypes).all() or not len(self.prototypes):
+        if self.prototypes.ndim != 2 or not np.isfinite(self.prototypes).all():
             raise Rejected("the prototypes are not a table of finite numbers")
+        if len(self.prototypes) < 2:
+            raise Rejected("a state is the nearest of one prototype wherever it lies: at least 2 are needed")
+        self.tables: dict[str, tuple[Ints, Ints]] = {}  # what `entries` has checked
 
     def read(self, name: str, path: Path) -> bytes:
         """A file, if its digest is the certificate's."""
@@ -176,10 +179,7 @@ class Checker:
         slack = float(stated["slack"])
         if stated["claim"] != raw_claim(slack):
             raise Rejected(f"the claim about the network as it is goes beyond what is proven: {raw_claim(slack)}")
-        leaves, nodes = (
-            (np.array(self.record[part]["windows"]).reshape(-1, self.C), np.array(self.record[part]["images"]))
-            for part in ("leaves", "nodes")
-        )
+        leaves, nodes = self.tables["leaves"], self.tables["nodes"]
         radii = np.array(stated["radii"], dtype=np.float64)
         failed = verify(self.network, self.prototypes, leaves, nodes, np.array(answers), radii, slack)
         if failed is not None:
@@ -206,6 +206,7 @@ class Checker:
                     f"{part}, window {windows[at + i].tolist()}: the network goes to prototype {nearest[i]} by "
                     f"{margin[i]:.6g}; the certificate says {images[at + i]} by {margins[at + i]:.6g}"
                 )
+        self.tables[part] = windows, images
         return dict(zip(map(tuple, windows.tolist()), images.tolist(), strict=True))
 
     def snap(self, states: Floats) -> tuple[Ints, Floats]:

@@ -106,7 +106,7 @@ class System:
         self.leaf_residuals = np.sqrt(np.square(states - prototypes[self.leaf_images - 1]).sum(1))
         self.cells = Cells(network, prototypes, *nodes)
         self.limits = answer_limits(network, prototypes, answers)
-        self.most = np.minimum(self.limits, half_distances(prototypes))
+        self.most = np.minimum(self.limits - 2 * ROUNDING, half_distances(prototypes))
 
     def fails(self, radii: Floats, slack: float) -> str | None:
         """The first entry that comes within `slack` of its ball's edge or leaves it, or the first with two answers."""
@@ -144,7 +144,7 @@ class System:
                 break
             if (needed <= radii).all():
                 return self.enclosure(radii, far)
-            radii = np.maximum(radii, GROWTH * needed)
+            radii = np.minimum(np.maximum(radii, GROWTH * needed), self.most)
         k = int((needed / self.most).argmax())
         own = np.flatnonzero(cells.images == k + 1)
         i = int(own[far[own].argmax()]) if len(own) else int(far.argmax())

@@ -13,12 +13,14 @@ from torch import Tensor, nn
 import languages
 from languages.errors import UserError
 from languages.task import Task
+from regulargpt.anchors import Anchors
 from regulargpt.certificate import record
 from regulargpt.certificate.certify import Certifier, Snapped
 from regulargpt.certificate.check import Network, raw_claim, tensors
 from regulargpt.certificate.enclosure import NotClosed, enclose
 from regulargpt.config import RunConfig
-from regulargpt.storage.atomic import disk, parse_json, read_bytes, write_json
+from regulargpt.storage import checkpoint
+from regulargpt.storage.atomic import disk, parse_json, read_bytes, reported, write_json
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 from regulargpt.validation import no_certificate_for
@@ -48,10 +50,13 @@ def certificate_report(folder: RunFolder) -> dict[str, Any]:
 
 
 def known_prototypes(folder: RunFolder) -> Tensor | None:
-    """The prototypes of the certificate that lies there, if it is of these weights."""
+    """The prototypes of the certificate that lies there, if it is of these weights; else those of the training.
+
+    A run whose process was killed between its end and its certificate has those alone.
+    """
     path = folder.path / CERTIFICATE
     if not disk.exists(path):
-        return None
+        return anchored_at(folder)
     try:
         known = parse_json(read_bytes(path), path)
         if known["weights"]["sha256"] != digest(folder.final_bytes(WEIGHTS)):
@@ -61,6 +66,16 @@ def known_prototypes(folder: RunFolder) -> Tensor | None:
         return None  # whatever lies there is no certificate, and is written anew
     width = folder.load_model_config()["model"]["d_model"]
     return prototypes if prototypes.ndim == 2 and prototypes.shape[1] == width else None
+
+
+def anchored_at(folder: RunFolder) -> Tensor | None:
+    """The prototypes at which the training was anchored when it ended."""
+    try:
+        last = checkpoint.load_latest(folder.path)
+    except UserError:
+        return None  # a finished run does not need its checkpoints
+    anchors = last.state["state"]["anchors"] if last else None
+    return None if anchors is None else Anchors.load(anchors).prototypes
 
 
 def issue(folder: RunFolder, certifier: Certifier, task: Task, model: nn.Module, snapped: Snapped) -> dict[str, Any]:
@@ -81,8 +96,9 @@ def issue(folder: RunFolder, certifier: Certifier, task: Task, model: nn.Module,
 def remove(folder: RunFolder, *names: str) -> None:
     """Remove what an earlier verdict left."""
     for name in names:
-        if disk.exists(folder.path / name):
-            disk.remove(folder.path / name)
+        with reported(folder.path / name):
+            if disk.exists(folder.path / name):
+                disk.remove(folder.path / name)
 
 
 def noted(folder: RunFolder, verdict: dict[str, Any]) -> dict[str, Any]:

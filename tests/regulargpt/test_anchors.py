@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 import languages
+from languages.errors import UserError
 from regulargpt.anchors import Anchors, Verdict
 from regulargpt.batches import words_near
 from regulargpt.certificate.certify import Certifier
@@ -159,7 +160,17 @@ def test_the_true_table_is_given_where_few_enough_windows_are_missed():
     assert torch.pdist(prototypes).min() > 0.95 * 0.6 * prototypes.shape[1] ** 0.5
 
 
-def test_asked_with_anchors_the_certificate_is_by_their_prototypes():
+@pytest.mark.parametrize("language", ["regex:(0|1)*", "cyclic-1"])
+def test_a_language_whose_words_are_all_alike_is_not_certified(language: str, tmp_path: Path):
+    with pytest.raises(UserError, match=r"^all words of .* are alike: there is nothing to prove"):
+        Certifier.of(languages.get(language), 2)
+    notices: list[str] = []
+    settings = config("regulargpt", task__language=language, training__certify_every=4)
+    assert run(settings, tmp_path / "run", Watch(on_notice=notices.append))["proven"] is None
+    assert notices[0].startswith("no certificate is tried: all words of ")
+
+
+def test_asked_with_anchors_the_certificate_is_by_their_prototypes_or_the_networks_own():
     model, anchors = anchors_of("dyck-2")
     certifier = Certifier.of(languages.get("dyck-2"), 2)
     moved = dataclasses.replace(anchors, prototypes=anchors.prototypes + 0.01)
@@ -169,17 +180,20 @@ def test_asked_with_anchors_the_certificate_is_by_their_prototypes():
     assert verdict.table() is moved
     nowhere = dataclasses.replace(anchors, prototypes=torch.zeros_like(anchors.prototypes))
     verdict = certifier.judge(model, nowhere)
-    assert not verdict.certain
-    assert verdict.wrong is not None
+    assert verdict.certain
+    assert verdict.table is not None
+    assert torch.equal(verdict.table().prototypes, anchors.prototypes)
 
 
-def in_anchoring(steps: int, missed: dict[int, float], certain_from: int = 1000) -> tuple[Trainer, list]:
+def in_anchoring(
+    steps: int, missed: dict[int, float], certain_from: int = 1000, anchor_steps: int = 10
+) -> tuple[Trainer, list]:
     """A trainer whose certificate is asked every 5 steps; `missed` at each of them, and what it was asked with."""
     settings = config(
         "regulargpt",
         task__language="parity",
         training__certify_every=5,
-        training__anchor_steps=10,
+        training__anchor_steps=anchor_steps,
         training__anchor_windows=6,
         training__anchor_missed=0.5,
         training__steps=steps,
@@ -240,6 +254,21 @@ def test_an_anchoring_that_mends_too_little_is_given_up_and_leaves_no_trace():
     # Half as much may be missed after one was given up.
     assert [allowed for *_, allowed in asked] == [0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25]
     assert trainer.progress.given_up == 2
+
+
+def test_without_steps_for_it_nothing_is_anchored():
+    # Nothing of the table is missed, and still the certificate is not certain.
+    trainer, asked = in_anchoring(12, {}, anchor_steps=0)
+    before = weights(trainer)
+    for _ in range(5):
+        trainer.step()
+    while not trainer.finished:
+        assert trainer.anchors is None
+        last = weights(trainer)
+        trainer.step()
+        assert not torch.equal(last[0], weights(trainer)[0])
+    assert not torch.equal(before[0], last[0])
+    assert [step for step, *_ in asked] == [5, 10, 12]
 
 
 def test_no_anchoring_begins_at_the_last_step():
@@ -411,6 +440,7 @@ def test_parity_is_certified_in_training_and_right_without_snapping(tmp_path: Pa
     assert summary["certified_at"] < 2000
     assert summary["accuracy"]["100000"] == 100
     assert (tmp_path / "run" / "certificate.json").exists()
+    certificate = (tmp_path / "run" / "certificate.json").read_bytes()
     (tmp_path / "run" / "certificate.json").unlink()
     resume(tmp_path / "run")
-    assert (tmp_path / "run" / "certificate.json").exists()
+    assert (tmp_path / "run" / "certificate.json").read_bytes() == certificate

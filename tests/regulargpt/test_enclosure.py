@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from regulargpt.certificate.attention_ball import Attended, bend, product_norm, shifted
 from regulargpt.certificate.cells import Cells, expand, projections
 from regulargpt.certificate.check import Network
-from regulargpt.certificate.enclosure import Enclosure, NotClosed, enclose, verify
+from regulargpt.certificate.enclosure import Enclosure, NotClosed, System, enclose, verify
 from regulargpt.certificate.forms import BEND, Form, gelu_remainder, layer_norm, quick, relu_remainder, spectral
 from regulargpt.models.regulargpt import RegularGPT
 
@@ -217,6 +217,21 @@ def test_a_contracting_network_is_enclosed_and_verified():
         rows = np.concatenate([net.pad, prototypes + found.radii[:, None] * sphere(rng, K)])
         far = np.linalg.norm(net.block(rows, nodes) - prototypes[images - 1], axis=1)
         assert (far + found.slack / 2 <= found.radii[images - 1]).all()
+
+
+@pytest.mark.parametrize("room", [0.99, 1.001, 1.01, 1.019, 1.1])
+def test_what_is_found_is_what_verify_accepts_however_near_the_answer_changes(room: float):
+    """`room` is how far the answer of the third prototype holds, as a share of the slack, its ball's least radius."""
+    net, prototypes, (leaves, leaf_images), nodes, answers = contracting()
+    none, slack = (leaves[:0], leaf_images[:0]), 0.01
+    limit = System(net, prototypes, none, nodes, answers).limits[2]
+    apart = np.linalg.norm(net.w["readout.weight"][0] - net.w["readout.weight"][1])
+    net.w["readout.bias"] = net.w["readout.bias"] + [(limit - room * slack) * apart, 0.0]
+    found = System(net, prototypes, none, nodes, answers).close(slack)
+    assert isinstance(found, Enclosure) == (room > 1)
+    if isinstance(found, Enclosure):
+        assert found.answer_slack > 0
+        assert verify(net, prototypes, none, nodes, answers, found.radii, 0.99 * slack) is None
 
 
 def sphere(rng: np.random.Generator, n: int) -> Floats:

@@ -51,6 +51,28 @@ def test_laws(losses: list[float], config: TrainingConfig):
             assert 0.0 <= then.lr(config) <= config.lr
 
 
+EVENTS = st.lists(st.one_of(st.floats(0, 4), st.sampled_from(["table", "certain", "none"])), max_size=60)
+ANCHORED = {"anchor_steps": st.integers(1, 8), "certify_every": st.just(1)}
+
+
+@given(EVENTS, CONFIGS.flatmap(lambda c: st.builds(lambda **new: dataclasses.replace(c, **new), **ANCHORED)))
+def test_the_learning_rate_is_never_negative_whatever_the_certificate_says(
+    events: list[float | str], config: TrainingConfig
+):
+    """A float is a step with that loss, a word what the trainer makes of a verdict."""
+    progress = Progress.start(config)
+    for event in events:
+        if isinstance(event, float):
+            progress = progress.after(event, config)
+        elif event != "none":
+            progress = progress.anchored(event == "certain", missed=0.1)
+        elif progress.anchored_at is not None:
+            progress = progress.unanchored()
+        if progress.anchoring_ends(config):
+            progress = progress.unanchored()
+        assert 0.0 <= progress.lr(config) <= max(config.lr, config.anchor_lr)
+
+
 @given(LOSSES, CONFIGS, st.integers(0, 60))
 def test_what_a_checkpoint_holds_is_all_of_it(losses: list[float], config: TrainingConfig, at: int):
     path = after(losses, config)
