@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from experiments.published import Number
 from experiments.table_6_1 import runs as runs_of_table
 from regulargpt.config import RunConfig
 from regulargpt.recipes import resolve
+from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
 # As the thesis looks at its networks (section 6.6.3); as many words as `regulargpt verify` takes.
@@ -53,12 +53,16 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     return [next((config for config in found if config.training.lr == own), found[0])]
 
 
-def kept(path: Path, config: RunConfig) -> dict[str, Any] | None:
-    """The report in a file, if it is of the same look at the run."""
+def kept(path: Path, config: RunConfig, *keys: str) -> dict[str, Any] | None:
+    """The report in a file, if it is of the same look at the run and has these entries."""
     if not path.exists():
         return None
-    report = json.loads(path.read_text("utf-8"))
-    return report if [report.get(k) for k in ("length", "words", "seed")] == [LENGTH, WORDS, config.seed] else None
+    try:
+        report = atomic.parse_json(atomic.read_bytes(path), path)
+    except atomic.FormatError:
+        return None  # made again
+    same = [report.get(k) for k in ("length", "words", "seed")] == [LENGTH, WORDS, config.seed]
+    return report if same and all(key in report for key in keys) else None
 
 
 def config_of(folder: RunFolder) -> RunConfig:

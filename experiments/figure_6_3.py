@@ -9,7 +9,7 @@ from regulargpt.storage.folder import RunFolder
 def look(folder: RunFolder) -> Finding:
     """What `regulargpt verify` finds: clusters without looking at labels, and how they agree with the transitions."""
     picture, path = folder.path / "verify" / "pca.png", folder.path / "verify" / "clusters.json"
-    report = kept(path, config_of(folder)) if picture.exists() else None
+    report = kept(path, config_of(folder), "overall", "summary") if picture.exists() else None
     if report is None:
         from regulargpt.analysis.verify import clusters_report
 

@@ -10,7 +10,7 @@ def look(folder: RunFolder) -> Finding:
     """What `regulargpt receptive-field` measures: the symbols that hold 99 % of the gradient, and how straight."""
     where = folder.path / "receptive-field"
     picture, path = where / "receptive-field.png", where / "receptive-field.json"
-    report = kept(path, config_of(folder)) if picture.exists() else None
+    report = kept(path, config_of(folder), "erf", "summary") if picture.exists() else None
     if report is None:
         from regulargpt.analysis.dependence import receptive_field_report
 

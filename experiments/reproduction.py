@@ -95,12 +95,14 @@ def command(found: Comparison) -> str:
 
 
 def sittings(path: Path, experiment: Experiment, scale: Scale) -> list[float]:
-    """The seconds of each sitting so far."""
+    """The seconds of each sitting so far; FormatError if the file says something else."""
     file = place(path, experiment, scale) / SITTINGS
     if not file.exists():
         return []
-    value = atomic.parse_json(atomic.read_bytes(file), file)
-    return [float(seconds) for seconds in value["seconds"]]
+    seconds = atomic.parse_json(atomic.read_bytes(file), file).get("seconds")
+    if not isinstance(seconds, list) or not all(isinstance(one, int | float) for one in seconds):
+        raise atomic.FormatError(f"{atomic.shown(file)} has no list of seconds; restore it from a copy, or delete it")
+    return seconds
 
 
 def add_sitting(path: Path, experiment: Experiment, scale: Scale, seconds: float) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import languages
 from experiments.cells import Compared, Comparison, Panel
-from languages.errors import UserError
 from regulargpt.config import RunConfig, TaskConfig
 from regulargpt.protocols import protocol
 from regulargpt.storage import atomic
@@ -69,15 +68,15 @@ def panel(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[str, Map
     file = path / FOLDER / f"{digest(f'{trained.task.language} {digits(plain)}'.encode())[:DIGITS]}.json"
     if file.exists():
         known = atomic.parse_json(atomic.read_bytes(file), file)
-        if known.get("format") == FORMAT:
+        if known.get("format") == FORMAT and is_panel(known.get("rules")):
             return known["rules"]
+    from regulargpt.shortcuts.features import is_small
     from regulargpt.shortcuts.panel import shortcut_panel
 
     task, training_task = languages.get(tested.task.language), languages.get(trained.task.language)
-    try:
-        found = shortcut_panel(task, plain, trained.seed, training_task)
-    except UserError:  # too many answers
+    if not is_small(task):
         return None
+    found = shortcut_panel(task, plain, trained.seed, training_task)
     rules = {
         name: {"score": rule.score, "accuracy": {str(T): accuracy for T, accuracy in rule.accuracy.items()}}
         for name, rule in found.items()
@@ -85,6 +84,15 @@ def panel(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[str, Map
     atomic.make_folder(file.parent)
     atomic.write_json(file, {"format": FORMAT, "rules": rules})
     return rules
+
+
+def is_panel(rules: object) -> bool:
+    """Whether these are rules with their scores, as `panel` writes them."""
+    return (
+        isinstance(rules, dict)
+        and len(rules) > 0
+        and all(isinstance(rule, dict) and rule.keys() == {"score", "accuracy"} for rule in rules.values())
+    )
 
 
 def add(cell: Compared, rules: Mapping[str, Mapping[str, Any]] | None) -> Compared:

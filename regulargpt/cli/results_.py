@@ -60,6 +60,8 @@ def command(
     if tested is None and not {"tested"} & {*by, *wanted}:
         rows = select.under_own(rows)
     table = groups(rows, by)
+    if pooled := select.pooled(rows, by):
+        click.echo(f"a group has runs that differ in {listed(pooled)}; add the column settings to --group-by", err=True)
     if plot:
         from regulargpt.results.picture import accuracy_png
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,10 @@ def kept(name: str, path: Path) -> list[Row]:
     inside = scored({"test_len": 0, **evaluation}, config["task"])
     table = csv.DictReader(io.StringIO(atomic.parse_text(atomic.read_bytes(path / ACCURACY), path / ACCURACY)))
     rows = sorted((int(row["length"]), 100 * float(row["accuracy"]), int(row["samples"])) for row in table)
+    if not rows or len({T for T, *_ in rows}) < len(rows):
+        raise ValueError("each length once, and at least one")
+    if not all(T > 0 and 0 <= accuracy <= 100 and samples > 0 for T, accuracy, samples in rows):
+        raise ValueError("shares from 0 to 1 of at least one word")
     tested = known.get("protocol", "")
     return [
         Row(name, DONE, **known, tested=tested, length=T, accuracy=accuracy, samples=samples, in_score=T in inside)
@@ -123,16 +128,30 @@ def damaged(place: Place, reason: str) -> Row:
 
 def facts_of(place: Place) -> dict[str, Any]:
     """What can still be known of the config of a run that went wrong."""
-    folder = RunFolder(place.folder)
-    sources = [lambda: folder.config_text]
-    if place.config:
-        sources.append(lambda path=place.config: atomic.parse_text(atomic.read_bytes(path), path))
-    for source in sources:
-        try:
-            return {"protocol": "", **facts(source())}
-        except UserError:
-            continue
+    for text in texts(place):
+        with suppress(UserError):
+            return {"protocol": "", **facts(text)}
     return {"protocol": ""}
+
+
+def fields(place: Place) -> dict[str, Any]:
+    """All fields of a run's config by their dotted keys, as far as they can be read."""
+    for text in texts(place):
+        with suppress(UserError):
+            config = toml.parse(text)
+            sections = {name: part for name, part in config.items() if isinstance(part, dict)}
+            single = {key: value for key, value in config.items() if key not in sections}
+            return single | {f"{name}.{key}": value for name, part in sections.items() for key, value in part.items()}
+    return {}
+
+
+def texts(place: Place) -> Iterator[str]:
+    """The config.toml of a run, then that of its sweep: those that can be read."""
+    with suppress(UserError):
+        yield RunFolder(place.folder).config_text
+    if place.config:
+        with suppress(UserError):
+            yield atomic.parse_text(atomic.read_bytes(place.config), place.config)
 
 
 def facts(text: str) -> dict[str, Any]:

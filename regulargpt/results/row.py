@@ -21,6 +21,7 @@ DONE, FAILED, DAMAGED = "done", "failed", "damaged"
 class Row:
     """A run, a test of it, and a length; a run that failed or is damaged is one row without length.
 
+    `settings` are the fields of the config in which runs differ that agree in the columns before it, but for the seed.
     `tested` is the protocol of the test, `accuracy` in percent, `in_score` whether the length is in the scored range.
     None is what a row does not have: the chunk size of an LSTM, the proof of a run of which none was asked.
     """
@@ -38,6 +39,7 @@ class Row:
     seed: int | None = None
     lr: float | None = None
     d_model: int | None = None
+    settings: str = ""
     steps: int | None = None
     train_seconds: float | None = None
     proven: bool | None = None
@@ -96,7 +98,7 @@ def to_csv(rows: Iterable[Row]) -> str:
     """results.csv.
 
     >>> to_csv([Row("a", "done", seed=0)]).splitlines()[1]
-    'a,done,,,,,,,,,0,,,,,,,,,'
+    'a,done,,,,,,,,,0,,,,,,,,,,'
     """
     return render_csv([COLUMNS, *([cell(getattr(row, column)) for column in COLUMNS] for row in rows)])
 

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from regulargpt.results.places import Place, places
-from regulargpt.results.read import read
+from regulargpt.results.read import fields, read
 from regulargpt.results.row import COLUMNS, Row, to_csv, to_jsonl
+from regulargpt.results.settings import with_settings
 from regulargpt.storage import atomic
 
 __all__ = ["COLUMNS", "CSV", "JSONL", "Results", "Row", "collect", "rows", "write"]
@@ -62,6 +64,7 @@ def collect(paths: Sequence[str | Path]) -> Results:
             found.setdefault(place.folder.resolve(), (path, place))
     names = Counter(place.name for _, place in found.values())
     table: list[Row] = []
+    configs: dict[str, dict[str, Any]] = {}
     unfinished: list[str] = []
     for path, place in found.values():
         name = place.name if names[place.name] == 1 else f"{atomic.shown(path)}/{place.name}"
@@ -70,5 +73,6 @@ def collect(paths: Sequence[str | Path]) -> Results:
             unfinished.append(name)
         else:
             table += of_run if name == place.name else [replace(row, run=name) for row in of_run]
+            configs[name] = fields(place)
     # Sorting is stable: within a run the order is that of `read`.
-    return Results(sorted(table, key=lambda row: row.run), sorted(unfinished))
+    return Results(sorted(with_settings(table, configs), key=lambda row: row.run), sorted(unfinished))

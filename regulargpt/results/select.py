@@ -11,7 +11,18 @@ from languages.errors import UserError, nearest, one_of
 from regulargpt.results.row import COLUMNS, OF_A_TEST, Row, Value, cell, sortable
 
 # What a config says: the columns that tell groups apart if none are named. Runs that differ in the seed are a group.
-CONFIGURED = ("language", "model", "chunk_size", "recipe", "supervision", "protocol", "tested", "lr", "d_model")
+CONFIGURED = (
+    "language",
+    "model",
+    "chunk_size",
+    "recipe",
+    "supervision",
+    "protocol",
+    "tested",
+    "lr",
+    "d_model",
+    "settings",
+)
 
 KINDS = {name: (typing.get_args(kind) or (kind,))[0] for name, kind in typing.get_type_hints(Row).items()}
 
@@ -110,8 +121,32 @@ def under(rows: Sequence[Row], protocol: str) -> list[Row]:
 
 
 def under_own(rows: Sequence[Row]) -> list[Row]:
-    """The tests of each run under the protocol that it was trained for; failed runs stay."""
-    return [row for row in rows if not row.is_done or row.tested == row.protocol]
+    """The tests of each run under the protocol that it was trained for; failed runs stay.
+
+    Raises UserError if there are only tests under others.
+    """
+    own = [row for row in rows if not row.is_done or row.tested == row.protocol]
+    others = sorted({row.tested for row in rows if row.is_done})
+    if others and not any(row.is_done for row in own):
+        raise UserError(f"what is asked for was tested under {one_of(others)} only: add --tested {others[0]}")
+    return own
+
+
+def pooled(rows: Sequence[Row], by: Sequence[str]) -> list[str]:
+    """The fields of the column `settings` in which runs of one group differ, when grouped by these columns.
+
+    >>> runs = [Row(clip, "done", settings=f"training.clip={clip}") for clip in ("0.5", "1.0")]
+    >>> pooled(runs, ["language"]), pooled(runs, ["settings"])
+    (['training.clip'], [])
+    """
+    groups: dict[tuple[Value, ...], set[str]] = {}
+    for row in rows:
+        groups.setdefault(tuple(getattr(row, name) for name in by), set()).update(row.settings.split())
+    differ: set[str] = set()
+    for told in groups.values():
+        keys = [text.partition("=")[0] for text in told]
+        differ |= {key for key in keys if keys.count(key) > 1}
+    return sorted(differ)
 
 
 def varying(rows: Sequence[Row]) -> tuple[str, ...]:

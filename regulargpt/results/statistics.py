@@ -104,7 +104,10 @@ def run_scores(rows: Sequence[Row]) -> tuple[float, ...]:
     """The score of each run, ascending."""
     tested: dict[str, str] = {}
     accuracies: dict[str, list[float]] = defaultdict(list)
-    for row in [row for row in rows if row.in_score] or rows:
+    scored = [row for row in rows if row.in_score]
+    if scored and (without := sorted({row.run for row in rows} - {row.run for row in scored})):
+        raise UserError(f"run {without[0]} has no length in its scored range, {scored[0].run} has: group them apart")
+    for row in scored or rows:
         if tested.setdefault(row.run, row.tested) != row.tested:
             raise UserError(
                 f"run {row.run} was tested under {tested[row.run] or 'no protocol'} and {row.tested}: "

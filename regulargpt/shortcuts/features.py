@@ -65,11 +65,16 @@ def check(task: Task, config: RunConfig) -> None:
             f"task.supervision = '{supervision}': shortcuts answer the word at its end, not every prefix; "
             "set it to 'last'"
         )
-    if max(task.n_symbols, task.n_outputs) > MOST:
+    if not is_small(task):
         raise UserError(
             f"{task.name} has {task.n_symbols} symbols and {task.n_outputs} answers; "
             f"shortcuts are fitted for at most {MOST} of each"
         )
+
+
+def is_small(task: Task) -> bool:
+    """Whether a task has few enough symbols and answers for a panel."""
+    return max(task.n_symbols, task.n_outputs) <= MOST
 
 
 def ends(words: Words, n_symbols: int) -> Columns:

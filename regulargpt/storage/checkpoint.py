@@ -6,7 +6,6 @@ passed over is told.
 """
 
 import contextlib
-import errno
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -81,12 +80,8 @@ def load_latest(folder: Path) -> Checkpoint | None:
     for step, path in _candidates(folder / FOLDER):
         try:
             return _load(path, step, tuple(skipped))
-        except (manifest.IntegrityError, atomic.FormatError) as error:
-            skipped.append(str(error))
-        except atomic.StorageError as error:
-            # A missing or unreadable file is damage; too many open files or a permission is not, and hides
-            # nothing.
-            if error.code not in (errno.ENOENT, errno.EIO):
+        except (manifest.IntegrityError, atomic.FormatError, atomic.StorageError) as error:
+            if not manifest.is_damage(error):
                 raise
             skipped.append(str(error))
     if skipped:

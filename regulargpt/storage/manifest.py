@@ -4,6 +4,7 @@ The manifest ends in a digest of its own other bytes, so that a flipped bit anyw
 found.
 """
 
+import errno
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,17 @@ _HEX = 64
 
 class IntegrityError(UserError):
     """A file is not the one that was written: the message names the file and both digests."""
+
+
+def is_damage(error: UserError) -> bool:
+    """Whether a file is missing, unreadable or not what it was: too many open files or a permission hides nothing.
+
+    >>> is_damage(IntegrityError("changed")), is_damage(atomic.StorageError("denied", errno.EACCES))
+    (True, False)
+    """
+    if isinstance(error, atomic.StorageError):
+        return error.code in (errno.ENOENT, errno.EIO)
+    return isinstance(error, IntegrityError | atomic.FormatError)
 
 
 def digest(data: bytes) -> str:

@@ -10,6 +10,7 @@ import languages
 from languages.errors import UserError
 from regulargpt.config import ConfigError, RunConfig
 from regulargpt.recipes import CONSTRUCTED
+from regulargpt.storage import manifest
 from regulargpt.storage.signals import StopRequested
 from regulargpt.sweep.engine import Engine
 from regulargpt.sweep.folder import State, SweepFolder, refuse_other
@@ -97,6 +98,8 @@ def find_damage(folder: SweepFolder, names: Iterable[str]) -> None:
             try:
                 folder.check_done(name)
             except UserError as error:
+                if not manifest.is_damage(error):
+                    raise
                 remedy = f"or delete {folder.run_path(name)} and use --retry"
                 folder.record_failure(name, f"{error}, {remedy}", "refused")
 

@@ -130,7 +130,12 @@ class SweepFolder:
     def failure(self, name: str) -> dict[str, Any]:
         """What failed/NAME.json says: `run`, `reason` and `kind`."""
         path = self.path / FAILED / f"{name}.json"
-        return atomic.parse_json(atomic.read_bytes(path), path)
+        return {
+            "run": name,
+            "reason": "no reason was kept",
+            "kind": "",
+            **atomic.parse_json(atomic.read_bytes(path), path),
+        }
 
     def record_failure(self, name: str, reason: str, kind: Kind, log: str = "") -> None:
         """Say why a run failed, in one line; `log` is the traceback or whatever else there is to read."""

@@ -95,6 +95,17 @@ def test_without_the_column_tested_the_runs_own_protocol_counts(cli: Cli):
         assert answer.out.splitlines()[2].startswith("regex:(a|b)*,,,,,,,1,1,0,0")
 
 
+def test_runs_that_differ_in_more_than_the_columns_are_told_of(cli: Cli, tmp_path: Path):
+    for clip in (0.5, 2.0):
+        made.done(tmp_path / "clips" / f"{clip}", {5: 100 * clip / 2}, made.config_text(training__clip=clip))
+    apart = cli("results", "clips")
+    assert apart.out.count("training.clip=") == 2
+    assert apart.err == ""
+    pooled = cli("results", "clips", "--group-by", "language")
+    assert " 62.50 " in pooled.out
+    assert pooled.err == ("a group has runs that differ in training.clip; add the column settings to --group-by\n")
+
+
 def test_json(cli: Cli):
     answer = cli("results", "sweep", "--json", "--where", "language=tomita-3", "--group-by", "language,seed")
     value = json.loads(answer.out)
@@ -149,6 +160,10 @@ REFUSED = [
     ("sweep --plot missing/curves.png", "missing/curves.png: no such file or folder"),
     ("sweep --plot folder.png", "folder.png"),
     ("sweep --where tested=hard-1 --where tested=thesis-1 --group-by language", "run parity-0 was tested under "),
+    (
+        "sweep --where length=1000 --group-by language",
+        "what is asked for was tested under 'hard-1' only: add --tested hard-1",
+    ),
     ("begun", "no run is finished: begun; `regulargpt resume` goes on with a run"),
 ]
 

@@ -10,6 +10,7 @@ import pytest
 
 from languages.errors import UserError
 from regulargpt.results.rows import COLUMNS, Row, collect, rows, write
+from regulargpt.results.select import varying
 from regulargpt.results.statistics import groups
 from regulargpt.run import run
 from tests.regulargpt.results import made
@@ -21,8 +22,8 @@ RESULTS = Path(__file__).parents[3] / "docs" / "results"
 
 def test_columns():
     assert ",".join(COLUMNS) == (
-        "run,status,reason,language,model,chunk_size,recipe,supervision,protocol,tested,seed,lr,d_model,steps,"
-        "train_seconds,proven,length,accuracy,samples,in_score"
+        "run,status,reason,language,model,chunk_size,recipe,supervision,protocol,tested,seed,lr,d_model,settings,"
+        "steps,train_seconds,proven,length,accuracy,samples,in_score"
     )
 
 
@@ -119,6 +120,56 @@ def test_a_kept_copy_has_its_accuracies_and_nothing_else(tmp_path: Path):
         ("done", 9, 50.0, 64, False),
     ]
     assert {(row.steps, row.train_seconds, row.proven) for row in found} == {(None, None, None)}
+
+
+@pytest.mark.parametrize(
+    "line", ["41,2.5,8", "41,nan,8", "41,-0.1,8", "41,0.5,-8", "41,0.5,0", "0,0.5,8", "5,0.5,8", "41,x,8", ""]
+)
+def test_a_kept_copy_that_no_test_wrote_is_damaged(tmp_path: Path, line: str):
+    folder = made.kept(tmp_path / "a", {5: 100.0}).path
+    table = (folder / "accuracy.csv").read_text()
+    (folder / "accuracy.csv").write_text(table + line + "\n" if line else table.splitlines()[0] + "\n")
+    (row,) = rows(folder)
+    assert row.status == "damaged"
+    assert "its files are not what a run writes" in row.reason
+
+
+def test_runs_that_differ_in_other_fields_are_told_apart_by_them(tmp_path: Path):
+    for encoding, score in (("rotary", 100.0), ("alibi", 50.0)):
+        for seed in range(2):
+            changes = {"model__name": "transformer", "model__encoding": encoding, "seed": seed, "threads": 1 + seed}
+            made.done(tmp_path / f"{encoding}-{seed}", {5: score}, made.config_text(**changes))
+    made.done(tmp_path / "gru-0", {5: 25.0}, made.config_text(model__name="gru", model__encoding="alibi"))
+    found = rows(tmp_path)
+    assert {row.run: row.settings for row in found} == {
+        **{f"{encoding}-{seed}": f"model.encoding={encoding}" for encoding in ("rotary", "alibi") for seed in range(2)},
+        "gru-0": "",
+    }
+    assert varying(found) == ("model", "settings")
+    assert [(group.key, group.n_runs, group.mean) for group in groups(found, varying(found))] == [
+        (("gru", ""), 1, 25.0),
+        (("transformer", "model.encoding=alibi"), 2, 50.0),
+        (("transformer", "model.encoding=rotary"), 2, 100.0),
+    ]
+    # What a failed run had is known from the sweep, and its group with it.
+    configs = {
+        f"{clip}-{seed}": made.config_text(training__clip=clip, seed=seed) for clip in (0.5, 2.0) for seed in (0, 1)
+    }
+    sweep = made.sweep(tmp_path / "sweep", configs, {"0.5-0": "the loss is nan"})
+    for name in list(configs)[1:]:
+        made.done(sweep / "runs" / name, {5: 100.0}, configs[name])
+    table = groups(rows(sweep), ["settings"])
+    assert [(group.key, group.n_runs, group.n_failed) for group in table] == [
+        (("training.clip=0.5",), 2, 1),
+        (("training.clip=2.0",), 2, 0),
+    ]
+
+
+def test_a_group_of_runs_with_and_without_scored_lengths_is_refused(tmp_path: Path):
+    made.done(tmp_path / "a", {5: 100.0})
+    made.done(tmp_path / "b", {1000: 20.0}, made.config_text(seed=1))
+    with pytest.raises(UserError, match=r"^run b has no length in its scored range, a has: group them apart"):
+        groups(rows(tmp_path), ["language"])
 
 
 def test_an_interrupted_test_is_no_kept_copy(tmp_path: Path):
