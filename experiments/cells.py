@@ -67,6 +67,11 @@ class Compared:
         return tuple(row for row in self.rows if not row.is_done)
 
     @property
+    def is_published(self) -> bool:
+        """Whether there is a published value."""
+        return any(value is not None for value in self.published)
+
+    @property
     def differences(self) -> tuple[float | None, ...]:
         """Ours minus published, where both are numbers."""
         pairs = zip(self.published, self.ours, strict=True)
@@ -102,8 +107,8 @@ class Comparison:
 
     @property
     def everywhere(self) -> tuple[int, ...]:
-        """The notes of every cell that has any."""
-        sets = [set(cell.notes) for cell in self.all if cell.notes]
+        """The notes of every cell of which there is a published value and a run of ours."""
+        sets = [set(cell.notes) for cell in self.all if cell.is_published and cell.configs]
         return tuple(sorted(set.intersection(*sets))) if len(sets) > 1 else ()
 
     @property

@@ -97,7 +97,7 @@ def seen(cell: Compared, findings: Mapping[str, Finding]) -> Compared:
 
 def noted(cell: Compared, printed: Published | None, notes: dict[str, int]) -> Compared:
     """The cell with the numbers of its notes; new ones are added to `notes`. Nothing published, nothing differs."""
-    if printed is None or all(value is None for value in cell.published):
+    if printed is None or not cell.is_published:
         return cell
     phrases = differences(cell.configs, printed.conditions_of(cell.row), cell.shows.length)
     return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))

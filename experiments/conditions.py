@@ -112,10 +112,11 @@ def effort(configs: Sequence[RunConfig], said: Mapping[str, Any]) -> Iterator[st
     if tuple(rates) != published_rates:
         part = "only, of" if set(rates) < set(published_rates) else "and not"
         yield f"learning rate {listed(rates)} {part} {listed(published_rates)}"
-    if any(config.training.solved_below for config in configs):
+    if any(config.training.solved_below and not config.training.certify_every for config in configs):
         yield "training ends early when its loss is low, not after all steps"
-    if any(config.training.certify_every for config in configs):
-        yield "training goes on until the certificate holds, then on its table"
+    for after in distinct(config.training.anchor_steps for config in configs if config.training.certify_every):
+        then = f", then {after:,} steps on its table" if after else ""
+        yield f"training goes on until the certificate holds, if it does within those steps{then}"
 
 
 def words(configs: Sequence[RunConfig]) -> Iterator[str]:

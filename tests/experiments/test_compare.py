@@ -96,7 +96,20 @@ def test_the_other_protocol_and_the_single_length_have_their_own_tests(mixed):
 def test_what_was_not_published_has_no_notes(mixed):
     assert {c.column.name for c in mixed[1].all if c.notes} == set(COLUMNS[:8])
     assert len(mixed[1].notes) == max(n for c in mixed[1].all for n in c.notes)
-    assert set(mixed[1].everywhere) == set.intersection(*(set(c.notes) for c in mixed[1].all if c.notes))
+
+
+@pytest.mark.parametrize(("first", "everywhere"), [((2, 3), (2, 3)), ((3,), (3,)), ((), ())])
+def test_a_note_holds_everywhere_if_every_published_cell_has_it(mixed, first: tuple[int, ...], everywhere):
+    found = mixed[1]
+    published = [cell for cell in found.all if cell.published != (None, None)]
+    assert len(published) > 1
+
+    def noted(cell: Compared) -> Compared:
+        notes = first if cell is published[0] else (1, 2, 3)
+        return replace(cell, notes=notes if cell in published else ())
+
+    cells = tuple(tuple(map(noted, row)) for row in found.cells)
+    assert replace(found, cells=cells).everywhere == everywhere
 
 
 def test_notes_are_those_of_the_cell(mixed):

@@ -29,7 +29,14 @@ def test_nothing_differs_from_what_is_published():
 PHRASES = [
     ({"training__steps": 2000}, "at most 2,000 training steps, not 100,000"),
     ({"training__solved_below": 0.1}, "training ends early when its loss is low, not after all steps"),
-    ({"training__certify_every": 100}, "training goes on until the certificate holds, then on its table"),
+    (
+        {"training__certify_every": 100, "training__anchor_steps": 3000},
+        "training goes on until the certificate holds, if it does within those steps, then 3,000 steps on its table",
+    ),
+    (
+        {"training__certify_every": 100, "training__solved_below": 0.1, "training__anchor_steps": 0},
+        "training goes on until the certificate holds, if it does within those steps",
+    ),
     ({"training__lr": 0.001}, "learning rate 0.001 and not 0.0001, 0.0003 and 0.0005"),
     ({"training__lr": 0.0003}, "learning rate 0.0003 only, of 0.0001, 0.0003 and 0.0005"),
     ({"seed": 1}, "1 seed, not 3"),
