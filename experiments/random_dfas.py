@@ -5,7 +5,7 @@
 The automata are a function of their number: 2 to 5 states and transitions to them uniform over two symbols, each state
 accepting with probability 1/2; drawn again until the automaton is minimal and its transition monoid has at most 50
 elements. Each is learned by the recipe `robust-nodes` with seed 0, in at most `STEPS` steps, without anchoring.
-OUT/random-dfas.csv has a row for each, in their order, failures with their reason.
+OUT/random-dfas.csv has a row for each, in their order, failures with their reason; OUT/sweep has the runs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,15 @@ from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.randomness import rng
 from regulargpt.analysis.tables import csv_text
+from regulargpt.config import RunConfig
+from regulargpt.exits import FAILED, REFUSED, STOPPED
 from regulargpt.recipes import resolve
 from regulargpt.storage.atomic import make_folder, write_text
+from regulargpt.storage.folder import RunFolder
+from regulargpt.sweep.driver import Watch, sweep
+from regulargpt.sweep.folder import SweepFolder
+from regulargpt.sweep.local import LocalEngine
+from regulargpt.sweep.names import name_of
 
 COUNT, MOST_STATES, LARGEST, STEPS = 20, 5, 50, 6000
 COLUMNS: tuple[str, ...] = ("number", "states", "monoid", "proven", "certified_at", "train_seconds", "reason")
@@ -46,18 +53,11 @@ def random_dfa(number: int) -> Dfa:
     raise AssertionError("one in ten thousand is minimal and small")
 
 
-def certify(number: int, out: Path) -> Row:
-    """Train on the automaton with this number; a row of the table."""
-    from regulargpt.certificate.sentences import sentences
-    from regulargpt.certificate.verdict import certificate_report
-    from regulargpt.run import resume, run
-    from regulargpt.storage.folder import RunFolder
-
-    dfa = random_dfa(number)
+def config(number: int, out: Path) -> RunConfig:
+    """The run on the automaton with this number, which is written into `out`."""
     make_folder(out)
     file = out / f"random-{number}.json"
-    write_text(file, to_json(dfa))
-    language = f"dfa:{file}"
+    write_text(file, to_json(random_dfa(number)))
     fields = {
         "training.steps": STEPS,
         "training.anchor_steps": 0,
@@ -65,12 +65,22 @@ def certify(number: int, out: Path) -> Row:
         "evaluation.samples": 32,
         "evaluation.beyond": (),
     }
-    config = resolve("robust-nodes", "regulargpt", language, "balanced").replaced(fields)
-    folder = out / f"random-{number}"
-    summary = resume(folder) if folder.exists() else run(config, folder)
-    reason = "" if summary["proven"] else "; ".join(sentences(certificate_report(RunFolder.open(folder))))
-    known = {"number": number, "states": dfa.n_states, "monoid": TransitionMonoid.of(dfa).size, "reason": reason}
-    return {**known, **{key: summary[key] for key in ("proven", "certified_at", "train_seconds")}}
+    return resolve("robust-nodes", "regulargpt", f"dfa:{file}", "balanced").replaced(fields)
+
+
+def row(number: int, folder: SweepFolder, name: str) -> Row:
+    """The row of a run that has ended."""
+    from regulargpt.certificate.sentences import sentences
+    from regulargpt.certificate.verdict import certificate_report
+
+    dfa = random_dfa(number)
+    known = {"number": number, "states": dfa.n_states, "monoid": TransitionMonoid.of(dfa).size}
+    if folder.state(name) == "failed":
+        return {**known, "proven": False, "reason": folder.failure(name)["reason"]}
+    run = RunFolder.open(folder.run_path(name))
+    summary = run.load_summary()
+    reason = "" if summary["proven"] else "; ".join(sentences(certificate_report(run)))
+    return {**known, "reason": reason, **{key: summary[key] for key in ("proven", "certified_at", "train_seconds")}}
 
 
 def table(rows: list[Row]) -> str:
@@ -79,25 +89,27 @@ def table(rows: list[Row]) -> str:
     >>> print(table([dict.fromkeys(COLUMNS, 0)]).splitlines()[1])
     0,0,0,0,0,0,0
     """
-    return csv_text(COLUMNS, [[row[name] for name in COLUMNS] for row in rows])
+    return csv_text(COLUMNS, [[row.get(name) for name in COLUMNS] for row in rows])
 
 
 def main(arguments: list[str]) -> int:
-    """All of them, the table written after each."""
+    """All of them, one after the other, and the table; stopped, the same command goes on."""
     if len(arguments) != 1:
         print("error: give a folder, as in python -m experiments.random_dfas OUT", file=sys.stderr)
-        return 2
+        return REFUSED
     out = Path(arguments[0])
     try:
-        rows: list[Row] = []
-        for number in range(COUNT):
-            rows.append(certify(number, out))
-            write_text(out / "random-dfas.csv", table(rows))
-            print(table(rows[-1:]).splitlines()[1], flush=True)
+        configs = [config(number, out) for number in range(COUNT)]
+        watch = Watch(on_done=lambda name, state: print(state, name, flush=True))
+        outcome = sweep(out / "sweep", configs, LocalEngine(jobs=1), watch)
+        folder = SweepFolder(out / "sweep")
+        named = [(number, name_of(config)) for number, config in enumerate(configs)]
+        rows = [row(number, folder, name) for number, name in named if name not in outcome.missing]
+        write_text(out / "random-dfas.csv", table(rows))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+        return REFUSED
+    return STOPPED if outcome.missing else FAILED if outcome.failed else 0
 
 
 if __name__ == "__main__":
