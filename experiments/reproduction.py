@@ -8,6 +8,7 @@ DIR/NAME-SCALE/sittings.json                             seconds that were spent
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -46,7 +47,7 @@ def write_page(path: Path, experiment: Experiment, scale: Scale) -> dict[str, An
     """
     folder = SweepFolder.open(path)
     found = with_panels(look(experiment, scale, folder), path)
-    made = Made(command(found), tuple(sittings(path, experiment, scale)), environments(folder, found.names))
+    made = Made(command(found, path), tuple(sittings(path, experiment, scale)), environments(folder, found.names))
     page = document(found, made)
     out = place(path, experiment, scale)
     atomic.make_folder(out)
@@ -88,10 +89,11 @@ def find(figure: Figure, scale: Scale, folder: SweepFolder) -> dict[str, Finding
     return found
 
 
-def command(found: Comparison) -> str:
+def command(found: Comparison, path: Path) -> str:
     """What was called, as far as it matters for the page."""
     only = ["--only", ",".join(cells[0].row for cells in found.cells)] if found.left_out else []
-    return " ".join(["regulargpt reproduce", found.experiment.name, "--scale", found.scale, *only])
+    out = [] if path == Path("reproduced") / found.scale else ["--out", shlex.quote(str(path))]
+    return " ".join(["regulargpt reproduce", found.experiment.name, "--scale", found.scale, *only, *out])
 
 
 def sittings(path: Path, experiment: Experiment, scale: Scale) -> list[float]:

@@ -238,9 +238,12 @@ def type_of(key: str) -> Any:
     section, _, name = key.rpartition(".")
     if section and section not in SECTIONS:
         raise ConfigError(f"unknown section '{section}';{_known(section, SECTIONS)}")
+    if key in SECTIONS:
+        field = next(other for other in keys() if other.startswith(f"{key}."))
+        raise ConfigError(f"'{key}' is a section; name one of its fields, as in {field}")
     owner = SECTIONS[section] if section else RunConfig
     hints = typing.get_type_hints(owner)
-    if name not in hints or (not section and name in SECTIONS):
+    if name not in hints:
         everywhere = [k for k in keys() if k.rpartition(".")[2] == name]
         hint = f" did you mean '{everywhere[0]}'?" if everywhere else _known(name, hints)
         raise ConfigError(f"unknown key '{key}';{hint}")

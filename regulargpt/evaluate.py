@@ -47,12 +47,14 @@ def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed:
         seed=seed,
         device=device,
     )
+    scored = config.scored if config.protocol else lengths
     return {
         "run_dir": str(folder.path),
         "language": config.task.language,
         "protocol": config.protocol,
         "seed": seed,
-        **dataclasses.asdict(score(points, config.scored if config.protocol else lengths)),
+        **dataclasses.asdict(score(points, scored)),
+        "scored": [str(p.length) for p in points if p.length in scored],
         "accuracy": {str(p.length): 100 * p.accuracy for p in points},
         "interval": {str(p.length): [100 * bound for bound in p.interval] for p in points},
         "samples": {str(p.length): p.samples for p in points},

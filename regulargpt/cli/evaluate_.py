@@ -10,6 +10,14 @@ import click
 from languages.errors import UserError
 from regulargpt.cli.output import as_json, emit, percent, table
 
+# Which words are tested is said by options of this command.
+SAID = {
+    "evaluation.samples": "--samples",
+    **dict.fromkeys(("evaluation.test_from", "evaluation.test_len", "evaluation.stride"), "--lengths"),
+    "evaluation.beyond": "--lengths",
+    "evaluation.also": "--protocol",
+}
+
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
@@ -32,7 +40,10 @@ def command(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Test a trained model at any lengths, on fresh words of the run's language."""
+    """Test a trained model at any lengths, on words of the run's language.
+
+    With the run's seed, the default, they are those of the run's own test; with another one they are new.
+    """
     from regulargpt.cli.configure import texts
     from regulargpt.config import RunConfig, read_lengths
     from regulargpt.protocols import protocol
@@ -40,12 +51,14 @@ def command(
 
     if preset is not None and (lengths is not None or settings):
         raise UserError("--protocol says at which lengths and on which words; leave out --lengths and --set")
-    wanted = read_lengths(lengths or "41-500")
+    wanted = read_lengths("41-500" if lengths is None else lengths)
     run_folder = RunFolder.open(folder)
     set_here = texts({}, settings)
     for key in set_here:
         if not key.startswith(("task.", "evaluation.")):
             raise UserError(f"--set {key}: a trained run can be tested under another task.* or evaluation.* only")
+        if key in SAID:
+            raise UserError(f"--set {key}: give {SAID[key]}")
     # TensorBoard and compilation are of the training; they need nothing here.
     changes = {"evaluation.samples": samples, "device": device, "tensorboard": False, "compile": False}
     config = RunConfig.parse(run_folder.config_text).replaced(changes)
@@ -63,17 +76,20 @@ def command(
 
 
 def text(result: dict[str, Any]) -> str:
-    """Every length if they are few, else the summary and the lengths that are not perfect."""
-    accuracy, interval = result["accuracy"], result["interval"]
-    shown = accuracy if len(accuracy) <= 20 else {T: a for T, a in accuracy.items() if a < 100}
+    """Every length if they are few, else the summary, the lengths that are not perfect, and those beyond the score."""
+    accuracy, interval, scored = result["accuracy"], result["interval"], set(result["scored"])
+    beyond = {T: a for T, a in accuracy.items() if T not in scored}
+    inside = {T: a for T, a in accuracy.items() if T in scored}
+    shown = inside if len(inside) <= 20 else {T: a for T, a in inside.items() if a < 100}
     rows = [
-        (T, percent(a), "-".join(percent(b) for b in interval[T]), str(result["samples"][T])) for T, a in shown.items()
-    ][:20]
+        (T, percent(a), "-".join(percent(b) for b in interval[T]), str(result["samples"][T]))
+        for T, a in [*list(shown.items())[:20], *beyond.items()]
+    ]
     lines = [table(rows, ("length", "accuracy", "95 % interval", "words"))] if rows else []
-    if len(shown) > len(rows):
-        lines.append(f"and {len(shown) - len(rows)} more lengths below 100 %")
+    if len(shown) > 20:
+        lines.append(f"and {len(shown) - 20} more lengths below 100 %")
     lines.append(
-        f"{len(accuracy)} lengths: mean {percent(result['score'])} %, worst {percent(result['min_accuracy'])} %, "
+        f"{len(inside)} lengths: mean {percent(result['score'])} %, worst {percent(result['min_accuracy'])} %, "
         f"always one answer {percent(result['majority'])} %"
     )
     return "\n".join(lines)

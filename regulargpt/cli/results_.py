@@ -88,7 +88,8 @@ def chosen(found: Results, wanted: dict[str, list[Any]], tested: str | None) -> 
     from regulargpt.results import select
 
     if not found.rows:
-        raise UserError(f"no run is finished: {listed(found.unfinished)}; `regulargpt resume` goes on with a run")
+        on = "`regulargpt resume` goes on with a run, the command of a sweep with that"
+        raise UserError(f"no run is finished: {listed(found.unfinished)}; {on}")
     rows = select.where(found.rows, wanted)
     return rows if tested is None else select.under(rows, tested)
 

@@ -77,5 +77,5 @@ def text(report: dict[str, Any]) -> str:
         for name, row in shortcuts.items()
     ]
     trained = f"{report['train_from']}..{report['train_len']}"
-    header = ("shortcut", f"{low}..{high} %", "worst %", *(f"{T:,} %" for T in beyond), f"{trained} %", "sees")
+    header = ("shortcut", f"{low}..{high} %", "worst %", *(f"T = {T:,}" for T in beyond), f"{trained} %", "sees")
     return f"{report['language']}\n{table(rows, header)}"

@@ -151,7 +151,7 @@ def test_more_rows_join_those_that_are_there(cli: Cli, by_hand):
     assert cli("reproduce", "table-6.1", "--scale", "smoke", "--only", "dyck-2", "--out", "r").code == 0
     data = json.loads(Path("r/table-6.1-smoke/page.json").read_text())
     assert list(dict.fromkeys(cell["row"] for cell in data["cells"])) == ["parity", "dyck-2"]
-    assert data["command"].endswith("--only parity,dyck-2")
+    assert data["command"].endswith("--only parity,dyck-2 --out r")
 
 
 def test_the_default_folder_is_the_scale_s(cli: Cli, by_hand):

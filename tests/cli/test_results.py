@@ -164,7 +164,7 @@ REFUSED = [
         "sweep --where length=1000 --group-by language",
         "what is asked for was tested under 'hard-1' only: add --tested hard-1",
     ),
-    ("begun", "no run is finished: begun; `regulargpt resume` goes on with a run"),
+    ("begun", "no run is finished: begun; `regulargpt resume` goes on with a run, the command of a sweep with that"),
 ]
 
 

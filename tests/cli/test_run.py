@@ -163,3 +163,17 @@ def test_as_a_module_from_another_folder(tmp_path: Path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert one_object(done.stdout)["models"][0]["name"] == "regulargpt"
     assert done.stderr == ""
+
+
+def test_under_a_protocol_the_lengths_beyond_are_shown_and_in_no_mean(cli: Cli):
+    long = ("--steps", "3", "--d-model", "8", "--test-len", "42", "--samples", "2", "--beyond", "50")
+    assert cli("run", "parity", *long, "--out", "here").code == 0
+    options = ("--protocol", "hard", "--samples", "1")
+    lines = cli("evaluate", "here", *options).out.splitlines()
+    assert [line.split()[0] for line in lines[-4:]] == ["1000", "10000", "and", "460"]
+    assert lines[-1].startswith("460 lengths: mean ")
+    found = one_object(cli("evaluate", "here", *options, "--json").out)
+    assert found["scored"] == [str(T) for T in range(41, 501)]
+    inside = [found["accuracy"][T] for T in found["scored"]]
+    assert found["score"] == pytest.approx(sum(inside) / len(inside))
+    assert list(found["accuracy"])[-2:] == ["1000", "10000"]

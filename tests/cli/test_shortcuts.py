@@ -16,7 +16,7 @@ def test_a_row_a_rule(cli: Cli):
     assert (code, err) == (0, "")
     language, header, *rows = out.splitlines()
     assert language == "even-pairs"
-    assert header.split() == ["shortcut", "41..500", "%", "worst", "%", "1,000", "%", "1..40", "%", "sees"]
+    assert header.split() == ["shortcut", "41..500", "%", "worst", "%", "T", "=", "1,000", "1..40", "%", "sees"]
     assert [row.split()[0] for row in rows] == list(RULES)
     assert next(row for row in rows if row.startswith("ends")).split()[:5] == ["ends", *["100"] * 4]
     found = json.loads(cli("shortcuts", "even-pairs", *FEW, "--json").out)

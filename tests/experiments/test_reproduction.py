@@ -45,7 +45,16 @@ def test_sittings_are_remembered(tmp_path: Path):
     assert reproduction.write_page(folder.path, TABLE, "smoke")["seconds"] == [61.0, 10.0]
     text = (folder.path / "table-6.1-smoke" / "page.md").read_text()
     assert "Time: 1 min 11 s in 2 sittings" in text
-    assert "    regulargpt reproduce table-6.1 --scale smoke --only parity\n" in text
+    assert f"    regulargpt reproduce table-6.1 --scale smoke --only parity --out {folder.path}\n" in text
+
+
+@pytest.mark.parametrize("seconds", ['["x"]', '"x"', "{}", "null"])
+def test_sittings_that_are_none_are_refused(tmp_path: Path, seconds: str):
+    folder = filled(tmp_path / "r", TABLE, rows=["parity"])
+    reproduction.add_sitting(folder.path, TABLE, "smoke", 1.0)
+    (folder.path / "table-6.1-smoke" / "sittings.json").write_text(f'{{"seconds": {seconds}}}')
+    with pytest.raises(UserError, match=r"sittings.json has no list of seconds"):
+        reproduction.write_page(folder.path, TABLE, "smoke")
 
 
 def test_a_folder_is_shared_by_experiments_and_scales(tmp_path: Path):
@@ -146,6 +155,13 @@ def test_only_the_same_look_is_kept(tmp_path: Path, changes: dict[str, Any], sam
     assert (kept(path, RunConfig()) is not None) == same
 
 
+def test_a_report_without_what_a_figure_reads_is_made_again(tmp_path: Path):
+    path = tmp_path / "report.json"
+    for text in ("", "[]", '{"length": 500}', '{"length": 500, "words": 32, "seed": 0}'):
+        path.write_text(text)
+        assert kept(path, RunConfig(), "overall") is None
+
+
 def test_figures_look_at_runs_of_the_table():
     for name in ("figure-6.3", "figure-6.4a"):
         figure = experiment(name)
@@ -175,14 +191,17 @@ def test_rules_are_computed_once(tmp_path: Path, monkeypatch):
     again = config.replaced({"evaluation.samples": 9})
     assert panel(again, again, tmp_path) == expected
     assert len(calls) == 2
+    # What is no panel is computed again.
+    for at, rules in enumerate(({}, {"majority": 3}, [], {"majority": {"score": 1.0}})):
+        for file in (tmp_path / "shortcuts").iterdir():
+            file.write_text(json.dumps({"format": 1, "rules": rules}))
+        assert panel(config, config, tmp_path) == expected
+        assert len(calls) == 3 + at
 
 
 def test_no_rules_where_there_is_no_panel(tmp_path: Path, monkeypatch):
     monkeypatch.undo()
 
-    def refuse(*arguments: Any) -> None:
-        raise UserError("too many answers")
-
-    monkeypatch.setattr("regulargpt.shortcuts.panel.shortcut_panel", refuse)
+    monkeypatch.setattr("regulargpt.shortcuts.features.is_small", lambda task: False)
     (config,) = TABLE.configs("parity", "regulargpt-C2", "smoke")
     assert shortcuts.panel(config, config, tmp_path) is None

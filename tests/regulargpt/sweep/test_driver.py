@@ -1,5 +1,6 @@
 """A sweep with everything that can happen to it but a kill: failures, damage, stops, locks, what a rerun does."""
 
+import errno
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ from languages.errors import UserError
 from regulargpt import run as running
 from regulargpt.config import ConfigError, RunConfig
 from regulargpt.results.rows import rows
-from regulargpt.storage import lock
+from regulargpt.storage import atomic, lock
 from regulargpt.storage.lock import LockedError
 from regulargpt.storage.signals import StopRequested
 from regulargpt.sweep import driver, worker
@@ -216,6 +217,33 @@ def test_a_damaged_finished_run_is_a_failed_row_until_it_is_repaired(tmp_path: P
     path.write_bytes(whole)
     assert driver.sweep(tmp_path, settings, engine, retry=True).done == names(settings)
     assert engine.executed == []
+
+
+def test_a_disk_that_is_busy_fails_no_finished_run(tmp_path: Path, settings, monkeypatch):
+    driver.sweep(tmp_path / "s", settings, InThisProcess())
+    before, read = results(tmp_path / "s"), atomic.disk.read
+
+    def refused(path: Path) -> bytes:
+        if path.name == "model.safetensors":
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(path)
+
+    monkeypatch.setattr(atomic.disk, "read", refused)
+    with pytest.raises(UserError, match="too many files are open; raise the limit"):
+        driver.sweep(tmp_path / "s", settings, InThisProcess())
+    monkeypatch.undo()
+    assert driver.sweep(tmp_path / "s", settings, InThisProcess()).done == names(settings)
+    assert results(tmp_path / "s") == before
+
+
+def test_a_failure_that_lost_its_reason_is_still_one(tmp_path: Path, settings):
+    path = tmp_path / "s"
+    driver.sweep(path, settings, InThisProcess())
+    name = names(settings)[0]
+    (path / "failed").mkdir(exist_ok=True)
+    (path / "failed" / f"{name}.json").write_text("{}")
+    assert driver.sweep(path, settings, InThisProcess()).failed == (name,)
+    assert reason_of(path, name) == {"run": name, "reason": "no reason was kept", "kind": ""}
 
 
 def test_a_damaged_unfinished_run_is_a_failed_row(tmp_path: Path, settings):
