@@ -44,9 +44,9 @@ def command(
     DIR is a sweep, a folder of run folders, or a run. A sweep's results.csv and results.jsonl are brought up to date.
     """
     from regulargpt.results import render, select
-    from regulargpt.results.places import is_sweep
     from regulargpt.results.rows import collect
     from regulargpt.results.statistics import groups
+    from regulargpt.sweep.folder import is_sweep
 
     if as_json and form:
         raise UserError("--format and --json exclude each other; give one")

@@ -8,9 +8,7 @@ from pathlib import Path
 from languages.errors import UserError, nearest
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import CONFIG, DONE
-
-SWEEP = "sweep.json"
-FORMAT = 1
+from regulargpt.sweep.folder import RUNS, SweepFolder, is_sweep
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ def places(path: str | Path) -> list[Place]:
         if not atomic.disk.is_folder(path):
             raise UserError(f"{place} is a file; {right}")
         if is_sweep(path):
-            found = of_sweep(path)
+            found = of_sweep(SweepFolder(path))
         else:
             found = [Place(path.resolve().name, path)] if is_run(path) else in_folder(path)
     if not found:
@@ -52,34 +50,16 @@ def is_run(path: Path) -> bool:
     return atomic.disk.exists(path / CONFIG) or atomic.disk.exists(path / DONE)
 
 
-def is_sweep(path: Path) -> bool:
-    """Whether a sweep was begun here."""
-    return atomic.disk.exists(path / SWEEP)
-
-
 def in_folder(path: Path) -> list[Place]:
     """The run folders directly in a folder."""
     return [Place(name, path / name) for name in atomic.disk.names(path) if is_run(path / name)]
 
 
-def of_sweep(path: Path) -> list[Place]:
+def of_sweep(sweep: SweepFolder) -> list[Place]:
     """All runs that a sweep was asked for, and any other that lies with them."""
-    runs = path / "runs"
+    runs = sweep.path / RUNS
     there = {place.name for place in in_folder(runs)} if atomic.disk.is_folder(runs) else set()
     return [
-        Place(name, runs / name, path / "configs" / f"{name}.toml", path / "failed" / f"{name}.json")
-        for name in sorted(there | set(asked(path / SWEEP)))
+        Place(name, sweep.run_path(name), sweep.config_path(name), sweep.failure_path(name))
+        for name in sorted(there | set(sweep.names))
     ]
-
-
-def asked(path: Path) -> list[str]:
-    """The names in a sweep.json; FormatError if it is none."""
-    value = atomic.parse_json(atomic.read_bytes(path), path)
-    if value.get("format") != FORMAT:
-        message = f"{atomic.shown(path)} has format {value.get('format')!r}; this program reads {FORMAT}"
-        raise atomic.FormatError(f"{message}, so read it with the version that wrote it")
-    names = value.get("names")
-    # A name with a folder in it could point outside the sweep.
-    if not isinstance(names, list) or not all(isinstance(n, str) and Path(n).name == n != ".." for n in names):
-        raise atomic.FormatError(f"{atomic.shown(path)} does not list the names of runs; restore it from a copy")
-    return names

@@ -15,6 +15,7 @@ from regulargpt.results.places import Place
 from regulargpt.results.row import DAMAGED, DONE, FAILED, Row
 from regulargpt.storage import atomic, checkpoint, lock, toml
 from regulargpt.storage.folder import ACCURACY, CONFIG, METRICS, WEIGHTS, RunFolder
+from regulargpt.sweep.folder import UNKNOWN
 
 # Of the config. A config of another version is read too: only these fields matter here.
 FACTS: dict[str, tuple[str, type]] = {
@@ -112,7 +113,7 @@ def failed(place: Place, failure: Path) -> Row:
     """The row of a run that a sweep gave up."""
     known = facts_of(place)
     reason = atomic.parse_json(atomic.read_bytes(failure), failure).get("reason")
-    return Row(place.name, FAILED, one_line(str(reason or "no reason was kept")), **known, tested=known["protocol"])
+    return Row(place.name, FAILED, one_line(str(reason or UNKNOWN)), **known, tested=known["protocol"])
 
 
 def damaged(place: Place, reason: str) -> Row:

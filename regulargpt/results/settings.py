@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from regulargpt.config import RunConfig, keys, value_of
@@ -32,15 +33,15 @@ def with_settings(rows: Iterable[Row], configs: Mapping[str, Fields]) -> list[Ro
     """
     rows = list(rows)
     alike: dict[tuple[Any, ...], dict[str, Fields]] = defaultdict(dict)
-    for row in rows:
+    for row in {row.run: row for row in rows}.values():
         alike[tuple(getattr(row, column) for column in COLUMNS)][row.run] = configs[row.run]
     settings = {run: text for runs in alike.values() for run, text in apart(runs)}
-    return [replace(row, settings=settings[row.run]) for row in rows]
+    return [replace(row, settings=text) if (text := settings[row.run]) else row for row in rows]
 
 
 def apart(runs: Mapping[str, Fields]) -> Iterator[tuple[str, str]]:
     """Each run with the fields in which these runs differ."""
-    told = {key for _, (key, _) in FACTS.items()} | IMMATERIAL
+    told = {key for key, _ in FACTS.values()} | IMMATERIAL
     known = sorted({key for fields in runs.values() for key in fields} - told)
     values = {run: {key: shown(value(key, fields)) for key in known} for run, fields in runs.items()}
     differ = [key for key in known if len({of_run[key] for of_run in values.values()}) > 1]
@@ -50,5 +51,11 @@ def apart(runs: Mapping[str, Fields]) -> Iterator[tuple[str, str]]:
 
 def value(key: str, fields: Fields) -> Any:
     """The value of a field; of one that a config of another version does not have, the default."""
-    found = fields.get(key, value_of(RunConfig(), key) if key in keys() else "")
+    found = fields.get(key, defaults().get(key, ""))
     return tuple(found) if isinstance(found, list) else found
+
+
+@cache
+def defaults() -> Fields:
+    """The default of every field."""
+    return {key: value_of(RunConfig(), key) for key in keys()}

@@ -24,6 +24,7 @@ State = Literal["done", "failed", "missing"]
 Kind = Literal["diverged", "refused", "memory", "crashed"]
 SWEEP, CONFIGS, RUNS, FAILED = "sweep.json", "configs", "runs", "failed"
 FORMAT = 1
+UNKNOWN = "no reason was kept"  # of a failure
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,8 @@ class SweepFolder:
         found = atomic.parse_json(atomic.read_bytes(path), path)
         names = found.get("names")
         if found.get("format") != FORMAT:
-            raise atomic.FormatError(
-                f"{atomic.shown(path)} has format {found.get('format')!r}; this program reads {FORMAT}"
-            )
+            message = f"{atomic.shown(path)} has format {found.get('format')!r}; this program reads {FORMAT}"
+            raise atomic.FormatError(f"{message}, so read it with the version that wrote it")
         if not isinstance(names, list) or not all(isinstance(name, str) and is_plain(name) for name in names):
             raise atomic.FormatError(f"{atomic.shown(path)} does not list the names of runs; restore it from a copy")
         return tuple(names)
@@ -93,7 +93,7 @@ class SweepFolder:
         """
         atomic.make_folder(self.path / CONFIGS)
         for name, config in configs.items():
-            path, text = self.path / CONFIGS / f"{name}.toml", config.render()
+            path, text = self.config_path(name), config.render()
             if not _holds(path, text.encode()):
                 atomic.write_text(path, text)
         before = self.names if is_sweep(self.path) else ()
@@ -103,10 +103,22 @@ class SweepFolder:
 
     def config(self, name: str) -> RunConfig:
         """The config of a run; IntegrityError if it is no longer the one that the name was made of."""
-        path = self.path / CONFIGS / f"{name}.toml"
+        path = self.config_path(name)
         text = atomic.parse_text(atomic.read_bytes(path), path)
         refuse_changed(name, path, text)
         return RunConfig.parse(text, str(path))
+
+    def config_path(self, name: str) -> Path:
+        """Where the config of a run lies."""
+        return self.path / CONFIGS / f"{name}.toml"
+
+    def failure_path(self, name: str) -> Path:
+        """Where it is said why a run failed, if it did."""
+        return self.path / FAILED / f"{name}.json"
+
+    def log_path(self, name: str) -> Path:
+        """Where the traceback of a failure lies, or what else there is to read."""
+        return self.path / FAILED / f"{name}.log"
 
     def run_path(self, name: str) -> Path:
         """Where the run folder of a run lies, or will."""
@@ -114,7 +126,7 @@ class SweepFolder:
 
     def state(self, name: str) -> State:
         """Whether the run is done, has failed, or is still to be run or resumed."""
-        record = self.path / FAILED / f"{name}.json"
+        record = self.failure_path(name)
         with atomic.reported(record):
             if atomic.disk.exists(record):
                 return "failed"
@@ -129,28 +141,24 @@ class SweepFolder:
 
     def failure(self, name: str) -> dict[str, Any]:
         """What failed/NAME.json says: `run`, `reason` and `kind`."""
-        path = self.path / FAILED / f"{name}.json"
-        return {
-            "run": name,
-            "reason": "no reason was kept",
-            "kind": "",
-            **atomic.parse_json(atomic.read_bytes(path), path),
-        }
+        path = self.failure_path(name)
+        unknown = {"run": name, "reason": UNKNOWN, "kind": ""}
+        return unknown | atomic.parse_json(atomic.read_bytes(path), path)
 
     def record_failure(self, name: str, reason: str, kind: Kind, log: str = "") -> None:
         """Say why a run failed, in one line; `log` is the traceback or whatever else there is to read."""
         assert kind in get_args(Kind)
         atomic.make_folder(self.path / FAILED)
         if log:
-            atomic.write_text(self.path / FAILED / f"{name}.log", log)
+            atomic.write_text(self.log_path(name), log)
         record = {"run": name, "reason": " ".join(reason.split()), "kind": kind}
-        atomic.write_json(self.path / FAILED / f"{name}.json", record)
+        atomic.write_json(self.failure_path(name), record)
 
     def forget_failures(self, names: Iterable[str]) -> None:
         """Make failed runs missing ones."""
         for name in names:
             # The log last: without the reason nobody asks for it.
-            for path in (self.path / FAILED / f"{name}{suffix}" for suffix in (".json", ".log")):
+            for path in (self.failure_path(name), self.log_path(name)):
                 with atomic.reported(path), suppress(FileNotFoundError):
                     atomic.disk.remove(path)
 
