@@ -80,7 +80,12 @@ FAMILIES = (
     Family("symmetric-N", "groups:symmetric", "word problem of S_N", ("symmetric-3", "symmetric-5"), GROUP),
     Family("alternating-N", "groups:alternating", "word problem of A_N", ("alternating-5",), GROUP),
     Family("flip-flop", "flip_flop:flip_flop", "the bit written last", ("flip-flop",), (P_IGNORE,)),
-    Family("regex:EXPRESSION", "user:regex", "membership in a regular expression, such as regex:(ab)*", ()),
+    Family(
+        "regex:EXPRESSION",
+        "user:regex",
+        "membership in a regular expression: regex:(ab)*, regex:(aa)*;alphabet=ab",
+        (),
+    ),
     Family("dfa:FILE", "user:dfa", "an automaton in a JSON or DOT file, such as dfa:path.json", ()),
 )
 

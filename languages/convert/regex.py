@@ -54,7 +54,7 @@ def _symbols(pattern: str, alphabet: Sequence[str] | None) -> tuple[str, ...]:
     used = _literals(pattern)
     symbols = tuple(sorted(used)) if alphabet is None else tuple(alphabet)
     if not symbols:
-        raise LanguageError(f"{pattern!r} contains no symbol; give the alphabet too")
+        raise LanguageError(f"{pattern!r} contains no symbol; give the alphabet too, as in regex:();alphabet=ab")
     for symbol in symbols:
         if len(symbol) != 1 or symbol in OPERATORS or symbol.isspace():
             raise LanguageError(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError
 from regulargpt.config import RunConfig, read_value
+
+if TYPE_CHECKING:
+    from languages.task import Task
 
 
 def texts(options: Mapping[str, str | None], settings: Sequence[str]) -> dict[str, Any]:
@@ -54,6 +57,23 @@ def configure(
     if preset is not None:
         config = protocol(preset).apply(config)
     return config.replaced(values)
+
+
+def refuse_unused(values: Mapping[str, Any], config: RunConfig, task: Task) -> None:
+    """Raise UserError for a field that was given and changes nothing in this run.
+
+    >>> import languages
+    >>> refuse_unused({"task.edits": 2}, RunConfig(), languages.get("parity"))
+    Traceback (most recent call last):
+    languages.errors.UserError: task.edits = 2 changes nothing for parity with regulargpt; leave it out
+    """
+    from regulargpt.protocols import shown
+    from regulargpt.sweep.applies import applies
+
+    for key, value in values.items():
+        if not applies(key, config, task):
+            where = f"{config.task.language} with {config.model.name}"
+            raise UserError(f"{key} = {shown(value)} changes nothing for {where}; leave it out")
 
 
 def read_config(path: Path) -> RunConfig:

@@ -14,7 +14,7 @@ FIELDS: dict[str, tuple[str, str]] = {
     "--chunk-size": ("model.chunk_size", "Chunk size C of regulargpt."),
     "--train-len": ("task.train_len", "Longest training word."),
     "--test-len": ("evaluation.test_len", "Test at every length up to this one."),
-    "--beyond": ("evaluation.beyond", "Test at these lengths too, as in 10000,1000000."),
+    "--beyond": ("evaluation.beyond", 'Test at these lengths too, as in 10000,1000000; "" for none.'),
     "--samples": ("evaluation.samples", "Test words a length."),
     "--seed": ("seed", "Seed of weights and words."),
     "--steps": ("training.steps", "Most training steps."),
@@ -70,7 +70,7 @@ def command(
 ) -> int:
     """Train a model on short words and test it on long ones."""
     import languages
-    from regulargpt.cli.configure import configure, default_folder, texts
+    from regulargpt.cli.configure import configure, default_folder, refuse_unused, texts
     from regulargpt.recipes import CERTIFY
     from regulargpt.validation import validate
 
@@ -80,7 +80,9 @@ def command(
     config = configure(language, model, recipe, config_file, values, protocol)
     if certify and not config.training.certify_every:
         config = configure(language, model, recipe, config_file, {**CERTIFY, **values}, protocol)
-    validate(config, languages.get(config.task.language))
+    task = languages.get(config.task.language)
+    validate(config, task)
+    refuse_unused(values, config, task)
 
     from regulargpt import run
     from regulargpt.cli.running import supervised

@@ -13,7 +13,7 @@ from regulargpt.recipes import CONSTRUCTED
 from regulargpt.storage import manifest
 from regulargpt.storage.signals import StopRequested
 from regulargpt.sweep.engine import Engine
-from regulargpt.sweep.folder import State, SweepFolder, refuse_other
+from regulargpt.sweep.folder import State, SweepFolder, is_sweep, refuse_other
 from regulargpt.sweep.names import name_of
 from regulargpt.validation import validate
 
@@ -71,7 +71,10 @@ def plan(path: str | Path, configs: Iterable[RunConfig]) -> Plan:
     wanted = {name_of(config): config for config in configs}
     check(wanted.values())
     refuse_other(Path(path))
-    return {name: SweepFolder(Path(path)).state(name) for name in wanted}
+    folder = SweepFolder(Path(path))
+    # Read for its refusal: `sweep` adds to this list.
+    _ = folder.names if is_sweep(folder.path) else ()
+    return {name: folder.state(name) for name in wanted}
 
 
 def check(configs: Iterable[RunConfig]) -> None:

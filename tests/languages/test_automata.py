@@ -237,8 +237,8 @@ def test_regular_expressions(pattern: str, alphabet: str | None, inside: list[st
 
 OPERATORS = "operators are *|()?&+.^{}[]"
 REFUSED_PATTERNS = [
-    ("", None, "'' contains no symbol; give the alphabet too"),
-    ("()", None, "'()' contains no symbol; give the alphabet too"),
+    ("", None, "'' contains no symbol; give the alphabet too, as in regex:();alphabet=ab"),
+    ("()", None, "'()' contains no symbol; give the alphabet too, as in regex:();alphabet=ab"),
     ("a b", None, "'a b' contains ' '; here are no blanks and no escapes"),
     ("\\d", None, "'\\\\d' contains '\\\\'; here are no blanks and no escapes"),
     ("ac", "ab", "'ac' contains 'c'; the alphabet is 'a', 'b'"),

@@ -308,10 +308,11 @@ def test_a_certificate_that_a_killed_run_still_owes(tmp_path: Path, settings, mo
 )
 def test_folders_that_are_refused(tmp_path: Path, settings, make, message: str):
     make(tmp_path / "here")
-    with pytest.raises(UserError) as refused:
-        driver.sweep(tmp_path / "here", settings, InThisProcess())
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+    for of_sweep in (driver.plan, lambda path, configs: driver.sweep(path, configs, InThisProcess())):
+        with pytest.raises(UserError) as refused:
+            of_sweep(tmp_path / "here", settings)
+        assert message in str(refused.value)
+        assert "\n" not in str(refused.value)
 
 
 def test_opening_what_is_no_sweep(tmp_path: Path):
