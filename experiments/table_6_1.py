@@ -44,6 +44,8 @@ CPU_STEPS_WIDE = {"even-pairs": 10_000, "cycle-navigation": 10_000, "modular-ari
 CPU_ROBUST_STEPS = {"modular-arithmetic": 6_000}
 # The certificate holds within so many steps or, on two cores, not at all; with C = 3 some tables are too large to ask.
 CPU_CERTIFIED_STEPS, CPU_UNASKED_STEPS = {2: 6_000, 3: 4_000}, 2_000
+# `robust` with C = 3 needs steps at the full learning rate, which falls over the last 4,000.
+CPU_CERTIFIED_STEPS_ROBUST = {2: 6_000, 3: 10_000}
 UNASKED = ("modular-arithmetic", "dyck-12")
 # A table of more windows takes longer to anchor. It is large from this C on.
 CPU_ANCHORING, CPU_ANCHORING_LARGE = {2: 1_000, 3: 1_500}, 3_000
@@ -110,9 +112,10 @@ def certified_budget(row: str, chunk_size: int) -> Fields:
     {'training.steps': 4000, 'training.anchor_steps': 3000}
     """
     asked = chunk_size == 2 or row not in UNASKED
+    steps = CPU_CERTIFIED_STEPS if recommended(row, "regulargpt") == "robust-nodes" else CPU_CERTIFIED_STEPS_ROBUST
     large = LARGE.get(row, chunk_size + 1) <= chunk_size
     return {
-        "training.steps": CPU_CERTIFIED_STEPS[chunk_size] if asked else CPU_UNASKED_STEPS,
+        "training.steps": steps[chunk_size] if asked else CPU_UNASKED_STEPS,
         "training.anchor_steps": CPU_ANCHORING_LARGE if large else CPU_ANCHORING[chunk_size],
     }
 
