@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regulargpt.colours import BLUE, GREY, VERMILION
 from regulargpt.config import RunConfig
 from regulargpt.storage.atomic import write_bytes
 
 if TYPE_CHECKING:
     from regulargpt.evaluation import Point
-
-# Okabe and Ito's colours, told apart by colour-blind eyes.
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
 
 
 def accuracy_png(path: Path, points: Sequence[Point], config: RunConfig) -> None:
@@ -29,7 +27,7 @@ def accuracy_png(path: Path, points: Sequence[Point], config: RunConfig) -> None
     axes.plot(lengths, [100 * p.accuracy for p in points], color=BLUE, marker=".", markersize=3, linewidth=1.2)
     axes.axhline(100 / len(points[0].label_shares), color=GREY, linestyle=":", linewidth=1, label="chance")
     if config.training.steps:
-        axes.axvline(config.task.train_len, color=ORANGE, linestyle="--", linewidth=1, label="longest training word")
+        axes.axvline(config.task.train_len, color=VERMILION, linestyle="--", linewidth=1, label="longest training word")
     if lengths[-1] > 4 * config.evaluation.test_len:
         axes.set_xscale("log")
     axes.set(xlabel="length T", ylabel="accuracy (%)", ylim=(-2, 102))

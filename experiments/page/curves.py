@@ -9,13 +9,13 @@ from experiments.cells import Compared
 from experiments.experiment import Shows
 from experiments.page.document import Picture
 from regulargpt.cli.output import percent
+from regulargpt.colours import BLUE, GREEN, GREY, LIGHT_GREY, OLIVE, ORANGE, PURPLE, SKY, VERMILION
 from regulargpt.report.curves import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Axes, thousands
 from regulargpt.report.svg import points, tag, text
 from regulargpt.results.curves import Curve, curves
 from regulargpt.sweep.names import plain
 
-# Okabe and Ito's colours, told apart by colour-blind eyes; their yellow, too pale for a line, is darker here.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777", "#9A8700")
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY, OLIVE)
 DASHES = ("", "7 3", "2 3")
 LONG = 1000
 FEW = 30
@@ -60,11 +60,11 @@ def frame(axes: Axes) -> list[str]:
     parts = []
     for share in (0, 25, 50, 75, 100):
         y = axes.y(share)
-        parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, stroke="#999999", stroke_opacity="0.4"))
+        parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, stroke=LIGHT_GREY, stroke_opacity="0.4"))
         parts.append(tag("text", text(share), x=LEFT - 6, y=y + 5, text_anchor="end"))
     for length in axes.ticks():
         x = axes.x(length)
-        parts.append(tag("line", x1=x, x2=x, y1=BOTTOM, y2=BOTTOM + 5, stroke="#999999"))
+        parts.append(tag("line", x1=x, x2=x, y1=BOTTOM, y2=BOTTOM + 5, stroke=LIGHT_GREY))
         parts.append(tag("text", text(thousands(length)), x=x, y=BOTTOM + 19, text_anchor="middle"))
     scale = ", log scale" if axes.log else ""
     parts.append(tag("text", text(f"length T{scale}"), x=(LEFT + RIGHT) / 2, y=BOTTOM + 40, text_anchor="middle"))

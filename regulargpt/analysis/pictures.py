@@ -11,14 +11,14 @@ import numpy as np
 from regulargpt.analysis.clusters import States
 from regulargpt.analysis.receptive_field import BAND, ReceptiveField
 from regulargpt.analysis.states import NodeStates
-from regulargpt.plots import BLUE, GREY, ORANGE
+from regulargpt.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, YELLOW
 from regulargpt.storage.atomic import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's eight; with more elements than that, shades of cividis.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+# With more elements than these, shades of cividis.
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
 MARKERS = "osD^v<>PX*hp"
 MOST_IN_LEGEND = 12
 
@@ -90,7 +90,7 @@ def receptive_field_png(path: Path, field: ReceptiveField, train_len: int, title
         axes.plot(m, field.c, color=BLUE, linewidth=1.4, label="mean over words")
         axes.plot([0, len(m)], [0, 1], color=GREY, linestyle=":", linewidth=1, label="every symbol alike")
         axes.legend(loc="lower right", frameon=False)
-    axes.axvline(train_len, color=ORANGE, linestyle="--", linewidth=1)
+    axes.axvline(train_len, color=VERMILION, linestyle="--", linewidth=1)
     axes.set(xlabel="m most recent symbols (dashed: longest training word)", ylabel="share of the gradient $c_m$")
     axes.set_ylim(-0.02, 1.02)
     axes.set_title(title, parse_math=False, fontsize=10)

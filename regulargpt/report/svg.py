@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from regulargpt.colours import BLUE, GREEN, LIGHT_GREY, ORANGE, PURPLE, SKY, VERMILION, YELLOW
+
 Point = tuple[float, float]
 
-# Okabe and Ito's colours without black, told apart by colour-blind eyes; then the same mixed with white.
-HUES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+# Then the same mixed with white.
+HUES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, LIGHT_GREY)
 MIXED = (0.0, 0.4, 0.65)
 
 

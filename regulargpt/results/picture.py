@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from languages.errors import UserError
+from regulargpt.colours import BLACK, BLUE, GREEN, GREY, OLIVE, ORANGE, PURPLE, SKY, VERMILION
 from regulargpt.results.curves import Curve, curves, label
 from regulargpt.results.row import Key, Row, Value
 from regulargpt.storage.atomic import shown, write_bytes
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart by colour-blind eyes; their yellow, too pale for a line, is darker here.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#9A8700")
-GREY = "#777777"
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, OLIVE)
 MOST = len(COLOURS)
 # Beyond this length the axis is logarithmic.
 LONG = 1000

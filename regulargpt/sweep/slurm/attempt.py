@@ -12,12 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regulargpt.exits import FAILED, STOPPED
 from regulargpt.storage import atomic, lock
 
 if TYPE_CHECKING:
     from submitit.helpers import DelayedSubmission
 
-DONE, FAILED, STOPPED = 0, 1, 75
+DONE = 0
 # Before the run has begun SIGTERM ends the worker as any program; there is nothing to save yet.
 ENDED_BY_SIGTERM = (STOPPED, -signal.SIGTERM)
 FOLDER = "slurm"
