@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from experiments.experiment import Column, Experiment, Fields, Scale, configs
-from experiments.section_6_4_3 import test
-from experiments.table_6_1 import SEEDS, early_stop
+from experiments.table_6_1 import CPU_TEST, SEEDS, SMOKE, early_stop
 from regulargpt.config import RunConfig
 
 # ceil(log_2 40) levels: as many as training words need.
@@ -30,6 +29,10 @@ TITLES = {
 LANGUAGES = ("parity", "even-pairs", "cycle-navigation", "tomita-5")
 # The recipe `paper` has neither state norm nor state noise.
 OF_ROBUST = ("no-state-norm", "no-state-noise")
+# `robust` has its full learning rate until 4,000 steps before the end.
+CPU_STEPS = 10_000
+# How much is tested, and at the scale smoke how little is trained.
+TEST: dict[Scale, Fields] = {"smoke": SMOKE, "cpu": CPU_TEST["regulargpt"], "full": {}}
 
 
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
@@ -41,11 +44,11 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     language, recipe = row.split("/")
     if recipe == "paper" and name in OF_ROBUST:
         return []
-    fields: dict[str, object] = {"evaluation.beyond": (), **test(scale)}
+    fields: dict[str, object] = {"evaluation.beyond": (), **TEST[scale]}
     if scale == "cpu" and recipe == "paper":
         fields |= early_stop("regulargpt")
     if scale == "cpu":
-        fields |= {"training.steps": 4_000}
+        fields |= {"training.steps": CPU_STEPS}
     fields |= {key: value for key, value in PARTS[name].items() if scale != "smoke" or not key.startswith("evaluation")}
     return configs(language, recipe, "regulargpt", "thesis", fields, (0,) if scale == "smoke" else SEEDS)
 

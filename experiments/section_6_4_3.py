@@ -1,9 +1,12 @@
-"""Section 6.4.3 of the thesis: what a larger chunk does to accuracy, depth and training time."""
+"""Section 6.4.3 of the thesis: what a larger chunk does to accuracy, depth and training time.
+
+Its networks with C = 2 and 3 are those of Table 6.1.
+"""
 
 from __future__ import annotations
 
-from experiments.experiment import Column, Experiment, Fields, Scale, Shows, configs
-from experiments.table_6_1 import CPU_STEPS_WIDE, CPU_TEST, SEEDS, SMOKE, early_stop
+from experiments import table_6_1
+from experiments.experiment import Column, Experiment, Scale, Shows
 from regulargpt.config import RunConfig
 
 CHUNK_SIZES = (2, 3, 4, 5, 8)
@@ -20,19 +23,10 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     [8]
     """
     language, recipe, _ = row.split("/")
-    fields: dict[str, object] = {"model.chunk_size": int(name), "evaluation.beyond": (), **test(scale)}
-    if scale == "cpu" and recipe == "paper":
-        fields |= early_stop("regulargpt")
-        fields |= {"training.steps": min(CPU_STEPS_WIDE.get(language, 20_000), 20_000)}
-    return configs(language, recipe, "regulargpt", "thesis", fields, (0,) if scale == "smoke" else SEEDS)
+    if recipe == "paper":
+        return table_6_1.published(language, "regulargpt", int(name), scale)
+    return table_6_1.ours(language, False, int(name), scale)
 
-
-def test(scale: Scale) -> Fields:
-    """How much is tested, and at the scale smoke how little is trained."""
-    return {"smoke": SMOKE, "cpu": CPU_TEST["regulargpt"], "full": {}}[scale]
-
-
-test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
 
 EXPERIMENT = Experiment(
     "section-6.4.3",
