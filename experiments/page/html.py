@@ -75,7 +75,7 @@ def row(header: tuple[str, ...], cells: tuple[str | Entry, ...]) -> str:
     """A row: its name, then its cells."""
     name, *rest = cells
     assert isinstance(name, str)
-    parts = [tag("th", text(name), scope="row", role="rowheader")]
+    parts = [tag("th", text(name).replace("/", "/<wbr>"), scope="row", role="rowheader")]
     for column, found in zip(header[1:], rest, strict=True):
         inner = text(found) if isinstance(found, str) else entry(found)
         parts.append(tag("td", tag("div", inner), role="cell", data_column=column))
