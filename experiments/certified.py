@@ -1,0 +1,132 @@
+"""What it took to certify: the certified runs of a sweep as Markdown, a row a language, chunk size, recipe and budget.
+
+    python -m experiments.certified SWEEP
+
+Lists are over the seeds, in their order. "Without snapping" is the slack of the proof about the network as it is, "no"
+if there is none; mean and worst length are those of the scored lengths, and of the network as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from languages.errors import UserError
+from regulargpt.cli.output import percent
+from regulargpt.config import RunConfig
+from regulargpt.exits import REFUSED
+from regulargpt.results.render import MARKDOWN, escaped
+from regulargpt.storage import atomic
+from regulargpt.storage.folder import CERTIFICATE, RunFolder
+from regulargpt.sweep.folder import SweepFolder
+
+COLUMNS = (
+    *("language", "recipe", "most steps", "proven", "at step", "training, s", "prototypes"),
+    *("without snapping", "mean", "worst length", "at the longest length"),
+)
+
+Cell = tuple[str, int, str, int]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run that was trained until its certificate holds."""
+
+    config: RunConfig
+    summary: dict[str, Any]
+    certificate: dict[str, Any]  # empty if there is none
+
+    @property
+    def cell(self) -> Cell:
+        """The row it belongs to."""
+        config = self.config
+        return config.task.language, config.model.chunk_size, config.recipe, config.training.steps
+
+    @property
+    def slack(self) -> str:
+        """The rounding that the proof without snapping allows."""
+        raw = self.certificate.get("raw", {})
+        return f"{raw['slack']:.2g}" if raw.get("proven") else "no"
+
+    @property
+    def longest(self) -> tuple[int, float]:
+        """The longest length tested, under any protocol, and the accuracy there."""
+        tests = (self.summary, *self.summary.get("also", {}).values())
+        return max((int(T), share) for test in tests for T, share in test["accuracy"].items())
+
+
+def certified(folder: SweepFolder) -> list[Run]:
+    """The finished runs of a sweep that were asked for a certificate, in the order of the sweep."""
+    found = []
+    for name in folder.names:
+        config = folder.config(name)
+        if not config.training.certify_every or folder.state(name) != "done":
+            continue
+        run = RunFolder(folder.run_path(name))
+        path = run.path / CERTIFICATE
+        certificate = atomic.parse_json(atomic.read_bytes(path), path) if atomic.disk.exists(path) else {}
+        found.append(Run(config, run.load_summary(), certificate))
+    return found
+
+
+def row(runs: Sequence[Run]) -> tuple[str, ...]:
+    """The cells of a row."""
+    language, C, recipe, steps = runs[0].cell
+    proven = [run for run in runs if run.summary["proven"]]
+    lengths, shares = zip(*(run.longest for run in runs), strict=True)
+    return (
+        language + (f", C = {C}" if C != 2 else ""),
+        recipe,
+        f"{steps:,}",
+        f"{len(proven)} of {len(runs)}",
+        listed(str(run.summary["certified_at"] or "-") for run in runs),
+        listed(f"{run.summary['train_seconds']:.0f}" for run in runs),
+        listed(dict.fromkeys(str(len(run.certificate["prototypes"])) for run in proven)) or "-",
+        listed(run.slack for run in runs),
+        listed(percent(run.summary["score"]) for run in runs),
+        listed(percent(run.summary["min_accuracy"]) for run in runs),
+        f"{listed(map(percent, shares))} at {max(lengths):,}",
+    )
+
+
+def listed(texts: Iterable[str]) -> str:
+    """One text if all are the same, else all.
+
+    >>> listed(["100", "100"]), listed(["100", "98.2"])
+    ('100', '100, 98.2')
+    """
+    texts = list(texts)
+    return texts[0] if len(set(texts)) == 1 else ", ".join(texts)
+
+
+def table(runs: Iterable[Run]) -> str:
+    """All rows as Markdown."""
+    cells: defaultdict[Cell, list[Run]] = defaultdict(list)
+    for run in runs:
+        cells[run.cell].append(run)
+    rows = [row(sorted(of_cell, key=lambda run: run.config.seed)) for of_cell in cells.values()]
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *(tuple(escaped(text, MARKDOWN) for text in found) for found in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table of a sweep."""
+    if len(arguments) != 1:
+        print("error: give a sweep, as in python -m experiments.certified sweeps/mine", file=sys.stderr)
+        return REFUSED
+    try:
+        runs = certified(SweepFolder.open(arguments[0]))
+        if not runs:
+            raise UserError(f"{arguments[0]} has no finished run with --certify; see regulargpt sweep --help")
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return REFUSED
+    print(table(runs))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,74 @@
+"""The table of certified runs: what stands in a row, and which runs make one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments import certified
+from regulargpt.config import RunConfig
+from regulargpt.recipes import CERTIFY
+from regulargpt.storage.folder import CERTIFICATE
+from regulargpt.sweep.folder import SweepFolder
+from regulargpt.sweep.names import name_of
+from tests.experiments.folders import finished
+
+ASKED = RunConfig().replaced(
+    {**CERTIFY, "task.language": "regex:(a|b)*c", "evaluation.test_len": 42, "evaluation.beyond": (99,)}
+)
+
+
+def sweep_of(path: Path, configs: list[RunConfig]) -> SweepFolder:
+    folder = SweepFolder.create(path)
+    folder.add({name_of(config): config for config in configs})
+    return folder
+
+
+def add(folder: SweepFolder, config: RunConfig, raw: dict[str, object] | None, **more: object) -> None:
+    known = {"proven": raw is not None, "certified_at": 300 if raw else None, "min_accuracy": 98.5}
+    run = finished(folder.run_path(name_of(config)), config, 99.9995, **{**known, **more})
+    if raw is not None:
+        (run.path / CERTIFICATE).write_text(json.dumps({"prototypes": [[0.0]] * 5, "raw": raw}))
+
+
+def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys):
+    configs = [ASKED.replaced({"seed": seed}) for seed in (1, 0, 2)]
+    other = ASKED.replaced({"model.chunk_size": 3})
+    shorter = ASKED.replaced({"training.steps": 900})
+    plain = ASKED.replaced({"training.certify_every": 0, "training.anchor_steps": 0})
+    missing = ASKED.replaced({"seed": 3})
+    folder = sweep_of(tmp_path / "s", [*configs, other, shorter, plain, missing])
+    add(folder, configs[0], {"proven": True, "slack": 0.0299})
+    add(folder, configs[1], {"proven": False, "reason": "too many"})
+    add(folder, configs[2], None, min_accuracy=50.0, train_seconds=7.4)
+    add(folder, other, {"proven": True, "slack": 0.1})
+    add(folder, shorter, None)
+    add(folder, plain, None)
+    assert certified.main([str(folder.path)]) == 0
+    head, rule, *rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert (tuple(head), len(rule)) == (certified.COLUMNS, len(certified.COLUMNS))
+    steps = f"{ASKED.training.steps:,}"
+    name, tail = r"regex:(a\|b)\*c", ["99.99", "98.50, 98.50, 50.00", "99.99 at 99"]
+    assert [" | ".join(row) for row in rows] == [
+        " | ".join([name, "robust", steps, "2 of 3", "300, 300, -", "2, 2, 7", "5", "no, 0.03, no", *tail]),
+        " | ".join([f"{name}, C = 3", "robust", steps, "1 of 1", "300", "2", "5", "0.1", "99.99", "98.50", tail[2]]),
+        " | ".join([name, "robust", "900", "0 of 1", "-", "2", "-", "no", "99.99", "98.50", tail[2]]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "error: give a sweep, as in python -m experiments.certified sweeps/mine"),
+        (
+            ["missing"],
+            "error: missing is not a sweep folder: sweep.json missing; give one that `regulargpt sweep` made",
+        ),
+        (["empty"], "error: empty has no finished run with --certify; see regulargpt sweep --help"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, monkeypatch, capsys, arguments: list[str], message: str):
+    monkeypatch.chdir(tmp_path)
+    sweep_of(Path("empty"), [ASKED])
+    assert certified.main(arguments) == 2
+    assert capsys.readouterr().err == message + "\n"
