@@ -50,7 +50,7 @@ CPU_CERTIFIED_STEPS, CPU_UNASKED_STEPS = {2: 6_000, 3: 4_000}, 2_000
 CPU_CERTIFIED_STEPS_ROBUST = {2: 6_000, 3: 10_000}
 UNASKED = ("modular-arithmetic", "dyck-12")
 # A table of more windows takes longer to anchor. It is large from this C on.
-CPU_ANCHORING, CPU_ANCHORING_LARGE = {2: 1_000, 3: 1_500}, 3_000
+ANCHORING, ANCHORING_LARGE = {2: 1_000, 3: 1_500}, 3_000
 LARGE = {"modular-arithmetic": 2, "dyck-4": 3, "dyck-12": 2}
 CPU_TEST: dict[str, Fields] = {
     "rnn": {"evaluation.samples": 64},
@@ -101,25 +101,33 @@ def ours(row: str, certified: bool, chunk_size: int, scale: Scale) -> list[RunCo
         fields |= CERTIFY
     if scale == "smoke":
         return configs(row, recipe, "regulargpt", "thesis", {**fields, **SMOKE}, (0,))
+    if certified:
+        fields["training.anchor_steps"] = anchoring(row, chunk_size)
     if scale == "cpu":
-        steps = {"training.steps": CPU_ROBUST_STEPS.get(row, CPU_STEPS["regulargpt"])}
-        fields |= {**CPU_TEST["regulargpt"], **(certified_budget(row, chunk_size) if certified else steps)}
+        steps = certified_steps(row, chunk_size) if certified else CPU_ROBUST_STEPS.get(row, CPU_STEPS["regulargpt"])
+        fields |= {**CPU_TEST["regulargpt"], "training.steps": steps}
     return configs(row, recipe, "regulargpt", "thesis", fields, SEEDS)
 
 
-def certified_budget(row: str, chunk_size: int) -> Fields:
-    """The most steps on two cores until the certificate holds, and the steps of the anchoring.
+def certified_steps(row: str, chunk_size: int) -> int:
+    """The most steps on two cores until the certificate holds.
 
-    >>> certified_budget("dyck-4", 3)
-    {'training.steps': 4000, 'training.anchor_steps': 3000}
+    >>> certified_steps("dyck-4", 3), certified_steps("parity", 3)
+    (4000, 10000)
     """
-    asked = chunk_size == 2 or row not in UNASKED
-    steps = CPU_CERTIFIED_STEPS if recommended(row, "regulargpt") == "robust-nodes" else CPU_CERTIFIED_STEPS_ROBUST
-    large = LARGE.get(row, chunk_size + 1) <= chunk_size
-    return {
-        "training.steps": steps[chunk_size] if asked else CPU_UNASKED_STEPS,
-        "training.anchor_steps": CPU_ANCHORING_LARGE if large else CPU_ANCHORING[chunk_size],
-    }
+    if chunk_size > 2 and row in UNASKED:
+        return CPU_UNASKED_STEPS
+    steps = CPU_CERTIFIED_STEPS_ROBUST if recommended(row, "regulargpt") == "robust" else CPU_CERTIFIED_STEPS
+    return steps[chunk_size]
+
+
+def anchoring(row: str, chunk_size: int) -> int:
+    """The steps on the certified table.
+
+    >>> anchoring("dyck-4", 2), anchoring("dyck-4", 3)
+    (1000, 3000)
+    """
+    return ANCHORING_LARGE if LARGE.get(row, chunk_size + 1) <= chunk_size else ANCHORING[chunk_size]
 
 
 EXPERIMENT = Experiment(

@@ -85,7 +85,6 @@ NODES: Fields = {
     "training.solved_below": 0.02,
     "training.cooldown": 4000,
     **CERTIFY,
-    "training.anchor_steps": 4000,
     "training.anchor_missed": 0.5,
     "training.anchor_lr": 8e-3,
 }
@@ -94,13 +93,18 @@ STAGES = (3, 9)
 SHORT_FIRST: Fields = {"training.curriculum": STAGES, "training.stage_below": 0.2}
 # There are more windows, and the rare ones take longer.
 LONGER: Fields = {"training.solved_below": 0.02, "training.cooldown": 4000}
-SHORT_FIRST_NODES: Fields = {"training.curriculum": STAGES, "training.stage_below": 0.4}
+SHORT_FIRST_NODES: Fields = {
+    "training.curriculum": STAGES,
+    "training.stage_below": 0.4,
+    "training.anchor_steps": 1500,
+}
 # For 129 transitions: short words first, and as many steps as it takes.
 MANY: Fields = {
     "training.curriculum": (8,),
     "training.stage_below": 0.4,
     "training.solved_below": 0.03,
     "training.steps": 17_000,
+    "training.anchor_steps": 3000,
 }
 # The steps, learning rates and widths of the original code's run.sh.
 RUN_SH: dict[str, tuple[int, float, int]] = {
