@@ -1,9 +1,10 @@
-"""What it took to certify: the certified runs of a sweep as Markdown, a row a language, chunk size, recipe and budget.
+"""What it took to certify: the certified runs of a sweep as Markdown, a row for all runs that differ in the seed alone.
 
     python -m experiments.certified SWEEP
 
-Lists are over the seeds, in their order. "Without snapping" is the slack of the proof about the network as it is, "no"
-if there is none; mean and worst length are those of the scored lengths, and of the network as it is.
+Lists are over the seeds, in their order. Failed and unfinished runs are not shown: `regulargpt results` names them. A
+proof is not asked for where the table is too large. "Without snapping" is the slack of the proof about the network as
+it is, "no" if there is none; mean and worst length are those of the scored lengths, and of the network as it is.
 """
 
 from __future__ import annotations
@@ -28,8 +29,6 @@ COLUMNS = (
     *("without snapping", "mean", "worst length", "at the longest length"),
 )
 
-Cell = tuple[str, int, str, int]
-
 
 @dataclass(frozen=True)
 class Run:
@@ -40,10 +39,9 @@ class Run:
     certificate: dict[str, Any]  # empty if there is none
 
     @property
-    def cell(self) -> Cell:
-        """The row it belongs to."""
-        config = self.config
-        return config.task.language, config.model.chunk_size, config.recipe, config.training.steps
+    def cell(self) -> RunConfig:
+        """The row it belongs to: its config, whatever the seed."""
+        return self.config.replaced({"seed": 0})
 
     @property
     def slack(self) -> str:
@@ -53,9 +51,10 @@ class Run:
 
     @property
     def longest(self) -> tuple[int, float]:
-        """The longest length tested, under any protocol, and the accuracy there."""
+        """The longest length tested, and the accuracy there; the lowest, if several protocols test it."""
         tests = (self.summary, *self.summary.get("also", {}).values())
-        return max((int(T), share) for test in tests for T, share in test["accuracy"].items())
+        found = [(int(T), share) for test in tests for T, share in test["accuracy"].items()]
+        return min(found, key=lambda point: (-point[0], point[1]))
 
 
 def certified(folder: SweepFolder) -> list[Run]:
@@ -74,14 +73,16 @@ def certified(folder: SweepFolder) -> list[Run]:
 
 def row(runs: Sequence[Run]) -> tuple[str, ...]:
     """The cells of a row."""
-    language, C, recipe, steps = runs[0].cell
+    config = runs[0].config
+    C = config.model.chunk_size
     proven = [run for run in runs if run.summary["proven"]]
+    asked = [run for run in runs if run.summary["proven"] is not None]
     lengths, shares = zip(*(run.longest for run in runs), strict=True)
     return (
-        language + (f", C = {C}" if C != 2 else ""),
-        recipe,
-        f"{steps:,}",
-        f"{len(proven)} of {len(runs)}",
+        config.task.language + (f", C = {C}" if C != 2 else ""),
+        config.recipe,
+        f"{config.training.steps:,}",
+        f"{len(proven)} of {len(asked)}" if asked else "not asked",
         listed(str(run.summary["certified_at"] or "-") for run in runs),
         listed(f"{run.summary['train_seconds']:.0f}" for run in runs),
         listed(dict.fromkeys(str(len(run.certificate["prototypes"])) for run in proven)) or "-",
@@ -104,7 +105,7 @@ def listed(texts: Iterable[str]) -> str:
 
 def table(runs: Iterable[Run]) -> str:
     """All rows as Markdown."""
-    cells: defaultdict[Cell, list[Run]] = defaultdict(list)
+    cells: defaultdict[RunConfig, list[Run]] = defaultdict(list)
     for run in runs:
         cells[run.cell].append(run)
     rows = [row(sorted(of_cell, key=lambda run: run.config.seed)) for of_cell in cells.values()]

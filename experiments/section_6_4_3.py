@@ -1,6 +1,6 @@
 """Section 6.4.3 of the thesis: what a larger chunk does to accuracy, depth and training time.
 
-Its networks with C = 2 and 3 are those of Table 6.1.
+Its networks are those of Table 6.1, with other C too.
 """
 
 from __future__ import annotations

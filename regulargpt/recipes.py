@@ -96,7 +96,7 @@ LONGER: Fields = {"training.solved_below": 0.02, "training.cooldown": 4000}
 SHORT_FIRST_NODES: Fields = {
     "training.curriculum": STAGES,
     "training.stage_below": 0.4,
-    "training.anchor_steps": 1500,
+    "training.anchor_steps": 3000,
 }
 # For 129 transitions: short words first, and as many steps as it takes.
 MANY: Fields = {

@@ -37,13 +37,15 @@ def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys):
     shorter = ASKED.replaced({"training.steps": 900})
     plain = ASKED.replaced({"training.certify_every": 0, "training.anchor_steps": 0})
     missing = ASKED.replaced({"seed": 3})
-    folder = sweep_of(tmp_path / "s", [*configs, other, shorter, plain, missing])
+    wider = ASKED.replaced({"model.d_model": 128})
+    folder = sweep_of(tmp_path / "s", [*configs, other, shorter, plain, missing, wider])
     add(folder, configs[0], {"proven": True, "slack": 0.0299})
     add(folder, configs[1], {"proven": False, "reason": "too many"})
     add(folder, configs[2], None, min_accuracy=50.0, train_seconds=7.4)
     add(folder, other, {"proven": True, "slack": 0.1})
     add(folder, shorter, None)
     add(folder, plain, None)
+    add(folder, wider, None, proven=None)
     assert certified.main([str(folder.path)]) == 0
     head, rule, *rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
     assert (tuple(head), len(rule)) == (certified.COLUMNS, len(certified.COLUMNS))
@@ -53,7 +55,17 @@ def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys):
         " | ".join([name, "robust", steps, "2 of 3", "300, 300, -", "2, 2, 7", "5", "no, 0.03, no", *tail]),
         " | ".join([f"{name}, C = 3", "robust", steps, "1 of 1", "300", "2", "5", "0.1", "99.99", "98.50", tail[2]]),
         " | ".join([name, "robust", "900", "0 of 1", "-", "2", "-", "no", "99.99", "98.50", tail[2]]),
+        " | ".join([name, "robust", steps, "not asked", "-", "2", "-", "no", "99.99", "98.50", tail[2]]),
     ]
+
+
+def test_the_longest_length_is_the_worst_of_the_tests_there():
+    summary = {
+        "accuracy": {"42": 70.0, "99": 80.0},
+        "also": {"hard-2": {"accuracy": {"99": 60.0, "50": 10.0}}, "x": {"accuracy": {"98": 0.0}}},
+    }
+    assert certified.Run(ASKED, summary, {}).longest == (99, 60.0)
+    assert certified.Run(ASKED, {**summary, "also": {"hard-2": {"accuracy": {"500": 90.0}}}}, {}).longest == (500, 90.0)
 
 
 @pytest.mark.parametrize(
