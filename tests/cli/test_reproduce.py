@@ -176,7 +176,7 @@ def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli):
     assert answer.code == 0, answer.err
     data = json.loads(answer.out)
     cells = [cell for cell in data["cells"] if cell["shows"] == "accuracy"]
-    assert len(cells) == 20
+    assert len(cells) == 24
     assert all(cell["done"] == cell["runs"] == 1 and 0 <= cell["ours"]["mean"] <= 100 for cell in cells)
     assert all(50 <= max(cell["shortcuts"].values()) <= 100 for cell in cells if cell["row"] == "dyck-2")
     page = Path(data["page"]).read_text("utf-8")

@@ -179,11 +179,11 @@ def test_an_interrupted_test_is_no_kept_copy(tmp_path: Path):
 
 
 def test_the_results_in_the_repository_can_be_read():
-    for folder in (RESULTS, RESULTS / "certified"):
+    for folder in (RESULTS, RESULTS / "others"):
         found = collect([folder])
         assert {row.status for row in found.rows} == {"done"}
         assert not found.unfinished
-    assert {row.run: row.language for row in rows(RESULTS / "certified")}["abstar"] == "regex:(ab)*"
+    assert "regex:(ab)*" in {row.language for row in rows(RESULTS / "others")}
 
 
 def test_several_folders_in_one_table(tmp_path: Path, monkeypatch):
