@@ -19,7 +19,7 @@ from languages.errors import UserError
 from regulargpt.cli.output import percent
 from regulargpt.config import RunConfig
 from regulargpt.exits import REFUSED
-from regulargpt.results.render import MARKDOWN, escaped
+from regulargpt.results.render import markdown_table
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import CERTIFICATE, RunFolder
 from regulargpt.sweep.folder import SweepFolder
@@ -109,8 +109,7 @@ def table(runs: Iterable[Run]) -> str:
     for run in runs:
         cells[run.cell].append(run)
     rows = [row(sorted(of_cell, key=lambda run: run.config.seed)) for of_cell in cells.values()]
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *(tuple(escaped(text, MARKDOWN) for text in found) for found in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table(COLUMNS, ["---"] * len(COLUMNS), rows)
 
 
 def main(arguments: list[str]) -> int:

@@ -45,9 +45,9 @@ CPU_STEPS_WIDE = {"even-pairs": 10_000, "cycle-navigation": 10_000, "modular-ari
 # Final answers do not teach it, however many.
 CPU_ROBUST_STEPS = {"modular-arithmetic": 6_000}
 # The certificate holds within so many steps or, on two cores, not at all; with C = 3 some tables are too large to ask.
-CPU_CERTIFIED_STEPS, CPU_UNASKED_STEPS = {2: 6_000, 3: 4_000}, 2_000
 # `robust` with C = 3 needs steps at the full learning rate, which falls over the last 4,000.
-CPU_CERTIFIED_STEPS_ROBUST = {2: 6_000, 3: 10_000}
+CPU_CERTIFIED_STEPS = {"robust": {2: 6_000, 3: 10_000}, "robust-nodes": {2: 6_000, 3: 4_000}}
+CPU_UNASKED_STEPS = 2_000
 UNASKED = ("modular-arithmetic", "dyck-12")
 # A table of more windows takes longer to anchor. It is large from this C on.
 ANCHORING, ANCHORING_LARGE = {2: 1_000, 3: 1_500}, 3_000
@@ -117,8 +117,7 @@ def certified_steps(row: str, chunk_size: int) -> int:
     """
     if chunk_size > 2 and row in UNASKED:
         return CPU_UNASKED_STEPS
-    steps = CPU_CERTIFIED_STEPS_ROBUST if recommended(row, "regulargpt") == "robust" else CPU_CERTIFIED_STEPS
-    return steps[chunk_size]
+    return CPU_CERTIFIED_STEPS[recommended(row, "regulargpt")][chunk_size]
 
 
 def anchoring(row: str, chunk_size: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from regulargpt.cli.output import percent, table
 from regulargpt.results.row import Value, cell, render_csv
@@ -47,8 +47,18 @@ def text(groups: Sequence[Group], by: Sequence[str]) -> str:
 def markdown(groups: Sequence[Group], by: Sequence[str]) -> str:
     """A table of GitHub's Markdown, numbers on the right."""
     rule = ["---"] * len(by) + ["---:"] * len(HEADER)
-    lines = [(*by, *HEADER), *(cells(group, "–", "–") for group in groups)]
-    first, *rest = ([escaped(part, MARKDOWN) for part in line] for line in lines)
+    return markdown_table((*by, *HEADER), rule, [cells(group, "–", "–") for group in groups])
+
+
+def markdown_table(header: Sequence[str], rule: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Any table in Markdown, its texts as they are; `rule` says how its columns are set.
+
+    >>> print(markdown_table(["a"], ["---:"], [["x|y"]]))
+    | a |
+    | ---: |
+    | x\\|y |
+    """
+    first, *rest = ([escaped(part, MARKDOWN) for part in line] for line in (header, *rows))
     return "\n".join(f"| {' | '.join(line)} |" for line in (first, rule, *rest))
 
 
