@@ -28,17 +28,6 @@ TOLD = {
     "training.anchor_steps",
 }
 SILENT = {"training.loss_memory", "training.log_every", "training.checkpoint_every"}
-# Fields that say nothing while another one is at its default.
-NEEDS = {
-    "training.noise_below": "training.state_noise",
-    "training.noise_growth": "training.state_noise",
-    "training.anchor_windows": "training.anchor_steps",
-    "training.anchor_lr": "training.anchor_steps",
-    "training.anchor_noise": "training.anchor_steps",
-    "training.anchor_contraction": "training.anchor_steps",
-    "training.anchor_missed": "training.anchor_steps",
-    "training.stage_below": "training.curriculum",
-}
 # Parameters of languages that the thesis does not name; those that are not here are what a column is about.
 PARAMETERS = {
     "plus=true": "a constant + before each expression, as the original code has it",
@@ -159,7 +148,7 @@ def field(key: str, configs: Sequence[RunConfig], reference: RunConfig) -> str:
     if section not in ("model", "training") or key in TOLD | SILENT or name in ("name", "chunk_size"):
         return ""
     values, expected = distinct(value_of(config, key) for config in configs), value_of(reference, key)
-    if values == [expected] or (key in NEEDS and not any(value_of(config, NEEDS[key]) for config in configs)):
+    if values == [expected]:
         return ""
     task = languages.get(configs[0].task.language)
     if not any(applies(key, config, task) for config in configs):

@@ -68,12 +68,11 @@ def refuse_unused(values: Mapping[str, Any], config: RunConfig, task: Task) -> N
     languages.errors.UserError: task.edits = 2 changes nothing for parity with regulargpt; leave it out
     """
     from regulargpt.protocols import shown
-    from regulargpt.sweep.applies import applies
+    from regulargpt.sweep.applies import why_unused
 
     for key, value in values.items():
-        if not applies(key, config, task):
-            where = f"{config.task.language} with {config.model.name}"
-            raise UserError(f"{key} = {shown(value)} changes nothing for {where}; leave it out")
+        if (reason := why_unused(key, config, task)) is not None:
+            raise UserError(f"{key} = {shown(value)} changes nothing {reason}; leave it out")
 
 
 def read_config(path: Path) -> RunConfig:

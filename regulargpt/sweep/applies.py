@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from languages.task import Task
-from regulargpt.config import RunConfig
+from regulargpt.config import RunConfig, value_of
 from regulargpt.models import MODELS
+from regulargpt.protocols import shown
 
 # Of the training, these are about the tree of RegularGPT, and those about its supervised nodes.
 TREE = {
@@ -14,10 +15,27 @@ TREE = {
 }
 NODES = {"training.node_weight", "training.compositions", "training.alignment"}
 # These are about the words that are no members.
-NON_MEMBERS = {"evaluation.both_classes"} | {
+NON_MEMBERS = {
     f"{section}.{name}"
     for section in ("task", "evaluation")
     for name in ("members", "near_misses", "edits", "exchanges")
+} | {"evaluation.both_classes"}
+# Fields that say nothing while another one is at its default, which switches them off.
+NEEDS = {
+    "training.noise_below": "training.state_noise",
+    "training.noise_growth": "training.noise_below",
+    "training.anchor_steps": "training.certify_every",
+    "training.anchor_windows": "training.anchor_steps",
+    "training.anchor_lr": "training.anchor_steps",
+    "training.anchor_noise": "training.anchor_steps",
+    "training.anchor_contraction": "training.anchor_steps",
+    "training.anchor_missed": "training.anchor_steps",
+    "training.stage_below": "training.curriculum",
+    **{
+        f"{section}.{name}": f"{section}.near_misses"
+        for section in ("task", "evaluation")
+        for name in ("edits", "exchanges")
+    },
 }
 
 
@@ -29,6 +47,26 @@ def applies(key: str, config: RunConfig, task: Task) -> bool:
     >>> [applies(key, config, parity) for key in ("model.d_model", "model.chunk_size", "task.edits", "seed")]
     [True, False, False, True]
     """
+    return why_unused(key, config, task) is None
+
+
+def why_unused(key: str, config: RunConfig, task: Task) -> str | None:
+    """Of what the field changes nothing in this run, None if it does.
+
+    >>> import languages
+    >>> why_unused("task.edits", RunConfig(), languages.get("parity"))
+    'for parity with regulargpt'
+    >>> why_unused("training.anchor_lr", RunConfig(), languages.get("parity"))
+    'with training.certify_every = 0'
+    """
+    if not _fits(key, config, task):
+        return f"for {config.task.language} with {config.model.name}"
+    if (other := _switch(key, config)) is not None:
+        return f"with {other} = {shown(value_of(config, other))}"
+    return None
+
+
+def _fits(key: str, config: RunConfig, task: Task) -> bool:
     section, _, name = key.rpartition(".")
     if section == "model" and name != "name" and config.model.name in MODELS:
         return name in MODELS[config.model.name].fields
@@ -39,3 +77,11 @@ def applies(key: str, config: RunConfig, task: Task) -> bool:
     if key in NON_MEMBERS:
         return task.sampling == "balanced"
     return True
+
+
+def _switch(key: str, config: RunConfig) -> str | None:
+    """The field at its default that switches this one off."""
+    other = NEEDS.get(key)
+    if other is None:
+        return None
+    return _switch(other, config) or (None if value_of(config, other) else other)

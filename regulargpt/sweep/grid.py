@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -58,17 +58,21 @@ class Grid:
         """
         self._refuse_size()
         found = [
-            effective(self.base(language, model, recipe, preset, values.get("model.chunk_size", 2)), values, task)
+            effective(self._certified(base.replaced(values)), base, values, task)
             for language, task in self.tasks.items()
             for model, recipe, preset in product(self.models, self.recipes, self.protocols)
             for chosen in product(*self.values.values())
             for values in [dict(zip(self.values, chosen, strict=True))]
+            for base in [self.base(language, model, recipe, preset, values.get("model.chunk_size", 2))]
         ]
         for key in self.values:
             if all(key in unused for _, unused in found):
                 raise UserError(f"{key} changes nothing in any of these runs; leave it out")
         configs = [config for config, _ in found]
-        return list(dict.fromkeys(self._certified(configs) if self.certify else configs))
+        reasons = [no_certificate_for(config) for config in configs] if self.certify else [None]
+        if None not in reasons:
+            raise UserError(f"--certify: {reasons[0]}")
+        return list(dict.fromkeys(configs))
 
     def base(self, language: str, model: str, recipe: str | None, preset: str | None, chunk_size: int) -> RunConfig:
         """The config that the values are set over."""
@@ -88,16 +92,11 @@ class Grid:
             rows.append({key: value_of(config, key) for key in varied if applies(key, config, task)})
         return rows
 
-    def _certified(self, configs: Sequence[RunConfig]) -> list[RunConfig]:
-        """Trained on until the certificate holds, where there can be one and the recipe does not say so already."""
-        reasons = [no_certificate_for(config) for config in configs]
-        if None not in reasons:
-            raise UserError(f"--certify: {reasons[0]}")
-        fields = {key: value for key, value in CERTIFY.items() if key not in self.values}
-        return [
-            config if reason is not None or config.training.certify_every else config.replaced(fields)
-            for config, reason in zip(configs, reasons, strict=True)
-        ]
+    def _certified(self, config: RunConfig) -> RunConfig:
+        """With `certify`, trained on until the certificate holds, where there can be one and it is not so already."""
+        if not self.certify or config.training.certify_every or no_certificate_for(config) is not None:
+            return config
+        return config.replaced({key: value for key, value in CERTIFY.items() if key not in self.values})
 
     def _refuse_size(self) -> None:
         axes = (self.languages, self.models, self.recipes, self.protocols, *self.values.values())
@@ -106,8 +105,7 @@ class Grid:
             raise UserError(f"{n:,} runs; a sweep has at most {MOST:,}")
 
 
-def effective(base: RunConfig, values: Mapping[str, Any], task: Task) -> tuple[RunConfig, set[str]]:
-    """The base with the values set that change something in this run; the keys of those that do not."""
-    config = base.replaced(values)
+def effective(config: RunConfig, base: RunConfig, values: Iterable[str], task: Task) -> tuple[RunConfig, set[str]]:
+    """The config with those of `values` set back to the base that change nothing in this run; their keys."""
     unused = {key for key in values if not applies(key, config, task)}
     return config.replaced({key: value_of(base, key) for key in unused}) if unused else config, unused

@@ -40,6 +40,14 @@ REFUSED = [
         "model.chunk_size = 3 changes nothing for parity with lstm; leave it out",
     ),
     ("run parity --set task.edits=2", "task.edits = 2 changes nothing for parity with regulargpt; leave it out"),
+    (
+        "run parity --set training.anchor_lr=0.01",
+        "training.anchor_lr = 0.01 changes nothing with training.certify_every = 0; leave it out",
+    ),
+    (
+        "run tomita-3 --near-misses 0 --set task.edits=2",
+        "task.edits = 2 changes nothing with task.near_misses = 0.0; leave it out",
+    ),
     ("run parity --chunk-size 1", "model.chunk_size = 1; a chunk has at least 2 symbols"),
     ("run parity --chunk-size two", "model.chunk_size = 'two'; give a whole number"),
     ("run parity --train-len 0", "task.train_len = 0; a word has at least 1 symbol"),

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import languages
 from languages.errors import UserError
-from regulargpt.config import ModelConfig, RunConfig, keys
+from regulargpt.config import ModelConfig, RunConfig, keys, value_of
 from regulargpt.models import MODELS, model_class
 from regulargpt.recipes import CERTIFY, recommended, resolve
 from regulargpt.sweep import grid as grids
-from regulargpt.sweep.applies import NODES, NON_MEMBERS, TREE, applies
+from regulargpt.sweep.applies import NEEDS, NODES, NON_MEMBERS, TREE, applies
 from regulargpt.sweep.grid import Grid
 from regulargpt.sweep.names import is_name_of, name_of
 from regulargpt.sweep.values import read_all, read_values
@@ -186,6 +186,29 @@ def test_a_field_that_changes_nothing_makes_no_run_twice():
         ("lstm", 2, 0),
         ("lstm", 2, 1),
     ]
+
+
+def test_a_field_that_another_switches_off_makes_no_run_twice():
+    values = {"training.curriculum": ((), (8,)), "training.stage_below": (0.1, 0.2)}
+    found = Grid(("parity",), recipes=("robust",), values=values).configs
+    assert [(c.training.curriculum, c.training.stage_below) for c in found] == [((), 0.0), ((8,), 0.1), ((8,), 0.2)]
+
+
+def test_what_the_certificate_needs_counts_only_with_it():
+    values = {"training.anchor_lr": (1e-3, 2e-3)}
+    found = Grid(("parity",), ("regulargpt", "gru"), ("robust",), values=values, certify=True).configs
+    assert [(c.model.name, c.training.anchor_lr) for c in found] == [
+        ("regulargpt", 1e-3),
+        ("regulargpt", 2e-3),
+        ("gru", 2e-3),
+    ]
+    with pytest.raises(UserError, match=r"^training.anchor_lr changes nothing in any of these runs; leave it out$"):
+        _ = Grid(("parity",), recipes=("robust",), values=values).configs
+
+
+def test_switches_are_fields_and_off_by_default():
+    assert set(keys()) >= set(NEEDS) | set(NEEDS.values())
+    assert not any(value_of(RunConfig(), key) for key in NEEDS.values())
 
 
 def test_a_protocol_comes_after_the_recipe_and_before_the_values():
