@@ -107,8 +107,8 @@ class Comparison:
 
     @property
     def everywhere(self) -> tuple[int, ...]:
-        """The notes of every cell of which there is a published value and a run of ours."""
-        sets = [set(cell.notes) for cell in self.all if cell.is_published and cell.configs]
+        """The notes of every cell that has conditions."""
+        sets = [set(cell.notes) for cell in self.all if has_conditions(cell, self.experiment)]
         return tuple(sorted(set.intersection(*sets))) if len(sets) > 1 else ()
 
     @property
@@ -130,3 +130,13 @@ class Comparison:
     def missing(self) -> list[str]:
         """The runs that are not finished."""
         return list(dict.fromkeys(name for cell in self.all for name in cell.missing))
+
+
+def has_conditions(cell: Compared, experiment: Experiment) -> bool:
+    """Whether a cell has runs, and their conditions are compared with published ones.
+
+    In a table with published values they are where there is one: ours alone differ from nothing.
+    """
+    if experiment.published is not None:
+        return bool(cell.configs) and cell.is_published
+    return bool(cell.configs) and experiment.conditions is not None and cell.shows.what == "accuracy"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
-from experiments.cells import STATISTICS, Compared, Comparison
+from experiments.cells import STATISTICS, Compared, Comparison, has_conditions
 from experiments.conditions import differences
 from experiments.experiment import Column, Experiment, Scale, Shows
 from experiments.figure import Figure, Finding
@@ -44,7 +45,7 @@ def compare(
         cells = [cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns]
         if isinstance(experiment, Figure):
             cells = [seen(cell, findings) for cell in cells]
-        shown.append(tuple(noted(cell, printed, notes) for cell in cells))
+        shown.append(tuple(noted(cell, experiment, notes) for cell in cells))
     return Comparison(experiment, scale, statistics_of(printed), tuple(shown), tuple(left_out), tuple(notes))
 
 
@@ -95,9 +96,21 @@ def seen(cell: Compared, findings: Mapping[str, Finding]) -> Compared:
     return replace(cell, found=found, ours=(found[0].value if found else None,))
 
 
-def noted(cell: Compared, printed: Published | None, notes: dict[str, int]) -> Compared:
-    """The cell with the numbers of its notes; new ones are added to `notes`. Nothing published, nothing differs."""
-    if printed is None or not cell.is_published:
+def noted(cell: Compared, experiment: Experiment, notes: dict[str, int]) -> Compared:
+    """The cell with the numbers of its notes; new ones are added to `notes`."""
+    if not has_conditions(cell, experiment):
         return cell
-    phrases = differences(cell.configs, printed.conditions_of(cell.row), cell.shows.length)
+    phrases = differences(cell.configs, said_of(experiment, cell.row), cell.shows.length)
     return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))
+
+
+def said_of(experiment: Experiment, row: str) -> Mapping[str, Any]:
+    """What was published of the conditions of a row.
+
+    >>> from experiments.registry import experiment
+    >>> said_of(experiment("ablations"), "parity/robust")["task.train_len"]
+    40
+    """
+    if experiment.published is not None:
+        return published(experiment.published).conditions_of(row)
+    return published(experiment.conditions).conditions_of(row.partition("/")[0]) if experiment.conditions else {}

@@ -64,6 +64,7 @@ class Experiment:
     shows: Callable[[str, Column], Shows] = lambda row, column: column.shows
     statements: str | None = None
     related: tuple[str, ...] = ()
+    conditions: str | None = None
 
     def all_configs(self, scale: Scale, rows: Sequence[str] = ()) -> list[RunConfig]:
         """Every run once, seed by seed, so that each cell soon shows something; UserError for no such scale or row."""

@@ -84,6 +84,8 @@ def reading(found: Comparison) -> str:
             else f"In each cell: {statistics} over its runs, in percent."
         )
         lines.append("Maximum and mean are over the runs of the cell, seeds and learning rates together.")
+        if any(cell.shows.what == "seconds" for cell in found.all):
+            lines.append("Seconds are the mean wall time of a training, on a core that may have had other work.")
     else:
         lines.append("In each cell, one below the other: what was published, and what was found here.")
     if any(cell.panel for cell in found.all):
@@ -98,7 +100,8 @@ def conditions(found: Comparison, made: Made) -> list[Block]:
     blocks: list[Block] = []
     if found.everywhere:
         numbers = ", ".join(map(str, found.everywhere))
-        blocks.append(Paragraph(f"True of every cell with a published value: {numbers}. Others have their numbers."))
+        which = "with a published value" if found.experiment.published else "that shows an accuracy"
+        blocks.append(Paragraph(f"True of every cell {which}: {numbers}. Others have their numbers."))
     if found.notes:
         blocks.append(Notes(found.notes))
     blocks += protocols(found)

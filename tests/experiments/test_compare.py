@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.ablations import PARTS
+from experiments.ablations import runs as ablation_runs
 from experiments.cells import Compared, Comparison, Panel
 from experiments.compare import compare
 from experiments.experiment import Experiment
@@ -205,6 +207,43 @@ def test_time_and_depth(tmp_path: Path):
     found = look(section, "smoke", folder)
     texts = [entry(cell(found, f"parity/paper/{what}", "8")).lines[0].text for what in ("accuracy", "seconds", "depth")]
     assert texts == ["99.00 / 99.00", "2.5 s", "3 levels at T = 500"]
+
+
+def test_where_no_table_was_published_the_conditions_are_those_of_another(tmp_path: Path):
+    section = experiment("section-6.4.3")
+    folder = filled(tmp_path / "r", section, "smoke", ["parity/robust/accuracy"])
+    found = look(section, "smoke", folder)
+    accuracy, depth = (cell(found, f"parity/robust/{what}", "8") for what in ("accuracy", "depth"))
+    assert "at most 20 training steps, not 100,000" in {found.notes[n - 1] for n in accuracy.notes}
+    assert "1 seed, not 3" in {found.notes[n - 1] for n in accuracy.notes}
+    assert depth.notes == ()
+    assert set(found.everywhere) <= set(accuracy.notes)
+    assert found.everywhere
+
+
+def test_the_part_that_is_missing_is_said():
+    """Of each ablation, its switch and no other one is among what differs from the whole."""
+    ablations = experiment("ablations")
+    found = compare(ablations, "full", [], frozenset(name_of(c) for c in ablations.all_configs("full")))
+
+    def told(row: str, column: str) -> str:
+        notes = (found.notes[n - 1] for n in cell(found, row, column).notes)
+        return next(note for note in notes if note.startswith("recipe "))
+
+    assert "levels 6, not 0" in told("parity/paper", "fixed-depth")
+    assert "pad masked, not learned" in told("tomita-5/robust", "masked-pad")
+    assert "attention full, not dilated" in told("parity/robust", "no-dilation")
+    assert "distinct_levels 6, not 1" in told("even-pairs/paper", "no-sharing")
+    for switch in ("levels", "pad", "attention"):
+        assert f"{switch} " not in told("parity/robust", "whole")
+    assert "state_norm" not in told("parity/robust", "no-state-norm")
+    assert "state_noise" not in told("parity/robust", "no-state-noise")
+
+
+def test_only_the_slow_column_has_fewer_seeds_on_two_cores():
+    for scale, slow in (("cpu", 1), ("full", 3)):
+        seeds = {name: len({c.seed for c in ablation_runs("parity/robust", name, scale)}) for name in PARTS}
+        assert seeds == {name: slow if name == "no-dilation" else 3 for name in PARTS}
 
 
 def test_each_score_has_the_rules_of_its_own_words(tmp_path: Path, monkeypatch):
