@@ -26,7 +26,7 @@ TITLES = {
     "no-state-norm": "without state norm",
     "no-state-noise": "without state noise",
 }
-# A training step at all positions of every level takes 12 times as long: on two cores there is one seed of it.
+# A training step at all positions of every level takes more than ten times as long: one seed on two cores.
 SLOW = "no-dilation"
 LANGUAGES = ("parity", "even-pairs", "cycle-navigation", "tomita-5")
 # The recipe `paper` has neither state norm nor state noise.
