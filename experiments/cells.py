@@ -133,10 +133,8 @@ class Comparison:
 
 
 def has_conditions(cell: Compared, experiment: Experiment) -> bool:
-    """Whether a cell has runs, and their conditions are compared with published ones.
+    """Whether the conditions of a cell's runs are compared with published ones.
 
     In a table with published values they are where there is one: ours alone differ from nothing.
     """
-    if experiment.published is not None:
-        return bool(cell.configs) and cell.is_published
-    return bool(cell.configs) and experiment.conditions is not None and cell.shows.what == "accuracy"
+    return bool(cell.configs) and (cell.is_published if experiment.published else cell.shows.what == "accuracy")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 from experiments.cells import STATISTICS, Compared, Comparison, has_conditions
 from experiments.conditions import differences
@@ -98,19 +97,9 @@ def seen(cell: Compared, findings: Mapping[str, Finding]) -> Compared:
 
 def noted(cell: Compared, experiment: Experiment, notes: dict[str, int]) -> Compared:
     """The cell with the numbers of its notes; new ones are added to `notes`."""
-    if not has_conditions(cell, experiment):
+    table = experiment.published or experiment.conditions
+    if table is None or not has_conditions(cell, experiment):
         return cell
-    phrases = differences(cell.configs, said_of(experiment, cell.row), cell.shows.length)
+    row = cell.row if experiment.published else cell.row.partition("/")[0]
+    phrases = differences(cell.configs, published(table).conditions_of(row), cell.shows.length)
     return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))
-
-
-def said_of(experiment: Experiment, row: str) -> Mapping[str, Any]:
-    """What was published of the conditions of a row.
-
-    >>> from experiments.registry import experiment
-    >>> said_of(experiment("ablations"), "parity/robust")["task.train_len"]
-    40
-    """
-    if experiment.published is not None:
-        return published(experiment.published).conditions_of(row)
-    return published(experiment.conditions).conditions_of(row.partition("/")[0]) if experiment.conditions else {}

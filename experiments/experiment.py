@@ -52,7 +52,8 @@ class Experiment:
 
     `configs(row, runs, scale)` are the runs behind a cell, equal ones shared among cells; `shows(row, column)` is what
     of them the cell shows. `published` names the table that cells are compared with, `statements` what else is quoted,
-    `related` newer results (experiments/published/).
+    `related` newer results (experiments/published/). Where no table was published, `conditions` names the one whose
+    conditions hold: those of its row that is called like ours up to the first slash.
     """
 
     name: str

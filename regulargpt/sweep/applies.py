@@ -51,7 +51,7 @@ def applies(key: str, config: RunConfig, task: Task) -> bool:
 
 
 def why_unused(key: str, config: RunConfig, task: Task) -> str | None:
-    """Of what the field changes nothing in this run, None if it does.
+    """What in this run makes the field change nothing; None if it changes something.
 
     >>> import languages
     >>> why_unused("task.edits", RunConfig(), languages.get("parity"))
