@@ -49,6 +49,7 @@ def cell(found: Compared, statistics: tuple[str, ...]) -> dict[str, Any]:
         "failed": len(found.failed),
         "missing": len(found.missing),
         "proven": group.n_proven if group and group.n_asked else None,
+        "scores": list(group.scores) if group else [],
         "sd": group.sd if group else None,
         "first_below_99": group.first_below_99 if group else None,
         "steps": list(found.steps) if found.steps else None,

@@ -159,6 +159,7 @@ def test_the_record_says_what_the_page_says(found):
     good, bad = cells["dyck-12", "robust-C3"], cells["parity", "rnn"]
     assert good["published"] == {"max": 94.1, "mean": 90.4}
     assert good["ours"] == {"max": 88.125, "mean": 88.125}
+    assert (good["scores"], bad["scores"]) == ([88.125], [])
     assert good["difference"]["mean"] == pytest.approx(-2.275)
     assert good["texts"] == {"published": "94.1 / 90.4", "ours": "88.12 / 88.12", "difference": "−6.0 / −2.3"}
     assert (bad["runs"], bad["done"], bad["failed"], bad["ours"]) == (1, 0, 1, {"max": None, "mean": None})
