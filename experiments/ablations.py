@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.experiment import Column, Experiment, Fields, Scale, configs
-from experiments.table_6_1 import CPU_TEST, SEEDS, SMOKE, early_stop
+from experiments.table_6_1 import SEEDS, SMOKE, cpu_test, early_stop, quadratic_stride
 from regulargpt.config import RunConfig
 
 # ceil(log_2 40) levels: as many as training words need.
@@ -12,7 +12,7 @@ PARTS: dict[str, Fields] = {
     "whole": {},
     "no-sharing": {"model.distinct_levels": LEVELS},
     "fixed-depth": {"model.levels": LEVELS},
-    "no-dilation": {"model.attention": "full", "evaluation.samples": 32, "evaluation.stride": 20},
+    "no-dilation": {"model.attention": "full"},
     "masked-pad": {"model.pad": "masked"},
     "no-state-norm": {"model.state_norm": False},
     "no-state-noise": {"training.state_noise": 0.0, "training.noise_below": 0.0},
@@ -35,8 +35,6 @@ LANGUAGES = ("parity", "even-pairs", "cycle-navigation", "tomita-5")
 OF_ROBUST = ("no-state-norm", "no-state-noise")
 # The whole model needs 1,200 to 7,200 steps on these languages.
 CPU_STEPS = 10_000
-# How much is tested, and at the scale smoke how little is trained.
-TEST: dict[Scale, Fields] = {"smoke": SMOKE, "cpu": CPU_TEST["regulargpt"], "full": {}}
 
 
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
@@ -48,12 +46,15 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     language, recipe = row.split("/")
     if recipe == "paper" and name in OF_ROBUST:
         return []
-    fields: dict[str, object] = {"evaluation.beyond": (), **TEST[scale]}
-    if scale == "cpu" and recipe == "paper":
-        fields |= early_stop("regulargpt")
+    fields: dict[str, object] = {"evaluation.beyond": ()}
+    if scale == "smoke":
+        fields |= SMOKE
     if scale == "cpu":
+        fields |= {**cpu_test("regulargpt", language), **(early_stop("regulargpt") if recipe == "paper" else {})}
         fields |= {"training.steps": SLOW_STEPS.get(row, CPU_STEPS) if name == SLOW else CPU_STEPS}
-    fields |= {key: value for key, value in PARTS[name].items() if scale != "smoke" or not key.startswith("evaluation")}
+    fields |= PARTS[name]
+    if name == SLOW and scale != "smoke":
+        fields |= {"evaluation.samples": 32, "evaluation.stride": quadratic_stride(language)}
     seeds = SEEDS if scale == "full" or (scale == "cpu" and name != SLOW) else SEEDS[:1]
     return configs(language, recipe, "regulargpt", "thesis", fields, seeds)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import languages
 from experiments.cells import Compared, Comparison, Panel
+from experiments.phrases import ordinal
 from regulargpt.config import RunConfig, TaskConfig
 from regulargpt.protocols import protocol
 from regulargpt.storage import atomic
@@ -96,12 +98,23 @@ def is_panel(rules: object) -> bool:
 
 
 def add(cell: Compared, rules: Mapping[str, Mapping[str, Any]] | None) -> Compared:
-    """The cell with what each rule scores where the cell does."""
+    """The cell with what each rule scores where the cell does: at the lengths that its own runs are tested at."""
     if rules is None:
         return cell
-    length, trained = cell.shows.length, cell.configs[0].task
+    length, trained, evaluation = cell.shows.length, cell.configs[0].task, cell.configs[0].evaluation
     near = f", {100 * trained.near_misses:g} % near misses in training" * bool(trained.near_misses)
     where = f" at {length:,} symbols" if length else ""
-    words = f"{cell.shows.tested or cell.configs[0].protocol or 'no protocol'}{where}{near}"
-    scores = {name: rule["accuracy"][str(length)] if length else rule["score"] for name, rule in rules.items()}
+    some = f", every {ordinal(evaluation.stride)} length" * (evaluation.stride > 1 and not length)
+    words = f"{cell.shows.tested or cell.configs[0].protocol or 'no protocol'}{where}{some}{near}"
+    lengths = [length] if length else test_of(cell)[1].scored
+    scores = {name: mean_over(lengths, rule["accuracy"]) for name, rule in rules.items()}
     return replace(cell, panel=Panel(words, scores))
+
+
+def mean_over(lengths: Iterable[int], accuracy: Mapping[str, float]) -> float:
+    """The mean over those of the lengths that were tested: a language may have no words of some.
+
+    >>> mean_over([51, 52, 53], {"51": 100.0, "53": 50.0, "54": 0.0})
+    75.0
+    """
+    return fmean(accuracy[str(T)] for T in lengths if str(T) in accuracy)

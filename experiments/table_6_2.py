@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.experiment import Column, Experiment, Scale, Shows, configs
-from experiments.table_6_1 import CPU_TEST, SEEDS, SMOKE, early_stop
+from experiments.table_6_1 import SEEDS, SMOKE, cpu_test, early_stop
 from regulargpt.config import RunConfig
 
 PROBABILITIES = ("0.1", "0.3", "0.5", "0.7", "0.9")
@@ -27,7 +27,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     if scale == "cpu" and label != "robust":
         fields |= early_stop(model)
     if scale == "cpu":
-        fields |= CPU_TEST[model]
+        fields |= cpu_test(model, "parity")
     return configs(language, MODELS[label], model, "thesis", fields, (0,) if scale == "smoke" else SEEDS)
 
 

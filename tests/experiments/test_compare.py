@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import languages
 from experiments.ablations import PARTS
 from experiments.ablations import runs as ablation_runs
 from experiments.cells import Compared, Comparison, Panel
@@ -17,6 +18,7 @@ from experiments.page.wording import entry
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.reproduction import look
 from experiments.shortcuts import with_panels
+from experiments.table_6_1 import EVEN
 from regulargpt.config import RunConfig
 from regulargpt.results.rows import rows
 from regulargpt.sweep.folder import SweepFolder
@@ -246,14 +248,29 @@ def test_only_the_slow_column_has_fewer_seeds_on_two_cores():
         assert seeds == {name: slow if name == "no-dilation" else 3 for name in PARTS}
 
 
+@pytest.mark.parametrize("name", ["table-6.1", "ablations"])
+def test_languages_whose_members_have_even_lengths_are_tested_at_as_many_odd_ones(name: str):
+    configs = [c for c in experiment(name).all_configs("cpu") if c.evaluation.stride > 1]
+    tasks = {c.task.language: languages.get(c.task.language) for c in configs}
+    one_class = {key for key, task in tasks.items() if task.is_classification and len(task.classes(51)) == 1}
+    assert one_class == set(EVEN if name == "table-6.1" else ["tomita-5"])
+    for config in configs:
+        if config.task.language in one_class:
+            assert sum(T % 2 for T in config.scored) * 2 == len(config.scored)
+
+
 def test_each_score_has_the_rules_of_its_own_words(tmp_path: Path, monkeypatch):
     asked = []
 
     def panel(trained, tested, path):
         asked.append((tested.task.language, tested.protocol, trained.task.near_misses, tested.evaluation.samples))
-        lengths = dict.fromkeys(["1000", "10000"], 60.0)
-        grams = {"score": 75.0, "accuracy": {"10000": 98.6}}
-        return {"majority": {"score": 50.0, "accuracy": lengths}, "n-grams": grams}
+        # No word of an odd length is a member, so at odd lengths a constant answer is right.
+        constant = {str(T): 100.0 if T % 2 else 50.0 for T in range(51, 101)}
+        grams = {"10000": 98.6, **{str(T): 90.0 if T % 7 == 2 else 80.0 for T in range(51, 101)}}
+        return {
+            "majority": {"score": 75.0, "accuracy": {"10000": 60.0, **constant}},
+            "n-grams": {"score": 81.6, "accuracy": grams},
+        }
 
     monkeypatch.setattr("experiments.shortcuts.panel", panel)
     folder = filled(tmp_path / "r", TABLE, "cpu", ["dyck-2"])
@@ -263,9 +280,10 @@ def test_each_score_has_the_rules_of_its_own_words(tmp_path: Path, monkeypatch):
         ("dyck-2", "thesis-1", 0.5, 128),
         ("dyck-2:depth=every", "hard-2", 0.5, 128),
     ]
-    plain, hard = (cell(found, "dyck-2", name).panel for name in ("rnn", "hard-C2"))
-    assert plain == Panel("thesis-1", {"majority": 50.0, "n-grams": 75.0})
+    plain, some, hard = (cell(found, "dyck-2", name).panel for name in ("rnn", "transformer", "hard-C2"))
+    assert plain == Panel("thesis-1", {"majority": 75.0, "n-grams": 81.6})
+    assert some == Panel("thesis-1, every 7th length", {"majority": 75.0, "n-grams": 90.0})
     assert hard is not None
     assert (hard.words, hard.best) == ("hard-2 at 10,000 symbols, 50 % near misses in training", ("n-grams", 98.6))
-    assert [line.text for line in entry(cell(found, "dyck-2", "rnn")).lines][-1] == "n-grams 75.00"
+    assert [line.text for line in entry(cell(found, "dyck-2", "rnn")).lines][-1] == "n-grams 81.60"
     assert cell(found, "dyck-2", "proven-C2").panel is None
