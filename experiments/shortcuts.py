@@ -101,12 +101,13 @@ def add(cell: Compared, rules: Mapping[str, Mapping[str, Any]] | None) -> Compar
     """The cell with what each rule scores where the cell does: at the lengths that its own runs are tested at."""
     if rules is None:
         return cell
-    length, trained, evaluation = cell.shows.length, cell.configs[0].task, cell.configs[0].evaluation
-    near = f", {100 * trained.near_misses:g} % near misses in training" * bool(trained.near_misses)
+    length, (trained, tested) = cell.shows.length, test_of(cell)
+    near = f", {100 * trained.task.near_misses:g} % near misses in training" * bool(trained.task.near_misses)
     where = f" at {length:,} symbols" if length else ""
-    some = f", every {ordinal(evaluation.stride)} length" * (evaluation.stride > 1 and not length)
-    words = f"{cell.shows.tested or cell.configs[0].protocol or 'no protocol'}{where}{some}{near}"
-    lengths = [length] if length else test_of(cell)[1].scored
+    stride = tested.evaluation.stride
+    some = f", every {ordinal(stride)} length" * (stride > 1 and not length)
+    words = f"{cell.shows.tested or trained.protocol or 'no protocol'}{where}{some}{near}"
+    lengths = [length] if length else tested.scored
     scores = {name: mean_over(lengths, rule["accuracy"]) for name, rule in rules.items()}
     return replace(cell, panel=Panel(words, scores))
 

@@ -2,10 +2,9 @@
 
 import json
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from regulargpt.cli.output import percent
+from experiments.page.wording import text_of
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 
@@ -43,7 +42,7 @@ def cells(page: str) -> dict[tuple[str, str], dict[str, Any]]:
 def retested() -> dict[str, str]:
     """The Transformer's cells of languages whose members all have an even length, tested at odd and even ones."""
     found = groups(rows(RESULTS / "table-6.1-cpu-transformer"), ["language"])
-    return {str(group.key[0]): f"{percent(group.scores[-1])} / {percent(fmean(group.scores))}" for group in found}
+    return {str(group.key[0]): text_of((group.max, group.mean), ours=True) for group in found}
 
 
 def test_the_readme_shows_table_6_1_as_its_page_has_it():
@@ -68,11 +67,11 @@ def joined(parts: list[dict[str, Any]]) -> str:
         return "-"
     best = max(part["ours"]["max"] for part in done)
     mean = sum(part["ours"]["mean"] * part["done"] for part in done) / runs
-    return f"{percent(best)} / {percent(mean)}" + (f" ({runs} of {asked})" if runs < asked else "")
+    return text_of((best, mean), ours=True) + (f" ({runs} of {asked})" if runs < asked else "")
 
 
 def test_the_ablations_table_joins_its_two_pages():
     pages = [cells(page) for page in ABLATIONS]
-    rows, columns = (list(dict.fromkeys(keys)) for keys in zip(*pages[0], strict=True))
-    expected = [[row, *(joined([page[row, column] for page in pages]) for column in columns)] for row in rows]
+    names, columns = (list(dict.fromkeys(keys)) for keys in zip(*pages[0], strict=True))
+    expected = [[row, *(joined([page[row, column] for page in pages]) for column in columns)] for row in names]
     assert table("docs/reproduce.md", "language/recipe") == expected
