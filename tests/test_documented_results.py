@@ -21,8 +21,6 @@ README_COLUMNS = (
     "certified-C3",
 )
 
-ABLATIONS = ("ablations-cpu", "ablations-cpu-rest")
-
 
 def table(file: str, first: str) -> list[list[str]]:
     """The rows of the Markdown table whose first heading is `first`."""
@@ -58,20 +56,12 @@ def test_the_readme_shows_table_6_1_as_its_page_has_it():
     assert table("README.md", "language") == expected
 
 
-def joined(parts: list[dict[str, Any]]) -> str:
-    """A cell whose runs lie in several folders: maximum / mean over all of them."""
-    done, asked = [part for part in parts if part["done"]], parts[0]["runs"]
-    runs = sum(part["done"] for part in done)
-    assert runs <= asked
-    if not asked:
-        return "-"
-    best = max(part["ours"]["max"] for part in done)
-    mean = sum(part["ours"]["mean"] * part["done"] for part in done) / runs
-    return text_of((best, mean), ours=True) + (f" ({runs} of {asked})" if runs < asked else "")
+def test_the_ablations_table_shows_what_their_page_has():
+    page = cells("ablations-cpu")
+    names, columns = (list(dict.fromkeys(keys)) for keys in zip(*page, strict=True))
 
+    def text(cell: dict[str, Any]) -> str:
+        return cell["texts"]["ours"] if cell["runs"] else "-"
 
-def test_the_ablations_table_joins_its_two_pages():
-    pages = [cells(page) for page in ABLATIONS]
-    names, columns = (list(dict.fromkeys(keys)) for keys in zip(*pages[0], strict=True))
-    expected = [[row, *(joined([page[row, column] for page in pages]) for column in columns)] for row in names]
+    expected = [[row, *(text(page[row, column]) for column in columns)] for row in names]
     assert table("docs/reproduce.md", "language/recipe") == expected
