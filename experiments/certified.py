@@ -3,7 +3,7 @@
     python -m experiments.certified SWEEP
 
 Lists are over the seeds, in their order. Failed and unfinished runs are not shown: `regulargpt results` names them. A
-proof is not asked for where the table is too large. "Without snapping" is the slack of the proof about the network as
+proof is not asked for where the table is too large. "As it is" is the slack of the proof about the network as
 it is, "no" if there is none; mean and worst length are those of the scored lengths, and of the network as it is.
 """
 
@@ -26,7 +26,7 @@ from regulargpt.sweep.folder import SweepFolder
 
 COLUMNS = (
     *("language", "recipe", "most steps", "proven", "at step", "training, s", "prototypes"),
-    *("without snapping", "mean", "worst length", "at the longest length"),
+    *("as it is", "mean", "worst length", "at the longest length"),
 )
 
 
@@ -45,9 +45,9 @@ class Run:
 
     @property
     def slack(self) -> str:
-        """The rounding that the proof without snapping allows."""
-        raw = self.certificate.get("raw", {})
-        return f"{raw['slack']:.2g}" if raw.get("proven") else "no"
+        """The rounding that the proof about the network as it is allows."""
+        balls = self.certificate.get("unquantised")
+        return f"{balls['slack']:.2g}" if balls else "no"
 
     @property
     def longest(self) -> tuple[int, float]:

@@ -16,7 +16,8 @@ from languages.errors import UserError
 from languages.task import Task
 from regulargpt import models, plots, tracking
 from regulargpt.certificate.certify import Certifier
-from regulargpt.certificate.verdict import certificate_report, issue
+from regulargpt.certificate.verdict import certificate_report, judge
+from regulargpt.certificate.verdict import write as write_verdict
 from regulargpt.config import ModelConfig, RunConfig, from_mapping
 from regulargpt.construct import configuration
 from regulargpt.construct.weights import constructed
@@ -25,8 +26,9 @@ from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import Objective, objective
 from regulargpt.protocols import Protocol, protocol
 from regulargpt.recipes import CONSTRUCTED
+from regulargpt.storage.atomic import read_bytes
 from regulargpt.storage.environment import environment
-from regulargpt.storage.folder import CERTIFICATE, RunFolder
+from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 from regulargpt.storage.signals import StopRequested
 from regulargpt.training import Interrupted, Trainer, train
 from regulargpt.validation import validate
@@ -100,15 +102,18 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
         also = {other.id: under(other, config, model, device, on_point) for other in others}
         folder.write_weights(model.state_dict(), model_record(config, task, goal))
         folder.write_accuracy([(p.length, p.accuracy, p.samples) for p in points])
-        anchors = trainer.anchors and trainer.anchors.prototypes
-        snapped = certifier.certify(model, anchors) if certifier else None
-        proven = None if snapped is None else snapped.certain
+        verdict = None
+        if certifier is not None:
+            snapped = certifier.certify(model, trainer.anchors and trainer.anchors.prototypes)
+            weights, network = (read_bytes(folder.path / name) for name in (WEIGHTS, MODEL_CONFIG))
+            verdict = judge(certifier, task, model, snapped, weights, network)
+        proven = None if verdict is None else verdict.report["proven"]
         summary = summarise(config, model, trainer, points, proven, str(folder.path)) | {"also": also}
         folder.write_summary(summary)
         plots.accuracy_png(folder.path / "accuracy.png", points, config)
         folder.finish()
-        if certifier and snapped:
-            issue(folder, certifier, task, model, snapped)
+        if verdict is not None:
+            write_verdict(folder, verdict)
     return summary
 
 

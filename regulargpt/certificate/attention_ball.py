@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.certificate.check import Network
 from regulargpt.certificate.forms import ABOVE, quick
+from regulargpt.certificate.network import Network
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

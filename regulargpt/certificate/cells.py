@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from regulargpt.certificate.attention_ball import Attended, Projections
-from regulargpt.certificate.check import Network
 from regulargpt.certificate.forms import Bent, Curved, Form, Lengths, Reach, activation, layer_norm, spectral
+from regulargpt.certificate.network import Network
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -16,7 +16,6 @@ from languages.errors import UserError
 from languages.task import Task
 from regulargpt.anchors import Anchors, Verdict
 from regulargpt.certificate.apart import apart
-from regulargpt.certificate.check import MARGIN
 from regulargpt.certificate.codebook import Codebook, Ideal, by_class, misses
 from regulargpt.certificate.machine import Question
 from regulargpt.certificate.proof import Proof, prove
@@ -25,7 +24,6 @@ from regulargpt.models.regulargpt import RegularGPT
 
 # An entry that lies this much nearer to its prototype than to the next is the same in float32.
 SAFE = 1e-2
-assert SAFE > MARGIN
 # With more windows than this taken for another element there is no use in a proof; some may be, where no word tells.
 HOPELESS = 0.05
 
@@ -54,11 +52,17 @@ class Snapped:
         return min(float(part.margins.min(initial=np.inf)) for part in (self.table.leaves, self.table.nodes))
 
     @property
+    def asked(self) -> npt.NDArray[np.bool_]:
+        """The prototypes (K,) that are the root of a word with an answer."""
+        states, elements = self.proof.roots.T
+        found = np.zeros(len(self.book), dtype=bool)
+        found[states[self.question.answers[elements] >= 0] - 1] = True
+        return found
+
+    @property
     def smallest_answer_margin(self) -> float:
-        """The smallest margin of an answer, over the prototypes that are asked for one."""
-        states, elements = self.proof.pairs.T
-        asked = states[self.question.answers[elements] >= 0] - 1
-        return float(self.answer_margins[asked].min(initial=np.inf))
+        """The smallest margin of an answer that is asked for."""
+        return float(self.answer_margins[self.asked].min(initial=np.inf))
 
     @property
     def certain(self) -> bool:

@@ -1,8 +1,9 @@
-"""Balls around the prototypes that the network, without snapping, maps into themselves.
+"""The search for balls around the prototypes that the network as it is maps into themselves.
 
 If every leaf window's image lies in the ball of its prototype, every node window of states in their balls has its
 image in the ball of its prototype, and the answer is the same all over each ball, then by induction over the tree the
-raw network stays in the balls and answers as the table does, at every length.
+network stays in the balls and answers as the table does, at every length. Everything here is float64 and believed by
+nobody: the checker (checker/slopes.py) decides.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regulargpt.certificate.cells import Cells
-from regulargpt.certificate.check import Network
+from regulargpt.certificate.network import Network
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -33,17 +34,14 @@ PASSES = 200
 
 @dataclass(frozen=True)
 class Enclosure:
-    """Balls of `radii` (K,) around the prototypes that the raw network maps into themselves.
+    """Balls of `radii` (K,) around the prototypes that the network as it is maps into themselves.
 
-    Every image keeps `slack` from the edge of its ball, and every ball `answer_slack` from the nearest state with
-    another answer: a rounding error of at most `slack` in each node's state changes nothing. `contraction` is the
-    largest norm of an entry's Jacobian over all its children.
+    Every image keeps `slack` from the edge of its ball: a rounding error of at most that in each node's state changes
+    nothing.
     """
 
     radii: Floats
     slack: float
-    contraction: float
-    answer_slack: float
 
 
 @dataclass(frozen=True)
@@ -59,10 +57,12 @@ class NotClosed:
     gain: float
 
 
-def enclose(network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints) -> Enclosure | NotClosed:
-    """The balls with the largest of SLACKS, by fixpoint iteration from below; or why there are none.
+def enclose(
+    network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints
+) -> list[Enclosure] | NotClosed:
+    """The balls for each of SLACKS that has any, the largest first, by fixpoint iteration from below; or why none has.
 
-    `prototypes` (K, d), `leaves` and `nodes` are windows (n, C) with images (n,), `answers` (K,).
+    `prototypes` (K, d), `leaves` and `nodes` windows (n, C) with images (n,), `answers` (K,), -1 where none is asked.
     """
     if len(nodes[0]) > MOST_ENTRIES:
         return NotClosed(f"{len(nodes[0])} entries are too many to expand, at most {MOST_ENTRIES}", [], 0.0, 0.0)
@@ -71,30 +71,13 @@ def enclose(network: Network, prototypes: Floats, leaves: Part, nodes: Part, ans
         reason = f"states lie up to {far:.3g} from their prototypes, too far for balls to close"
         return NotClosed(reason, window, far, np.nan)
     system = System(network, prototypes, leaves, nodes, answers)
-    found = system.close(SLACKS[0])
-    for slack in SLACKS[1:]:
-        better = system.close(slack)
-        if isinstance(found, NotClosed) or isinstance(better, NotClosed):
-            break
-        found = better
-    return found
-
-
-def verify(
-    network: Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints, radii: Floats, slack: float = 0.0
-) -> str | None:
-    """None if the network maps the balls of radii (K,) so far into themselves; else the first entry that fails."""
-    if not 0 <= slack < np.inf:
-        return f"the slack {slack} is not a number from 0"
-    if radii.shape != (len(prototypes),) or not (np.isfinite(radii) & (radii >= 0)).all():
-        return f"there are not {len(prototypes)} finite radii, none of them negative"
-    windows, images = nodes
-    for at in range(0, max(1, len(windows)), MOST_ENTRIES):
-        some = windows[at : at + MOST_ENTRIES], images[at : at + MOST_ENTRIES]
-        failed = System(network, prototypes, leaves, some, answers).fails(radii, slack)
-        if failed is not None:
-            return failed
-    return None
+    closed: list[Enclosure] = []
+    for slack in SLACKS:
+        found = system.close(slack)
+        if isinstance(found, NotClosed):
+            return closed[::-1] or found
+        closed.append(found)
+    return closed[::-1]
 
 
 class System:
@@ -107,28 +90,6 @@ class System:
         self.cells = Cells(network, prototypes, *nodes)
         self.limits = answer_limits(network, prototypes, answers)
         self.most = np.minimum(self.limits - 2 * ROUNDING, half_distances(prototypes))
-
-    def fails(self, radii: Floats, slack: float) -> str | None:
-        """The first entry that comes within `slack` of its ball's edge or leaves it, or the first with two answers."""
-        if (self.limits <= 0).any():
-            return f"prototype {int((self.limits <= 0).argmax()) + 1} does not answer as stated"
-        for part, windows, images, far in (
-            ("leaves", self.leaf_windows, self.leaf_images, self.leaf_residuals),
-            ("nodes", self.cells.windows, self.cells.images, self.cells.bound(radii)),
-        ):
-            outside = ~(far + slack + ROUNDING <= radii[images - 1])
-            if outside.any():
-                i = int(outside.argmax())
-                k = images[i]
-                return (
-                    f"{part}, window {windows[i].tolist()}: the image can be {far[i]:.6g} from prototype {k}, "
-                    f"whose ball has the radius {radii[k - 1]:.6g}"
-                )
-        wide = ~(radii + ROUNDING < self.limits)
-        if wide.any():
-            k = int(wide.argmax())
-            return f"the answer can change {self.limits[k]:.6g} from prototype {k + 1}, within its ball"
-        return None
 
     def close(self, slack: float) -> Enclosure | NotClosed:
         """The least radii, or a little more, from which every image keeps `slack`."""
@@ -158,8 +119,7 @@ class System:
         """What is left over."""
         leaf = (radii[self.leaf_images - 1] - self.leaf_residuals).min(initial=np.inf)
         node = (radii[self.cells.images - 1] - far).min(initial=np.inf)
-        contraction = float(self.cells.gains().max())
-        return Enclosure(radii, float(min(leaf, node)), contraction, float((self.limits - radii).min()))
+        return Enclosure(radii, float(min(leaf, node)))
 
 
 def farthest(network: Network, prototypes: Floats, nodes: Part) -> tuple[float, list[int]]:
@@ -186,12 +146,13 @@ def half_distances(prototypes: Floats) -> Floats:
 def answer_limits(network: Network, prototypes: Floats, answers: Ints) -> Floats:
     """How far (K,) around each prototype the answer's logit is the largest; negative where it is not even there.
 
-    A difference of logits is affine, so it is positive up to margin / ||difference of weights||.
+    A difference of logits is affine, so it is positive up to margin / ||difference of weights||. Infinite where no word
+    asks for an answer (-1).
     """
     weight = network.w["readout.weight"]
     logits = network.readout(prototypes)
     margins = np.take_along_axis(logits, answers[:, None], 1) - logits  # (K, answers)
     apart = np.sqrt(np.square(weight[answers][:, None] - weight[None]).sum(-1))
-    rival = np.arange(logits.shape[1]) != answers[:, None]
+    rival = (np.arange(logits.shape[1]) != answers[:, None]) & (answers[:, None] >= 0)
     limits = np.divide(margins, apart, out=np.where(margins > 0, np.inf, -np.inf), where=apart > 0)
     return np.where(rival, limits, np.inf).min(1)

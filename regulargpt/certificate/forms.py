@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.certificate.check import erf, gelu
+from regulargpt.certificate.network import erf, gelu
 
 Floats = npt.NDArray[np.float64]
 Source = Hashable

@@ -1,4 +1,4 @@
-"""Does the snapped network give the machine's answer to every word? Decided, not sampled.
+"""Does the quantised network give the machine's answer to every word? Decided, not sampled.
 
 The kinds of node (levels.py) are pairs of what the network has and what the sub-word does. If the answer at every
 root's kind is the machine's, induction over the tree proves the language for every length. If not, the kind's shortest
@@ -22,16 +22,18 @@ Ints = npt.NDArray[np.int64]
 class Proof:
     """What came out, by the kinds of node of all levels: `pairs` (n, 2) of state, from 1, and element of the monoid.
 
-    `wrong` is the shortest word that the snapped network answers wrongly, None if there is none: it is proven.
+    `roots` (m, 2) are those among them that are the root of some word's tree.
+    `wrong` is the shortest word that the quantised network answers wrongly, None if there is none: it is proven.
     """
 
     n_levels: int
     pairs: Ints
+    roots: Ints
     wrong: tuple[int, ...] | None
 
     @property
     def holds(self) -> bool:
-        """Whether the snapped network is right at every length."""
+        """Whether the quantised network is right at every length."""
         return self.wrong is None
 
     @property
@@ -43,7 +45,7 @@ class Proof:
 def prove(question: Question, chunk_size: int, image: Image, answers: Ints) -> Proof:
     """Follow the levels to their end, or to the first wrong answer.
 
-    `image` is the snapped network's table, `answers` (K,) its answers at the prototypes.
+    `image` is the quantised network's table, `answers` (K,) its answers at the prototypes.
 
     >>> import languages
     >>> question = Question.of(languages.get("parity"))
@@ -56,16 +58,21 @@ def prove(question: Question, chunk_size: int, image: Image, answers: Ints) -> P
     """
     found: list[Level] = []
     pairs: list[Ints] = []
+    roots: list[Ints] = []
+
+    def proof(n_levels: int, wrong: tuple[int, ...] | None) -> Proof:
+        of_nodes, of_roots = (np.unique(np.concatenate(rows), axis=0) for rows in (pairs, roots))
+        return Proof(n_levels, of_nodes, of_roots, wrong)
+
     for height, level in enumerate(levels(question, chunk_size, image)):
         found.append(level)
         if not height:
             continue
-        nodes = level.nodes
-        pairs.append(np.stack([nodes.states, nodes.elements], axis=1))
+        for kinds, rows in ((level.nodes, pairs), (level.roots, roots)):
+            rows.append(np.stack([kinds.states, kinds.elements], axis=1))
         if (wrong := _wrong(level.roots, question, answers)) is not None:
-            symbols = tuple(word(found, height, level.roots, wrong))
-            return Proof(height, np.unique(np.concatenate(pairs), axis=0), symbols)
-    return Proof(len(found) - 1, np.unique(np.concatenate(pairs), axis=0), None)
+            return proof(height, tuple(word(found, height, level.roots, wrong)))
+    return proof(len(found) - 1, None)
 
 
 def _wrong(roots: Kinds, question: Question, answers: Ints) -> int | None:

@@ -7,12 +7,16 @@ from typing import Any
 from regulargpt.storage.atomic import shown
 
 
-def raw_sentences(raw: dict[str, Any]) -> list[str]:
-    """What is proven of the network as it is."""
-    if raw["proven"]:
-        largest = max(raw["radii"])
-        return [f"and without snapping: its states stay within {largest:.3g} of the prototypes, rounding included"]
-    return [f"without snapping it is tested, not proven: {raw['reason']}"]
+def unquantised_sentence(found: dict[str, Any]) -> str:
+    """What is proven of the network as it is.
+
+    >>> unquantised_sentence({"proven": True, "slack": 0.03, "radius": 0.0315})
+    'and as it is: its states stay within 0.0315 of the prototypes, if rounding moves none by more than 0.03'
+    """
+    if found["proven"]:
+        stays = f"its states stay within {found['radius']:.3g} of the prototypes"
+        return f"and as it is: {stays}, if rounding moves none by more than {found['slack']:g}"
+    return f"without replacing states it is tested, not proven: {found['reason']}"
 
 
 def sentences(report: dict[str, Any]) -> list[str]:
@@ -24,13 +28,13 @@ def sentences(report: dict[str, Any]) -> list[str]:
     if report["proven"]:
         kind = "the transition monoid's own multiplication" if report["homomorphism"] else "right at every root"
         return [
-            f"proven at every length, states snapped to {report['prototypes']} prototypes: "
+            f"proven at every length, states replaced by the nearest of {report['prototypes']} prototypes: "
             f"{report['entries']} entries, {kind}, smallest margin {report['smallest_margin']:.2f}",
-            *raw_sentences(report["raw"]),
+            unquantised_sentence(report["unquantised"]),
             f"certificate: {shown(report['file'])}; check it with `regulargpt check {shown(report['file'])}`",
         ]
     lines = [f"no certificate: {report['reason']}"]
-    for key, who in (("wrong", "snapped network's"), ("wrong_without_snapping", "network's own")):
+    for key, who in (("wrong", "quantised network's"), ("wrong_unquantised", "network's own")):
         if key in report:
             word = report[key]
             lines.append(

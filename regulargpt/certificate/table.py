@@ -1,4 +1,4 @@
-"""The snapped network: every node's state is brought to the nearest of finitely many prototypes.
+"""The quantised network: every node's state is brought to the nearest of finitely many prototypes.
 
 What is left of the network is a finite table: the prototype after each window of symbols or prototypes, and the answer
 at each prototype.
@@ -71,7 +71,7 @@ class Entries:
 
 
 class Table:
-    """The snapped network, computed entry by entry in float64 as the entries are asked for."""
+    """The quantised network, computed entry by entry in float64 as the entries are asked for."""
 
     def __init__(self, network: Exact, prototypes: Float[Tensor, "K d_model"]):
         self.network = network

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -11,17 +13,20 @@ import torch
 from torch import Tensor, nn
 
 import languages
+from languages.convert.json_text import to_json
 from languages.errors import UserError
 from languages.task import Task
 from regulargpt.anchors import Anchors
 from regulargpt.certificate import record
 from regulargpt.certificate.certify import Certifier, Snapped
-from regulargpt.certificate.check import Network, raw_claim, tensors
+from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
+from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.enclosure import NotClosed, enclose
+from regulargpt.certificate.network import Network
 from regulargpt.config import RunConfig
 from regulargpt.storage import checkpoint
-from regulargpt.storage.atomic import disk, parse_json, read_bytes, reported, write_json
-from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
+from regulargpt.storage.atomic import disk, parse_json, read_bytes, render_json, reported, write_text
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 from regulargpt.validation import no_certificate_for
 
@@ -29,24 +34,25 @@ from regulargpt.validation import no_certificate_for
 MOST_WORDS = 1 << 15
 
 
-def certificate_report(folder: RunFolder) -> dict[str, Any]:
+def certificate_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any]:
     """Try to certify a finished run; write certificate.json and automaton.json beside it if it holds.
 
     If not, uncertified.json says why. Raises UserError for a run that is not finished.
     """
     config = RunConfig.parse(folder.config_text)
-    folder.load_summary()
+    weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
     if (reason := no_certificate_for(config)) is not None:
-        return noted(folder, {"proven": False, "reason": reason})
+        return write(folder, refused(weights, {"reason": reason}))
     task = languages.get(config.task.language)
     from regulargpt.run import load_model  # which writes certificates itself
 
     model = load_model(folder)
     try:
         certifier = Certifier.of(task, config.model.chunk_size)
-        return issue(folder, certifier, task, model, certifier.certify(model, known_prototypes(folder)))
+        snapped = certifier.certify(model, known_prototypes(folder))
     except UserError as error:
-        return noted(folder, {"proven": False, "reason": str(error)})
+        return write(folder, refused(weights, {"reason": str(error)}))
+    return write(folder, judge(certifier, task, model, snapped, weights, network, progress))
 
 
 def known_prototypes(folder: RunFolder) -> Tensor | None:
@@ -78,19 +84,61 @@ def anchored_at(folder: RunFolder) -> Tensor | None:
     return None if anchors is None else Anchors.load(anchors).prototypes
 
 
-def issue(folder: RunFolder, certifier: Certifier, task: Task, model: nn.Module, snapped: Snapped) -> dict[str, Any]:
-    """Write the certificate of what was decided, or remove one that no longer holds, and note why."""
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of a network: the report, and the files that say it, by name.
+
+    `report["proven"]` is true only where the independent checker has accepted these very files.
+    """
+
+    report: dict[str, Any]
+    files: Mapping[str, str]
+
+
+def judge(
+    certifier: Certifier,
+    task: Task,
+    model: nn.Module,
+    snapped: Snapped,
+    weights: bytes,
+    network: bytes,
+    progress: Progress = lambda part, done, count: None,
+) -> Verdict:
+    """Make the certificate of what was found, and have it checked; or say why there is none."""
     found = described(certifier, snapped)
-    if snapped.certain:
-        raw = without_snapping(folder, snapped)
-        path = record.write(folder, task.name, certifier.question, snapped, raw)
-        remove(folder, UNCERTIFIED)
-        return {"proven": True, "file": str(path), **found, "raw": raw}
-    remove(folder, CERTIFICATE, AUTOMATON)
-    if snapped.proof.holds:
+    if not snapped.proof.holds:
+        return refused(weights, {**found, **wrong_words(task, model, snapped)})
+    if not snapped.certain:
         reason = f"it holds by a margin of {snapped.smallest_margin:.2g} only, which rounding could close"
-        return noted(folder, {"proven": False, "reason": reason, **found})
-    return noted(folder, {"proven": False, **found, **wrong_words(task, model, snapped)})
+        return refused(weights, {**found, "reason": reason})
+    automaton = to_json(snapped.question.machine)
+    files = {"weights": weights, "network": network, "automaton": automaton.encode()}
+    try:
+        certificate = record.text(record.record(snapped, files, None))
+        accepted = decide(certificate.encode(), files, progress=progress)
+        balls, as_it_is = without_replacing(snapped, files, progress)
+    except (Rejected, Malformed) as error:
+        return refused(weights, {**found, "reason": f"the independent check rejects it: {error}"})
+    if balls is not None:
+        certificate = record.text(record.record(snapped, files, balls))
+    found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": as_it_is}
+    return Verdict({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})
+
+
+def refused(weights: bytes, report: dict[str, Any]) -> Verdict:
+    """No certificate, why, and of which weights."""
+    report = {"proven": False, **report}
+    known = {"weights": {"file": WEIGHTS, "sha256": digest(weights)}, **report}
+    return Verdict(report, {UNCERTIFIED: render_json(known).decode()})
+
+
+def write(folder: RunFolder, verdict: Verdict) -> dict[str, Any]:
+    """Write the verdict's files, the certificate last, and remove those of an earlier one; the report."""
+    remove(folder, *({AUTOMATON, CERTIFICATE, UNCERTIFIED} - set(verdict.files)))
+    for name, text in verdict.files.items():
+        write_text(folder.path / name, text)
+    place = {"file": str(folder.path / CERTIFICATE)} if verdict.report["proven"] else {}
+    return {**verdict.report, **place}
 
 
 def remove(folder: RunFolder, *names: str) -> None:
@@ -101,31 +149,29 @@ def remove(folder: RunFolder, *names: str) -> None:
                 disk.remove(folder.path / name)
 
 
-def noted(folder: RunFolder, verdict: dict[str, Any]) -> dict[str, Any]:
-    """Write down why there is no certificate, and of which weights; the verdict itself."""
-    weights = {"file": WEIGHTS, "sha256": digest(folder.final_bytes(WEIGHTS))}
-    write_json(folder.path / UNCERTIFIED, {"weights": weights, **verdict})
-    return verdict
-
-
-def without_snapping(folder: RunFolder, snapped: Snapped) -> dict[str, Any]:
-    """What can be proven of the network as it is: balls around the prototypes that it maps into themselves."""
-    network = Network(tensors(folder.final_bytes(WEIGHTS)), folder.load_model_config()["model"])
+def without_replacing(
+    snapped: Snapped, files: Mapping[str, bytes], progress: Progress
+) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """The first balls that prove the network as it is, by the checker's word, and what that says; or why none do."""
+    network = Network(tensors(files["weights"]), json.loads(files["network"])["model"])
     C, table = snapped.table.chunk_size, snapped.table
     leaves, nodes = ((part.windows(C), part.images) for part in (table.leaves, table.nodes))
-    found = enclose(network, snapped.book.prototypes.numpy(), leaves, nodes, snapped.answers)
+    answers = np.where(snapped.asked, snapped.answers, -1)
+    found = enclose(network, snapped.book.prototypes.numpy(), leaves, nodes, answers)
     if isinstance(found, NotClosed):
-        return {"proven": False, "reason": found.reason}
-    # Stated a little smaller than found, so that recomputing it on another machine still finds it.
-    slack = float(f"{0.99 * found.slack:.3g}")
-    return {
-        "proven": True,
-        "claim": raw_claim(slack),
-        "slack": slack,
-        "contraction": found.contraction,
-        "answer_slack": found.answer_slack,
-        "radii": found.radii.tolist(),
-    }
+        return None, {"proven": False, "reason": found.reason}
+    reason = ""
+    for enclosure in found:
+        # Stated a little smaller than found, so that the checker's own bound may be a little larger.
+        slack = float(f"{0.97 * enclosure.slack:.3g}")
+        balls = record.unquantised(slack, enclosure.radii.tolist())
+        try:
+            decide(record.text(record.record(snapped, files, balls)).encode(), files, progress=progress)
+        except Rejected as error:
+            reason = reason or str(error)
+            continue
+        return balls, {"proven": True, "slack": slack, "radius": float(enclosure.radii.max())}
+    return None, {"proven": False, "reason": f"the independent check rejects it: {reason}"}
 
 
 def described(certifier: Certifier, snapped: Snapped) -> dict[str, Any]:
@@ -139,20 +185,18 @@ def described(certifier: Certifier, snapped: Snapped) -> dict[str, Any]:
         "transitions": len(np.unique(transitions)),
         "prototypes": len(snapped.book),
         "entries": len(snapped.table.leaves) + len(snapped.table.nodes),
-        "levels": snapped.proof.n_levels,
-        "homomorphism": snapped.proof.is_homomorphism,
         "smallest_margin": snapped.smallest_margin,
         "merged": [[name[e] for e in group] for group in shared if len(group) > 1],
     }
 
 
 def wrong_words(task: Task, model: nn.Module, snapped: Snapped) -> dict[str, Any]:
-    """The shortest word that the snapped network answers wrongly, and the shortest found for the network itself."""
+    """The shortest word that the quantised network answers wrongly, and the shortest found for the network itself."""
     wrong = snapped.proof.wrong
     assert wrong is not None
-    found: dict[str, Any] = {"wrong": answered(task, model, wrong), "reason": "the snapped network errs on a word"}
+    found: dict[str, Any] = {"wrong": answered(task, model, wrong), "reason": "the quantised network errs on a word"}
     if (own := shortest_wrong(task, model)) is not None:
-        found["wrong_without_snapping"] = answered(task, model, own)
+        found["wrong_unquantised"] = answered(task, model, own)
     return found
 
 

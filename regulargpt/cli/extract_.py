@@ -107,13 +107,15 @@ def text(result: dict[str, Any]) -> str:
             source = f"from the states alone: balls of radius {clusters['radius']:.3g}"
     rows = [("prototypes", f"{result['prototypes']} ({source})")]
     if result["agreement"] is not None and result["agreement"] < 1:
-        rows.append(("warning", f"snapped, the network keeps {100 * result['agreement']:.1f} % of its sample answers"))
+        rows.append(
+            ("warning", f"quantised, the network keeps {100 * result['agreement']:.1f} % of its sample answers")
+        )
     if result["smallest_margin"] is not None and result["smallest_margin"] < CLEAR:
         rows.append(("warning", f"a state lies between two prototypes: margin {result['smallest_margin']:.1g}"))
     if result["states"] is None:
         rows.append(("machine", f"none: {result['reason']}"))
     else:
-        proven = "the snapped network's answer at every length" if result["proven"] else result["reason"]
+        proven = "the quantised network's answer at every length" if result["proven_quantised"] else result["reason"]
         rows.append(("machine", f"{result['states']} states; {proven}"))
     rows.append(("compared", verdict(result)))
     if result["out"] is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -39,6 +40,24 @@ def percent(value: float) -> str:
     ('100', '99.99', '98.12')
     """
     return "100" if value == 100 else f"{min(value, 99.99):.2f}"
+
+
+@contextmanager
+def checking() -> Iterator[Callable[[str, int, int], None]]:
+    """What shows how far the checker has come: a bar for each part of a table, where somebody watches stderr."""
+    if not progress_to_stderr():
+        yield lambda part, done, count: None
+        return
+    from tqdm import tqdm
+
+    with tqdm(desc="checking", unit="entry", leave=False) as bar:
+
+        def show(part: str, done: int, count: int) -> None:
+            bar.set_description_str(f"checking {part}", refresh=False)
+            bar.total, bar.n = count, done
+            bar.refresh()
+
+        yield show
 
 
 def progress_to_stderr() -> bool:

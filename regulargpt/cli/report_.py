@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import as_json, emit
+from regulargpt.cli.output import as_json, checking, emit
 
 NAME = "report.html"
 
@@ -21,7 +21,8 @@ def command(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     from regulargpt.report import data, page
     from regulargpt.storage.atomic import shown
 
-    runs = [data.gather(folder) for folder in folders]
+    with checking() as progress:
+        runs = [data.gather(folder, progress) for folder in folders]
     path = out or (folders[0] / NAME if len(folders) == 1 else Path(NAME))
     if path.is_dir():
         raise UserError(f"--out {shown(path)} is a folder; name a file, as in --out {shown(path / NAME)}")

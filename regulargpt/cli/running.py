@@ -99,7 +99,7 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if summary.get("proven") is None:
         return []
     if summary["proven"]:
-        return [("every length", f"proven, states snapped to prototypes: {summary['run_dir']}/certificate.json")]
+        return [("every length", f"proven, states replaced by prototypes: {summary['run_dir']}/certificate.json")]
     return [("every length", f"not proven; `regulargpt verify {summary['run_dir']}` says why")]
 
 

@@ -2,9 +2,9 @@
 
 clusters  states that fall into clusters, and codebooks that grow
 blind     prototypes from the states alone, closed under the block
-trees     the snapped network's answers to given words
+trees     the quantised network's answers to given words
 lstar     a machine learned from questions
-learn     the machine that the snapped network implements, proven equal to it
+learn     the machine that the quantised network implements, proven equal to it
 recurrent the automaton in the states of an RNN, GRU or LSTM
 nonempty  machines of networks, which do not answer the empty word
 run       the machine of a finished run, compared with the task's

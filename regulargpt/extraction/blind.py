@@ -3,7 +3,7 @@
 The node states over short and sample words are clustered; the means are the first prototypes. From the leaves up, every
 window that occurs in the tree of some word is put through the block; a state farther than rho from all prototypes is a
 new one, until nothing new comes. Then each prototype moves to the mean of its states, once. At which distance to cut
-is tried: the first, by the width of the gap, with which the snapped network answers the sample words as the network
+is tried: the first, by the width of the gap, with which the quantised network answers the sample words as the network
 does. That, too, asks no automaton.
 """
 
@@ -45,7 +45,7 @@ class Blind:
 
     @classmethod
     def of(cls, network: Exact, question: Question, words: Sequence[Ints], most: int = MOST_PROTOTYPES) -> Blind:
-        """The snapped network, given sample words, batches (count, length), one a length.
+        """The quantised network, given sample words, batches (count, length), one a length.
 
         Raises UserError if at no cut at most `most` prototypes are enough.
 

@@ -1,6 +1,6 @@
-"""The machine that a snapped network implements, learned from it alone and proven equal to it.
+"""The machine that a quantised network implements, learned from it alone and proven equal to it.
 
-L* asks the snapped network for words and proposes machines; `prove` decides at every length whether a proposal is the
+L* asks the quantised network for words and proposes machines; `prove` decides at every length whether a proposal is the
 network's language, or gives the shortest word on which it is not.
 """
 
@@ -46,7 +46,7 @@ class Extracted:
 
 @dataclass(frozen=True)
 class Teacher:
-    """A snapped network that answers questions: for words, and whether a proposed machine is its language."""
+    """A quantised network that answers questions: for words, and whether a proposed machine is its language."""
 
     alphabet: tuple[str, ...]
     output_names: tuple[str, ...]
@@ -86,7 +86,7 @@ class Teacher:
 def learn(
     teacher: Teacher, words: Sequence[Ints] = (), most_states: int = MOST_STATES, empty: int | None = None
 ) -> Extracted:
-    """The language of the teacher's snapped network, from batches of sample words (n, T) and its own questions.
+    """The language of the teacher's quantised network, from batches of sample words (n, T) and its own questions.
 
     No network answers the empty word: it gets the answer with which the machine is smallest, `empty` if that is one.
 
@@ -102,7 +102,7 @@ def learn(
         try:
             table, colours = learner.hypothesis()
         except Unbounded:
-            few = f"no machine of at most {most_states} states is the snapped network's language"
+            few = f"no machine of at most {most_states} states is the quantised network's language"
             return Extracted(None, False, few)
         try:
             word = teacher.mistake(table, colours, first)

@@ -39,7 +39,7 @@ SAMPLES = 8
 class Extraction:
     """What was found in a run: the codebook, the machine, and whether it is the task's.
 
-    `equal` is None where it could not be decided; `word` is the shortest that the snapped network and the task's
+    `equal` is None where it could not be decided; `word` is the shortest that the quantised network and the task's
     machine answer differently, with the two `answers`, -1 for none. `margin` is the smallest of the table's entries.
     """
 
@@ -110,7 +110,7 @@ def compared(found: Extracted, task: Task) -> tuple[bool, Word | None]:
 
 
 def decided(teacher: Teacher, task: Task) -> tuple[bool | None, Word | None]:
-    """The same of the snapped network itself; (None, None) where that is too large to decide."""
+    """The same of the quantised network itself; (None, None) where that is too large to decide."""
     try:
         proof = prove(Question.of(task), teacher.chunk_size, teacher.image, teacher.at_prototypes)
     except UserError:
@@ -149,7 +149,7 @@ def described(task: Task, extraction: Extraction) -> dict[str, Any]:
         "agreement": extraction.agreement,
         "smallest_margin": extraction.margin,
         "states": None if found.machine is None else found.machine.n_states,
-        "proven": found.proven,
+        "proven_quantised": found.proven,
         "reason": found.reason or None,
         "equal": extraction.equal,
         "difference": differs,

@@ -12,12 +12,13 @@ import languages
 from languages.automata import MooreMachine
 from languages.convert.json_text import from_json
 from languages.errors import UserError
-from regulargpt.certificate.check import FORMAT
+from languages.monoid import TransitionMonoid
+from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.machine import asked
 from regulargpt.certificate.sentences import sentences
 from regulargpt.config import RunConfig
 from regulargpt.storage import atomic
-from regulargpt.storage.folder import ACCURACY, CERTIFICATE, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
+from regulargpt.storage.folder import ACCURACY, AUTOMATON, CERTIFICATE, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
 RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
@@ -37,6 +38,18 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Certificate:
+    """A certificate that the checker has accepted: as it lies there, and what was accepted.
+
+    `words[k]` are the least words of what prototype k stands for.
+    """
+
+    record: dict[str, Any]
+    accepted: Accepted
+    words: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class Gathered:
     """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
 
@@ -48,54 +61,54 @@ class Gathered:
     summary: dict[str, Any]
     accuracy: tuple[tuple[int, float], ...]
     machine: MooreMachine | None
-    certificate: dict[str, Any] | None
+    certificate: Certificate | None
     why: tuple[str, ...]
     field: Field | None
 
 
-def gather(path: Path) -> Gathered:
+def gather(path: Path, progress: Progress = lambda part, done, count: None) -> Gathered:
     """All that a page needs of the run in this folder.
 
-    Raises UserError if it is no finished run, a file is damaged, or the certificate is of other files.
+    Raises UserError if it is no finished run, a file is damaged, or the certificate is not accepted.
     """
     folder = RunFolder.open(path)
     config = RunConfig.parse(folder.config_text)
     summary = folder.load_summary()
     rows = csv.DictReader(io.StringIO(atomic.parse_text(folder.final_bytes(ACCURACY), path / ACCURACY)))
     accuracy = tuple((int(row["length"]), 100 * float(row["accuracy"])) for row in rows)
-    certificate, machine = certified(folder)
+    certificate, machine = certified(folder, progress)
     why: tuple[str, ...] = ()
     if certificate is None:
         machine, why = of_language(config.task.language), uncertified(folder)
     return Gathered(path, config, summary, accuracy, machine, certificate, why, receptive_field(path))
 
 
-def certified(folder: RunFolder) -> tuple[dict[str, Any] | None, MooreMachine | None]:
-    """The certificate and its automaton, if the run has one; UserError if it is not of these weights."""
+def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None, MooreMachine | None]:
+    """The certificate, if the run has one, and its automaton.
+
+    The checker goes through it now, on the very bytes that are shown; UserError if it does not accept.
+    """
     path = folder.path / CERTIFICATE
     if not atomic.disk.exists(path):
         return None, None
     again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
-    record = atomic.parse_json(atomic.read_bytes(path), path)
+    text, automaton = atomic.read_bytes(path), atomic.read_bytes(folder.path / AUTOMATON)
+    files = {"weights": folder.final_bytes(WEIGHTS), "network": folder.final_bytes(MODEL_CONFIG)}
     try:
-        if record["format"] != FORMAT:
-            raise UserError(f"{atomic.shown(path)} has the format {record['format']!r}, not {FORMAT!r}; {again}")
-        automaton = folder.path / Path(record["automaton"]["file"]).name
-        found = {
-            "weights": folder.final_bytes(WEIGHTS),
-            "network": folder.final_bytes(MODEL_CONFIG),
-            "automaton": atomic.read_bytes(automaton),
-        }
-        for name, data in found.items():
-            if record[name]["sha256"] != digest(data):
-                what = "of other weights" if name == "weights" else f"of another {name}"
-                raise UserError(f"{atomic.shown(path)} is {what}; {again}")
-    except (KeyError, TypeError) as error:
-        raise UserError(f"{atomic.shown(path)} is not a certificate: {error} is missing; {again}") from error
-    machine = from_json(atomic.parse_text(found["automaton"], automaton), str(automaton))
-    if not isinstance(machine, MooreMachine):
-        raise UserError(f"{atomic.shown(automaton)} gives no answers; {again}")
-    return record, machine
+        accepted = decide(text, files | {"automaton": automaton}, progress=progress, name=atomic.shown(path))
+    except (Malformed, Rejected) as error:
+        raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
+    machine = from_json(automaton.decode(), AUTOMATON)
+    assert isinstance(machine, MooreMachine), "the checker accepts no other automaton"
+    return Certificate(atomic.parse_json(text, path), accepted, stands_for(machine, accepted)), machine
+
+
+def stands_for(machine: MooreMachine, accepted: Accepted) -> tuple[tuple[str, ...], ...]:
+    """For each prototype the least words of the elements that it stands for; none if no node comes to it."""
+    monoid = TransitionMonoid.of(machine)
+    word = dict(zip(map(tuple, monoid.elements.tolist()), monoid.words, strict=True))
+    found = [[word[f] for f in accepted.functions.get(1 + k, ())] for k in range(accepted.prototypes)]
+    return tuple(tuple(sorted(words, key=lambda word: (len(word), word))) for words in found)
 
 
 def uncertified(folder: RunFolder) -> tuple[str, ...]:

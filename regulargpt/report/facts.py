@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from regulargpt.certificate.checker import Accepted
 from regulargpt.cli.output import percent
 from regulargpt.config import RunConfig
 from regulargpt.recipes import CONSTRUCTED
@@ -34,13 +34,11 @@ def status(run: Gathered) -> tuple[str, str]:
     """How much is proven, and that in words."""
     if run.certificate is None:
         return OBSERVED, f"Nothing is proven: accuracy was observed on samples. {without(run)}."
-    raw = run.certificate.get("raw", {})
-    K = len(run.certificate["prototypes"])
-    if raw.get("proven"):
+    if run.certificate.accepted.unquantised_claim:
         return PROVEN, "Proven for every length, for the network as it is."
     return PARTLY, (
-        f"Proven for every length, for the snapped network: each node's state is replaced by the nearest of {K} "
-        "prototypes. Of the network as it is, this is observed."
+        "Proven for every length, for the quantised network: each node's state is replaced by the nearest of "
+        f"{run.certificate.accepted.prototypes} prototypes. Of the network as it is, this is observed."
     )
 
 
@@ -64,16 +62,16 @@ def proof(run: Gathered) -> str:
     observed = tag("h4", "Observed, not proven") + listed(observations(run))
     if run.certificate is None:
         return tag("p", code(status(run)[1])) + (listed(run.why[1:]) if run.why[1:] else "") + observed
-    record = run.certificate
-    lines = [("claim", text(record["claim"])), ("unsnapped", text(unsnapped(record.get("raw", {}))))]
-    lines.append(("table", text(entries(record))))
+    record, accepted = run.certificate.record, run.certificate.accepted
+    lines = [("claim", text(accepted.claim)), ("as it is", text(accepted.unquantised_claim or "not proven"))]
+    lines += [("table", text(entries(accepted))), ("automaton", text(answered(accepted)))]
     lines += [
         (record[name]["file"], tag("code", text(record[name]["sha256"])))
         for name in ("weights", "network", "automaton")
     ]
     rows = [tag("dt", text(name)) + tag("dd", value) for name, value in lines]
     path = tag("code", text(f"regulargpt check {run.path / CERTIFICATE}"))
-    how = "This page shows the certificate; it does not check it. The checker is independent of the code that trained: "
+    how = "Checked when this page was made, by a program that shares no code with what trained. Check it yourself: "
     return tag("h4", "Proven") + tag("dl", *rows) + tag("p", text(how), path) + observed
 
 
@@ -82,23 +80,21 @@ def listed(lines: Sequence[str]) -> str:
     return tag("ul", *(tag("li", text(line)) for line in lines))
 
 
-def unsnapped(raw: dict[str, Any]) -> str:
-    """What is proven of the network as it is, with its slack, or why nothing is.
-
-    >>> unsnapped({"proven": False, "reason": "no balls are closed"})
-    'not proven: no balls are closed'
-    """
-    if raw.get("proven"):
-        return raw.get("claim", "proven too")
-    return "not proven" + (f": {raw['reason']}" if "reason" in raw else "")
-
-
-def entries(record: dict[str, Any]) -> str:
+def entries(accepted: Accepted) -> str:
     """The table of the certificate in numbers."""
-    margins = [*record["leaves"]["margins"], *record["nodes"]["margins"]]
-    one = "each prototype stands for one transition" if record["homomorphism"] else "a prototype may stand for several"
-    smallest = f", nearest rival at least {min(margins):.3g} farther" if margins else ""
-    return f"{len(record['prototypes'])} prototypes, {len(margins)} entries{smallest}; {one}"
+    one = "each prototype stands for one element" if accepted.homomorphism else "a prototype may stand for several"
+    return (
+        f"{accepted.prototypes} prototypes, {accepted.entries} entries, nearest rival at least "
+        f"{accepted.smallest_margin:.3g} farther; {one}"
+    )
+
+
+def answered(accepted: Accepted) -> str:
+    """How much the automaton asks."""
+    return (
+        f"answers in {accepted.answered_states} of the {accepted.states} states that words lead to, "
+        f"at {accepted.answered_roots} of {accepted.roots} kinds of root"
+    )
 
 
 def observations(run: Gathered) -> list[str]:

@@ -1,4 +1,4 @@
-"""A run as the page's script reads it: the automaton, its transition monoid, and the snapped network's table."""
+"""A run as the page's script reads it: the automaton, its transition monoid, and the quantised network's table."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from languages.automata import MooreMachine
-from languages.errors import AutomatonError, UserError
+from languages.errors import AutomatonError
 from languages.monoid import TransitionMonoid
+from regulargpt.report.data import Certificate
 from regulargpt.report.svg import colours
 
 # A machine without a certificate may have a monoid of any size; its elements are then not worth showing.
 MOST_ELEMENTS = 2000
 
 
-def script_data(machine: MooreMachine | None, certificate: Mapping[str, Any] | None) -> dict[str, Any]:
+def script_data(machine: MooreMachine | None, certificate: Certificate | None) -> dict[str, Any]:
     """The run as JSON values.
 
     >>> import languages
@@ -41,22 +42,20 @@ def script_data(machine: MooreMachine | None, certificate: Mapping[str, Any] | N
     }
 
 
-def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """The snapped network: which elements each prototype stands for, its answer, and the prototype of each window."""
+def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Certificate) -> dict[str, Any]:
+    """The quantised network: which elements each prototype stands for, its answer, and the prototype of each window."""
     number = {word: i for i, word in enumerate(monoid.words)}
-    try:
-        elements = [[number[word] for word in words] for words in certificate["words"]]
-        C, K = certificate["chunk_size"], len(certificate["prototypes"])
-        return {
-            "chunk_size": C,
-            "elements": elements,
-            "answers": [machine.output_names[answer] for answer in certificate["answers"]],
-            "colours": by_element(elements),
-            "leaves": entries(certificate["leaves"], C, 1 + machine.n_symbols),
-            "nodes": entries(certificate["nodes"], C, 1 + K),
-        }
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise UserError(f"certificate.json is malformed ({error}); run `regulargpt verify` again") from error
+    elements = [[number[word] for word in words] for words in certificate.words]
+    record, K = certificate.record, certificate.accepted.prototypes
+    C = record["chunk_size"]
+    return {
+        "chunk_size": C,
+        "elements": elements,
+        "answers": [None if answer is None else machine.output_names[answer] for answer in record["answers"]],
+        "colours": by_element(elements),
+        "leaves": entries(record["leaves"], C, 1 + machine.n_symbols),
+        "nodes": entries(record["nodes"], C, 1 + K),
+    }
 
 
 def by_element(elements: Sequence[Sequence[int]]) -> list[tuple[str, str]]:

@@ -112,19 +112,19 @@ def tree_section() -> str:
 def prototypes_section(run: Gathered, data: Mapping[str, Any]) -> str:
     """The prototypes: a picture and a table, both with the number of nodes of the typed word."""
     assert run.certificate is not None
-    labels = [label(words) for words in run.certificate["words"]]
-    picture = scatter(np.array(run.certificate["prototypes"]), labels, data["network"]["colours"])
+    labels = [label(words) for words in run.certificate.words]
+    picture = scatter(np.array(run.certificate.record["prototypes"]), labels, data["network"]["colours"])
     answers = data["network"]["answers"]
     rows = [
         tag(
             "tr",
             tag("th", text(f"#{i}"), scope="row"),
             tag("td", text(bracketed(words)), class_="word"),
-            tag("td", text(answer)),
+            tag("td", text("–" if answer is None else answer)),
             tag("td", class_="count"),
             data_prototype=i,
         )
-        for i, (words, answer) in enumerate(zip(run.certificate["words"], answers, strict=True), 1)
+        for i, (words, answer) in enumerate(zip(run.certificate.words, answers, strict=True), 1)
     ]
     heads = (tag("th", name, scope="col") for name in ("prototype", "stands for", "answer", "nodes"))
     table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="prototypes")

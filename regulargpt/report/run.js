@@ -53,9 +53,10 @@ class Run {
     const root = this.levels[this.levels.length - 1][0];
     const answer = root.state === null ? null : this.run.network.answers[root.state - 1];
     const same = truth === null || answer === null ? "unknown" : answer === truth ? "right" : "wrong";
-    const words = answer === null ? "? no entry for the root" : `${MARKS[same]} ${answer}`;
+    const none = root.state === null ? "? no entry for the root" : "? no word asks for an answer at this prototype";
+    const words = answer === null ? none : `${MARKS[same]} ${answer}`;
     const right = nodes.filter((node) => node.verdict === "right").length;
-    line.append(" Snapped network: ", html("span", { class: same, "data-network": answer ?? "" }, words), `. ${right} of ${nodes.length} nodes right.`);
+    line.append(" Quantised network: ", html("span", { class: same, "data-network": answer ?? "" }, words), `. ${right} of ${nodes.length} nodes right.`);
   }
 
   // Light the prototypes of the word's nodes.

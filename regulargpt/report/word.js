@@ -1,5 +1,5 @@
 "use strict";
-// What is computed of a typed word: the automaton's run, and the snapped network's tree from the certificate's table.
+// What is computed of a typed word: the automaton's run, and the quantised network's tree from the certificate's table.
 
 const MOST = 100000; // symbols in a word
 

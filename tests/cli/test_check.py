@@ -21,7 +21,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_is_verified_and_its_certificate_checked(cli: Cli, made: Path):
     verified = cli("verify", str(made), "--length", "60", "--words", "8")
     assert verified.code == 0
-    assert "proven at every length, states snapped to 5 prototypes" in verified.out
+    assert "proven at every length, states replaced by the nearest of 5 prototypes" in verified.out
     checked = cli("check", str(made / "certificate.json"))
     assert checked.code == 0
     assert checked.out.startswith("accepted: For every word over {0, 1}")
@@ -39,10 +39,47 @@ def test_a_changed_certificate_is_rejected_with_exit_code_1(cli: Cli, made: Path
     files = [f"--{name}={made / file}" for name, file in FILES.items()]
     refused = cli("check", str(forged), *files)
     assert refused.code == 1
-    assert refused.err.startswith("rejected: nodes, window [1, 0]: the network goes to prototype")
+    assert refused.err.startswith("rejected: nodes, window [1, 0]: the state is not nearest to prototype")
     answer = cli("check", str(forged), *files, "--json")
     assert answer.code == 1
     assert not json.loads(answer.out)["accepted"]
+
+
+def test_the_named_language_is_part_of_what_is_proven(cli: Cli, made: Path):
+    cli("verify", str(made), "--length", "60", "--words", "8")
+    checked = cli("check", str(made), "--language", "tomita-2")
+    assert checked.code == 0
+    assert "The automaton answers every word of at least one symbol as the language tomita-2 does." in checked.out
+    assert "3 of 3 states that words lead to have an answer, and 5 of 5 kinds of root" in checked.out
+    other = cli("check", str(made), "--language", "tomita-1")
+    assert other.code == 1
+    assert other.err == "rejected: the automaton is not that of tomita-1: they differ on the word '1'\n"
+    misspelt = cli("check", str(made), "--language", "tomita-22")
+    assert misspelt.code == 2
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "3", "NaN", "1" * 5000, "{}", "[" * 100_000, "", "\0"])
+def test_what_is_no_certificate_is_refused_in_one_line(cli: Cli, tmp_path: Path, text: str):
+    (tmp_path / "c.json").write_text(text)
+    refused = cli("check", str(tmp_path / "c.json"))
+    assert refused.code == 2
+    assert refused.err.count("\n") == 1
+    assert refused.err.startswith(f"error: {tmp_path / 'c.json'} ")
+    assert len(refused.err) < 300 + len(str(tmp_path))
+
+
+def test_a_report_shows_nothing_as_proven_that_is_not_accepted(cli: Cli, made: Path):
+    cli("verify", str(made), "--length", "60", "--words", "8")
+    assert cli("report", str(made)).code == 0
+    page = (made / "report.html").read_text()
+    assert "Proven for every length" in page
+    record = json.loads((made / "certificate.json").read_text())
+    record["nodes"]["images"][0] = 1 + record["nodes"]["images"][0] % 5
+    (made / "certificate.json").write_text(json.dumps(record))
+    refused = cli("report", str(made))
+    assert refused.code == 2
+    assert "certificate.json proves nothing: nodes, window [1, 0]: the state is not nearest" in refused.err
+    assert (made / "report.html").read_text() == page
 
 
 FILES = {"weights": "model.safetensors", "network": "config.json", "automaton": "automaton.json"}
@@ -66,15 +103,15 @@ def test_a_run_that_errs_is_refuted_by_a_word(cli: Cli, tmp_path: Path):
     report = json.loads(cli("verify", str(tmp_path / "r"), "--json", "--length", "60", "--words", "8").out)
     proof = report["certificate"]
     assert not proof["proven"]
-    assert proof["wrong_without_snapping"]["right"] != proof["wrong_without_snapping"]["network"]
+    assert proof["wrong_unquantised"]["right"] != proof["wrong_unquantised"]["network"]
     assert not (tmp_path / "r" / "certificate.json").exists()
     note = json.loads((tmp_path / "r" / "uncertified.json").read_text())
     assert note.pop("weights")["file"] == "model.safetensors"
     assert note == proof
     assert cli("report", str(tmp_path / "r")).code == 0
-    assert "No certificate: the snapped network errs on a word." in (tmp_path / "r" / "report.html").read_text()
+    assert "No certificate: the quantised network errs on a word." in (tmp_path / "r" / "report.html").read_text()
     text = cli("verify", str(tmp_path / "r"), "--length", "60", "--words", "8").out
-    assert "no certificate: the snapped network errs on a word" in text
+    assert "no certificate: the quantised network errs on a word" in text
 
 
 def test_the_note_of_an_earlier_failure_goes_when_the_certificate_comes(cli: Cli, made: Path):

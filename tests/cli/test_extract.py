@@ -17,7 +17,7 @@ from tests.cli.test_refusals import assert_refused, everything, unfinished
 
 KEYS = [
     *("run_dir", "language", "model", "codebook", "prototypes", "clusters", "agreement", "smallest_margin", "states"),
-    *("proven", "reason", "equal", "difference", "out"),
+    *("proven_quantised", "reason", "equal", "difference", "out"),
 ]
 COMMON = {
     "device": "cpu",
@@ -62,7 +62,8 @@ def test_of_a_network_that_learned_parity_the_machine_of_parity(
     result = json.loads(answer.out)
     assert list(result) == KEYS
     assert (result["model"], result["codebook"], result["language"]) == (model, codebook, "parity")
-    assert (result["states"], result["proven"], result["equal"], result["difference"]) == (2, True, True, None)
+    assert (result["states"], result["proven_quantised"]) == (2, True)
+    assert (result["equal"], result["difference"]) == (True, None)
     assert from_json((tmp_path / "dfa.json").read_text()) == languages.get("parity").machine.minimise()
 
 
@@ -71,7 +72,7 @@ def test_text_and_drawing(cli: Cli, runs: dict[str, Path], tmp_path: Path):
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
     assert [line.split()[0] for line in lines] == ["prototypes", "machine", "compared", "written"]
-    assert lines[1] == "machine     2 states; the snapped network's answer at every length"
+    assert lines[1] == "machine     2 states; the quantised network's answer at every length"
     assert lines[2] == "compared    equal to the machine of parity"
     assert from_dot((tmp_path / "dfa.dot").read_text()) == languages.get("parity").machine.minimise()
 
@@ -150,6 +151,6 @@ def test_a_network_of_no_small_machine_is_said_to_be_so_and_nothing_is_written(
     answer = cli("extract", runs["regulargpt"], "--json")
     result = json.loads(answer.out)
     assert (answer.code, result["states"], result["out"]) == (1, None, None)
-    assert (result["equal"], result["proven"]) == (True, False)
-    assert result["reason"] == "no machine of at most 1 states is the snapped network's language"
+    assert (result["equal"], result["proven_quantised"]) == (True, False)
+    assert result["reason"] == "no machine of at most 1 states is the quantised network's language"
     assert not (runs["regulargpt"] / "extracted.json").exists()

@@ -57,7 +57,7 @@ def test_the_tables_of_clusters(cli: Cli, finished: Path, tmp_path: Path):
     answer = cli("verify", finished, "--length", 21, "--words", 6, "--out", tmp_path / "v")
     assert answer.out.splitlines()[0] == "parity, regulargpt: states on 6 words of length 21"
     assert " found for 2 of 2 transitions" in answer.out
-    assert "no certificate: the snapped network errs on a word" in answer.out
+    assert "no certificate: the quantised network errs on a word" in answer.out
     table, states = rows(tmp_path / "v" / "clusters.csv"), rows(tmp_path / "v" / "states-pca.csv")
     assert [row["depth"] for row in table] == ["all", "1", "2", "3", "4", "5"]
     assert int(table[0]["rows"]) == len(states) == sum(int(row["rows"]) for row in table[1:])

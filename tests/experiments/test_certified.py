@@ -24,11 +24,13 @@ def sweep_of(path: Path, configs: list[RunConfig]) -> SweepFolder:
     return folder
 
 
-def add(folder: SweepFolder, config: RunConfig, raw: dict[str, object] | None, **more: object) -> None:
-    known = {"proven": raw is not None, "certified_at": 300 if raw else None, "min_accuracy": 98.5}
+def add(folder: SweepFolder, config: RunConfig, slack: float | None, **more: object) -> None:
+    proven = slack is not None
+    known = {"proven": proven, "certified_at": 300 if proven else None, "min_accuracy": 98.5}
     run = finished(folder.run_path(name_of(config)), config, 99.9995, **{**known, **more})
-    if raw is not None:
-        (run.path / CERTIFICATE).write_text(json.dumps({"prototypes": [[0.0]] * 5, "raw": raw}))
+    if proven:
+        balls = {"slack": slack} if slack else None
+        (run.path / CERTIFICATE).write_text(json.dumps({"prototypes": [[0.0]] * 5, "unquantised": balls}))
 
 
 def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys):
@@ -39,10 +41,10 @@ def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys):
     missing = ASKED.replaced({"seed": 3})
     wider = ASKED.replaced({"model.d_model": 128})
     folder = sweep_of(tmp_path / "s", [*configs, other, shorter, plain, missing, wider])
-    add(folder, configs[0], {"proven": True, "slack": 0.0299})
-    add(folder, configs[1], {"proven": False, "reason": "too many"})
+    add(folder, configs[0], 0.0299)
+    add(folder, configs[1], 0.0)
     add(folder, configs[2], None, min_accuracy=50.0, train_seconds=7.4)
-    add(folder, other, {"proven": True, "slack": 0.1})
+    add(folder, other, 0.1)
     add(folder, shorter, None)
     add(folder, plain, None)
     add(folder, wider, None, proven=None)

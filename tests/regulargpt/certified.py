@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 import languages
+from languages.convert.json_text import to_json
 from languages.randomness import rng
 from regulargpt.certificate import record
+from regulargpt.certificate.checker import Accepted
 from regulargpt.certificate.machine import Question
-from regulargpt.certificate.proof import prove
+from regulargpt.certificate.proof import Proof, prove
 from regulargpt.certificate.table import Entries
 from regulargpt.config import RunConfig
-from regulargpt.storage.folder import RunFolder
+from regulargpt.report import data
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 
 D_MODEL = 6
 
@@ -37,18 +40,54 @@ def folder(path: Path, language: str, chunk_size: int = 2, model: str = "regular
 
 
 def certify(run: RunFolder, language: str, chunk_size: int = 2, question: Question | None = None) -> dict[str, Any]:
-    """Write the certificate of a network that computes the language exactly; the certificate."""
+    """Write the certificate of a network that computes the language exactly, which does not exist; the certificate.
+
+    `believed` is what a page would show of it.
+    """
     question = question or Question.of(languages.get(language))
     table = Ideal(question, chunk_size)
     answers = np.maximum(question.answers, 0)
     proof = prove(question, chunk_size, table.image, answers)
     assert proof.holds
-    prototypes = torch.from_numpy(rng(0, "prototypes").normal(size=(question.monoid.size, D_MODEL)))
-    book = SimpleBook(prototypes)
-    margins = np.ones(len(book))
-    snapped: Any = SimpleNamespace(table=table, book=book, proof=proof, answers=answers, answer_margins=margins)
-    path = record.write(run, language, question, snapped, {"proven": False})
-    return json.loads(path.read_text())
+    book = SimpleBook(torch.from_numpy(rng(0, "prototypes").normal(size=(question.monoid.size, D_MODEL))))
+    found = {"question": question, "table": table, "book": book, "proof": proof, "answers": answers}
+    snapped: Any = SimpleNamespace(**found, asked=np.ones(len(book), dtype=bool))
+    automaton = to_json(question.machine)
+    files = {"weights": run.final_bytes(WEIGHTS), "network": run.final_bytes(MODEL_CONFIG)}
+    certificate = record.record(snapped, files | {"automaton": automaton.encode()}, None)
+    (run.path / AUTOMATON).write_text(automaton)
+    (run.path / CERTIFICATE).write_text(record.text(certificate))
+    ACCEPTED[automaton.encode()] = accepted(certificate, question, proof)
+    return certificate
+
+
+ACCEPTED: dict[bytes, Accepted] = {}  # what the checker would say of a certificate with this automaton
+
+
+def accepted(certificate: dict[str, Any], question: Question, proof: Proof) -> Accepted:
+    """What the checker would say."""
+    functions: dict[int, set[tuple[int, ...]]] = {}
+    for state, element in proof.pairs.tolist():
+        functions.setdefault(state, set()).add(tuple(question.monoid.elements[element].tolist()))
+    counts = {"states": 2, "answered_states": 2, "roots": 2, "answered_roots": 2, "levels": 2, "bits": 64}
+    return Accepted(
+        claim=certificate["claim"],
+        unquantised_claim=None,
+        language_claim=None,
+        prototypes=len(certificate["prototypes"]),
+        entries=sum(len(certificate[part]["images"]) for part in ("leaves", "nodes")),
+        smallest_margin=1.0,
+        homomorphism=proof.is_homomorphism,
+        functions={k: frozenset(found) for k, found in functions.items()},
+        **counts,
+    )
+
+
+def believed(path: Path) -> data.Gathered:
+    """What a page shows of a run whose certificate was made here: the checker's word is taken as given."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data, "decide", lambda text, files, **more: ACCEPTED[files["automaton"]])
+        return data.gather(path)
 
 
 class SimpleBook:
@@ -87,13 +126,9 @@ def spoil(run: RunFolder, certificate: dict[str, Any], seed: int, share: float =
     random = rng(seed, "spoil")
     K = len(certificate["prototypes"])
     for part in ("leaves", "nodes"):
-        rows = list(zip(*(certificate[part][key] for key in ("windows", "images", "margins")), strict=True))
+        rows = list(zip(certificate[part]["windows"], certificate[part]["images"], strict=True))
         kept = [row for row in rows if random.random() > share / 4]
-        images = [int(random.integers(1, K + 1)) if random.random() < share else image for _, image, _ in kept]
-        certificate[part] = {
-            "windows": [window for window, _, _ in kept],
-            "images": images,
-            "margins": [margin for _, _, margin in kept],
-        }
-    (run.path / "certificate.json").write_text(record.text(certificate))
+        images = [int(random.integers(1, K + 1)) if random.random() < share else image for _, image in kept]
+        certificate[part] = {"windows": [window for window, _ in kept], "images": images}
+    (run.path / CERTIFICATE).write_text(record.text(certificate))
     return certificate

@@ -1,6 +1,7 @@
 """The decision for every length, against running the tree on every short word."""
 
 import itertools
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +11,14 @@ from hypothesis import strategies as st
 
 import languages
 from languages.automata import Dfa, MooreMachine
+from languages.convert.json_text import to_json
 from languages.errors import UserError
 from languages.monoid import TransitionMonoid
 from languages.task import Task
-from regulargpt.certificate import check, levels
+from regulargpt.certificate import levels
+from regulargpt.certificate.checker.files import Rejected
+from regulargpt.certificate.checker.induction import induction
+from regulargpt.certificate.checker.machine import Machine
 from regulargpt.certificate.codebook import Ideal
 from regulargpt.certificate.levels import windows
 from regulargpt.certificate.machine import Question, asked
@@ -84,15 +89,8 @@ def test_the_decision_is_that_of_all_short_words(machine: MooreMachine, seed: in
         assert len(proof.wrong) == shortest
 
 
-def as_json(machine: MooreMachine) -> dict[str, object]:
-    return {
-        "states": machine.states,
-        "alphabet": machine.alphabet,
-        "initial": machine.initial,
-        "transitions": machine.transitions,
-        "outputs": machine.named_outputs,
-        "output_names": machine.output_names,
-    }
+def as_json(machine: MooreMachine) -> object:
+    return json.loads(to_json(machine))
 
 
 @settings(max_examples=60, deadline=None)
@@ -108,19 +106,21 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
         }
         for level, size in ((0, 2), (1, K))
     }
-    arguments = check.Machine(as_json(machine)), C, every[0], every[1], network.answers.tolist()
+    arguments = Machine(as_json(machine), "it"), C, every[0], every[1], network.answers.tolist()
     if proof.holds:
-        found = check.induction(*arguments)
-        assert (found.levels, found.homomorphism) == (proof.n_levels, proof.is_homomorphism)
+        found = induction(*arguments)
+        homomorphism = all(len(functions) == 1 for functions in found.functions.values())
+        assert (found.levels, homomorphism, found.roots) == (proof.n_levels, proof.is_homomorphism, len(proof.roots))
+        assert {state for state, functions in found.functions.items() if functions} == set(proof.pairs[:, 0].tolist())
     else:
-        with pytest.raises(check.Rejected, match="the automaton answers"):
-            check.induction(*arguments)
+        with pytest.raises(Rejected, match="is the root of words that lead the automaton to"):
+            induction(*arguments)
 
 
 @settings(max_examples=200, deadline=None)
 @given(machines(most=4), st.integers(1, 6), st.integers(1, 6))
 def test_from_a_state_that_answers_by_long_spans_short_ones_answer_too(machine: MooreMachine, span: int, times: int):
-    question, checker = question_of(machine), check.Machine(as_json(machine))
+    question, checker = question_of(machine), Machine(as_json(machine), "it")
     for short, long in itertools.pairwise(span * times**level for level in range(6)):
         assert not (question.answerable(long) & ~question.answerable(short)).any()
         assert checker.answerable(long) <= checker.answerable(short)
@@ -222,5 +222,6 @@ def test_too_many_windows_are_refused_in_one_line():
 
 
 def test_a_proof_names_homomorphism_only_where_each_state_has_one_element():
-    assert Proof(1, np.array([[1, 0], [2, 1]]), None).is_homomorphism
-    assert not Proof(1, np.array([[1, 0], [1, 1]]), None).is_homomorphism
+    roots = np.zeros((0, 2), dtype=np.int64)
+    assert Proof(1, np.array([[1, 0], [2, 1]]), roots, None).is_homomorphism
+    assert not Proof(1, np.array([[1, 0], [1, 1]]), roots, None).is_homomorphism

@@ -110,7 +110,7 @@ def test_what_a_table_without_law_computes_is_extracted_or_said_to_be_no_small_m
         image, at = arbitrary(seed, n_prototypes, chunk_size)
         found = learnt(Teacher(("0", "1"), ("reject", "accept"), chunk_size, image, at), most_states=24)
         if found.machine is None:
-            assert found.reason == "no machine of at most 24 states is the snapped network's language"
+            assert found.reason == "no machine of at most 24 states is the quantised network's language"
             continue
         for length in range(1, 11):
             words = np.array(list(product((0, 1), repeat=length)))

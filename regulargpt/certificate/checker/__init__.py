@@ -1,0 +1,20 @@
+"""The independent checker of certificates: ball arithmetic, and none of the code that trains, runs or certifies.
+
+To believe an accepted certificate, read this folder (docs/certificate.md says what each file has to be right about):
+
+files     bytes, JSON and safetensors, read strictly and in bounds
+balls     arrays of balls: what a comparison of real numbers may be concluded from
+network   RegularGPT's maps (section 6.2) in balls
+machine   the automaton, and from which of its states an answer can still come
+induction the levels of the trees of all words, until they repeat
+slopes    how far the block's image moves when its children move in balls: the network without quantising
+steps     the steps of a check, in order
+claims    what is proven, in words
+
+It imports numpy, python-flint and the standard library.
+"""
+
+from regulargpt.certificate.checker.files import Malformed, Rejected
+from regulargpt.certificate.checker.steps import FORMAT, Accepted, Progress, check, decide
+
+__all__ = ["FORMAT", "Accepted", "Malformed", "Progress", "Rejected", "check", "decide"]

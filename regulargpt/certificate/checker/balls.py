@@ -1,0 +1,71 @@
+"""Arrays of balls: every real number is known to lie in an interval midpoint +/- radius, whatever was rounded.
+
+A ball is an `arb` of FLINT (Johansson 2017, IEEE Trans. Computers 66); an array of balls is a numpy array of them.
+Arithmetic on balls gives balls that contain every result on numbers in them. So a comparison is true, false, or
+undecided at the precision at hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb, arb_mat
+
+Balls = npt.NDArray[np.object_]
+
+exact: Any = np.frompyfunc(arb, 1, 1)  # a double is the midpoint of a ball of radius 0
+exp: Any = np.frompyfunc(arb.exp, 1, 1)
+erf: Any = np.frompyfunc(arb.erf, 1, 1)
+positive: Any = np.frompyfunc(arb.nonnegative_part, 1, 1)  # max(x, 0)
+sqrt: Any = np.frompyfunc(lambda x: x.nonnegative_part().sqrt(), 1, 1)  # of what is not negative, whatever its ball
+largest: Any = np.frompyfunc(lambda x: abs(x).upper(), 1, 1)
+least: Any = np.frompyfunc(arb.min, 2, 1).reduce
+# The number of squarings in `spectral`: what it gives is at most m^(1/64) times the norm, 7 % too much for 64 rows.
+SQUARINGS = 4
+
+
+class Undecided(ArithmeticError):
+    """Two balls overlap: more bits may tell which number is the smaller."""
+
+
+def less(a: Any, b: Any) -> npt.NDArray[np.bool_]:
+    """Whether a < b, element by element. Raises Undecided where neither that nor a >= b is certain.
+
+    >>> less(exact([1.0, 2.0]), arb(2)).tolist()
+    [True, False]
+    """
+    below, above = np.less(a, b).astype(bool), np.greater_equal(a, b).astype(bool)
+    if not (below | above).all():
+        raise Undecided
+    return below
+
+
+def matrix(a: Balls) -> arb_mat:
+    """The balls (m, n) as a matrix of FLINT."""
+    return arb_mat(a.shape[0], a.shape[1], a.ravel().tolist())
+
+
+def product(a: Balls, b: Balls) -> Balls:
+    """The matrix product (m, k) of (m, n) and (n, k)."""
+    return np.array((matrix(a) * matrix(b)).entries(), dtype=object).reshape(len(a), b.shape[1])
+
+
+def norm(a: Balls, axis: int = -1) -> Balls:
+    """Euclidean lengths along an axis."""
+    return sqrt((a * a).sum(axis))
+
+
+def spectral(a: Balls) -> arb:
+    """At least max |a x| / |x| for a matrix (m, n).
+
+    For G = a a^T, with eigenvalues g >= 0 whose largest is the square of the norm, g_max^(2 N) <= tr G^(2 N), which is
+    the sum of the squares of the entries of the symmetric G^N. Here N = 2^SQUARINGS.
+    """
+    small = matrix(a) if a.shape[0] <= a.shape[1] else matrix(a.T)
+    power = small * small.transpose()
+    for _ in range(SQUARINGS):
+        power = power * power
+    total = sum((x * x for x in power.entries()), arb(0)).upper()
+    return arb(0) if total.is_zero() else total.root(4 << SQUARINGS).upper()

@@ -1,0 +1,105 @@
+"""The levels of the trees of all words, until they repeat: induction over a finite table.
+
+A node of level l has C^l symbols under it (a *full* node), but for the leftmost one (the *left* node), which has what
+remains. A node's kind is its prototype, or symbol, and what its sub-word does. The kinds of a level follow from those
+of the level below.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from regulargpt.certificate.checker.files import Rejected
+from regulargpt.certificate.checker.machine import Function, Machine
+
+Node = tuple[int, Function]  # a prototype (or symbol), counted from 1, and what the sub-word does
+Part = Mapping[tuple[int, ...], int]  # {window: prototype}, by offset from the right, from 1; 0 is the pad
+
+# Windows that are gone through before a certificate is refused as too large: some minutes.
+MOST_WINDOWS = 1 << 25
+
+
+@dataclass(frozen=True)
+class Induction:
+    """What was gone through: the levels until they repeat, the kinds of root, and how many of these have an answer.
+
+    `functions[k]` is what the sub-words of prototype k do, where there are any.
+    """
+
+    levels: int
+    roots: int
+    answered: int
+    functions: Mapping[int, frozenset[Function]]
+
+
+def induction(machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequence[int | None]) -> Induction:
+    """Follow the levels. Raises Rejected for a window that occurs and is not in the table, and for a wrong root.
+
+    Which nodes are part of a word with an answer depends on the span C^l, but a multiple of C^(l + 1) is one of C^l:
+    answerable(C^(l + 1)) lies in answerable(C^l). So once full and left nodes are those of an earlier level, every
+    later level has, step by step, no node, window or root beyond those that followed then.
+    """
+    full = {(1 + a, f) for a, f in enumerate(machine.letters) if machine.can_be_inside(f, 1)}
+    left: set[Node] = set()
+    roots: set[Node] = set()
+    functions: dict[int, set[Function]] = {}
+    seen: set[tuple[frozenset[Node], frozenset[Node]]] = set()
+    count = 0
+    for level in itertools.count(1):
+        table, part = (leaves, "leaves") if level == 1 else (nodes, "nodes")
+        span = C**level
+        next_full: set[Node] = set()
+        next_left: set[Node] = set()
+        for window in windows(full, left, C):
+            count += 1
+            if count > MOST_WINDOWS:
+                raise Rejected(f"more than {MOST_WINDOWS:,} windows at {level} levels: too many to go through")
+            f = machine.product([function for _, function in window])
+            whole = len(window) == C and window[0] in full
+            leftmost = machine.can_be_leftmost(f, span)
+            if not (leftmost or (whole and machine.can_be_inside(f, span))):
+                continue
+            key = tuple(state for state, _ in reversed(window)) + (0,) * (C - len(window))
+            if key not in table:
+                raise Rejected(f"{part}: window {list(key)} occurs at level {level} and is not in the table")
+            node = table[key], f
+            if whole:
+                next_full.add(node)
+            if leftmost and not (whole and window[0] not in left):
+                next_left.add(node)
+            # Of a word of two symbols or more the root has two children: a single child would be the root.
+            if leftmost and (len(window) > 1 or level == 1) and node not in roots:
+                roots.add(node)
+                check_root(machine, node, answers)
+        full, left = next_full, next_left
+        for state, function in full | left:
+            functions.setdefault(state, set()).add(function)
+        reached = frozenset(full), frozenset(left)
+        if reached in seen:
+            answered = sum(machine.answer(f) is not None for _, f in roots)
+            return Induction(level, len(roots), answered, {k: frozenset(found) for k, found in functions.items()})
+        seen.add(reached)
+    raise AssertionError
+
+
+def windows(full: set[Node], left: set[Node], C: int) -> Iterator[tuple[Node, ...]]:
+    """All windows, from left to right: full nodes, and at the left end any node."""
+    ordered, anything = sorted(full), sorted(full | left)
+    for n in range(1, C + 1):
+        for first in anything:
+            for rest in itertools.product(ordered, repeat=n - 1):
+                yield (first, *rest)
+
+
+def check_root(machine: Machine, node: Node, answers: Sequence[int | None]) -> None:
+    """Reject a root that does not answer as the automaton does."""
+    state, function = node
+    right, given = machine.answer(function), answers[state - 1]
+    if right is not None and right != given:
+        said = "no answer is proven" if given is None else f"the network answers {machine.output_names[given]!r}"
+        raise Rejected(
+            f"prototype {state} is the root of words that lead the automaton to {machine.output_names[right]!r}; "
+            f"there {said}"
+        )

@@ -1,0 +1,143 @@
+"""The automaton: a Moore machine read from JSON, and from which of its states an answer can still come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from regulargpt.certificate.checker.files import Malformed, Rejected, fields
+
+Function = tuple[int, ...]  # what a word does: the state it leads to from each state
+
+AUTOMATON = {"states": list, "alphabet": list, "initial": str, "transitions": dict, "outputs": dict}
+AUTOMATON |= {"output_names": list}
+# What is kept of sets of states, and of products of functions on states, stays below a gigabyte.
+MOST_STATES = 2000
+MOST_PRODUCTS = 1 << 26
+
+
+class Machine:
+    """States, alphabet, transitions, initial state, and an answer or none (None) after each state.
+
+    Raises Malformed for names that are no strings or are there twice, and for a transition or output that is missing,
+    of nothing, or to nothing.
+    """
+
+    def __init__(self, record: Any, name: str):
+        data = fields(record, name, AUTOMATON)
+        self.alphabet, self.output_names = names(data, "alphabet", name), names(data, "output_names", name)
+        number = {state: i for i, state in enumerate(names(data, "states", name))}
+        if len(number) > MOST_STATES:
+            raise Rejected(f"{name} has {len(number):,} states; automata of at most {MOST_STATES:,} are checked")
+        table, outputs = data["transitions"], data["outputs"]
+        symbols, answers = set(self.alphabet), {None, *self.output_names}
+        whole = set(table) == set(outputs) == set(number) and data["initial"] in number and bool(self.alphabet)
+        whole = whole and all(isinstance(row, dict) and set(row) == symbols for row in table.values())
+        if not whole or not all(isinstance(output, str | None) and output in answers for output in outputs.values()):
+            raise Malformed(f"{name}: give every state a transition for every symbol, and an output or null")
+        if not all(isinstance(q, str) and q in number for row in table.values() for q in row.values()):
+            raise Malformed(f"{name}: a transition leads to no state")
+        self.letters: list[Function] = [tuple(number[table[q][a]] for q in number) for a in self.alphabet]
+        self.initial = number[data["initial"]]
+        answer = {output: i for i, output in enumerate(self.output_names)}
+        self.outputs = [None if outputs[q] is None else answer[outputs[q]] for q in number]
+        after_one = {letter[self.initial] for letter in self.letters}
+        self.after_words = self.reached_from(after_one)  # the states that words of one symbol or more lead to
+        self.reached = {self.initial} | self.after_words
+        self._answerable: dict[int, set[int]] = {}
+        self._products: dict[tuple[Function, Function], Function] = {}
+
+    def reached_from(self, states: set[int]) -> set[int]:
+        """These states and all that words lead to from them."""
+        reached, new = set(states), set(states)
+        while new:
+            new = {letter[q] for q in new for letter in self.letters} - reached
+            reached |= new
+        return reached
+
+    def product(self, functions: Sequence[Function]) -> Function:
+        """What words do one after the other, from the left."""
+        result = functions[0]
+        for function in functions[1:]:
+            pair = result, function
+            if pair not in self._products:
+                if len(self._products) * len(function) > MOST_PRODUCTS:
+                    raise Rejected("sub-words do too many different things to the automaton's states to go through")
+                self._products[pair] = tuple(function[q] for q in result)
+            result = self._products[pair]
+        return result
+
+    def answer(self, function: Function) -> int | None:
+        """The output after a word, None if there is none."""
+        return self.outputs[function[self.initial]]
+
+    def answerable(self, span: int) -> set[int]:
+        """The states from which a word of a multiple of `span` symbols, possibly none, leads to an answer."""
+        if span not in self._answerable:
+            reach = power([{letter[q] for letter in self.letters} for q in range(len(self.outputs))], span)
+            found = {q for q, output in enumerate(self.outputs) if output is not None}
+            while more := {q for q in range(len(reach)) if reach[q] & found} - found:
+                found |= more
+            self._answerable[span] = found
+        return self._answerable[span]
+
+    def can_be_leftmost(self, function: Function, span: int) -> bool:
+        """Whether a word that begins so can go on, by nodes `span` symbols wide, to a word with an answer."""
+        return function[self.initial] in self.answerable(span)
+
+    def can_be_inside(self, function: Function, span: int) -> bool:
+        """Whether a word with an answer can have such a node inside."""
+        return any(function[q] in self.answerable(span) for q in self.reached)
+
+
+def names(data: Mapping[str, Any], key: str, name: str) -> list[str]:
+    """A list of different strings."""
+    found = data[key]
+    if not all(isinstance(entry, str) for entry in found) or len(set(found)) < len(found):
+        raise Malformed(f"{name}: {key!r} is not a list of different names")
+    return found
+
+
+def power(reach: list[set[int]], steps: int) -> list[set[int]]:
+    """What so many steps reach from every state, if one step reaches `reach`; by squaring.
+
+    >>> power([{1}, {2}, {0, 2}], 3)
+    [{0, 2}, {0, 1, 2}, {0, 1, 2}]
+    """
+    result = [{q} for q in range(len(reach))]
+    while steps:
+        if steps & 1:
+            result = [set().union(*(reach[q] for q in found)) for found in result]
+        reach = [set().union(*(reach[q] for q in found)) for found in reach]
+        steps >>= 1
+    return result
+
+
+def different(mine: Machine, other: Machine) -> list[str] | None:
+    """A shortest word of one symbol or more that two machines over one alphabet answer differently, None if none is.
+
+    To have no answer is different from any answer.
+    """
+
+    def outputs(q: int, p: int) -> tuple[str | None, str | None]:
+        a, b = mine.outputs[q], other.outputs[p]
+        return (None if a is None else mine.output_names[a]), (None if b is None else other.output_names[b])
+
+    start = mine.initial, other.initial
+    came: dict[tuple[int, int], tuple[tuple[int, int], str]] = {}
+    queue = [start]
+    for pair in queue:
+        for symbol, f, g in zip(mine.alphabet, mine.letters, other.letters, strict=True):
+            target = f[pair[0]], g[pair[1]]
+            if target in came:
+                continue
+            came[target] = pair, symbol
+            queue.append(target)
+            a, b = outputs(*target)
+            if a != b:
+                word = [symbol]
+                while pair != start:
+                    pair, symbol = came[pair]
+                    word.insert(0, symbol)
+                return word
+    return None

@@ -1,0 +1,287 @@
+"""The steps of a check: the files, every entry of the table, the answers, the levels, and the balls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+from regulargpt.certificate.checker.balls import Balls, Undecided, exact, least, less, norm, product, sqrt
+from regulargpt.certificate.checker.claims import claim, language_claim, unquantised_claim
+from regulargpt.certificate.checker.files import (
+    MOST_JSON,
+    MOST_WEIGHTS,
+    Floats,
+    Malformed,
+    Rejected,
+    digest,
+    fields,
+    integers,
+    numbers,
+    parsed,
+    read,
+    tensors,
+)
+from regulargpt.certificate.checker.induction import Part, induction
+from regulargpt.certificate.checker.machine import Function, Machine, different
+from regulargpt.certificate.checker.network import Ints, Network
+from regulargpt.certificate.checker.slopes import Slopes, TooFar
+
+FORMAT = "regulargpt certificate 2"
+FILES = ("weights", "network", "automaton")
+CERTIFICATE = {"format": str, "claim": str, "unquantised": (dict, type(None)), **dict.fromkeys(FILES, dict)}
+CERTIFICATE |= {"chunk_size": int, "prototypes": list, "answers": list, "leaves": dict, "nodes": dict}
+# What bits of the midpoints are tried until every comparison is decided.
+PRECISIONS = (64, 128, 256, 512, 1024)
+ROWS = 64  # windows that go through the block at once
+Progress = Callable[[str, int, int], None]  # part, windows done, windows in all
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What has been checked: the claims, and how much there was to check.
+
+    `states` of the automaton are reached by words of at least one symbol, `answered_states` of them have an answer;
+    `roots` and `answered_roots` count the kinds of root of the network's trees in the same way. `smallest_margin` is at
+    most how much farther than its own prototype a state of the table is from any other. `functions[k]` is what the
+    sub-words of prototype k do to the automaton's states. `bits` is the precision that decided everything.
+    """
+
+    claim: str
+    unquantised_claim: str | None
+    language_claim: str | None
+    prototypes: int
+    entries: int
+    levels: int
+    states: int
+    answered_states: int
+    roots: int
+    answered_roots: int
+    smallest_margin: float
+    homomorphism: bool
+    bits: int
+    functions: Mapping[int, frozenset[Function]]
+
+
+def check(
+    certificate: Path,
+    files: Mapping[str, Path] | None = None,
+    language: tuple[str, str] | None = None,
+    progress: Progress = lambda part, done, count: None,
+) -> Accepted:
+    """Check the certificate in a file. `files` may name the weights, network and automaton that do not lie beside it.
+
+    The rest is as in `decide`. Raises OSError if a file cannot be read.
+    """
+    text = read(certificate, MOST_JSON)
+    record = parsed_certificate(text, str(certificate))
+    data = {}
+    for name in FILES:
+        path = (files or {}).get(name) or certificate.parent / record[name]["file"]
+        data[name] = read(path, MOST_WEIGHTS if name == "weights" else MOST_JSON)
+    return decide(text, data, language, progress, str(certificate))
+
+
+def parsed_certificate(text: bytes, name: str) -> dict[str, Any]:
+    """The fields of a certificate, each of its kind."""
+    record = fields(parsed(text, name), name, CERTIFICATE)
+    if record["format"] != FORMAT:
+        raise Malformed(f"{name} has the format {record['format']!r:.60}, not {FORMAT!r}; make it anew")
+    for file in FILES:
+        stated = fields(record[file], f"{file!r} in {name}", {"file": str, "sha256": str})["file"]
+        if stated != Path(stated).name:
+            raise Malformed(f"{name}: {file!r} is a file beside the certificate, not {stated!r:.60}")
+    return record
+
+
+def decide(
+    certificate: bytes,
+    files: Mapping[str, bytes],
+    language: tuple[str, str] | None = None,
+    progress: Progress = lambda part, done, count: None,
+    name: str = "the certificate",
+) -> Accepted:
+    """Check a certificate of these weights, network (config.json) and automaton.
+
+    `language` is a name and the JSON of its automaton, to which the certificate's must be equivalent. Raises Rejected,
+    saying what failed first, and Malformed for what is no certificate.
+    """
+    record = parsed_certificate(certificate, name)
+    for file in FILES:
+        found, stated = digest(files[file]), record[file]["sha256"]
+        if found != stated:
+            what = f"{record[file]['file']} is not the {file} of this certificate"
+            raise Rejected(f"{what}: SHA-256 {found[:12]}, certified {stated[:12]}")
+    weights = tensors(files["weights"])
+    network = parsed(files["network"], record["network"]["file"])
+    automaton = record["automaton"]["file"]
+    machine = Machine(parsed(files["automaton"], automaton), automaton)
+    other = language and (language[0], Machine(parsed(language[1].encode(), language[0]), language[0]))
+    for bits in PRECISIONS:
+        try:
+            with ctx.workprec(bits):
+                return Checker(record, Network(weights, network), machine, progress).run(other)
+        except Undecided:
+            continue
+    raise Rejected(f"{PRECISIONS[-1]} bits do not decide which of two numbers is the smaller: a tie, or nearly one")
+
+
+class Checker:
+    """One check at one precision."""
+
+    def __init__(self, record: Mapping[str, Any], network: Network, machine: Machine, progress: Progress):
+        self.record, self.network, self.machine, self.progress = record, network, machine, progress
+        if (network.alphabet, network.output_names) != (machine.alphabet, machine.output_names):
+            raise Rejected("the network and the automaton have other symbols or answers")
+        if record["chunk_size"] != network.C:
+            raise Rejected(f"the certificate is for C = {record['chunk_size']}, the weights for C = {network.C}")
+        self.prototypes = exact(numbers(record["prototypes"], "'prototypes'", (-1, network.d)))
+        if len(self.prototypes) < 2:
+            raise Rejected("a state is the nearest of one prototype wherever it lies: at least 2 are needed")
+        self.apart = (self.prototypes * self.prototypes).sum(1)  # |p|^2
+        self.margin = arb("inf")
+
+    def run(self, language: tuple[str, Machine] | None) -> Accepted:
+        """All steps."""
+        machine, C, K = self.machine, self.network.C, len(self.prototypes)
+        states = {q: machine.outputs[q] for q in machine.after_words}
+        answered = [output for output in states.values() if output is not None]
+        if len(set(answered)) < 2:
+            raise Rejected("the automaton never gives two different answers: the claim would say nothing")
+        expected = claim(machine.alphabet, C, K, len(answered) == len(states))
+        if self.record["claim"] != expected:
+            raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
+        proven = self.same(language)
+        answers = self.answers()
+        leaves, leaf_residuals = self.entries("leaves", self.network.symbols)
+        nodes, _ = self.entries("nodes", np.concatenate([self.network.pad, self.prototypes]))
+        found = induction(machine, C, leaves, nodes, answers)
+        unquantised = self.balls(answers, leaves, leaf_residuals, nodes)
+        return Accepted(
+            claim=expected,
+            unquantised_claim=unquantised,
+            language_claim=proven,
+            prototypes=K,
+            entries=len(leaves) + len(nodes),
+            levels=found.levels,
+            states=len(states),
+            answered_states=len(answered),
+            roots=found.roots,
+            answered_roots=found.answered,
+            smallest_margin=float(self.margin.lower()),
+            homomorphism=all(len(functions) == 1 for functions in found.functions.values()),
+            bits=ctx.prec,
+            functions=found.functions,
+        )
+
+    def same(self, language: tuple[str, Machine] | None) -> str | None:
+        """The claim that the automaton is the language's, if one is named."""
+        if language is None:
+            return None
+        name, other = language
+        if other.alphabet != self.machine.alphabet:
+            raise Rejected(f"the automaton is not that of {name}: it reads other symbols")
+        if (word := different(self.machine, other)) is not None:
+            raise Rejected(f"the automaton is not that of {name}: they differ on the word {''.join(word)!r}")
+        return language_claim(name)
+
+    def entries(self, part: str, rows: Balls) -> tuple[Part, Balls]:
+        """The table {window: image} of one part, each entry proven, and how far its state is from the prototype."""
+        stated = fields(self.record[part], f"{part!r}", {"windows": list, "images": list})
+        windows = integers(stated["windows"], f"the windows of {part!r}", len(rows) - 1, self.network.C)
+        images = integers(stated["images"], f"the images of {part!r}", len(self.prototypes))
+        if len(windows) != len(images) or not (images > 0).all():
+            raise Malformed(f"{part!r} has {len(windows)} windows and {len(images)} images, which count from 1")
+        table = dict(zip(map(tuple, windows.tolist()), images.tolist(), strict=True))
+        if len(table) < len(windows):
+            raise Malformed(f"{part!r} has a window twice")
+        residuals = []
+        for at in range(0, len(windows), ROWS):
+            self.progress(part, at, len(windows))
+            states = self.network.block(rows, windows[at : at + ROWS])
+            residuals.append(self.nearest(part, windows[at : at + ROWS], images[at : at + ROWS] - 1, states))
+        return table, np.concatenate([*residuals, exact(np.zeros(0))])
+
+    def nearest(self, part: str, windows: Ints, images: Ints, states: Balls) -> Balls:
+        """The distance of each state (n, d) from its prototype, if every other is farther.
+
+        |z - p|^2 < |z - p'|^2 where |p|^2 - 2 z p < |p'|^2 - 2 z p'.
+        """
+        rivals = self.apart - 2 * product(states, self.prototypes.T)  # (n, K)
+        rows = np.arange(len(states))
+        own = rivals[rows, images]
+        rivals[rows, images] = arb("inf")
+        farther = less(own[:, None], rivals)
+        if not farther.all():
+            i, k = (int(axis[0]) for axis in np.nonzero(~farther))
+            raise Rejected(
+                f"{part}, window {windows[i].tolist()}: the state is not nearest to prototype {images[i] + 1}, as the "
+                f"certificate says: prototype {k + 1} is at least as near"
+            )
+        squares = (states * states).sum(1)
+        distances = sqrt(own + squares)
+        for rival, distance in zip(sqrt(least(rivals, axis=1) + squares), distances, strict=True):
+            self.margin = self.margin.min(rival - distance)
+        return distances
+
+    def answers(self) -> list[int | None]:
+        """The stated answers, each proven to have the largest logit at its prototype; None where none is stated."""
+        stated = self.record["answers"]
+        if len(stated) != len(self.prototypes):
+            raise Malformed(f"{len(self.prototypes)} prototypes need as many answers; there are {len(stated)}")
+        asked = [k for k, answer in enumerate(stated) if answer is not None]
+        chosen = integers([stated[k] for k in asked], "'answers'", len(self.machine.output_names) - 1)
+        logits = self.network.readout(self.prototypes[asked]) if asked else exact(np.zeros((0, 1)))
+        for k, answer, row in zip(asked, chosen, logits, strict=True):
+            if not less(np.delete(row, answer), row[answer]).all():
+                raise Rejected(f"the answer at prototype {k + 1} is not {self.machine.output_names[answer]!r}")
+        return stated
+
+    def balls(self, answers: list[int | None], leaves: Part, residuals: Balls, nodes: Part) -> str | None:
+        """What is proven of the network as it is, if the certificate says so: balls that are mapped into themselves."""
+        if self.record["unquantised"] is None:
+            return None
+        kinds = {"claim": str, "slack": (int, float), "radii": list}
+        stated = fields(self.record["unquantised"], "'unquantised'", kinds)
+        slack = float(numbers([stated["slack"]], "'slack'", (1,))[0])
+        radii: Floats = numbers(stated["radii"], "'radii'", (len(self.prototypes),))
+        if slack < 0 or (radii < 0).any():
+            raise Malformed("'unquantised': slack and radii are not negative")
+        expected = unquantised_claim(stated["slack"])
+        if stated["claim"] != expected:
+            raise Rejected(f"the claim about the network as it is goes beyond what is proven: {expected}")
+        self.readout_holds(answers, exact(radii))
+        for window, image, far in zip(leaves, leaves.values(), residuals, strict=True):
+            self.inside("leaves", window, image, far + slack, radii)
+        slopes = Slopes(self.network, self.prototypes, exact(radii))
+        for at, (window, image) in enumerate(nodes.items()):
+            self.progress("balls", at, len(nodes))
+            try:
+                state = slopes.image(np.array(window))
+                far = norm(state.centre - self.prototypes[image - 1]) + state.far
+            except TooFar:
+                far = arb("inf")
+            self.inside("nodes", window, image, far + slack, radii)
+        return expected
+
+    def inside(self, part: str, window: tuple[int, ...], image: int, far: arb, radii: Floats) -> None:
+        """Reject an image that may leave the ball of its prototype."""
+        if not far <= radii[image - 1]:
+            raise Rejected(
+                f"the network as it is: {part}, window {list(window)}: the image and the slack may reach "
+                f"{float(far.upper()):.6g} from prototype {image}, whose ball has the radius {radii[image - 1]:.6g}"
+            )
+
+    def readout_holds(self, answers: list[int | None], radii: Balls) -> None:
+        """Reject a ball where the answer a may change: at the centre logit a - logit b > |w_a - w_b| r for every b."""
+        weight, logits = self.network.w["readout.weight"], self.network.readout(self.prototypes)
+        for k, answer in enumerate(answers):
+            for b in range(len(weight)):
+                if answer is None or b == answer:
+                    continue
+                if not less(norm(weight[answer] - weight[b]) * radii[k], logits[k, answer] - logits[k, b]):
+                    raise Rejected(f"the network as it is: the answer can change within the ball of prototype {k + 1}")

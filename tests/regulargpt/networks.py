@@ -1,0 +1,67 @@
+"""Small networks that were never trained, and the worst that can happen to their states within balls."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from regulargpt.models.regulargpt import RegularGPT
+
+Floats = npt.NDArray[np.float64]
+SHAPES: list[dict[str, Any]] = [
+    {"norm": norm, "activation": act, "attention_bias": bias, "state_norm": settle, "chunk_size": C}
+    for (norm, act), (bias, settle), C in itertools.product(
+        [("pre", "gelu"), ("post", "relu"), ("pre", "relu"), ("post", "gelu")], [(True, True), (False, False)], [2, 3]
+    )
+]
+IDS = ["-".join(map(str, shape.values())) for shape in SHAPES]
+D, D_FF, HEADS, K = 8, 12, 2, 3
+
+
+def random_model(seed: int = 0, size: float = 2.0, **shape: Any) -> RegularGPT:
+    """A random network in float64; `size` makes its maps more or less curved."""
+    generator = torch.Generator().manual_seed(seed)
+    model = RegularGPT(2, 2, d_model=D, n_heads=HEADS, d_ff=D_FF, generator=generator, **shape).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(size)
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
+    return model
+
+
+def weights(model: RegularGPT) -> dict[str, Floats]:
+    """Its tensors."""
+    return {name: value.numpy().copy() for name, value in model.state_dict().items()}
+
+
+def all_windows(C: int) -> npt.NDArray[np.int64]:
+    """Every window of K prototypes, pads on the left of the word only."""
+    found = [w + (0,) * (C - len(w)) for n in range(1, C + 1) for w in itertools.product(range(1, K + 1), repeat=n)]
+    return np.array(found)
+
+
+def block(model: RegularGPT, states: torch.Tensor) -> torch.Tensor:
+    """The new states (n, d) of windows of states (n, C, d)."""
+    n, C, d = states.shape
+    return model.settle(model.layers(0)[0](states.reshape(n * C, d), torch.arange(n * C).reshape(n, C)))
+
+
+def worst(model: RegularGPT, states: Floats, radii: Floats, targets: Floats, steps: int) -> Floats:
+    """How far from the targets ascent along the gradient brings the images, within the balls: (n,)."""
+    generator = torch.Generator().manual_seed(1)
+    centre, target = torch.from_numpy(states), torch.from_numpy(targets)
+    length = torch.from_numpy(radii)[..., None]
+    delta = torch.randn(centre.shape, generator=generator, dtype=torch.float64)
+    found = torch.zeros(len(states), dtype=torch.float64)
+    for _ in range(steps):
+        delta = (length * delta / delta.norm(dim=-1, keepdim=True).clamp_min(1e-12)).requires_grad_()
+        far = (block(model, centre + delta) - target).norm(dim=1)
+        found = torch.maximum(found, far.detach())
+        (slope,) = torch.autograd.grad(far.sum(), delta)
+        delta = delta.detach() + 2 * length * slope / slope.norm(dim=-1, keepdim=True).clamp_min(1e-12)
+    return found.numpy()

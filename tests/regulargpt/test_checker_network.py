@@ -1,0 +1,179 @@
+"""The checker's network in balls: it is the model's, and no rounding is lost, however the weights are forged."""
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+
+from regulargpt.certificate.checker import Rejected, check
+from regulargpt.certificate.checker.balls import Undecided, exact, least, less, norm, product, spectral, sqrt
+from regulargpt.certificate.checker.files import tensors
+from regulargpt.certificate.checker.network import Network
+from regulargpt.certificate.network import Network as SearchNetwork
+from regulargpt.certificate.table import Exact
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.storage.manifest import digest
+
+Floats = npt.NDArray[np.float64]
+
+FIELDS = {"name": "regulargpt", "thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned"} | {
+    **{"attention": "dilated", "n_layers": 1, "dropout": 0.0, "causal": True, "encoding": "none"},
+    "embedding_std": 1.0,
+}
+
+
+def as_record(model: dict[str, Any], n_symbols: int, n_outputs: int) -> dict[str, Any]:
+    """A config.json."""
+    alphabet, names = [str(i) for i in range(n_symbols)], [str(i) for i in range(n_outputs)]
+    counts = {"n_symbols": n_symbols, "n_outputs": n_outputs, "alphabet": alphabet, "output_names": names}
+    return {"model": FIELDS | model, **counts, "supervision": "last"}
+
+
+def middle(balls: Any) -> np.ndarray:
+    """The midpoints in float64."""
+    return np.array([float(x.mid()) for x in balls.ravel()]).reshape(balls.shape)
+
+
+def radius(balls: Any) -> float:
+    """The largest radius."""
+    return max(float(x.rad()) for x in balls.ravel())
+
+
+@pytest.mark.parametrize("C", [2, 3, 4])
+@pytest.mark.parametrize(("norm", "activation", "bias"), [("pre", "gelu", True), ("post", "relu", False)])
+@pytest.mark.parametrize("state_norm", [True, False])
+def test_its_network_is_the_models(C: int, norm: str, activation: str, bias: bool, state_norm: bool, tmp_path: Path):
+    settings = {"norm": norm, "activation": activation, "state_norm": state_norm, "embedding_scale": 1.5}
+    settings |= {"chunk_size": C, "d_model": 12, "n_heads": 3, "d_ff": 20, "attention_bias": bias}
+    generator = torch.Generator().manual_seed(C)
+    model = RegularGPT(3, 4, generator=generator, **settings)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.empty_like(parameter).normal_(generator=generator), alpha=0.3)
+        model.get_parameter("blocks.0.attn.r")[0, 1] = -math.inf  # as constructed networks have it
+    save_file(model.state_dict(), tmp_path / "w.safetensors")
+    ctx.prec = 53  # whatever was left behind
+    with ctx.workprec(96):
+        network = Network(tensors((tmp_path / "w.safetensors").read_bytes()), as_record(settings, 3, 4))
+        windows = np.array([w + (0,) * (C - n) for n in (1, 2) for w in itertools.product((1, 2, 3), repeat=n)])
+        states = Exact(model).over_symbols(windows)
+        found = network.block(network.symbols, windows)
+        rows = np.concatenate([network.pad, exact(states[:3].numpy())])
+        above, logits = network.block(rows, windows), network.readout(rows[1:])
+    np.testing.assert_allclose(middle(found), states, atol=1e-12)
+    np.testing.assert_allclose(middle(above), Exact(model).over(states[:3], windows), atol=1e-12)
+    np.testing.assert_allclose(middle(logits), Exact(model).readout(states[:3]), atol=1e-12)
+    assert max(radius(found), radius(above), radius(logits)) < 1e-20
+
+
+def test_what_cannot_be_decided_is_not_and_nothing_undefined_is_ever_less():
+    with ctx.workprec(64):
+        third, nan, inf = arb(1) / 3, arb("nan"), arb("inf")
+        assert less(exact([0.3]), third).all()
+        assert not less(third, exact([0.3])).any()
+        for a, b in ((third, third), (nan, arb(1)), (arb(1), nan), (nan, nan)):
+            with pytest.raises(Undecided):
+                less(np.array([a]), np.array([b]))
+        undefined = np.array([nan, arb(1)])
+        for value in (
+            sqrt(undefined)[0],
+            norm(undefined),
+            spectral(undefined[None]),
+            least(undefined, axis=0),
+            inf * 0,
+        ):
+            assert value.is_nan()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 10**6), st.sampled_from([1e-30, 1.0, 1e30]))
+def test_the_spectral_norm_is_bounded_and_nearly_met(m: int, n: int, seed: int, scale: float):
+    a = np.random.default_rng(seed).normal(size=(m, n)) * scale
+    with ctx.workprec(64):
+        bound = float(spectral(exact(a)))
+        assert spectral(exact(np.zeros((m, n)))) == 0
+        assert middle(product(exact(a), exact(a.T))) == pytest.approx(a @ a.T)
+    true = np.linalg.svd(a, compute_uv=False)[0]
+    assert true * (1 - 1e-12) <= bound <= true * min(m, n) ** (1 / 64) * (1 + 1e-12)
+
+
+# A forged network. One coordinate of what the FFN reads is made 2^30, and a new hidden unit has the weight 2^54 there
+# and the bias -2^84: what else it reads, x, is lost in float64, which sees 0 where in truth x stands. It moves every
+# state from "odd" to "even". With tiny weights, and with weights that float32 holds as denormal numbers, x is tiny too.
+FORGED = {"as in the audit": 0, "tiny": -60, "denormal": -117}
+
+
+@pytest.mark.parametrize("exponent", FORGED.values(), ids=FORGED)
+@pytest.mark.parametrize("quantised", [True, False])
+def test_a_network_that_is_right_in_float64_and_wrong_in_truth_is_rejected(
+    tmp_path: Path, exponent: int, quantised: bool
+):
+    certificate = json.loads((PARITY / "certificate.json").read_text())
+    record = json.loads((PARITY / "config.json").read_text())
+    weights = load_file(PARITY / "model.safetensors")
+    into, bias, out = (weights[f"blocks.0.{name}"].double() for name in FFN)
+    read, prototypes = what_the_ffn_reads(weights, record["model"], certificate), np.array(certificate["prototypes"])
+    lost = int((read.std(0) * into.norm(dim=0).numpy()).argmin())  # the coordinate that matters least
+    bias = bias + into[:, lost] * read[:, lost].mean()
+    into[:, lost] = 0
+    read[:, lost] = 0
+    unit = torch.from_numpy(np.linalg.lstsq(read, np.full(len(read), 2.0**exponent), rcond=None)[0])
+    unit[lost] = 2.0**54
+    away = torch.from_numpy(prototypes[0] - prototypes[1]) * 2.0 ** min(12 - exponent, 126)
+    weights["blocks.0.ln2.weight"][lost], weights["blocks.0.ln2.bias"][lost] = 0, 2.0**30
+    forged = (
+        torch.cat([into, unit[None]]),
+        torch.cat([bias, bias.new([-(2.0**84)])]),
+        torch.cat([out, away[:, None]], 1),
+    )
+    assert exponent > -117 or (unit[unit != 2.0**54].abs() < torch.finfo(torch.float32).tiny).any()
+    weights |= {f"blocks.0.{name}": w.float() for name, w in zip(FFN, forged, strict=True)}
+    record["model"]["d_ff"] += 1
+
+    model = RegularGPT(2, 2, **{key: record["model"][key] for key in FORWARD})
+    model.load_state_dict(weights)
+    words = torch.randint(2, (64, 200), generator=torch.Generator().manual_seed(0))
+    assert model.double()(words).argmax(1).equal(words.sum(1) % 2)  # right in float64, also at length 200
+    save_file(weights, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(record))
+    (tmp_path / "automaton.json").write_bytes((PARITY / "automaton.json").read_bytes())
+    for name, file in (("weights", "model.safetensors"), ("network", "config.json")):
+        certificate[name]["sha256"] = digest((tmp_path / file).read_bytes())
+    if quantised:
+        certificate["unquantised"] = None
+    (tmp_path / "certificate.json").write_text(json.dumps(certificate))
+    with pytest.raises(Rejected, match=r"leaves, window \[\d, \d\]: the state is not nearest to prototype 2"):
+        check(tmp_path / "certificate.json")
+
+
+PARITY = Path(__file__).parents[2] / "docs" / "certified" / "parity"
+FFN = ("ff_in.weight", "ff_in.bias", "ff_out.weight")
+FORWARD = ("chunk_size", "d_model", "n_heads", "d_ff", "norm", "activation", "attention_bias", "state_norm")
+
+
+def what_the_ffn_reads(weights: dict[str, torch.Tensor], model: dict[str, Any], certificate: dict[str, Any]) -> Floats:
+    """LayerNorm of every window's node after attention, (windows, d)."""
+    read: list[Floats] = []
+
+    class Listening(SearchNetwork):
+        def ffn(self, x: Floats) -> Floats:
+            read.append(x)
+            return super().ffn(x)
+
+    network = Listening({name: w.double().numpy() for name, w in weights.items()}, model)
+    for part, rows in (
+        ("leaves", network.symbols),
+        ("nodes", np.concatenate([network.pad, certificate["prototypes"]])),
+    ):
+        network.block(rows, np.array(certificate[part]["windows"]))
+    return np.concatenate(read)
