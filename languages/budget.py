@@ -1,19 +1,19 @@
-"""How large a language may be: limits that keep each answer within 2 GiB and 10 seconds, and the number that raises them.
+"""How large a language may be: limits that keep it within 2 GiB and 10 seconds, and the number that raises them.
 
 A limit counts things (bytes of a file, transitions, steps), not seconds: the same input is refused everywhere. Each
 part has its own; all of them are multiplied by the environment variable LANGUAGES_BUDGET.
 """
 
 import os
-from math import ceil, inf, nan
+from math import inf, nan
 
-from languages.errors import UserError
+from languages.errors import AutomatonError, UserError
 
 VARIABLE = "LANGUAGES_BUDGET"
 MOST_TRANSITIONS = 2**19  # of a machine: states times symbols
 
 
-class TooLarge(UserError):
+class TooLarge(AutomatonError):
     """A language or file beyond a limit; the message says which number is too large and how to raise the limit."""
 
 
@@ -46,8 +46,17 @@ def check(count: int, limit: int, what: str) -> None:
 
 def too_large(count: int, limit: int, what: str) -> TooLarge:
     """The refusal of `count` things: what there is, how much is allowed, and the factor that allows it."""
-    factor = ceil(count / limit)
-    return TooLarge(f"{what}; at most {allowed(limit):,} are allowed, {VARIABLE}={factor} allows more")
+    return TooLarge(f"{what}; at most {allowed(limit):,} are allowed{hint(count, limit)}")
+
+
+def hint(count: int, limit: int) -> str:
+    """The end of a refusal: how to raise the limit, if `count` is beyond it.
+
+    >>> hint(1001, 1000), hint(0, 1000)
+    (', LANGUAGES_BUDGET=2 allows more', '')
+    """
+    factor = -(-count // limit)
+    return f", {VARIABLE}={factor} allows more" if count > allowed(limit) else ""
 
 
 def check_transitions(n_states: int, n_symbols: int) -> None:

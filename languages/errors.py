@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-
 MOST_COMPARED, LONGEST_COMPARED = 1000, 100  # names, characters: likeness takes time
 
 

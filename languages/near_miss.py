@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from languages.automata import Dfa
+from languages.budget import allowed, hint
 from languages.errors import SamplingError
 from languages.graph import Graph, Ints, graph_of
 from languages.sampling import PathSampler
@@ -108,10 +109,11 @@ def pair_graph(members: Sequence[Dfa], language: Dfa, edit: Edit) -> Graph:
         for j in map(int, np.unique(level % edit.n_phases)):
             nodes = level[level % edit.n_phases == j]
             tried += len(nodes) * len(edit.read[j])
-            if tried > MOST_EDGES:
+            if tried > allowed(MOST_EDGES):
                 raise SamplingError(
                     f"near misses for {language.n_states} states and {language.n_symbols} symbols need more than "
-                    f"{MOST_EDGES} pairs of transitions; use them only with smaller automata"
+                    f"{allowed(MOST_EDGES)} pairs of transitions; use them only with smaller automata"
+                    f"{hint(tried, MOST_EDGES)}"
                 )
             p, q, _ = np.unravel_index(nodes, shape)
             p, q = p_table[p][:, edit.read[j]], language.table[q][:, edit.written[j]]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from languages.budget import allowed, hint
 from languages.congruence import Colours, coarsest_congruence
 from languages.errors import AutomatonError
 
@@ -18,7 +19,7 @@ Nodes = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
 Coloured = tuple[Table, int, Colours]  # a table, its initial state, the states' colours
 
-MAX_PAIRS = 2**28  # of states in a product: one byte of memory each
+MAX_PAIRS = 2**26  # of states in a product: eight bytes of memory each
 MAX_SUBSETS = 2**16
 
 
@@ -65,10 +66,10 @@ def search(table: Table, start: int) -> Search:
 def search_product(left: Table, left_start: int, right: Table, right_start: int) -> Search:
     """The accessible part of the product of two tables; the pair (p, q) is the node p * len(right) + q."""
     size = len(left) * len(right)
-    if size > MAX_PAIRS:
+    if size > allowed(MAX_PAIRS):
         raise AutomatonError(
             f"the product of {len(left)} and {len(right)} states is too large; "
-            f"at most {MAX_PAIRS} pairs are supported, minimise first"
+            f"at most {allowed(MAX_PAIRS)} pairs are supported, minimise first{hint(size, MAX_PAIRS)}"
         )
 
     def step(nodes: Nodes) -> Nodes:
@@ -144,6 +145,7 @@ def reverse(table: Table, initial: int, accepting: Flags) -> tuple[Table, Flags]
                 queue.append(previous)
             row.append(subsets[previous.tobytes()])
         rows.append(row)
-        if len(queue) > MAX_SUBSETS:
-            raise AutomatonError(f"the reversed automaton has more than {MAX_SUBSETS} states; reverse a smaller one")
+        if len(queue) > (most := allowed(MAX_SUBSETS)):
+            more = hint(len(queue), MAX_SUBSETS)
+            raise AutomatonError(f"the reversed automaton has more than {most} states; reverse a smaller one{more}")
     return np.array(rows, dtype=np.intp), np.array([subset[initial] for subset in queue])

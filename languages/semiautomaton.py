@@ -67,6 +67,11 @@ class Semiautomaton:
         return table
 
     @property
+    def is_permutation(self) -> bool:
+        """Whether every symbol permutes the states; exactly then the transition monoid is a group."""
+        return bool((np.sort(self.table, axis=0) == np.arange(self.n_states)[:, None]).all())
+
+    @property
     def transitions(self) -> dict[str, dict[str, str]]:
         """delta by names, {state: {symbol: state}}."""
         rows = cast("tuple[tuple[int, ...], ...]", self.delta)

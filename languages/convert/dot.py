@@ -131,7 +131,9 @@ def _initial(drawing: Drawing) -> tuple[str, set[str]]:
             'there is no initial state; draw an arrow to it from a point, as in: "" [shape=point]; "" -> q'
         )
     if len(initial) > 1:
-        raise AutomatonError(f"line {drawing.line(initial[1])}: a second initial state {initial[1].target!r:.80}; draw one arrow")
+        raise AutomatonError(
+            f"line {drawing.line(initial[1])}: a second initial state {initial[1].target!r:.80}; draw one arrow"
+        )
     return initial[0].target, arrows
 
 

@@ -118,7 +118,9 @@ def _check_contents(fields: Mapping[str, Any]) -> None:
             raise AutomatonError(f"the transitions of {state!r:.80} are {short(row)}; give an object symbol: state")
         for symbol, target in cast("dict[str, Any]", row).items():
             if not isinstance(target, str):
-                raise AutomatonError(f"on {symbol!r:.80} state {state!r:.80} goes to {short(target)}; give a state's name")
+                raise AutomatonError(
+                    f"on {symbol!r:.80} state {state!r:.80} goes to {short(target)}; give a state's name"
+                )
     for state, output in fields.get("outputs", {}).items():
         if not isinstance(output, str | None):
             raise AutomatonError(f"the output of {state!r:.80} is {short(output)}; give a name, or null for none")

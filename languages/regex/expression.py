@@ -73,9 +73,11 @@ def automaton(terms: Terms, start: Term) -> tuple[Arrows, list[bool]]:
                 order.append(target)
             out += [(symbol, number[target]) for symbol in bits(mask)]
             if count + len(out) > most:
-                raise too_large(count + len(out), MOST_ARROWS, f"before determinisation it has {count + len(out):,} arrows or more")
+                break
         arrows.append(out)
         count += len(out)
+        if count > most:
+            raise too_large(count, MOST_ARROWS, f"its non-deterministic automaton has {count:,} arrows or more")
     return arrows, [terms.nullable[term] for term in order]
 
 

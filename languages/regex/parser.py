@@ -1,11 +1,11 @@
 """From the text of a regular expression to its tree, by recursive descent.
 
-    expression    = intersection ("|" intersection)*      an intersection may be empty here: the empty word
-    intersection  = shuffle ("&" shuffle)*
-    shuffle       = concatenation ("^" concatenation)*
-    concatenation = repetition*
-    repetition    = item ("*" | "+" | "?" | "{n}" | "{n,}" | "{,n}" | "{n,m}")?
-    item          = symbol | "." | "[" "^"? (symbol | symbol "-" symbol)+ "]" | "(" expression ")"
+expression    = intersection ("|" intersection)*      an intersection may be empty here: the empty word
+intersection  = shuffle ("&" shuffle)*
+shuffle       = concatenation ("^" concatenation)*
+concatenation = repetition*
+repetition    = item ("*" | "+" | "?" | "{n}" | "{n,}" | "{,n}" | "{n,m}")?
+item          = symbol | "." | "[" "^"? (symbol | symbol "-" symbol)+ "]" | "(" expression ")"
 """
 
 import re
@@ -89,8 +89,8 @@ class _Parser:
         parts = [self.operand(operator, part)]
         while self.take(operator):
             parts.append(self.operand(operator, part))
-        trees = tuple(tree for tree, _ in parts)
-        return (kind(trees) if len(trees) > 1 else trees[0]), sum(size for _, size in parts)
+        trees = [tree for tree, _ in parts]
+        return (trees[0] if len(trees) == 1 else kind(tuple(trees))), sum(size for _, size in parts)
 
     def operand(self, operator: str, part: Callable[[], tuple[Tree, int]]) -> tuple[Tree, int]:
         start = self.at
@@ -106,8 +106,8 @@ class _Parser:
         parts: list[tuple[Tree, int]] = []
         while self.next and self.next not in "|&^)":
             parts.append(self.repetition())
-        trees = tuple(tree for tree, _ in parts)
-        return (trees[0] if len(trees) == 1 else Concatenation(trees)), sum(size for _, size in parts)
+        trees = [tree for tree, _ in parts]
+        return (trees[0] if len(trees) == 1 else Concatenation(tuple(trees))), sum(size for _, size in parts)
 
     def repetition(self) -> tuple[Tree, int]:
         start = self.at
@@ -209,5 +209,5 @@ class _Parser:
         symbols = {chr(code) for code in range(ord(first), ord(last) + 1)}
         wrong = next((c for c in sorted(symbols) if c.isspace() or c in OPERATORS or c == "\\"), None)
         if wrong is not None:
-            self.refuse(f"the range {first}-{last} contains {wrong!r}, which cannot be a symbol; use smaller ranges", at)
+            self.refuse(f"the range {first}-{last} contains {wrong!r}, which is no symbol; use smaller ranges", at)
         return symbols
