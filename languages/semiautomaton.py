@@ -24,7 +24,8 @@ class Semiautomaton:
     """A = (Q, Sigma, delta): states, an alphabet and a transition for every state and symbol.
 
     `delta` is given as {state: {symbol: state}} or as an integer table (Q, Sigma); a tuple of rows is kept.
-    AutomatonError: no states or symbols, a repeated one, a missing transition, an unknown state or symbol.
+    AutomatonError: no states or symbols, a repeated one, a missing transition, an unknown state or symbol; TooLarge,
+    which is one: more states times symbols than 2**19.
     Source: thesis, section 6.6.1.
 
     >>> parity = Semiautomaton(("even", "odd"), ("0", "1"),

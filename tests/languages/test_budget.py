@@ -193,6 +193,31 @@ def test_samples_that_would_take_too_long_are_refused(tmp_path: Path, monkeypatc
         get("dyck-100").sample(rng(0, "test"), 10_000, 4)
 
 
+@pytest.mark.parametrize(
+    ("name", "edits", "message"),
+    [
+        (
+            "dyck-2",
+            1000,
+            "near misses of up to 1000 edits need about 7,003,997 pairs of transitions; at most",
+        ),
+        ("dyck-2", 10**9, "near misses for 2 symbols need more than 2097152 pairs of transitions; use them only with"),
+        ("dfa:chain.json", 1, ""),
+    ],
+)
+def test_near_misses_are_drawn_or_refused(
+    name: str, edits: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(chain(3000), tmp_path / "chain.json")
+    length = min(edits, 10**6)
+    if message:
+        with pytest.raises(SamplingError, match=message):
+            get(name).sample(rng(0, "test"), length, 4, near_misses=1.0, edits=edits)
+    else:
+        assert get(name).sample(rng(0, "test"), 3010, 4, near_misses=1.0, edits=edits).shape == (4, 3010)
+
+
 AUDITED = {
     "regex:(a|b)*a(a|b){14}": "32768",
     "regex:(a|b)*a(a|b){18}": "TooLarge",
