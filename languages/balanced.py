@@ -5,10 +5,14 @@ from functools import cached_property
 import numpy as np
 
 from languages.automata import Dfa
+from languages.budget import allowed, hint
+from languages.errors import SamplingError
 from languages.members import Members
 from languages.near_miss import NearMissSampler, exchange, substitutions
 from languages.sampling import WordSampler
 from languages.words import Indices, smallest_unsigned
+
+MOST_TOGETHER = 2**22  # edges of the samplers of near misses
 
 
 class BalancedSampler:
@@ -60,6 +64,7 @@ class BalancedSampler:
 
     def near_misses(self, length: int, edits: int) -> list[NearMissSampler]:
         """Samplers of near misses by 1..edits substitutions, those that have one of this length."""
+        self._check_edits(min(edits, length))
         return [near for n in range(1, min(edits, length) + 1) if (near := self._near_misses(n)).has(length)]
 
     def prepare(self, length: int, edits: int, exchanges: float) -> None:
@@ -67,13 +72,25 @@ class BalancedSampler:
 
         Raises SamplingError where that would be too large a table.
         """
-        self._near_misses(min(edits, length))
+        self._check_edits(min(edits, length))
         if exchanges:
             self.exchanged(length)
 
     def exchanged(self, length: int) -> list[NearMissSampler]:
         """The sampler of near misses by an exchange of two symbols, if there is one of this length."""
         return [self._exchanged] if self._exchanged.has(length) else []
+
+    def _check_edits(self, edits: int) -> None:
+        """Raise SamplingError where the samplers of 1..edits substitutions are together too large.
+
+        The largest is made first: one of n edits has about n times the edges of one of a single edit.
+        """
+        together = len(self._near_misses(edits).counts.graph.source) * (edits + 1) // 2 if edits else 0
+        if together > allowed(MOST_TOGETHER):
+            raise SamplingError(
+                f"near misses of up to {edits} edits need about {together:,} pairs of transitions; at most "
+                f"{allowed(MOST_TOGETHER):,} are allowed{hint(together, MOST_TOGETHER)}"
+            )
 
     def _near_misses(self, edits: int) -> NearMissSampler:
         if edits not in self._near:

@@ -10,12 +10,15 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from languages.budget import allowed, hint
+from languages.errors import SamplingError
 from languages.graph import Floats, Graph
 from languages.paths import Paths
 
 MOST_PATHS = 4096  # paths tabulated at once: a table of thresholds stays in the first-level cache
 MOST_SYMBOLS = 16  # symbols to a step
 CACHED_TABLES, CACHED_BYTES = 1024, 2**28  # tables of thresholds kept: so many, and no more than this together
+MOST_BYTES, OVERHEAD = 2**28, 2048  # of all L[i] together, of each beside 8 a node
 SETTLED = 2e-15  # change of L per step below which it stands still
 
 
@@ -72,7 +75,13 @@ class PathCounts:
 
     def _level(self, steps: int) -> int:
         """The index at which L[steps] is kept: `steps`, or where L has settled before."""
+        each = 8 * self.graph.n_nodes + OVERHEAD
         while len(self._log) <= steps and not self._settled:
+            if len(self._log) * each > allowed(MOST_BYTES):
+                raise SamplingError(
+                    f"counting the words of {steps * self.stride:,} symbols of an automaton of {self.graph.n_nodes:,} "
+                    f"states takes too much memory; choose shorter words{hint(steps * each, MOST_BYTES)}"
+                )
             self._count_one_step_more()
         return min(steps, len(self._log) - 1)
 

@@ -1,6 +1,7 @@
 """Cycle Navigation: where on a cycle does a walk end?"""
 
 from languages.automata import MooreMachine
+from languages.budget import allowed, hint
 from languages.errors import LanguageError
 from languages.specification import spec
 from languages.task import Task
@@ -25,8 +26,9 @@ def cycle_navigation(size: int = 5) -> Task:
 
     Source: thesis, section 6.4.1; Deletang et al. 2023, Cycle Navigation.
     """
-    if not 2 <= size <= MAX_SIZE:
-        raise LanguageError(f"cycle-navigation: size is {size}; a cycle has 2 to {MAX_SIZE} positions")
+    if not 2 <= size <= allowed(MAX_SIZE):
+        most = f"{allowed(MAX_SIZE)} positions{hint(size, MAX_SIZE)}"
+        raise LanguageError(f"cycle-navigation: size is {size}; a cycle has 2 to {most}")
     positions = tuple(str(position) for position in range(size))
     delta = tuple((p, (p + 1) % size, (p - 1) % size) for p in range(size))
     return Task(

@@ -14,7 +14,7 @@ from languages import operations
 from languages.errors import AutomatonError
 from languages.moore import MooreMachine
 from languages.semiautomaton import Semiautomaton, Words, aligned, numbered
-from languages.validation import Names, check_state
+from languages.validation import Names, check_state, check_states
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ class Dfa(Semiautomaton):
         check_state(self.initial, self.states, "the initial state is")
         if isinstance(self.accepting, str):
             raise AutomatonError(f"accepting states are a set of names; give {{{self.accepting!r}}}")
-        for name in self.accepting:
-            check_state(name, self.states, "the accepting states include")
+        check_states(self.accepting, self.states, "the accepting states include")
         self._set(accepting=frozenset(self.accepting))
 
     @cached_property
@@ -67,12 +66,12 @@ class Dfa(Semiautomaton):
 
     @classmethod
     def from_regex(cls, pattern: str, alphabet: Names | None = None) -> Dfa:
-        """The minimal automaton of a regular expression; languages/convert/regex.py says what it may contain.
+        """The minimal automaton of a regular expression; languages/regex/expression.py says what it may contain.
 
         >>> Dfa.from_regex("(ab)*").accepts("abab").item()
         True
         """
-        from languages.convert.regex import from_regex
+        from languages.regex.expression import from_regex
 
         return from_regex(pattern, alphabet)
 

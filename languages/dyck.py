@@ -3,6 +3,7 @@
 from typing import Literal
 
 from languages.automata import Dfa
+from languages.budget import allowed, hint
 from languages.errors import LanguageError
 from languages.published import Blocks
 from languages.specification import spec
@@ -42,12 +43,14 @@ def dyck(
 
     Source: Bhattamishra et al. 2020, D_n; thesis, Table 6.1.
     """
-    if not 1 <= depth_bound <= MAX_DEPTH:
-        raise LanguageError(f"dyck-{depth_bound}: the depth is 1 to {MAX_DEPTH}")
+    if not 1 <= depth_bound <= allowed(MAX_DEPTH):
+        more = hint(depth_bound, MAX_DEPTH)
+        raise LanguageError(f"dyck-{depth_bound}: the depth is 1 to {allowed(MAX_DEPTH)}{more}")
     if depth not in ("any", "every"):
         raise LanguageError(f"dyck-{depth_bound}: depth is {depth!r}; it is 'any' or 'every'")
-    if depth == "every" and depth_bound > MAX_EVERY_DEPTH:
-        raise LanguageError(f"dyck-{depth_bound}: with depth=every the depth is 1 to {MAX_EVERY_DEPTH}")
+    if depth == "every" and depth_bound > allowed(MAX_EVERY_DEPTH):
+        more = hint(depth_bound, MAX_EVERY_DEPTH)
+        raise LanguageError(f"dyck-{depth_bound}: with depth=every the depth is 1 to {allowed(MAX_EVERY_DEPTH)}{more}")
     if members not in ("uniform", "blocks"):
         raise LanguageError(f"dyck-{depth_bound}: members is {members!r}; it is 'uniform' or 'blocks'")
     if depth == "every" and members != "uniform":

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST_COMPARED, LONGEST_COMPARED = 1000, 100  # names, characters: likeness takes time
+
 
 class UserError(ValueError):
     """A mistake in what the user gave. The command line prints the message and exits with status 2."""
@@ -36,7 +38,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("xyz", ["parity"])
     ''
     """
-    close = get_close_matches(name, list(known), n=1)
+    close = get_close_matches(name, list(known)[:MOST_COMPARED], n=1) if len(name) <= LONGEST_COMPARED else []
     return f" did you mean {close[0]!r}?" if close else ""
 
 
@@ -46,6 +48,6 @@ def one_of(known: Iterable[str], limit: int = 12) -> str:
     >>> one_of(["a", "b"])
     "'a', 'b'"
     """
-    names = [repr(name) for name in known]
+    names = list(known)
     rest = len(names) - limit
-    return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")
+    return ", ".join(f"{name!r:.80}" for name in names[:limit]) + (f" and {rest} more" if rest > 0 else "")

@@ -13,6 +13,8 @@ Ints = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
+MOST_ROUNDS = 64
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -30,7 +32,7 @@ class Graph:
         """(n_nodes,) whether some path from an initial to a final node passes there."""
         start = np.zeros(self.n_nodes, dtype=np.bool_)
         start[self.initial] = True
-        return _closure(start, self.source, self.target) & _closure(self.final, self.target, self.source)
+        return closure(start, self.source, self.target) & closure(self.final, self.target, self.source)
 
     def trimmed(self) -> "Graph":
         """The graph without the nodes that are on no path from an initial to a final node."""
@@ -48,14 +50,35 @@ class Graph:
         )
 
 
-def _closure(nodes: Bools, source: Ints, target: Ints) -> Bools:
-    """The nodes, and all that edges lead to from them."""
-    while True:
+def closure(nodes: Bools, source: Ints, target: Ints) -> Bools:
+    """The nodes, and all that edges lead to from them.
+
+    >>> closure(np.array([False, True, False]), np.array([0, 1]), np.array([1, 2])).tolist()
+    [False, True, True]
+    """
+    for _ in range(MOST_ROUNDS):
         more = nodes.copy()
         more[target[nodes[source]]] = True
         if np.array_equal(more, nodes):
             return nodes
         nodes = more
+    return walk(nodes, source, target)
+
+
+def walk(nodes: Bools, source: Ints, target: Ints) -> Bools:
+    """The same one node after the other: a long chain takes as many rounds as it has nodes."""
+    after: dict[int, list[int]] = {}
+    for q, p in zip(source.tolist(), target.tolist(), strict=True):
+        after.setdefault(q, []).append(p)
+    found = set(np.flatnonzero(nodes).tolist())
+    todo = list(found)
+    while todo:
+        new = [p for p in after.get(todo.pop(), ()) if p not in found]
+        found.update(new)
+        todo += new
+    reached = nodes.copy()
+    reached[list(found)] = True
+    return reached
 
 
 def graph_of(dfas: Sequence[Dfa], weights: Sequence[float] | None = None) -> Graph:

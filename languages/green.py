@@ -71,12 +71,17 @@ class GreenRelations:
     def egg_boxes(self) -> tuple[DClass, ...]:
         """The D-classes, in the order of their labels; the first holds the identity."""
         boxes: list[DClass] = []
-        for label in range(int(self.D.max()) + 1):
+        for label in range(self.n_d_classes):
             members = np.equal(self.D, label)
             rows, columns, cells = (len(np.unique(labels[members])) for labels in (self.R, self.L, self.H))
             idempotents = int(members[self.idempotents].sum())
             boxes.append(DClass(rows, columns, int(members.sum()) // cells, idempotents))
         return tuple(boxes)
+
+    @property
+    def n_d_classes(self) -> int:
+        """How many D-classes there are."""
+        return int(self.D.max()) + 1
 
     @property
     def group_sizes(self) -> tuple[int, ...]:

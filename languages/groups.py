@@ -5,12 +5,18 @@ reached or, with `answer="identity"`, whether it is the identity (balanced class
 """
 
 from collections.abc import Mapping
+from math import factorial
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from languages.automata import Dfa, MooreMachine
+from languages.budget import allowed, hint
 from languages.errors import LanguageError
 from languages.specification import spec
 from languages.task import Task
+from languages.words import smallest_unsigned
 
 Permutation = tuple[int, ...]  # the images of 0, 1, ...
 Answer = Literal["element", "identity"]
@@ -83,7 +89,7 @@ def symmetric(n: int, answer: Answer = "element", letters: Letters = "generators
 
     Source: S_n; S_5 is not solvable, and its word problem is complete for NC^1 (Barrington 1989).
     """
-    _check("symmetric", n, 2, MOST_PERMUTED)
+    _check_permuted("symmetric", n, 2)
     generators = {"e": _turn(n, 0), "t": (1, 0, *range(2, n)), "c": _turn(n, 1)}
     return _task(f"symmetric-{n}", f"S_{n}", generators, _one_line(generators), answer, letters)
 
@@ -104,7 +110,7 @@ def alternating(n: int, answer: Answer = "element", letters: Letters = "generato
 
     Source: A_n; A_5 is the smallest group that is not solvable.
     """
-    _check("alternating", n, 3, MOST_PERMUTED)
+    _check_permuted("alternating", n, 3)
     generators = {"e": _turn(n, 0)}
     for k in range(2, n):
         image = list(range(n))
@@ -114,8 +120,15 @@ def alternating(n: int, answer: Answer = "element", letters: Letters = "generato
 
 
 def _check(family: str, n: int, low: int, high: int) -> None:
-    if not low <= n <= high:
-        raise LanguageError(f"{family}-{n}: the number is {low} to {high}")
+    if not low <= n <= allowed(high):
+        raise LanguageError(f"{family}-{n}: the number is {low} to {allowed(high)}{hint(n, high)}")
+
+
+def _check_permuted(family: str, n: int, low: int) -> None:
+    """The limit is on n!, which is how many permutations there are."""
+    most, count = factorial(MOST_PERMUTED), factorial(min(n, 20))
+    if n < low or count > allowed(most):
+        raise LanguageError(f"{family}-{n}: the number is {low} to {MOST_PERMUTED}{hint(count, most)}")
 
 
 def _turn(n: int, k: int) -> Permutation:
@@ -126,6 +139,15 @@ def _turn(n: int, k: int) -> Permutation:
 def _then(first: Permutation, second: Permutation) -> Permutation:
     """First one, then the other."""
     return tuple(second[image] for image in first)
+
+
+def _products(elements: list[Permutation], letters: list[Permutation]) -> npt.NDArray[np.int32]:
+    """The table (elements, letters) of the indices of "element, then letter"."""
+    kind = smallest_unsigned(len(elements[0]))
+    images = np.array(elements, dtype=kind)  # (elements, n)
+    index = {image.tobytes(): i for i, image in enumerate(images)}
+    moved = (np.array(letter, dtype=kind)[images] for letter in letters)
+    return np.array([[index[image.tobytes()] for image in row] for row in moved], dtype=np.int32).T
 
 
 def _one_line(generators: Mapping[str, Permutation]) -> dict[Permutation, str]:
@@ -152,14 +174,13 @@ def _task(
         raise LanguageError(f"{name}: answer is {answer!r}; it is 'element' or 'identity'")
     if letters not in ("generators", "elements"):
         raise LanguageError(f"{name}: letters is {letters!r}; it is 'generators' or 'elements'")
-    if letters == "elements" and len(names) > MOST_ELEMENTS:
-        raise LanguageError(f"{name}: {len(names)} elements as letters are too many; at most {MOST_ELEMENTS}")
+    if letters == "elements" and len(names) > allowed(MOST_ELEMENTS):
+        most = f"at most {allowed(MOST_ELEMENTS)}{hint(len(names), MOST_ELEMENTS)}"
+        raise LanguageError(f"{name}: {len(names)} elements as letters are too many; {most}")
     alphabet = generators if letters == "generators" else {names[element]: element for element in names}
-    delta = {
-        state: {letter: names[_then(element, move)] for letter, move in alphabet.items()}
-        for element, state in names.items()
-    }
-    states, identity = tuple(delta), next(iter(delta))
+    delta = _products(list(names), list(alphabet.values()))
+    states = tuple(names.values())
+    identity = states[0]
     if answer == "identity":
         machine = Dfa(states, tuple(alphabet), delta, identity, {identity}).as_moore()
     else:

@@ -2,7 +2,11 @@
 
 import numpy as np
 
+from languages.budget import allowed, hint
+from languages.errors import SamplingError
 from languages.graph import Bools, Graph, Ints
+
+MOST_BYTES, OVERHEAD = 2**27, 512  # of all sets together, of each beside a byte a node
 
 
 class Lengths:
@@ -32,7 +36,17 @@ class Lengths:
                 start = self._seen[key]
                 return self._ends[start + (length - start) % (len(self._ends) - 1 - start)]
             self._seen[key] = len(self._ends) - 1
+            self._check(length)
             more = np.zeros(self.graph.n_nodes, dtype=np.bool_)
             more[self.graph.source[self._ends[-1][self.graph.target]]] = True
             self._ends.append(more)
         return self._ends[length]
+
+    def _check(self, length: int) -> None:
+        """Raise SamplingError where the sets do not repeat soon enough to keep them all."""
+        each = self.graph.n_nodes + OVERHEAD
+        if len(self._ends) * each > allowed(MOST_BYTES):
+            raise SamplingError(
+                f"length {length}: which lengths have words does not repeat up to {len(self._ends):,} for an automaton "
+                f"of {self.graph.n_nodes:,} states; choose shorter words{hint(length * each, MOST_BYTES)}"
+            )

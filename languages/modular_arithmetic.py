@@ -5,6 +5,7 @@ answer (-1), nor while an operator waits for its digit.
 """
 
 from languages.automata import Dfa, MooreMachine
+from languages.budget import allowed, hint
 from languages.errors import LanguageError
 from languages.expressions import (
     Apply,
@@ -98,8 +99,9 @@ def _task(name: str, apply: Apply, zero: Value, modulus: int, operators: str, pl
 
 def _check(modulus: int, operators: str) -> str:
     """The operators in their usual order."""
-    if not 2 <= modulus <= MAX_MODULUS:
-        raise LanguageError(f"modular arithmetic: modulus is {modulus}; it is 2 to {MAX_MODULUS}")
+    if not 2 <= modulus <= allowed(MAX_MODULUS):
+        most = f"{allowed(MAX_MODULUS)}{hint(modulus, MAX_MODULUS)}"
+        raise LanguageError(f"modular arithmetic: modulus is {modulus}; it is 2 to {most}")
     if not operators or len(set(operators)) != len(operators) or not set(operators) <= set(OPERATORS):
         raise LanguageError(f"modular arithmetic: operators are {operators!r}; give one or more of {OPERATORS}")
     return "".join(operator for operator in OPERATORS if operator in operators)

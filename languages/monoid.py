@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata import Dfa, Semiautomaton, Words
+from languages.budget import VARIABLE, TooLarge, allowed, hint
 from languages.errors import AutomatonError
 from languages.running import Runner
 from languages.words import checked, decode, encode, smallest_unsigned
@@ -20,7 +21,20 @@ from languages.words import checked, decode, encode, smallest_unsigned
 Elements = npt.NDArray[np.integer[Any]]
 
 MAX_SIZE = 20_000
+MAX_BYTES = 2**27  # of all elements together
+MAX_STEPS = 2**31  # states times elements times symbols, where a product costs as much as 512 more states
 MAX_TABLE = 10_000  # elements of a multiplication table: 200 MB
+
+
+def most_elements(machine: Semiautomaton) -> int:
+    """How many elements of its monoid are enumerated.
+
+    >>> most_elements(Semiautomaton(("even", "odd"), "01", ((0, 1), (1, 0))))
+    20000
+    """
+    size = machine.n_states * np.dtype(smallest_unsigned(machine.n_states)).itemsize  # of each element
+    steps = (machine.n_states + 512) * machine.n_symbols  # for each element
+    return max(1, min(allowed(MAX_SIZE), allowed(MAX_BYTES) // size, allowed(MAX_STEPS) // steps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,30 +60,36 @@ class TransitionMonoid:
     symbol: Elements = field(repr=False)  # (M,)
 
     @classmethod
-    def of(cls, machine: Semiautomaton, max_size: int = MAX_SIZE) -> TransitionMonoid:
-        """All functions that words induce; AutomatonError if there are more than `max_size`."""
-        identity = np.arange(machine.n_states, dtype=machine.table.dtype)
+    def of(cls, machine: Semiautomaton, max_size: int | None = None) -> TransitionMonoid:
+        """All functions that words induce; TooLarge if there are more than `max_size`, by default 20,000.
+
+        For a machine of thousands of states or symbols the default is less: what some seconds and 128 MiB allow.
+        """
+        most = most_elements(machine) if max_size is None else max_size
+        steps = machine.table.T.astype(smallest_unsigned(machine.n_states), order="C")  # (Sigma, Q)
+        identity = np.arange(machine.n_states, dtype=steps.dtype)
         known = {identity.tobytes(): 0}
         elements, origin = [identity], [(0, 0)]
         right: list[list[int]] = []
         for i, function in enumerate(elements):
             row: list[int] = []
-            for a, product in enumerate(machine.table[function].T.copy()):
+            for a, product in enumerate(steps[:, function]):
                 j = known.setdefault(product.tobytes(), len(elements))
                 if j == len(elements):
                     elements.append(product)
                     origin.append((i, a))
                 row.append(j)
             right.append(row)
-            if len(elements) > max_size:
-                raise AutomatonError(
-                    f"the transition monoid has more than {max_size} elements; minimise the machine, or raise max_size"
+            if len(elements) > most:
+                remedy = "raise max_size" if max_size is not None else f"set {VARIABLE}=2 for twice as many"
+                raise TooLarge(
+                    f"the transition monoid has more than {most} elements; minimise the machine, or {remedy}"
                 )
         parent, symbol = np.array(origin, dtype=np.intp).T
         return cls(machine.alphabet, np.array(elements), np.array(right, dtype=np.intp), parent, symbol)
 
     @classmethod
-    def syntactic(cls, dfa: Dfa, max_size: int = MAX_SIZE) -> TransitionMonoid:
+    def syntactic(cls, dfa: Dfa, max_size: int | None = None) -> TransitionMonoid:
         """The syntactic monoid of a language: the transition monoid of its minimal automaton."""
         return cls.of(dfa.minimise(), max_size)
 
@@ -108,9 +128,10 @@ class TransitionMonoid:
     @cached_property
     def table(self) -> Elements:
         """The multiplication table (M, M): at [i, j] the element of "word of i, then word of j"."""
-        if self.size > MAX_TABLE:
+        if self.size > allowed(MAX_TABLE):
             raise AutomatonError(
-                f"the multiplication table of {self.size} elements is too large; at most {MAX_TABLE} are supported"
+                f"the multiplication table of {self.size} elements is too large; at most {allowed(MAX_TABLE)} are "
+                f"supported{hint(self.size, MAX_TABLE)}"
             )
         kind = smallest_unsigned(self.size)
         columns = np.empty((self.size, self.size), kind)

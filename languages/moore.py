@@ -12,7 +12,7 @@ import numpy.typing as npt
 from languages import operations
 from languages.errors import AutomatonError, one_of
 from languages.semiautomaton import Semiautomaton, Words, aligned, numbered
-from languages.validation import Delta, Names, check_state
+from languages.validation import Delta, Names, check_state, check_states, check_text
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,12 @@ class MooreMachine(Semiautomaton):
         if len(self.outputs) != self.n_states:
             raise AutomatonError(f"{len(self.outputs)} outputs for {self.n_states} states; give one for each")
         if len(set(self.output_names)) != len(self.output_names) or not self.output_names:
-            raise AutomatonError(f"the output names are {self.output_names}; give one or more, each once")
+            raise AutomatonError(f"the output names are {self.output_names!r:.80}; give one or more, each once")
+        check_text(self.output_names, "output name")
         for state, output in zip(self.states, self.outputs, strict=True):
             if not -1 <= output < len(self.output_names):
                 known = f"an index 0..{len(self.output_names) - 1} into output_names, or -1 for no answer"
-                raise AutomatonError(f"state {state!r} has output {output}; an output is {known}")
+                raise AutomatonError(f"state {state!r:.80} has output {output}; an output is {known}")
 
     @classmethod
     def from_outputs(
@@ -55,14 +56,14 @@ class MooreMachine(Semiautomaton):
         output_names: Names,
     ) -> MooreMachine:
         """The machine with outputs given by names, {state: output name, or None for no answer}."""
-        for state in outputs:
-            check_state(state, states, "outputs has a key")
+        check_states(outputs, states, "outputs has a key")
+        index = {None: -1} | {name: i for i, name in enumerate(output_names)}
         for state in states:
             if state not in outputs:
-                raise AutomatonError(f"state {state!r} has no output; give one, or None for no answer")
-            if outputs[state] not in (None, *output_names):
-                raise AutomatonError(f"state {state!r} has output {outputs[state]!r}; give {one_of(output_names)}")
-        index = {None: -1} | {name: i for i, name in enumerate(output_names)}
+                raise AutomatonError(f"state {state!r:.80} has no output; give one, or None for no answer")
+            if outputs[state] not in index:
+                wrong = f"state {state!r:.80} has output {outputs[state]!r:.80}"
+                raise AutomatonError(f"{wrong}; give {one_of(output_names)}")
         indices = tuple(index[outputs[state]] for state in states)
         return cls(tuple(states), tuple(alphabet), delta, initial, indices, tuple(output_names))
 

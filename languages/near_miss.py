@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from languages.automata import Dfa
+from languages.budget import allowed, hint
 from languages.errors import SamplingError
 from languages.graph import Graph, Ints, graph_of
 from languages.sampling import PathSampler
@@ -50,6 +51,7 @@ def substitutions(n_symbols: int, edits: int) -> Edit:
     >>> [read.tolist() for read in substitutions(2, edits=1).read]
     [[0, 0, 1, 1], [0, 1]]
     """
+    check_pairs(n_symbols**2 * (edits + 1), n_symbols)
     pairs = [(a, b) for a in range(n_symbols) for b in range(n_symbols)]
     return Edit.of([[(a, b, j + (a != b)) for a, b in pairs if a == b or j < edits] for j in range(edits + 1)])
 
@@ -62,12 +64,22 @@ def exchange(n_symbols: int) -> Edit:
     >>> exchange(2).n_phases
     4
     """
+    check_pairs(n_symbols**3, n_symbols)
     kept = [(c, c) for c in range(n_symbols)]
     owed = [(a, b) for a in range(n_symbols) for b in range(n_symbols) if a != b]
     done = 1 + len(owed)
     first = [*((c, c, 0) for c, _ in kept), *((a, b, 1 + j) for j, (a, b) in enumerate(owed))]
     between = [[*((c, c, 1 + j) for c, _ in kept), (b, a, done)] for j, (a, b) in enumerate(owed)]
     return Edit.of([first, *between, [(c, c, done) for c, _ in kept]])
+
+
+def check_pairs(count: int, n_symbols: int, states: str = "") -> None:
+    """Raise SamplingError for more pairs of transitions than are tabulated."""
+    if count > allowed(MOST_EDGES):
+        raise SamplingError(
+            f"near misses for {states}{n_symbols} symbols need more than {allowed(MOST_EDGES)} pairs of transitions; "
+            f"use them only with smaller automata{hint(count, MOST_EDGES)}"
+        )
 
 
 class NearMissSampler(PathSampler):
@@ -101,34 +113,31 @@ def pair_graph(members: Sequence[Dfa], language: Dfa, edit: Edit) -> Graph:
     shape = (union.n_nodes, language.n_states, edit.n_phases)
     start = (union.initial, np.full_like(union.initial, language.initial_index), 0)
     level: Ints = np.asarray(np.ravel_multi_index(start, shape))
-    initial, seen, tried = level, level, 0
+    initial, seen, tried = level, set[int](), 0
     edges: list[tuple[Ints, Ints, Ints]] = [(level[:0], level[:0], level[:0])]
     while len(level):
-        found: list[Ints] = [level[:0]]
+        seen.update(level.tolist())
+        found: set[int] = set()
         for j in map(int, np.unique(level % edit.n_phases)):
             nodes = level[level % edit.n_phases == j]
             tried += len(nodes) * len(edit.read[j])
-            if tried > MOST_EDGES:
-                raise SamplingError(
-                    f"near misses for {language.n_states} states and {language.n_symbols} symbols need more than "
-                    f"{MOST_EDGES} pairs of transitions; use them only with smaller automata"
-                )
+            check_pairs(tried, language.n_symbols, f"{language.n_states} states and ")
             p, q, _ = np.unravel_index(nodes, shape)
             p, q = p_table[p][:, edit.read[j]], language.table[q][:, edit.written[j]]
             row, pair = np.nonzero(alive[p])
             target: Ints = np.asarray(np.ravel_multi_index((p[row, pair], q[row, pair], edit.after[j][pair]), shape))
             edges.append((nodes[row], target, edit.written[j][pair]))
-            found.append(target)
-        level = np.setdiff1d(np.concatenate(found), seen)
-        seen = np.union1d(seen, level)
+            found.update(target.tolist())
+        level = np.array(sorted(found - seen), dtype=np.intp)
     source, target, symbol = (np.concatenate(column) for column in zip(*edges, strict=True))
-    p, q, j = np.unravel_index(seen, shape)
+    nodes = np.array(sorted(seen), dtype=np.intp)
+    p, q, j = np.unravel_index(nodes, shape)
     return Graph(
-        n_nodes=len(seen),
-        source=np.searchsorted(seen, source),
-        target=np.searchsorted(seen, target),
+        n_nodes=len(nodes),
+        source=np.searchsorted(nodes, source),
+        target=np.searchsorted(nodes, target),
         symbol=symbol.astype(smallest_unsigned(language.n_symbols)),
         log_weight=np.zeros(len(source)),
-        initial=np.searchsorted(seen, initial),
+        initial=np.searchsorted(nodes, initial),
         final=union.final[p] & ~language.is_accepting[q] & (j == edit.n_phases - 1),
     )

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from languages.budget import allowed, hint
+from languages.congruence import Colours, coarsest_congruence
 from languages.errors import AutomatonError
 
 Table = npt.NDArray[np.integer[Any]]  # (Q, Sigma)
 Nodes = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
-Colours = npt.NDArray[np.integer[Any]]  # (Q,): what can be seen of each state
 Coloured = tuple[Table, int, Colours]  # a table, its initial state, the states' colours
 
-MAX_PAIRS = 2**28  # of states in a product: one byte of memory each
+MAX_PAIRS = 2**26  # of states in a product: eight bytes of memory each
 MAX_SUBSETS = 2**16
 
 
@@ -45,17 +46,30 @@ class Search:
 
 
 def search(table: Table, start: int) -> Search:
-    """The accessible part of a table."""
-    return breadth_first(lambda nodes: table[nodes].astype(np.intp), len(table), table.shape[1], start)
+    """The accessible part of a table, one state after the other: a long chain has as many levels as states."""
+    rows: list[list[int]] = table.tolist()
+    number = [-1] * len(rows)
+    number[start] = 0
+    nodes, parent, symbol = [start], [-1], [-1]
+    for i, state in enumerate(nodes):
+        for a, target in enumerate(rows[state]):
+            if number[target] < 0:
+                number[target] = len(nodes)
+                nodes.append(target)
+                parent.append(i)
+                symbol.append(a)
+    order = np.array(nodes, dtype=np.intp)
+    renumbered = np.array(number, dtype=np.intp)[table[order]]
+    return Search(order, renumbered, np.array(parent, dtype=np.intp), np.array(symbol, dtype=np.intp))
 
 
 def search_product(left: Table, left_start: int, right: Table, right_start: int) -> Search:
     """The accessible part of the product of two tables; the pair (p, q) is the node p * len(right) + q."""
     size = len(left) * len(right)
-    if size > MAX_PAIRS:
+    if size > allowed(MAX_PAIRS):
         raise AutomatonError(
             f"the product of {len(left)} and {len(right)} states is too large; "
-            f"at most {MAX_PAIRS} pairs are supported, minimise first"
+            f"at most {allowed(MAX_PAIRS)} pairs are supported, minimise first{hint(size, MAX_PAIRS)}"
         )
 
     def step(nodes: Nodes) -> Nodes:
@@ -117,24 +131,6 @@ def minimise(table: Table, initial: int, colours: Colours) -> tuple[Table, Colou
     return quotient.table, shown[members][quotient.nodes]
 
 
-def coarsest_congruence(table: Table, colours: Colours) -> Nodes:
-    """The classes (Q,) of states that show the same colours after every word, by Moore's refinement.
-
-    Each round splits the classes whose members go to different classes, until none is split. Source: Moore,
-    Gedanken-experiments on sequential machines, 1956.
-    """
-    _, classes = np.unique(colours, return_inverse=True)
-    count = int(classes.max()) + 1
-    while True:
-        finer = classes
-        for symbol in range(table.shape[1]):
-            _, finer = np.unique(finer * len(table) + classes[table[:, symbol]], return_inverse=True)
-        finer_count = int(finer.max()) + 1
-        if finer_count == count:
-            return classes
-        classes, count = finer, finer_count
-
-
 def reverse(table: Table, initial: int, accepting: Flags) -> tuple[Table, Flags]:
     """The table and accepting states of the reversed language, a state for each set; state 0 is initial."""
     subsets: dict[bytes, int] = {accepting.tobytes(): 0}
@@ -149,6 +145,7 @@ def reverse(table: Table, initial: int, accepting: Flags) -> tuple[Table, Flags]
                 queue.append(previous)
             row.append(subsets[previous.tobytes()])
         rows.append(row)
-        if len(queue) > MAX_SUBSETS:
-            raise AutomatonError(f"the reversed automaton has more than {MAX_SUBSETS} states; reverse a smaller one")
+        if len(queue) > (most := allowed(MAX_SUBSETS)):
+            more = hint(len(queue), MAX_SUBSETS)
+            raise AutomatonError(f"the reversed automaton has more than {most} states; reverse a smaller one{more}")
     return np.array(rows, dtype=np.intp), np.array([subset[initial] for subset in queue])

@@ -124,6 +124,8 @@ def get(spec: str) -> "Task":
     ...
     languages.errors.LanguageError: unknown language 'partiy'; did you mean 'parity'?
     """
+    if any("\ud800" <= character <= "\udfff" for character in spec):
+        raise LanguageError(f"{spec!r:.80} contains a byte that is no character; give the language in UTF-8")
     for family in FAMILIES:
         if family.prefix and spec.startswith(family.prefix):
             return family.load()(spec.removeprefix(family.prefix))
@@ -141,7 +143,7 @@ def _find(name: str) -> tuple[Family, tuple[int, ...]]:
         if family.is_numbered and family.pattern == f"{stem}-N" and re.fullmatch("[0-9]{1,9}", number):
             return family, (int(number),)
     known = names()
-    raise LanguageError(f"unknown language {name!r};{nearest(name, known) or f' known are {one_of(known, 40)}'}")
+    raise LanguageError(f"unknown language {name!r:.80};{nearest(name, known) or f' known are {one_of(known, 40)}'}")
 
 
 def _read(family: Family, name: str, text: str) -> Mapping[str, Value]:
@@ -151,7 +153,7 @@ def _read(family: Family, name: str, text: str) -> Mapping[str, Value]:
     for part in text.split(",") if text else []:
         key, equals, value = part.partition("=")
         if key not in known:
-            raise LanguageError(f"{name} has no parameter {key!r};{nearest(key, known) or _accepted(known)}")
+            raise LanguageError(f"{name} has no parameter {key!r:.80};{nearest(key, known) or _accepted(known)}")
         if not equals or key in values:
             raise LanguageError(f"{name}: write each parameter once, as {key}=VALUE; VALUE is {known[key].accepts}")
         values[key] = known[key].read(value, name)

@@ -24,7 +24,8 @@ class Semiautomaton:
     """A = (Q, Sigma, delta): states, an alphabet and a transition for every state and symbol.
 
     `delta` is given as {state: {symbol: state}} or as an integer table (Q, Sigma); a tuple of rows is kept.
-    AutomatonError: no states or symbols, a repeated one, a missing transition, an unknown state or symbol.
+    AutomatonError: no states or symbols, a repeated one, a missing transition, an unknown state or symbol; TooLarge,
+    which is one: more states times symbols than 2**19.
     Source: thesis, section 6.6.1.
 
     >>> parity = Semiautomaton(("even", "odd"), ("0", "1"),
@@ -65,6 +66,11 @@ class Semiautomaton:
         table = np.array(self.delta, dtype=np.int32)
         table.setflags(write=False)
         return table
+
+    @property
+    def is_permutation(self) -> bool:
+        """Whether every symbol permutes the states; exactly then the transition monoid is a group."""
+        return bool((np.sort(self.table, axis=0) == np.arange(self.n_states)[:, None]).all())
 
     @property
     def transitions(self) -> dict[str, dict[str, str]]:

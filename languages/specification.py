@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from languages.task import Task
 
 Value = str | int | float | bool
+MOST_DIGITS = 40
 WORDS = {"true": True, "false": False}
 
 
@@ -25,8 +26,10 @@ class Parameter:
 
     def read(self, text: str, language: str) -> Value:
         """The value that a text stands for. LanguageError if it stands for none."""
-        refusal = f"{language}: {self.key} is {text!r}; it is {self.accepts}"
+        refusal = f"{language}: {self.key} is {text!r:.80}; it is {self.accepts}"
         kind = type(self.default)
+        if kind in (int, float) and len(text) > MOST_DIGITS:
+            raise LanguageError(refusal)
         try:
             value = WORDS[text] if kind is bool else kind(text)
         except (KeyError, ValueError):

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from languages.automata import Dfa, MooreMachine
 from languages.balanced import BalancedSampler
 from languages.errors import LanguageError, LengthEmpty, SamplingError
+from languages.graph import closure
 from languages.members import Members
 from languages.sampling import WordSampler, nearest_lengths, uniform_words
 from languages.words import Indices
@@ -135,9 +136,7 @@ class Task:
     def _next_symbol_table(self) -> npt.NDArray[np.bool_]:
         """(Q, n_symbols + 1)."""
         table, accepting = self.language.table, self.language.is_accepting
-        hopeful = accepting
-        while not np.array_equal(more := hopeful | hopeful[table].any(axis=1), hopeful):
-            hopeful = more
+        hopeful = closure(accepting, table.ravel().astype(np.intp), np.repeat(np.arange(len(table)), self.n_symbols))
         return np.concatenate([hopeful[table], accepting[:, None]], axis=1)
 
     def has_length(self, length: int) -> bool:

@@ -1,16 +1,18 @@
 """Languages that a user brings: a regular expression, an automaton in a file, or any machine made in Python."""
 
 from languages.automata import Dfa, MooreMachine
+from languages.errors import LanguageError, nearest
 from languages.task import Task
 
-ALPHABET = ";alphabet="
+PARAMETERS = ("alphabet",)
 
 
 def regex(expression: str) -> Task:
     """Does the word match a regular expression? Balanced classification; "accept" is 1.
 
     The syntax is that of `Dfa.from_regex`. The alphabet is the symbols of the expression, or what follows
-    ";alphabet=". LanguageError: not a regular expression, or a symbol outside the alphabet.
+    ";alphabet="; so a semicolon is no symbol here. LanguageError: not a regular expression, a symbol outside the
+    alphabet, or another word than alphabet.
 
     >>> regex("(ab)*").machine.answers("abab").item()
     1
@@ -19,8 +21,14 @@ def regex(expression: str) -> Task:
     >>> regex("(ab)*").describe_length(3)
     'length 3: regex:(ab)* has no members, so every word is a non-member'
     """
-    pattern, separator, alphabet = expression.partition(ALPHABET)
-    dfa = Dfa.from_regex(pattern, tuple(alphabet) if separator else None)
+    pattern, semicolon, parameter = expression.partition(";")
+    key, _, alphabet = parameter.partition("=")
+    if semicolon and key not in PARAMETERS:
+        hint = nearest(key, PARAMETERS) or " after a semicolon stands alphabet=, as in regex:(aa)*;alphabet=ab"
+        raise LanguageError(f"a regular expression has no parameter {key!r:.80};{hint}")
+    if semicolon and not alphabet:
+        raise LanguageError("after ;alphabet= stand the symbols, as in regex:(aa)*;alphabet=ab")
+    dfa = Dfa.from_regex(pattern, tuple(alphabet) if semicolon else None)
     return task_of(dfa, f"regex:{expression}", f"membership: {pattern}", "a regular expression of the user's")
 
 

@@ -1,12 +1,13 @@
 """The checks a machine passes when it is made, with messages that name the state and the symbol."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from languages.budget import check_transitions as check_size
 from languages.errors import AutomatonError, nearest, one_of
 
 Names = Sequence[str]
@@ -24,7 +25,7 @@ def check_names(states: Names, alphabet: Names) -> tuple[tuple[str, ...], tuple[
     for symbol in alphabet:
         if symbol.split() != [symbol] and max(map(len, alphabet)) > 1:
             raise AutomatonError(
-                f"symbol {symbol!r} contains a space; in an alphabet with symbols of several characters "
+                f"symbol {symbol!r:.80} contains a space; in an alphabet with symbols of several characters "
                 "spaces separate the symbols of a text"
             )
     return states, alphabet
@@ -35,21 +36,40 @@ def _check_distinct(names: tuple[str, ...], what: str, whole: str) -> None:
         raise AutomatonError(f"the {whole} may not be empty; give at least one {what}")
     for name in cast("tuple[object, ...]", names):
         if not isinstance(name, str) or not name:
-            raise AutomatonError(f"{what} {name!r} is not a name; a {what} is a non-empty string")
+            raise AutomatonError(f"{what} {name!r:.80} is not a name; a {what} is a non-empty string")
+    check_text(names, what)
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
-        raise AutomatonError(f"{what} {name!r} is given {count} times; give each {what} once")
+        raise AutomatonError(f"{what} {name!r:.80} is given {count} times; give each {what} once")
+
+
+def check_text(names: Names, what: str) -> None:
+    """Raise AutomatonError for a name that no file can hold: half of a surrogate pair is no character."""
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError as error:
+        wrong = error.object[error.start : error.end]
+        raise AutomatonError(f"a {what} contains {wrong!r:.80}, half a character; rename the {what}") from None
+
+
+def check_states(names: Iterable[str], states: Names, role: str) -> None:
+    """Raise AutomatonError, naming the role, for the first name that no state has."""
+    known = set(states)
+    for name in names:
+        if name not in known:
+            check_state(name, states, role)
 
 
 def check_state(name: str, states: Names, role: str) -> None:
     """Raise AutomatonError, naming the role, for a name that no state has."""
     if name not in states:
         hint = nearest(str(name), states) or f" the states are {one_of(states)}"
-        raise AutomatonError(f"{role} {name!r}, which is not a state;{hint}")
+        raise AutomatonError(f"{role} {name!r:.80}, which is not a state;{hint}")
 
 
 def rows_of(delta: Delta, states: tuple[str, ...], alphabet: tuple[str, ...]) -> Rows:
     """delta as a tuple of rows of state indices, whichever way it was given."""
+    check_size(len(states), len(alphabet))
     if isinstance(delta, Mapping):
         return _rows_of_mapping(delta, states, alphabet)
     table = _as_array(delta)
@@ -85,7 +105,7 @@ def _rows_of_mapping(
         for symbol in alphabet:
             if symbol not in delta.get(state, {}):
                 raise AutomatonError(
-                    f"state {state!r} has no transition for {symbol!r}; "
+                    f"state {state!r:.80} has no transition for {symbol!r:.80}; "
                     "add one or complete the automaton with a sink (from_partial)"
                 )
     return tuple(tuple(index[delta[state][symbol]] for symbol in alphabet) for state in states)
@@ -100,17 +120,18 @@ def check_transitions(delta: Mapping[str, Mapping[str, str]], states: Names, alp
         for symbol, target in row.items():
             if symbol not in known_symbols:
                 raise AutomatonError(
-                    f"state {state!r} has a transition for {symbol!r}, which is not in the alphabet; "
+                    f"state {state!r:.80} has a transition for {symbol!r:.80}, which is not in the alphabet; "
                     f"its symbols are {one_of(alphabet)}"
                 )
             if target not in known_states:
-                check_state(target, states, f"on {symbol!r} state {state!r} goes to")
+                check_state(target, states, f"on {symbol!r:.80} state {state!r:.80} goes to")
 
 
 def complete_with_sink(
     states: tuple[str, ...], alphabet: tuple[str, ...], delta: Mapping[str, Mapping[str, str]], sink: str
 ) -> tuple[tuple[str, ...], dict[str, dict[str, str]]]:
     """The states and transitions with every missing transition led to `sink`, if any is missing."""
+    check_size(len(states) + 1, len(alphabet))
     check_transitions(delta, states, alphabet)
     if all(symbol in delta.get(state, {}) for state in states for symbol in alphabet):
         return states, {state: dict(row) for state, row in delta.items()}

@@ -50,7 +50,9 @@ def decode(word: npt.ArrayLike, alphabet: tuple[str, ...]) -> str:
     indices = checked(word, len(alphabet))
     if indices.ndim != 1:
         raise WordError(f"decode takes one word, an array (length,); this has shape {indices.shape}")
-    return ("" if single_characters(alphabet) else " ").join([alphabet[int(i)] for i in indices])
+    if single_characters(alphabet):
+        return np.array([ord(symbol) for symbol in alphabet], dtype="<u4")[indices].tobytes().decode("utf-32-le")
+    return " ".join([alphabet[int(i)] for i in indices])
 
 
 def checked(words: npt.ArrayLike, n_symbols: int) -> Indices:

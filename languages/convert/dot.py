@@ -10,14 +10,18 @@ none or plaintext (or invisible) leads; labels are symbols between commas, space
 "state / output" in any state makes a Moore machine.
 """
 
+import re
 from collections.abc import Iterable
 
 from languages.automata import Dfa, MooreMachine
+from languages.budget import MOST_TRANSITIONS, check
 from languages.convert.dot_parser import Drawing, Node, parse, unescape
 from languages.errors import AutomatonError, UserError
 
 INVISIBLE = {"point", "none", "plaintext", "plain"}
 ACCEPTING = {"doublecircle", "doubleoctagon"}
+MOST_LABELLED = 2**20  # characters of a label
+SYMBOL = re.compile(r"\\[nlr]|((?:[^\\,\s]++|\\[^nlr]|\\\Z)++)")  # between line breaks, commas and blanks
 
 
 def to_dot(machine: Dfa | MooreMachine) -> str:
@@ -44,20 +48,24 @@ def to_dot(machine: Dfa | MooreMachine) -> str:
         _check_writable(machine.output_names)
         lines.append(f'output_names="{_joined(machine.output_names)}"')
     lines += ["node [shape=circle]", '"" [shape=point]']
-    lines += [_node(machine, state) for state in machine.states]
+    lines += _nodes(machine)
     lines.append(f'"" -> {_quoted(machine.initial)}')
+    place = {state: i for i, state in enumerate(machine.states)}
     for state, row in machine.transitions.items():
-        for target in dict.fromkeys(q for q in machine.states if q in row.values()):
-            symbols = [symbol for symbol in machine.alphabet if row[symbol] == target]
-            lines.append(f'{_quoted(state)} -> {_quoted(target)} [label="{_joined(symbols)}"]')
+        symbols: dict[str, list[str]] = {}
+        for symbol, target in row.items():
+            symbols.setdefault(target, []).append(symbol)
+        for target in sorted(symbols, key=place.__getitem__):
+            lines.append(f'{_quoted(state)} -> {_quoted(target)} [label="{_joined(symbols[target])}"]')
     return "digraph {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
-def _node(machine: Dfa | MooreMachine, state: str) -> str:
+def _nodes(machine: Dfa | MooreMachine) -> list[str]:
     if isinstance(machine, Dfa):
-        return _quoted(state) + (" [shape=doublecircle]" if state in machine.accepting else "")
-    output = machine.named_outputs[state]
-    return f'{_quoted(state)} [label="{_escaped(state)}{"" if output is None else " / " + _escaped(output)}"]'
+        shape = {True: " [shape=doublecircle]", False: ""}
+        return [_quoted(state) + shape[state in machine.accepting] for state in machine.states]
+    labels = {q: "" if output is None else f" / {_escaped(output)}" for q, output in machine.named_outputs.items()}
+    return [f'{_quoted(state)} [label="{_escaped(state)}{label}"]' for state, label in labels.items()]
 
 
 def _check_writable(names: Iterable[str]) -> None:
@@ -93,7 +101,7 @@ def from_dot(text: str, name: str = "<text>") -> Dfa | MooreMachine:
         return _machine(parse(text))
     except UserError as error:
         separator = ", " if str(error).startswith("line ") else ": "
-        raise AutomatonError(f"{name}{separator}{error}") from None
+        raise type(error)(f"{name}{separator}{error}") from None
 
 
 def _machine(drawing: Drawing) -> Dfa | MooreMachine:
@@ -123,7 +131,9 @@ def _initial(drawing: Drawing) -> tuple[str, set[str]]:
             'there is no initial state; draw an arrow to it from a point, as in: "" [shape=point]; "" -> q'
         )
     if len(initial) > 1:
-        raise AutomatonError(f"line {initial[1].line}: a second initial state {initial[1].target!r}; draw one arrow")
+        raise AutomatonError(
+            f"line {drawing.line(initial[1])}: a second initial state {initial[1].target!r:.80}; draw one arrow"
+        )
     return initial[0].target, arrows
 
 
@@ -137,17 +147,20 @@ def _accepts(node: Node) -> bool:
 
 def _transitions(drawing: Drawing, arrows: set[str]) -> dict[str, dict[str, str]]:
     delta: dict[str, dict[str, str]] = {q: {} for q in drawing.nodes if q not in arrows}
+    count = 0
     for edge in drawing.edges:
         if edge.source in arrows:
             continue
         symbols = split_label(edge.attributes.get("label", ""))
+        count += len(symbols)
+        check(count, MOST_TRANSITIONS, f"there are {count:,} transitions or more")
         if not symbols:
-            arrow = f"{edge.source!r} -> {edge.target!r}"
-            raise AutomatonError(f"line {edge.line}: the transition {arrow} has no symbol; add [label=...]")
+            arrow = f"{edge.source!r:.80} -> {edge.target!r:.80}"
+            raise AutomatonError(f"line {drawing.line(edge)}: the transition {arrow} has no symbol; add [label=...]")
         for symbol in symbols:
             if symbol in delta[edge.source]:
                 raise AutomatonError(
-                    f"line {edge.line}: state {edge.source!r} has a second transition for {symbol!r}; "
+                    f"line {drawing.line(edge)}: state {edge.source!r:.80} has a second transition for {symbol!r:.80}; "
                     "a deterministic machine has one"
                 )
             delta[edge.source][symbol] = edge.target
@@ -171,12 +184,7 @@ def split_label(label: str) -> list[str]:
     >>> split_label(r"a, b\nc\,")
     ['a', 'b', 'c,']
     """
-    symbols = [""]
-    characters = iter(label)
-    for c in characters:
-        escaped = next(characters, "") if c == "\\" else ""
-        if c in ", \t\n" or escaped in tuple("nlr"):
-            symbols.append("")
-        else:
-            symbols[-1] += escaped or c
-    return [symbol for symbol in symbols if symbol]
+    check(len(label), MOST_LABELLED, f"a label has {len(label):,} characters")
+    if "\\" not in label:
+        return label.replace(",", " ").split()
+    return [unescape(symbol) for symbol in SYMBOL.findall(label) if symbol]

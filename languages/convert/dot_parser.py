@@ -1,101 +1,135 @@
 """The part of the DOT language that drawings of machines use, with the lines for error messages."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
+from languages.budget import allowed, too_large
 from languages.errors import AutomatonError
 
 TOKEN = re.compile(
     r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/|(?m:^\#[^\n]*))
-      | (?P<string>"(?:[^"\\]|\\.)*")
+      | (?P<string>"(?:[^"\\]++|\\.)*+")
       | (?P<word>[^\W\d]\w*|-?(?:\.\d+|\d+(?:\.\d*)?))
-      | (?P<mark>->|--|[{}\[\];,=:])""",
+      | (?P<mark>->|--|[{}\[\];,=:])
+      | (?P<wrong>.)""",
     re.VERBOSE | re.DOTALL,
 )
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+KEPT = {"alphabet", "output_names", "label", "shape", "style", "peripheries"}  # of all attributes
+MOST_TOKENS = 2**22
 Attributes = dict[str, str]
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
+    """A piece of the text and where it begins."""
+
     kind: str
     text: str
-    line: int
+    at: int
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
+    """A node with its attributes."""
+
     name: str
     attributes: Attributes
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
+    """An edge with its attributes, and where it begins in the text."""
+
     source: str
     target: str
     attributes: Attributes
-    line: int
+    at: int
 
 
 @dataclass(frozen=True)
 class Drawing:
     """Attribute values keep their backslashes, which labels need; names of nodes do not."""
 
+    text: str = ""
     attributes: Attributes = field(default_factory=dict[str, str])
     nodes: dict[str, Node] = field(default_factory=dict[str, Node])
     edges: list[Edge] = field(default_factory=list[Edge])
 
+    def line(self, edge: Edge) -> int:
+        """The line of an edge, from 1."""
+        return line_at(self.text, edge.at)
+
 
 def parse(text: str) -> Drawing:
-    """The nodes and edges of a directed graph, with the defaults of `node [...]` and `edge [...]` applied."""
-    return _Parser(tokens(text)).graph()
+    """The nodes and edges of a directed graph, with the defaults of `node [...]` and `edge [...]` applied.
+
+    Attributes that say nothing about a machine, such as colours, are left out.
+    """
+    return _Parser(text).graph()
 
 
-def tokens(text: str) -> list[Token]:
-    found: list[Token] = []
-    at, line = 0, 1
-    while at < len(text):
-        match = TOKEN.match(text, at)
-        if match is None:
-            what = "a string without an end" if text[at] == '"' else f"unexpected {text[at]!r}"
-            raise AutomatonError(f"line {line}: {what}; only plain digraphs are read")
-        if match.lastgroup != "blank":
-            found.append(Token(match.lastgroup or "", match.group(), line))
-        at, line = match.end(), line + match.group().count("\n")
-    return [*found, Token("end", "the end of the file", line)]
+def tokens(text: str) -> Iterator[Token]:
+    """What is no blank and no comment, and a last token for the end."""
+    most = allowed(MOST_TOKENS)
+    for count, match in enumerate(TOKEN.finditer(text)):
+        if count > most:
+            raise too_large(count, MOST_TOKENS, f"the drawing has {count:,} words and marks or more")
+        kind = match.lastgroup or ""
+        if kind == "wrong":
+            what = "a string without an end" if match.group() == '"' else f"unexpected {match.group()!r}"
+            raise AutomatonError(f"line {line_at(text, match.start())}: {what}; only plain digraphs are read")
+        if kind != "blank":
+            yield Token(kind, match.group(), match.start())
+    yield Token("end", "the end of the file", len(text))
+
+
+def line_at(text: str, at: int) -> int:
+    """The line, from 1, of a place in a text."""
+    return text.count("\n", 0, at) + 1
 
 
 class _Parser:
-    def __init__(self, found: list[Token]) -> None:
-        self.tokens = found
-        self.at = 0
-        self.drawing = Drawing()
+    def __init__(self, text: str) -> None:
+        self.tokens = tokens(text)
+        self.token = next(self.tokens)
+        self.drawing = Drawing(text)
         self.defaults: dict[str, Attributes] = {"node": {}, "edge": {}, "graph": self.drawing.attributes}
 
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.at]
+    def advance(self) -> Token:
+        """The token here; the next one is then looked at."""
+        token = self.token
+        self.token = next(self.tokens, token)
+        return token
 
     def take(self, mark: str) -> bool:
-        """Whether the next token is this mark or keyword; it is then passed over."""
-        matches = self.token.kind in ("mark", "word") and self.token.text.lower() == mark
-        self.at += matches
+        """Whether the next token is this mark; it is then passed over."""
+        matches = self.token.text == mark and self.token.kind == "mark"
+        if matches:
+            self.advance()
         return matches
 
-    def expect(self, mark: str) -> None:
-        if not self.take(mark):
-            raise self.error(f"expected {mark!r}")
+    def take_keyword(self, word: str) -> bool:
+        """Whether the next token is this word, in capitals or not; it is then passed over."""
+        matches = self.token.kind == "word" and self.token.text.lower() == word
+        if matches:
+            self.advance()
+        return matches
+
+    def expect(self, found: bool, what: str) -> None:
+        if not found:
+            raise self.error(f"expected {what!r}")
 
     def error(self, expected: str) -> AutomatonError:
-        return AutomatonError(f"line {self.token.line}: {expected}, found {self.token.text:.40}")
+        line = line_at(self.drawing.text, self.token.at)
+        return AutomatonError(f"line {line}: {expected}, found {self.token.text:.40}")
 
     def graph(self) -> Drawing:
-        self.take("strict")
-        self.expect("digraph")
+        self.take_keyword("strict")
+        self.expect(self.take_keyword("digraph"), "digraph")
         if self.token.text != "{":
             self.identifier()
-        self.expect("{")
+        self.expect(self.take("{"), "{")
         while not self.take("}"):
             self.statement()
             while self.take(";"):
@@ -105,37 +139,41 @@ class _Parser:
         return self.drawing
 
     def statement(self) -> None:
-        line = self.token.line
-        if self.token.text.lower() in ("subgraph", "{"):
+        first = self.token
+        if first.text == "{" or (first.kind == "word" and first.text.lower() == "subgraph"):
             raise self.error("subgraphs are not read; expected a node or an edge")
-        keyword = self.token.text.lower() if self.token.kind == "word" else ""
+        keyword = first.text.lower() if first.kind == "word" else ""
         name = self.identifier()
         if keyword in self.defaults and self.token.text == "[":
             self.defaults[keyword].update(self.attribute_lists())
         elif self.take("="):
             self.drawing.attributes[name] = self.value()
         else:
-            self.nodes_or_edges(unescape(name), line)
+            self.nodes_or_edges(unescape(name), first.at)
 
-    def nodes_or_edges(self, first: str, line: int) -> None:
+    def nodes_or_edges(self, first: str, at: int) -> None:
         chain = [first]
         while self.take("->"):
             chain.append(unescape(self.identifier()))
         attributes = self.attribute_lists()
+        nodes, edges = self.drawing.nodes, self.drawing.edges
         for name in chain:
-            self.drawing.nodes.setdefault(name, Node(name, dict(self.defaults["node"])))
+            if name not in nodes:
+                nodes[name] = Node(name, dict(self.defaults["node"]))
         if len(chain) == 1:
-            self.drawing.nodes[first].attributes.update(attributes)
-        for source, target in pairwise(chain):
-            self.drawing.edges.append(Edge(source, target, self.defaults["edge"] | attributes, line))
+            nodes[first].attributes.update(attributes)
+        attributes = self.defaults["edge"] | attributes
+        edges += [Edge(source, target, attributes, at) for source, target in pairwise(chain)]
 
     def attribute_lists(self) -> Attributes:
         attributes: Attributes = {}
         while self.take("["):
             while not self.take("]"):
                 key = self.identifier()
-                self.expect("=")
-                attributes[key] = self.value()
+                self.expect(self.take("="), "=")
+                value = self.value()
+                if key in KEPT:
+                    attributes[key] = value
                 if not self.take(","):
                     self.take(";")
         return attributes
@@ -145,13 +183,12 @@ class _Parser:
 
     def value(self, expected: str = "expected a value") -> str:
         """A word, or the inside of a string with its backslashes."""
-        token = self.token
-        if token.kind not in ("word", "string"):
+        if self.token.kind not in ("word", "string"):
             raise self.error(expected)
-        self.at += 1
-        return token.text[1:-1] if token.kind == "string" else token.text
+        kind, text, _ = self.advance()
+        return text[1:-1] if kind == "string" else text
 
 
 def unescape(name: str) -> str:
     """A name without its backslashes, each of which takes the next character as it is."""
-    return ESCAPE.sub(r"\1", name)
+    return ESCAPE.sub(r"\1", name) if "\\" in name else name

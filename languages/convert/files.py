@@ -1,27 +1,48 @@
 """Machines in files: `.json`, and `.dot` or `.gv`."""
 
+import os
+import stat
+from errno import EINVAL, EISDIR
 from pathlib import Path
 
 from languages.automata import Dfa, MooreMachine
+from languages.budget import allowed, check
 from languages.convert.dot import from_dot, to_dot
 from languages.convert.json_text import from_json, to_json
-from languages.errors import AutomatonError
+from languages.errors import AutomatonError, UserError
 
 READERS = {".json": from_json, ".dot": from_dot, ".gv": from_dot}
+MOST_BYTES = 2**24
 WRITERS = {".json": to_json, ".dot": to_dot, ".gv": to_dot}
 
 
 def load(path: str | Path) -> Dfa | MooreMachine:
-    """The machine in a file; AutomatonError with the file's name if it cannot be read or is none."""
+    """The machine in a file; AutomatonError with the file's name if it cannot be read or is none, TooLarge if it is."""
     path = Path(path)
     _check_suffix(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _read(path).decode("utf-8")
+    except UserError:
+        raise
     except UnicodeDecodeError:
         raise AutomatonError(f"{path}: not a text file in UTF-8") from None
-    except OSError as error:
-        raise AutomatonError(f"{path}: cannot be read ({error.strerror})") from None
-    return READERS[path.suffix.lower()](text, str(path))
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        raise AutomatonError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    return READERS[path.suffix.lower()](text.replace("\r\n", "\n"), str(path))
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a regular file. A pipe or device, which may wait or give bytes forever, is not even opened."""
+    found = os.stat(path)
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(EINVAL, "it is a pipe or device, not a file")
+    check(found.st_size, MOST_BYTES, f"{path}: {found.st_size:,} bytes")
+    with open(path, "rb") as file:
+        content = file.read(allowed(MOST_BYTES) + 1)
+    check(len(content), MOST_BYTES, f"{path}: {len(content):,} bytes or more")
+    return content
 
 
 def save(machine: Dfa | MooreMachine, path: str | Path) -> None:

@@ -10,6 +10,7 @@ list "output_names" to fix their order. "sink": "name" completes an automaton: m
 
 import json
 from collections.abc import Mapping
+from reprlib import repr as short  # however much there is
 from typing import Any, cast
 
 from languages.automata import Dfa, MooreMachine
@@ -53,21 +54,22 @@ def from_json(text: str, name: str = "<text>") -> Dfa | MooreMachine:
     except json.JSONDecodeError as error:
         where = f"{name}, line {error.lineno}, column {error.colno}"
         raise AutomatonError(f"{where}: not JSON ({error.msg})") from None
+    except ValueError as error:  # also an AutomatonError of ours, or a number of more digits than Python reads
+        reason = error if isinstance(error, UserError) else "not JSON (a number has too many digits)"
+        raise AutomatonError(f"{name}: {reason}") from None
     except RecursionError:
         raise AutomatonError(f"{name}: nested too deeply; a machine has three levels") from None
-    except AutomatonError as error:
-        raise AutomatonError(f"{name}: {error}") from None
     try:
         return _machine(data)
     except UserError as error:
-        raise AutomatonError(f"{name}: {error}") from None
+        raise type(error)(f"{name}: {error}") from None
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise AutomatonError(f"the key {key!r} is there twice; give it once")
+            raise AutomatonError(f"the key {key!r:.80} is there twice; give it once")
         found[key] = value
     return found
 
@@ -88,14 +90,14 @@ def _machine(data: object) -> Dfa | MooreMachine:
 
 def _checked_fields(data: object) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise AutomatonError(f"the file holds {data!r:.40}; a machine is an object with {one_of(COMMON)}")
+        raise AutomatonError(f"the file holds {short(data)}; a machine is an object with {one_of(COMMON)}")
     fields = cast("dict[str, Any]", data)
     kinds = COMMON | OPTIONAL
     for key, value in fields.items():
         if key not in kinds:
-            raise AutomatonError(f"unknown key {key!r};{nearest(key, kinds) or f' the keys are {one_of(kinds)}'}")
+            raise AutomatonError(f"unknown key {key!r:.80};{nearest(key, kinds) or f' the keys are {one_of(kinds)}'}")
         if not isinstance(value, kinds[key]):
-            raise AutomatonError(f"{key!r} is {value!r:.40}; it must be {KINDS[kinds[key]]}")
+            raise AutomatonError(f"{key!r} is {short(value)}; it must be {KINDS[kinds[key]]}")
     for key in COMMON:
         if key not in fields:
             raise AutomatonError(f"the key {key!r} is missing; a machine has {one_of(COMMON)}")
@@ -110,13 +112,15 @@ def _check_contents(fields: Mapping[str, Any]) -> None:
     for key in ("states", "alphabet", "accepting", "output_names"):
         for entry in fields.get(key, []):
             if not isinstance(entry, str):
-                raise AutomatonError(f"{key!r} contains {entry!r:.40}; it must be {KINDS[list]}")
+                raise AutomatonError(f"{key!r} contains {short(entry)}; it must be {KINDS[list]}")
     for state, row in fields["transitions"].items():
         if not isinstance(row, dict):
-            raise AutomatonError(f"the transitions of {state!r} are {row!r:.40}; give an object symbol: state")
+            raise AutomatonError(f"the transitions of {state!r:.80} are {short(row)}; give an object symbol: state")
         for symbol, target in cast("dict[str, Any]", row).items():
             if not isinstance(target, str):
-                raise AutomatonError(f"on {symbol!r} state {state!r} goes to {target!r:.40}; give a state's name")
+                raise AutomatonError(
+                    f"on {symbol!r:.80} state {state!r:.80} goes to {short(target)}; give a state's name"
+                )
     for state, output in fields.get("outputs", {}).items():
         if not isinstance(output, str | None):
-            raise AutomatonError(f"the output of {state!r} is {output!r:.40}; give a name, or null for none")
+            raise AutomatonError(f"the output of {state!r:.80} is {short(output)}; give a name, or null for none")

@@ -8,8 +8,9 @@ import pytest
 
 import languages
 from experiments.registry import EXPERIMENTS
-from languages import MooreMachine, TransitionMonoid
+from languages import MooreMachine, TransitionMonoid, monoid
 from languages.convert.dot import from_dot
+from languages.convert.files import save
 from languages.registry import FAMILIES, names
 from regulargpt.cli.list_ import KINDS
 from regulargpt.encodings import ENCODINGS
@@ -18,6 +19,7 @@ from regulargpt.protocols import PROTOCOLS
 from regulargpt.recipes import RECIPES
 from tests.cli.conftest import Cli
 from tests.languages.cases import CASES
+from tests.languages.test_budget import random_dfa
 
 LISTED = {
     "languages": [family.pattern for family in FAMILIES],
@@ -63,6 +65,42 @@ def test_show_tells_the_truth_about_every_language(cli: Cli, name: str):
     assert text.out.startswith(f"{task.name}: ")
     assert f"{task.machine.n_states} (" in text.out
     assert all(line == line.rstrip() for line in text.out.splitlines())
+
+
+LARGE = ["dyck-100", "modular-arithmetic:modulus=32", "dfa:random.json"]
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_language_whose_monoid_is_not_enumerated_is_shown_and_sampled(cli: Cli, tmp_path: Path, name: str):
+    save(random_dfa(12, seed=1), tmp_path / "random.json")
+    task = languages.get(name)
+    shown = json.loads(cli("show", name, "--json").out)
+    unknown = dict.fromkeys(("size", "idempotents", "d_classes", "is_group_free"))
+    assert shown["monoid"] == {**unknown, "is_group": False, "more_than": 20000}
+    assert shown["states"] == task.machine.n_states
+    assert shown["minimal_states"] == task.machine.minimise().n_states
+    text = cli("show", name)
+    assert text.code == 0
+    assert "\nmonoid      more than 20,000 elements, not enumerated\n" in text.out
+    assert "\ngroup-free  not known\n" in text.out
+    assert max(map(len, text.out.splitlines()[:10])) <= 80
+    assert cli("show", name, "--dot").code == 0
+    assert len(cli("sample", name, "--length", "41").out.splitlines()) == 10
+
+
+def test_a_group_that_is_not_enumerated_is_known_to_be_one(cli: Cli, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LANGUAGES_BUDGET", "0.02")
+    shown = json.loads(cli("show", "cyclic-20", "--json").out)["monoid"]
+    assert (shown["size"], shown["is_group"]) == (20, True)
+    monkeypatch.setattr(monoid, "MAX_SIZE", 500)
+    shown = json.loads(cli("show", "cyclic-20", "--json").out)["monoid"]
+    assert (shown["size"], shown["more_than"], shown["is_group"], shown["is_group_free"]) == (None, 10, True, False)
+
+
+def test_many_symbols_and_answers_are_counted_and_not_all_printed(cli: Cli):
+    out = cli("show", "symmetric-7").out
+    assert "\nanswers     5040: 1234567 2134567 2345671 " in out
+    assert max(map(len, out.splitlines())) < 100
 
 
 @pytest.mark.parametrize("name", names())

@@ -235,20 +235,15 @@ def test_regular_expressions(pattern: str, alphabet: str | None, inside: list[st
         assert dfa.alphabet == tuple(alphabet)
 
 
-OPERATORS = "operators are *|()?&+.^{}[]"
 REFUSED_PATTERNS = [
     ("", None, "'' contains no symbol; give the alphabet too, as in regex:();alphabet=ab"),
     ("()", None, "'()' contains no symbol; give the alphabet too, as in regex:();alphabet=ab"),
-    ("a b", None, "'a b' contains ' '; here are no blanks and no escapes"),
-    ("\\d", None, "'\\\\d' contains '\\\\'; here are no blanks and no escapes"),
     ("ac", "ab", "'ac' contains 'c'; the alphabet is 'a', 'b'"),
-    ("a{2000}", None, "'a{2000}' repeats 2000 times; at most 1000 are supported"),
     (
         "a",
         ("a", "bc"),
         "symbol 'bc' cannot stand in a regular expression; use single characters other than blanks and *|()?&+.^{}[]",
     ),
-    ("(a", None, f"'(a' is not a regular expression: Token list has unclosed parethesis; {OPERATORS}"),
 ]
 
 

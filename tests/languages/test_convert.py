@@ -288,7 +288,7 @@ def test_importing_machines_costs_only_numpy() -> None:
     """The command line's errors come at once: nothing heavy is imported before it is needed."""
     code = (
         "import sys, languages.automata, languages.monoid, languages.green, languages.convert.files, "
-        "languages.convert.graph, languages.convert.automata_lib, languages.convert.regex\n"
+        "languages.convert.graph, languages.convert.automata_lib, languages.regex\n"
         "print(sorted({'torch', 'networkx', 'automata', 'sklearn', 'matplotlib'} & set(sys.modules)))"
     )
     result = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)

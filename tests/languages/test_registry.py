@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from languages import get
@@ -103,8 +103,8 @@ REFUSED = [
     ("tomita-0", "there is no tomita-0; Tomita's languages are tomita-1 to tomita-7"),
     ("tomita--3", "unknown language 'tomita--3'; did you mean 'tomita-3'?"),
     ("dyck-0", "dyck-0: the depth is 1 to 500"),
-    ("dyck-501", "dyck-501: the depth is 1 to 500"),
-    ("dyck-51:depth=every", "dyck-51: with depth=every the depth is 1 to 50"),
+    ("dyck-501", "dyck-501: the depth is 1 to 500, LANGUAGES_BUDGET=2 allows more"),
+    ("dyck-51:depth=every", "dyck-51: with depth=every the depth is 1 to 50, LANGUAGES_BUDGET=2 allows more"),
     ("dyck-4:depth=evry", "dyck-4: depth is 'evry'; it is 'any' or 'every'; did you mean 'every'?"),
     ("dyck-4:members=block", "dyck-4: members is 'block'; it is 'uniform' or 'blocks'; did you mean 'blocks'?"),
     ("dyck-4:depth=every,members=blocks", "dyck-4: depth=every and members=blocks exclude each other; give one"),
@@ -129,8 +129,18 @@ REFUSED = [
     ("modular-arithmetic:operators=++", "modular arithmetic: operators are '++'; give one or more of +-*"),
     ("modular-arithmetic:operators=", "modular arithmetic: operators are ''; give one or more of +-*"),
     ("modular-arithmetic:plus=yes", "modular-arithmetic: plus is 'yes'; it is true or false: a constant + in front"),
-    ("symmetric-8", "symmetric-8: the number is 2 to 7"),
-    ("symmetric-7:letters=elements", "symmetric-7: 5040 elements as letters are too many; at most 720"),
+    ("symmetric-999999999", "symmetric-999999999: the number is 2 to 7, LANGUAGES_BUDGET=482718652416000 allows more"),
+    ("cyclic-1001", "cyclic-1001: the number is 1 to 1000, LANGUAGES_BUDGET=2 allows more"),
+    ("cycle-navigation:size=1001", "cycle-navigation: size is 1001; a cycle has 2 to 1000 positions, "
+                                   "LANGUAGES_BUDGET=2 allows more"),
+    ("modular-arithmetic:modulus=33", "modular arithmetic: modulus is 33; it is 2 to 32, "
+                                      "LANGUAGES_BUDGET=2 allows more"),
+    ("modular-arithmetic:modulus=" + "9" * 5000, f"modular-arithmetic: modulus is '{'9' * 79}; it is a whole number, "
+                                                 "2 to 32"),
+    ("\udcff", "'\\udcff' contains a byte that is no character; give the language in UTF-8"),
+    ("symmetric-8", "symmetric-8: the number is 2 to 7, LANGUAGES_BUDGET=8 allows more"),
+    ("symmetric-7:letters=elements", "symmetric-7: 5040 elements as letters are too many; at most 720, "
+                                     "LANGUAGES_BUDGET=7 allows more"),
     ("cyclic-5:answer=foo", "cyclic-5: answer is 'foo'; it is 'element' or 'identity'"),
     ("flip-flop:p_ignore=1.0", "flip-flop: p_ignore is 1.0; it is a probability from 0.0, less than 1.0"),
 ]  # fmt: skip
@@ -162,6 +172,44 @@ def test_mistyped_names_are_refused_or_work(specification: str, data: st.DataObj
         outcome = str(error)
     assert outcome
     assert "\n" not in outcome
+
+
+PIECES = [
+    *("regex:", "dfa:", "dyck-", "cyclic-", "symmetric-", "modular-arithmetic", "tomita-", "parity", ":", ";alphabet="),
+    *("a", "b", "ab", "(a|b)", "(", ")", "[", "]", "{", "}", "*", "+", "?", "|", "&", "^", ".", "-", ",", "=", ";"),
+    *("{0}", "{9}", "{99}", "{999}", "{2,}", "{,9}", "{9,2}", "[a-z]", "[^a]", "[z-a]", "0", "7", "99", "9" * 20),
+    *("modulus=", "operators=", "letters=elements", "answer=identity", "depth=every", "members=runs", "p_one="),
+    *(
+        "/dev/null",
+        "/dev/zero.json",
+        ".",
+        "..",
+        ".json",
+        ".dot",
+        "\0",
+        "\n",
+        "é",
+        "\ud800",
+        "\U0001f600",
+        " ",
+        "\\",
+        "$",
+    ),
+]
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20))
+def test_any_text_is_a_task_or_refused_in_one_line(specification: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LANGUAGES_BUDGET", "0.05")  # the limits are met more often, and sooner
+        try:
+            outcome = get(specification).name
+        except UserError as error:
+            outcome = str(error)
+    assert outcome
+    assert "\n" not in outcome or "\n" in specification
+    assert len(outcome) < 1000
 
 
 def test_patterns_and_names_are_distinct() -> None:

@@ -1,0 +1,265 @@
+"""Large machines and odd files: read within the limits, or refused in one line that says which number is too large."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from languages import counting, get, rng
+from languages.automata import Dfa, MooreMachine
+from languages.budget import TooLarge
+from languages.congruence import hopcroft, refine
+from languages.convert import dot, dot_parser, files
+from languages.convert.dot import from_dot, to_dot
+from languages.convert.files import load, save
+from languages.convert.json_text import from_json
+from languages.errors import AutomatonError, SamplingError, UserError
+from languages.graph import closure, walk
+from languages.monoid import TransitionMonoid
+from languages.semiautomaton import numbered
+
+GOOD = {"states": ["p"], "alphabet": ["a"], "transitions": {"p": {"a": "p"}}, "initial": "p", "accepting": []}
+DRAWN = 'digraph { "" [shape=point]; "" -> p; p -> p [label="'
+
+
+def chain(length: int) -> Dfa:
+    """A word of a's: each state is told from the next by a word that is one symbol shorter only."""
+    table = [[min(i + 1, length - 1), i] for i in range(length)]
+    return Dfa(numbered(length), "ab", table, "q0", {f"q{length - 1}"})
+
+
+def random_dfa(n_states: int, seed: int = 0) -> Dfa:
+    random = rng(seed, "test")
+    names = numbered(n_states)
+    accepting = {name for name, flag in zip(names, random.integers(0, 2, n_states), strict=True) if flag}
+    return Dfa(names, "ab", random.integers(0, n_states, (n_states, 2)), "q0", accepting)
+
+
+def refusal(make: object, *arguments: object) -> str:
+    with pytest.raises(UserError) as caught:
+        make(*arguments)  # type: ignore[operator]
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+MANY = [f"q{i}" for i in range(1000)]
+REFUSED_JSON = [
+    ("9" * 5000, "not JSON (a number has too many digits)"),
+    ('{"states": ' + "9" * 5000 + "}", "not JSON (a number has too many digits)"),
+    ("[" * 100_000, "nested too deeply; a machine has three levels"),
+    ("[" * 500 + "]" * 500, "the file holds [[[[[[[...]]]]]]]; a machine is an object with 'states', 'alphabet', "
+                            "'transitions', 'initial'"),
+    ({**GOOD, "states": ["\ud800"]}, "a state contains '\\ud800', half a character; rename the state"),
+    ({**GOOD, "alphabet": ["\udfff"]}, "a symbol contains '\\udfff', half a character; rename the symbol"),
+    ({**GOOD, "outputs": {"p": "\ud800"}, "accepting": None},
+     "a output name contains '\\ud800', half a character; rename the output name"),
+    ({**GOOD, "initial": "x" * 10**6}, f"the initial state is '{'x' * 79}, which is not a state; the states are 'p'"),
+    ({**GOOD, "states": MANY, "alphabet": MANY, "initial": "q0", "transitions": {}, "sink": "no"},
+     "1,001 states times 1,000 symbols are 1,001,000 transitions; at most 524,288 are allowed, "
+     "LANGUAGES_BUDGET=2 allows more"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "message"), REFUSED_JSON, ids=range(len(REFUSED_JSON)))
+def test_refused_json(data: object, message: str) -> None:
+    if isinstance(data, dict):
+        data = json.dumps({key: value for key, value in data.items() if value is not None})
+    assert refusal(from_json, data, "x.json") == f"x.json: {message}"
+
+
+def test_refused_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
+    nested = refusal(from_dot, "digraph {" + "{" * 100_000, "x.dot")
+    assert nested == "x.dot, line 1: subgraphs are not read; expected a node or an edge, found {"
+    monkeypatch.setattr(dot_parser, "MOST_TOKENS", 40)
+    monkeypatch.setattr(dot, "MOST_LABELLED", 20)
+    allowed = "are allowed, LANGUAGES_BUDGET=2 allows more"
+    many = f"x.dot: the drawing has 41 words and marks or more; at most 40 {allowed}"
+    assert refusal(from_dot, "digraph { " + "a -> " * 20 + "a }", "x.dot") == many
+    assert refusal(from_dot, "digraph { a [" + "x=1 " * 20 + "] }", "x.dot") == many
+    label = f"x.dot: a label has 21 characters; at most 20 {allowed}"
+    assert refusal(from_dot, DRAWN + "a" * 21 + '"] }', "x.dot") == label
+
+
+def test_attributes_that_say_nothing_are_not_kept() -> None:
+    """Else each of many edges would carry a copy of all."""
+    drawing = dot_parser.parse("digraph { edge [" + "".join(f"x{i}=1 " for i in range(1000)) + "label=a]; p -> q }")
+    assert drawing.edges[0].attributes == {"label": "a"}
+
+
+def test_what_is_no_file_is_refused_unopened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    (tmp_path / "null.dot").symlink_to("/dev/null")
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
+    odd = "cannot be read (it is a pipe or device, not a file)"
+    reasons = {"pipe.json": odd, "zero.json": odd, "null.dot": odd, "folder.json": "cannot be read (Is a directory)",
+               "loop.json": "cannot be read (Too many levels of symbolic links)",
+               "x" * 300 + ".json": "cannot be read (File name too long)"}  # fmt: skip
+    for name, reason in reasons.items():
+        assert refusal(load, tmp_path / name) == f"{tmp_path / name}: {reason}"
+    assert "cannot be read" in refusal(load, "a\0.json")
+
+
+def test_a_file_of_too_many_bytes_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate(2**40)  # it takes no space on the disk
+    large = refusal(load, tmp_path / "large.json")
+    assert large.endswith("1,099,511,627,776 bytes; at most 16,777,216 are allowed, LANGUAGES_BUDGET=65536 allows more")
+    monkeypatch.setattr(files, "MOST_BYTES", 100)
+    save(chain(3), tmp_path / "chain.dot")
+    with pytest.raises(TooLarge):
+        load(tmp_path / "chain.dot")
+    monkeypatch.setenv("LANGUAGES_BUDGET", "100")
+    assert load(tmp_path / "chain.dot") == chain(3)
+
+
+def test_machines_of_too_many_transitions_are_refused() -> None:
+    message = "1,001 states times 1,000 symbols are 1,001,000 transitions; at most 524,288 are allowed, "
+    names = [f"q{i}" for i in range(1001)]
+    table = np.zeros((1001, 1000), dtype=np.int32)
+    assert refusal(Dfa, names, names[:1000], table, "q0", set()) == message + "LANGUAGES_BUDGET=2 allows more"
+    partial = refusal(Dfa.from_partial, names[:1000], names[:1000], {}, "q0", set())
+    assert partial == message + "LANGUAGES_BUDGET=2 allows more"
+
+
+def test_a_long_chain_is_minimised_drawn_and_sampled() -> None:
+    long = chain(20_000)
+    assert long.minimise().n_states == 20_000
+    assert from_dot(to_dot(long)) == long
+    task = get("regex:" + "a" * 20_000 + ";alphabet=ab")
+    assert task.sample(rng(0, "test"), 100, 3).shape == (3, 100)
+    assert task.next_symbols(np.zeros((1, 2), np.uint8)).tolist() == [[[True, False, False]] * 2]
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32), st.integers(1, 3))
+def test_both_refinements_find_the_same_classes(n_states: int, seed: int, n_symbols: int) -> None:
+    random = rng(seed, "test")
+    table = random.integers(0, n_states, (n_states, n_symbols))
+    colours = random.integers(0, 2, n_states)
+    rounds, settled = refine(table, colours, n_states + 1)
+    assert settled
+    for start in (refine(table, colours, 0)[0], refine(table, colours, 1)[0]):
+        split = hopcroft(table, start)
+        assert len(set(zip(rounds.tolist(), split.tolist(), strict=True))) == len(set(split.tolist()))
+        assert len(set(split.tolist())) == len(set(rounds.tolist()))
+
+
+@given(st.integers(1, 30), st.integers(0, 2**32))
+def test_a_walk_reaches_what_rounds_reach(n_nodes: int, seed: int) -> None:
+    random = rng(seed, "test")
+    source, target = random.integers(0, n_nodes, (2, n_nodes))
+    nodes = random.integers(0, 5, n_nodes) == 0
+    assert closure(nodes, source, target).tolist() == walk(nodes, source, target).tolist()
+
+
+def test_monoids_of_large_machines_stop_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TooLarge, match="more than 20000 elements; minimise the machine, or set LANGUAGES_BUDGET=2"):
+        TransitionMonoid.of(random_dfa(12, seed=1))
+    with pytest.raises(TooLarge, match="more than 2236 elements"):
+        TransitionMonoid.of(random_dfa(30_000))
+    monkeypatch.setenv("LANGUAGES_BUDGET", "0.01")
+    with pytest.raises(TooLarge, match="more than 200 elements"):
+        TransitionMonoid.of(random_dfa(12, seed=1))
+
+
+def cycles(*sizes: int) -> Dfa:
+    """A first symbol chooses a cycle: which lengths have members repeats only after the product of the sizes."""
+    delta = {"start": {str(i): f"{i}.0" for i in range(len(sizes))}}
+    for i, size in enumerate(sizes):
+        delta |= {f"{i}.{at}": {"0": f"{i}.{(at + 1) % size}"} for at in range(size)}
+    accepting = {f"{i}.0" for i in range(len(sizes))}
+    return Dfa.from_partial(tuple(delta), tuple(map(str, range(len(sizes)))), delta, "start", accepting)
+
+
+def test_samples_that_would_take_too_long_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(cycles(2, 3, 5, 7, 11, 13, 17, 19, 23), tmp_path / "cycles.json")
+    task = get(f"dfa:{tmp_path / 'cycles.json'}")
+    assert task.sample(rng(0, "test"), 1000, 4).shape == (4, 1000)
+    with pytest.raises(SamplingError, match="length 100000000: which lengths have words does not repeat up to"):
+        task.sample(rng(0, "test"), 10**8, 1)
+    long = get("regex:" + "a" * 20_000 + ";alphabet=ab")
+    with pytest.raises(SamplingError, match=r"length 10000: .* choose shorter words, LANGUAGES_BUDGET=2 allows more"):
+        long.sample(rng(0, "test"), 10_000, 1)
+    monkeypatch.setattr(counting, "MOST_BYTES", 2**20)
+    with pytest.raises(SamplingError, match=r"counting the words of 9,996 symbols .* choose shorter words, LANG"):
+        get("dyck-100").sample(rng(0, "test"), 10_000, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "edits", "message"),
+    [
+        (
+            "dyck-2",
+            1000,
+            "near misses of up to 1000 edits need about 7,003,997 pairs of transitions; at most",
+        ),
+        ("dyck-2", 10**9, "near misses for 2 symbols need more than 2097152 pairs of transitions; use them only with"),
+        ("dfa:chain.json", 1, ""),
+    ],
+)
+def test_near_misses_are_drawn_or_refused(
+    name: str, edits: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(chain(3000), tmp_path / "chain.json")
+    length = min(edits, 10**6)
+    if message:
+        with pytest.raises(SamplingError, match=message):
+            get(name).sample(rng(0, "test"), length, 4, near_misses=1.0, edits=edits)
+    else:
+        assert get(name).sample(rng(0, "test"), 3010, 4, near_misses=1.0, edits=edits).shape == (4, 3010)
+
+
+AUDITED = {
+    "regex:(a|b)*a(a|b){14}": "32768",
+    "regex:(a|b)*a(a|b){18}": "TooLarge",
+    "regex:" + "ab" * 10_000: "20002",
+    "dfa:random.json": "30000",
+    "dfa:random.dot": "100000",
+}
+
+
+@pytest.mark.slow
+def test_the_audited_cases_need_less_than_a_gibibyte(tmp_path: Path) -> None:
+    """In one process whose memory is bounded; the generous time is against a hang."""
+    save(random_dfa(30_000), tmp_path / "random.json")
+    save(random_dfa(100_000), tmp_path / "random.dot")  # 200,000 edges
+    code = (
+        "import sys, languages\n"
+        "for name in sys.argv[1:]:\n"
+        "    try: print(languages.get(name).machine.n_states)\n"
+        "    except languages.UserError as error: print(type(error).__name__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *AUDITED],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30)),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.stdout.split() == list(AUDITED.values()), done.stderr
+
+
+def test_moore_machines_with_many_states_and_outputs_are_read(tmp_path: Path) -> None:
+    names = numbered(5000)
+    machine = MooreMachine(names, "a", [[i] for i in range(5000)], "q0", tuple(range(5000)), names)
+    for ending in ("json", "dot"):
+        save(machine, tmp_path / f"machine.{ending}")
+        assert load(tmp_path / f"machine.{ending}") == machine
+
+
+def test_an_error_names_at_most_a_part_of_a_long_name() -> None:
+    with pytest.raises(AutomatonError) as caught:
+        Dfa(("p" * 10**6,), "a", {"p" * 10**6: {"b" * 10**6: "p"}}, "p" * 10**6, set())
+    assert len(str(caught.value)) < 1000

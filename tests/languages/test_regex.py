@@ -1,0 +1,223 @@
+"""Regular expressions: against Python's `re`, against sets of words, and what is refused with which message."""
+
+import doctest
+import re
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from languages import get
+from languages.automata import Dfa
+from languages.budget import TooLarge
+from languages.errors import LanguageError, UserError
+from languages.regex.parser import parse
+from languages.regex.tree import Concatenation, Intersection, Letters, Repetition, Shuffle, Union
+from tests.languages.oracles import Expression, rendered, words_of
+
+A, B, C = (Letters(frozenset(symbol)) for symbol in "abc")
+WORDS = ["".join(word) for length in range(9) for word in product("ab", repeat=length)]
+QUANTIFIERS = ["*", "+", "?", "{0}", "{0,0}", "{,0}", "{1}", "{2}", "{0,}", "{1,}", "{2,}", "{,1}", "{,2}", "{0,2}",
+               "{1,3}", "{2,2}", "{,}"]  # fmt: skip
+ATOMS = ["a", "b", ".", "[ab]", "[a-b]", "[b]", "[^a]", "[^ab]", "()"]
+
+
+def members(dfa: Dfa, longest: int) -> set[str]:
+    """All words over a, b up to a length that the automaton accepts."""
+    found: set[str] = set()
+    for length in range(longest + 1):
+        words = np.array(list(product((0, 1), repeat=length)), dtype=np.uint8).reshape(2**length, length)
+        found |= {dfa.decode(word) for word in words[dfa.accepts(words)]}
+    return found
+
+
+def patterns() -> st.SearchStrategy[str]:
+    """What Python's `re` and we both read, over the symbols a and b."""
+    quantified = st.builds("{}{}".format, st.sampled_from(ATOMS), st.sampled_from(QUANTIFIERS))
+
+    def larger(smaller: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        return st.one_of(
+            st.builds("{}{}".format, smaller, smaller),
+            st.builds("{}|{}".format, smaller, smaller),
+            st.builds("({}|)".format, smaller),
+            st.builds("(|{})".format, smaller),
+            st.builds("({}){}".format, smaller, st.sampled_from(QUANTIFIERS)),
+        )
+
+    return st.recursive(st.sampled_from(ATOMS) | quantified, larger, max_leaves=6)
+
+
+@settings(max_examples=300, deadline=None)
+@given(patterns())
+def test_all_words_up_to_length_8_are_members_exactly_where_re_matches(pattern: str) -> None:
+    dfa = Dfa.from_regex(pattern, "ab")
+    compiled = re.compile(pattern)
+    assert members(dfa, 8) == {word for word in WORDS if compiled.fullmatch(word)}
+
+
+@pytest.mark.parametrize("quantifier", QUANTIFIERS)
+@pytest.mark.parametrize("part", ["a", "(ab)", "(a|)", "(a*b?)", "[ab]", "()"])
+def test_each_quantifier_of_each_kind_of_part(part: str, quantifier: str) -> None:
+    pattern = f"b?{part}{quantifier}"
+    assert members(Dfa.from_regex(pattern, "ab"), 8) == {word for word in WORDS if re.fullmatch(pattern, word)}
+
+
+def expressions() -> st.SearchStrategy[Expression]:
+    """All operations, intersection and shuffle among them."""
+    bounds = st.tuples(st.integers(0, 2), st.integers(0, 2) | st.none()).filter(lambda b: b[1] is None or b[0] <= b[1])
+    leaves = st.sampled_from([("letters", "a"), ("letters", "b"), ("letters", "ab"), ("empty",)])
+
+    def larger(smaller: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+        joined = st.tuples(st.sampled_from(["then", "|", "&", "^"]), smaller, smaller)
+        return joined | st.builds(lambda part, b: ("repeat", part, *b), smaller, bounds)
+
+    return st.recursive(leaves, larger, max_leaves=7)
+
+
+@settings(max_examples=300, deadline=None)
+@given(expressions())
+def test_intersection_and_shuffle_are_those_of_sets_of_words(expression: Expression) -> None:
+    """Written with no more brackets than the precedence of the operators needs."""
+    dfa = Dfa.from_regex(rendered(expression), "ab")
+    assert members(dfa, 6) == words_of(expression, 6)
+
+
+TREES = [
+    ("ab|c", Union((Concatenation((A, B)), C))),
+    ("a|b&c", Union((A, Intersection((B, C))))),
+    ("a&b^c", Intersection((A, Shuffle((B, C))))),
+    ("a^bc", Shuffle((A, Concatenation((B, C))))),
+    ("ab*", Concatenation((A, Repetition(B, 0, None)))),
+    ("a{2}", Repetition(A, 2, 2)),
+    ("(ab){1,3}", Repetition(Concatenation((A, B)), 1, 3)),
+    ("a|", Union((A, Concatenation(())))),
+    ("", Concatenation(())),
+    ("[^a-c]", Letters(frozenset("abc"), negated=True)),
+    ("[a-]", Letters(frozenset("a-"))),
+    ("[-a]", Letters(frozenset("a-"))),
+    (".", Letters(frozenset(), negated=True)),
+]
+
+
+@pytest.mark.parametrize(("pattern", "tree"), TREES)
+def test_trees(pattern: str, tree: object) -> None:
+    assert parse(pattern) == tree
+
+
+SECOND = "a second quantifier, and there are no lazy ones; to repeat what is repeated write"
+BOUNDS = "after '{' stands how often: write {n}, {n,}, {,n} or {n,m}"
+REFUSED = [
+    ("(", "'(', position 1: this bracket is never closed; add ')'"),
+    ("(ab", "'(ab', position 1: this bracket is never closed; add ')'"),
+    ("(a(b)", "'(a(b)', position 1: this bracket is never closed; add ')'"),
+    ("a)b", "'a)b', position 2: this ')' closes no bracket; remove it, or add '(' before"),
+    ("[ab", "'[ab', position 1: this bracket is never closed; add ']'"),
+    ("a]", "'a]', position 2: this ']' closes no bracket; remove it"),
+    ("a}", "'a}', position 2: this '}' closes no bracket; remove it"),
+    ("*", "'*', position 1: '*' has nothing before it to repeat; write it after a symbol or a group"),
+    ("**", "'**', position 1: '*' has nothing before it to repeat; write it after a symbol or a group"),
+    ("a|+b", "'a|+b', position 3: '+' has nothing before it to repeat; write it after a symbol or a group"),
+    ("(?:a)", "'(?:a)', position 2: '?' has nothing before it to repeat; a group is written (...)"),
+    ("{2}", "'{2}', position 1: '{' has nothing before it to repeat; write it after a symbol or a group"),
+    ("a**", f"'a**', position 3: {SECOND} (a*)*"),
+    ("a+?", f"'a+?', position 3: {SECOND} (a+)?"),
+    ("ba{2,3}?", f"'ba{{2,3}}?', position 8: {SECOND} (a{{2,3}})?"),
+    ("(ab){2}{3}", f"'(ab){{2}}{{3}}', position 8: {SECOND} ((ab){{2}}){{...}}"),
+    ("a{5,2}", "'a{5,2}', position 2: {5,2} is at least 5 and at most 2 times; write {2,5}"),
+    ("a{", f"'a{{', position 2: {BOUNDS}"),
+    ("a{}", f"'a{{}}', position 2: {BOUNDS}"),
+    ("a{x}", f"'a{{x}}', position 2: {BOUNDS}"),
+    ("a{٣}", f"'a{{٣}}', position 2: {BOUNDS}"),
+    ("a{9999999999}", "'a{9999999999}', position 2: the number in {...} has more than 9 digits; choose a smaller one"),
+    ("[c-a]", "'[c-a]', position 2: the range c-a runs backwards; write a-c"),
+    ("[]", "'[]', position 1: a class in [...] has at least one symbol; write . for any symbol"),
+    ("[^]", "'[^]', position 1: a class in [...] has at least one symbol; write . for any symbol"),
+    ("[a*]", "'[a*]', position 3: '*' is an operator and no symbol; use other characters as symbols"),
+    ("[!-~]", "'[!-~]', position 2: the range !-~ contains '&', which is no symbol; use smaller ranges"),
+    ("a&", "'a&', position 2: '&' is the intersection of what stands on both sides; write () for the empty word"),
+    ("^a", "'^a', position 1: '^' is the shuffle of what stands on both sides; write () for the empty word"),
+    ("(&a)", "'(&a)', position 2: '&' is the intersection of what stands on both sides; write () for the empty word"),
+    ("a b", "'a b', position 2: contains ' '; here are no blanks and no escapes"),
+    ("\\d", "'\\\\d', position 1: contains '\\\\'; here are no blanks and no escapes"),
+    ("(" * 65, f"'...{'(' * 31}', position 65: brackets are nested more than 64 deep; use fewer"),
+    ("b" * 99 + "**", f"'...{'b' * 29}**', position 101: {SECOND} (b*)*"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "message"), REFUSED, ids=[pattern[:20] for pattern, _ in REFUSED])
+def test_what_is_wrong_is_said_with_its_place(pattern: str, message: str) -> None:
+    with pytest.raises(LanguageError) as refusal:
+        Dfa.from_regex(pattern)
+    assert str(refusal.value) == message
+
+
+PARAMETERS = [
+    ("regex:a*;alfabet=ab", "a regular expression has no parameter 'alfabet'; did you mean 'alphabet'?"),
+    ("regex:a;b", "a regular expression has no parameter 'b'; after a semicolon stands alphabet=, "
+                  "as in regex:(aa)*;alphabet=ab"),
+    ("regex:a*;alphabet", "after ;alphabet= stand the symbols, as in regex:(aa)*;alphabet=ab"),
+    ("regex:a*;alphabet=", "after ;alphabet= stand the symbols, as in regex:(aa)*;alphabet=ab"),
+    ("regex:a*;alphabet=aa", "symbol 'a' is given 2 times; give each symbol once"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("specification", "message"), PARAMETERS)
+def test_what_stands_behind_a_semicolon_is_a_parameter(specification: str, message: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        get(specification)
+    assert str(refusal.value) == message
+
+
+ALLOWED = "at most {} are allowed, LANGUAGES_BUDGET={} allows more"
+LARGE = [
+    ("a{70000}", "'a{70000}', position 2: {70000} makes 70,000 symbols of 1; " + ALLOWED.format("65,536", 2)),
+    ("(a{1000}){1000}", "'(a{1000}){1000}', position 10: {1000} makes 1,000,000 symbols of 1,000; "
+                        + ALLOWED.format("65,536", 16)),
+    ("a{40000}b{40000}", "with its quantifiers written out the regular expression has 80,000 symbols; "
+                         + ALLOWED.format("65,536", 2)),
+    ("a" * 70000, "the regular expression has 70,000 characters; " + ALLOWED.format("65,536", 2)),
+    ("a{1000}^b{1000}", "'a{1000}^b{1000}': its derivatives need 262,145 steps or more; "
+                        + ALLOWED.format("262,144", 2)),
+    ("(a|b)*a(a|b){17}", "'(a|b)*a(a|b){17}': its subset construction needs 4,194,311 steps or more; "
+                         + ALLOWED.format("4,194,304", 2)),
+    ("(a|b)*a(a|b){18}", "'(a|b)*a(a|b){18}': 262,146 states times 2 symbols are 524,292 transitions; "
+                         + ALLOWED.format("524,288", 2)),
+    ("a?" * 30000, f"'{'a?' * 28}a...': its derivatives need 262,145 steps or more; " + ALLOWED.format("262,144", 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "message"), LARGE, ids=[pattern[:20] for pattern, _ in LARGE])
+def test_what_is_too_large_is_said_with_its_number(pattern: str, message: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        Dfa.from_regex(pattern)
+    assert str(refusal.value) == message
+
+
+def test_large_expressions_within_the_limits() -> None:
+    assert Dfa.from_regex("(a|b)*a(a|b){14}").n_states == 2**15
+    assert Dfa.from_regex("ab" * 10000).n_states == 20002
+    assert Dfa.from_regex("a{0,1000}").n_states == 1002
+    assert Dfa.from_regex("|".join("ab"[i % 2] * i for i in range(1, 100))).n_states == 198
+    assert Dfa.from_regex("^".join("abcdefgh")).n_states == 2**8 + 1
+
+
+def test_the_budget_is_raised_and_lowered_by_an_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGUAGES_BUDGET", "2")
+    assert Dfa.from_regex("a{70000}").n_states == 70002
+    monkeypatch.setenv("LANGUAGES_BUDGET", "0.001")
+    with pytest.raises(TooLarge, match="at most 262 are allowed, LANGUAGES_BUDGET=1 allows more"):
+        Dfa.from_regex("a{20}^b{20}")
+    for nonsense in ("much", "0", "-1", "nan", "inf"):
+        monkeypatch.setenv("LANGUAGES_BUDGET", nonsense)
+        with pytest.raises(UserError, match=f"the environment variable LANGUAGES_BUDGET is '{nonsense}'; give a posit"):
+            Dfa.from_regex("ab")
+
+
+def test_the_examples_of_the_documentation() -> None:
+    page = Path(__file__).parents[2] / "docs" / "languages.md"
+    found = doctest.testfile(str(page), module_relative=False)
+    assert found.attempted >= 16
+    assert found.failed == 0
