@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +27,7 @@ from regulargpt.objectives import Objective, objective
 from regulargpt.protocols import Protocol, protocol
 from regulargpt.recipes import CONSTRUCTED
 from regulargpt.storage.environment import environment
-from regulargpt.storage.folder import CERTIFICATE, RunFolder
+from regulargpt.storage.folder import CERTIFICATE, RunFolder, UnfinishedRun
 from regulargpt.storage.signals import StopRequested
 from regulargpt.training import Interrupted, Trainer, train
 from regulargpt.validation import validate
@@ -36,15 +37,20 @@ Told = TypeVar("Told")
 
 @dataclasses.dataclass(frozen=True)
 class Watch:
-    """What a run tells its caller on the way: a training step, a row of metrics, a tested length."""
+    """What a run tells its caller on the way: a training step, a row of metrics, the words of a test a length that
+    begins, a tested length."""
 
     on_step: Callable[[Trainer], None] = lambda trainer: None
     on_row: Callable[[dict[str, Any]], None] = lambda row: None
+    on_test: Callable[[Mapping[int, int]], None] = lambda words: None
     on_point: Callable[[Point], None] = lambda point: None
     on_notice: Callable[[str], None] = lambda text: None
 
 
-def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str, Any]:
+UNWATCHED = Watch()
+
+
+def run(config: RunConfig, out: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
     """Train and test one config in a new folder; the summary.
 
     >>> import tempfile
@@ -62,7 +68,7 @@ def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str,
     return finish(folder, config, task, device, watch)
 
 
-def resume(path: str | Path, watch: Watch = Watch()) -> dict[str, Any]:
+def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
     """Go on with an interrupted run where it stopped, bit for bit; of a finished run, its summary."""
     folder = RunFolder.open(path)
     config = RunConfig.parse(folder.config_text)
@@ -94,22 +100,40 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
             watch.on_notice(skipped)
         with tracking.tensorboard(folder.path, config.tensorboard) as log:
             train(trainer, folder, stop, time.monotonic, watch.on_step, both(watch.on_row, log))
-        on_point = both(watch.on_point, between_lengths(stop))
-        points = test(config, task, goal, model, device, on_point)
-        others = map(protocol, config.evaluation.also)
-        also = {other.id: under(other, config, model, device, on_point) for other in others}
+        seconds = {"train_seconds": trainer.seconds}
+        with timed(seconds, "test_seconds"):
+            stopping = dataclasses.replace(watch, on_point=both(watch.on_point, between_lengths(stop)))
+            points = test(config, task, goal, model, device, stopping)
+            others = map(protocol, config.evaluation.also)
+            also = {other.id: under(other, config, model, device, stopping) for other in others}
         folder.write_weights(model.state_dict(), model_record(config, task, goal))
         folder.write_accuracy([(p.length, p.accuracy, p.samples) for p in points])
-        anchors = trainer.anchors and trainer.anchors.prototypes
-        snapped = certifier.certify(model, anchors) if certifier else None
-        proven = None if snapped is None else snapped.certain
-        summary = summarise(config, model, trainer, points, proven, str(folder.path)) | {"also": also}
+        proven = None
+        if certifier is not None:
+            with timed(seconds, "certify_seconds"):
+                snapped = certifier.certify(model, trainer.anchors and trainer.anchors.prototypes)
+                issue(UnfinishedRun(folder.path), certifier, task, model, snapped)
+            proven = snapped.certain
+        summary = summarise(config, model, trainer, points, proven, seconds, str(folder.path)) | {"also": also}
         folder.write_summary(summary)
         plots.accuracy_png(folder.path / "accuracy.png", points, config)
         folder.finish()
-        if certifier and snapped:
-            issue(folder, certifier, task, model, snapped)
     return summary
+
+
+@contextmanager
+def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Note how long the block took.
+
+    >>> seconds = {}
+    >>> with timed(seconds, "sum_seconds"):
+    ...     total = sum(range(10))
+    >>> list(seconds)
+    ['sum_seconds']
+    """
+    began = time.monotonic()
+    yield
+    seconds[name] = time.monotonic() - began
 
 
 def make_certifier(config: RunConfig, task: Task, watch: Watch) -> Certifier | None:
@@ -210,7 +234,7 @@ def test(
     goal: Objective,
     model: nn.Module,
     device: torch.device,
-    on_point: Callable[[Point], None],
+    watch: Watch,
 ) -> list[Point]:
     """Accuracy at the scored lengths and at those beyond."""
     return accuracy_by_length(
@@ -221,20 +245,19 @@ def test(
         config=config.evaluation,
         seed=config.seed,
         device=device,
-        on_point=on_point,
+        on_test=watch.on_test,
+        on_point=watch.on_point,
     )
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
 
 
-def under(
-    other: Protocol, config: RunConfig, model: nn.Module, device: torch.device, on_point: Callable[[Point], None]
-) -> dict[str, Any]:
+def under(other: Protocol, config: RunConfig, model: nn.Module, device: torch.device, watch: Watch) -> dict[str, Any]:
     """What the trained model scores under another protocol."""
     config = other.test_of(config)
     task = languages.get(config.task.language)
-    points = test(config, task, objective(task, config), model, device, on_point)
+    points = test(config, task, objective(task, config), model, device, watch)
     return {"language": config.task.language, **accuracies(config, points)}
 
 
@@ -257,9 +280,10 @@ def summarise(
     trainer: Trainer,
     points: list[Point],
     proven: bool | None,
+    seconds: Mapping[str, float],
     run_dir: str,
 ) -> dict[str, Any]:
-    """summary.json: what was run and how far it went."""
+    """summary.json: what was run, how far it went and how long each part took."""
     return {
         "language": config.task.language,
         "model": config.model.name,
@@ -275,7 +299,7 @@ def summarise(
         "anchored_at": trainer.progress.anchored_at,
         "certified_at": trainer.progress.certified_at,
         "proven": proven,
-        "train_seconds": round(trainer.seconds, 3),
+        **{name: round(value, 3) for name, value in seconds.items()},
         **accuracies(config, points),
         "run_dir": run_dir,
     }

@@ -181,6 +181,14 @@ class RunFolder:
         return manifest.digest(atomic.read_bytes(self.path / CONFIG))
 
 
+class UnfinishedRun(RunFolder):
+    """A run that this process is about to finish: what is there is read as it was written, no manifest is there yet."""
+
+    def final_bytes(self, name: str) -> bytes:
+        """A final file as it was written."""
+        return atomic.read_bytes(self.path / name)
+
+
 def _refuse_occupied(path: Path) -> None:
     with atomic.reported(path):
         if not atomic.disk.exists(path):
