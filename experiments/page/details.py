@@ -32,11 +32,19 @@ def drawn(found: Sequence[Shown], files: Files) -> Pictures:
 
 def rules(found: Record) -> list[Block]:
     """What trivial rules score on the words of each score."""
-    panels = {(cell.row, cell.words): cell.shortcuts for cell in found.cells if cell.shortcuts}
+    panels: dict[tuple[str, str], dict[tuple[float, ...], Cell]] = {}
+    for cell in found.cells:
+        if cell.shortcuts:
+            panels.setdefault((cell.row, cell.words), {}).setdefault(tuple(cell.shortcuts.values()), cell)
     if not panels:
         return []
-    names = list(next(iter(panels.values())))
-    rows = ((f"{row}, {words}", *map(percent, scores.values())) for (row, words), scores in panels.items())
+    names = next(cell.shortcuts for cell in found.cells if cell.shortcuts)
+    # Words that are named alike may still be drawn otherwise in each column.
+    rows = (
+        (", ".join([row, *[cell.title] * (len(alike) > 1), words]), *map(percent, scores))
+        for (row, words), alike in panels.items()
+        for scores, cell in alike.items()
+    )
     text = (
         "Logistic regression on features that need no automaton, fitted to words drawn as the training words are and "
         "tested on words drawn as the test words are. A network that scores no more than a rule may have learned it."
