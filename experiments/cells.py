@@ -23,15 +23,6 @@ class Panel:
     words: str
     scores: Mapping[str, float]
 
-    @property
-    def best(self) -> tuple[str, float]:
-        """The best rule and its score.
-
-        >>> Panel("thesis-1", {"majority": 50.0, "n-grams": 98.6}).best
-        ('n-grams', 98.6)
-        """
-        return max(self.scores.items(), key=lambda item: item[1])
-
 
 @dataclass(frozen=True)
 class Compared:
@@ -110,11 +101,6 @@ class Comparison:
         """The notes of every cell that has conditions."""
         sets = [set(cell.notes) for cell in self.all if has_conditions(cell, self.experiment)]
         return tuple(sorted(set.intersection(*sets))) if len(sets) > 1 else ()
-
-    @property
-    def percent(self) -> bool:
-        """Whether the cells hold shares in percent."""
-        return set(self.statistics) <= set(STATISTICS)
 
     @property
     def names(self) -> list[str]:

@@ -19,9 +19,8 @@ from experiments.cells import Comparison
 from experiments.compare import compare
 from experiments.experiment import Experiment, Scale
 from experiments.figure import Figure, Finding
-from experiments.page import html, markdown
-from experiments.page.contents import Made, document
-from experiments.page.record import record
+from experiments.page.files import RECORD, to_json, write_from_record
+from experiments.page.recording import Made, record
 from experiments.shortcuts import with_panels
 from languages.errors import UserError
 from regulargpt.results.rows import rows
@@ -29,7 +28,6 @@ from regulargpt.storage import atomic
 from regulargpt.storage.folder import ENVIRONMENT, RunFolder
 from regulargpt.sweep.folder import SweepFolder
 
-PAGES = ("page.html", "page.md", "page.json")
 SITTINGS = "sittings.json"
 # Of environment.json, what a reader of the page wants to know.
 SHOWN = ("commit", "source", "python", "torch", "numpy", "device", "device_name", "cpu_count", "system")
@@ -48,19 +46,17 @@ def write_page(path: Path, experiment: Experiment, scale: Scale) -> dict[str, An
     folder = SweepFolder.open(path)
     found = with_panels(look(experiment, scale, folder), path)
     made = Made(command(found, path), tuple(sittings(path, experiment, scale)), environments(folder, found.names))
-    page = document(found, made)
+    values, pictures = record(found, made)
     out = place(path, experiment, scale)
     atomic.make_folder(out)
-    for picture in page.pictures:
+    for picture in pictures:
         atomic.make_folder((out / picture.file).parent)
         data = picture.data
         atomic.write_bytes(out / picture.file, data if isinstance(data, bytes) else data.encode())
-    atomic.write_text(out / "page.md", markdown.render(page))
-    atomic.write_text(out / "page.html", html.render(page))
-    where = {"page": str(out / "page.html"), "command": made.command, "seconds": list(made.sittings)}
-    result = {**record(found), **where}
-    atomic.write_json(out / "page.json", result)
-    return result
+    result = to_json(values)
+    atomic.write_json(out / RECORD, result)
+    write_from_record(out)
+    return {**result, "page": str(out / "page.html")}
 
 
 def look(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Comparison:

@@ -13,13 +13,15 @@ from regulargpt.batches import is_tested
 from regulargpt.config import RunConfig
 from regulargpt.evaluation import accuracy_by_length, score
 from regulargpt.objectives import objective
-from regulargpt.run import load_reader, prepare
+from regulargpt.run import UNWATCHED, Watch, load_reader, prepare
 from regulargpt.storage.folder import RunFolder
 from regulargpt.validation import validate
 
 
-def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int) -> dict[str, Any]:
-    """Accuracy of a finished run at these lengths, on the words that `seed` gives.
+def evaluate(
+    folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int, watch: Watch = UNWATCHED
+) -> dict[str, Any]:
+    """Accuracy of a finished run at these lengths, on the words that `seed` gives; `watch` is told each of them.
 
     Raises UserError if the config cannot be tested, the language has no word of any of the lengths, or it has other
     symbols or answers than the model was trained on.
@@ -46,6 +48,8 @@ def evaluate(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed:
         config=config.evaluation,
         seed=seed,
         device=device,
+        on_test=watch.on_test,
+        on_point=watch.on_point,
     )
     scored = config.scored if config.protocol else lengths
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,14 +63,17 @@ def accuracy_by_length(
     config: EvaluationConfig,
     seed: int,
     device: torch.device,
+    on_test: Callable[[Mapping[int, int]], None] = lambda words: None,
     on_point: Callable[[Point], None] = lambda point: None,
 ) -> list[Point]:
-    """Test at each of the lengths with test words, on fresh words that depend on the seed and the length only."""
+    """Test at each of the lengths with test words, on fresh words that depend on the seed and the length only.
+
+    `on_test` is told at first how many words there are of each length, `on_point` each result.
+    """
     model.eval()
-    points = []
-    for length in lengths:
-        if not is_tested(task, config, length):
-            continue
+    words, points = {T: samples_at(T, config) for T in lengths if is_tested(task, config, T)}, []
+    on_test(words)
+    for length in words:
         point = _point(model, task, objective, length, config, seed, device)
         points.append(point)
         on_point(point)

@@ -23,7 +23,8 @@ def accuracy_png(path: Path, points: Sequence[Point], config: RunConfig) -> None
     axes = figure.add_subplot()
     lengths = [p.length for p in points]
     low, high = zip(*(p.interval for p in points), strict=True)
-    axes.fill_between(lengths, [100 * x for x in low], [100 * x for x in high], color=BLUE, alpha=0.25, linewidth=0)
+    band = {"color": BLUE, "alpha": 0.25, "linewidth": 0, "label": "95 % interval over the words"}
+    axes.fill_between(lengths, [100 * x for x in low], [100 * x for x in high], **band)
     axes.plot(lengths, [100 * p.accuracy for p in points], color=BLUE, marker=".", markersize=3, linewidth=1.2)
     axes.axhline(100 / len(points[0].label_shares), color=GREY, linestyle=":", linewidth=1, label="chance")
     if config.training.steps:

@@ -60,6 +60,47 @@ class Progress:
             return self.certified_at + config.anchor_steps
         return config.steps if config.certify_every else self.cooled_at(config)
 
+    def known_end(self, config: TrainingConfig) -> int | None:
+        """The step at which training ends, if it no longer depends on the loss or on a certificate that is not there.
+
+        >>> config = TrainingConfig(solved_below=0.1, cooldown=10, steps=100)
+        >>> Progress(step=5).known_end(config), Progress(step=5, solved_at=5).known_end(config)
+        (None, 15)
+        """
+        if config.certify_every and self.certified_at is None:
+            return None
+        unsolved = bool(config.solved_below) and self.solved_at is None and not config.certify_every
+        return None if unsolved and self.step + config.cooldown < config.steps else self.last_step(config)
+
+    def awaited(self, config: TrainingConfig, missed: float | None = None) -> list[str]:
+        """What the end waits for and how near it is, in words; nothing if the end is known.
+
+        `missed` is the share of its table that the certificate missed when it was last tried.
+
+        >>> config = TrainingConfig(state_noise=0.4, noise_below=0.2, solved_below=0.05, cooldown=10)
+        >>> Progress(step=900, loss=0.061, noise=0.4).awaited(config)
+        ['waits for loss 0.061 < 0.05']
+        """
+        if self.known_end(config) is not None:
+            return []
+        tried = f"tried every {config.certify_every} steps" if missed is None else f"{100 * missed:.1f} % missed"
+        certificate = [f"waits for a proof ({tried})"] if config.certify_every else []
+        if self.anchoring_began is not None:
+            done = self.step - self.anchoring_began
+            return [*certificate, f"anchoring {done:,} of {self.anchoring_steps(config):,}"]
+        return [*certificate, *self._awaited_of_words(config)]
+
+    def _awaited_of_words(self, config: TrainingConfig) -> list[str]:
+        """What training on words waits for."""
+        if self.stage < len(config.curriculum):
+            return [f"stage {self.stage + 1} waits for loss {self.loss:.3f} < {config.stage_below:g}"]
+        if self.noise < config.state_noise:
+            rising = f"which waits for loss {self.loss:.3f} < {config.noise_below:g}"
+            return [f"waits for noise {self.noise:.2f} of {config.state_noise:g}", rising]
+        if self.solved_at is not None:
+            return [f"cooldown {self.step - self.solved_at:,} of {config.cooldown:,}"]
+        return [f"waits for loss {self.loss:.3f} < {config.solved_below:g}"] if config.solved_below else []
+
     def cooled_at(self, config: TrainingConfig) -> int:
         """The step at which the learning rate comes to 0."""
         return config.steps if self.solved_at is None else min(config.steps, self.solved_at + config.cooldown)

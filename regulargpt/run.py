@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,15 +39,21 @@ Told = TypeVar("Told")
 
 @dataclasses.dataclass(frozen=True)
 class Watch:
-    """What a run tells its caller on the way: a training step, a row of metrics, a tested length."""
+    """What a run tells its caller on the way: a training step, a row of metrics, the words of a test a length that
+    begins, a tested length, how far the check of its certificate has come (part, entries done, entries in all)."""
 
     on_step: Callable[[Trainer], None] = lambda trainer: None
     on_row: Callable[[dict[str, Any]], None] = lambda row: None
+    on_test: Callable[[Mapping[int, int]], None] = lambda words: None
     on_point: Callable[[Point], None] = lambda point: None
     on_notice: Callable[[str], None] = lambda text: None
+    on_check: Callable[[str, int, int], None] = lambda part, done, count: None
 
 
-def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str, Any]:
+UNWATCHED = Watch()
+
+
+def run(config: RunConfig, out: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
     """Train and test one config in a new folder; the summary.
 
     >>> import tempfile
@@ -64,7 +71,7 @@ def run(config: RunConfig, out: str | Path, watch: Watch = Watch()) -> dict[str,
     return finish(folder, config, task, device, watch)
 
 
-def resume(path: str | Path, watch: Watch = Watch()) -> dict[str, Any]:
+def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
     """Go on with an interrupted run where it stopped, bit for bit; of a finished run, its summary."""
     folder = RunFolder.open(path)
     config = RunConfig.parse(folder.config_text)
@@ -96,25 +103,43 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
             watch.on_notice(skipped)
         with tracking.tensorboard(folder.path, config.tensorboard) as log:
             train(trainer, folder, stop, time.monotonic, watch.on_step, both(watch.on_row, log))
-        on_point = both(watch.on_point, between_lengths(stop))
-        points = test(config, task, goal, model, device, on_point)
-        others = map(protocol, config.evaluation.also)
-        also = {other.id: under(other, config, model, device, on_point) for other in others}
+        seconds = {"train_seconds": trainer.seconds}
+        with timed(seconds, "test_seconds"):
+            stopping = dataclasses.replace(watch, on_point=both(watch.on_point, between_lengths(stop)))
+            points = test(config, task, goal, model, device, stopping)
+            others = map(protocol, config.evaluation.also)
+            also = {other.id: under(other, config, model, device, stopping) for other in others}
         folder.write_weights(model.state_dict(), model_record(config, task, goal))
         folder.write_accuracy([(p.length, p.accuracy, p.samples) for p in points])
         verdict = None
         if certifier is not None:
-            snapped = certifier.certify(model, trainer.anchors and trainer.anchors.prototypes)
-            weights, network = (read_bytes(folder.path / name) for name in (WEIGHTS, MODEL_CONFIG))
-            verdict = judge(certifier, task, model, snapped, weights, network)
+            with timed(seconds, "certify_seconds"):
+                snapped = certifier.certify(model, trainer.anchors and trainer.anchors.prototypes)
+                weights, network = (read_bytes(folder.path / name) for name in (WEIGHTS, MODEL_CONFIG))
+                verdict = judge(certifier, task, model, snapped, weights, network, watch.on_check)
         proven = None if verdict is None else verdict.report["proven"]
-        summary = summarise(config, model, trainer, points, proven, str(folder.path)) | {"also": also}
+        summary = summarise(config, model, trainer, points, proven, seconds, str(folder.path)) | {"also": also}
         folder.write_summary(summary)
         plots.accuracy_png(folder.path / "accuracy.png", points, config)
         folder.finish()
         if verdict is not None:
             write_verdict(folder, verdict)
     return summary
+
+
+@contextmanager
+def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Note how long the block took.
+
+    >>> seconds = {}
+    >>> with timed(seconds, "sum_seconds"):
+    ...     total = sum(range(10))
+    >>> list(seconds)
+    ['sum_seconds']
+    """
+    began = time.monotonic()
+    yield
+    seconds[name] = time.monotonic() - began
 
 
 def make_certifier(config: RunConfig, task: Task, watch: Watch) -> Certifier | None:
@@ -215,7 +240,7 @@ def test(
     goal: Objective,
     model: nn.Module,
     device: torch.device,
-    on_point: Callable[[Point], None],
+    watch: Watch,
 ) -> list[Point]:
     """Accuracy at the scored lengths and at those beyond."""
     return accuracy_by_length(
@@ -226,20 +251,19 @@ def test(
         config=config.evaluation,
         seed=config.seed,
         device=device,
-        on_point=on_point,
+        on_test=watch.on_test,
+        on_point=watch.on_point,
     )
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
 
 
-def under(
-    other: Protocol, config: RunConfig, model: nn.Module, device: torch.device, on_point: Callable[[Point], None]
-) -> dict[str, Any]:
+def under(other: Protocol, config: RunConfig, model: nn.Module, device: torch.device, watch: Watch) -> dict[str, Any]:
     """What the trained model scores under another protocol."""
     config = other.test_of(config)
     task = languages.get(config.task.language)
-    points = test(config, task, objective(task, config), model, device, on_point)
+    points = test(config, task, objective(task, config), model, device, watch)
     return {"language": config.task.language, **accuracies(config, points)}
 
 
@@ -262,9 +286,10 @@ def summarise(
     trainer: Trainer,
     points: list[Point],
     proven: bool | None,
+    seconds: Mapping[str, float],
     run_dir: str,
 ) -> dict[str, Any]:
-    """summary.json: what was run and how far it went."""
+    """summary.json: what was run, how far it went and how long each part took."""
     return {
         "language": config.task.language,
         "model": config.model.name,
@@ -280,7 +305,7 @@ def summarise(
         "anchored_at": trainer.progress.anchored_at,
         "certified_at": trainer.progress.certified_at,
         "proven": proven,
-        "train_seconds": round(trainer.seconds, 3),
+        **{name: round(value, 3) for name, value in seconds.items()},
         **accuracies(config, points),
         "run_dir": run_dir,
     }

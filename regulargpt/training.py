@@ -42,7 +42,8 @@ class Trainer:
     With `training.certify_every`, `judge` is asked whether the model's certificate holds, by its anchors if there are
     any: its verdict may bring anchors, or a word that is wrong. After a cooldown that did not bring the certificate,
     every `NEAR_EVERY`-th step is on words near the last wrong one, if that is no longer than the training words.
-    `before` is what an anchoring without certificate is taken back to if it is given up.
+    `before` is what an anchoring without certificate is taken back to if it is given up; `missed` is the share of its
+    table that the last verdict missed, None before the first.
     """
 
     config: RunConfig
@@ -56,6 +57,7 @@ class Trainer:
     anchors: Anchors | None = None
     before: dict[str, Any] | None = None
     wrong: tuple[int, ...] | None = None
+    missed: float | None = None
     seconds: float = 0.0
     since_log: list[tuple[float, float]] = field(default_factory=list)
 
@@ -96,7 +98,7 @@ class Trainer:
         certified = self.progress.certified_at is not None
         allowed = self.progress.allowed(self.config.training)
         verdict = self.judge(self.model, self.anchors if certified else None, allowed)
-        self.wrong = verdict.wrong
+        self.wrong, self.missed = verdict.wrong, verdict.missed
         if verdict.certain:
             self._anchor(verdict)
         elif self.anchors is None:

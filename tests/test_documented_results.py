@@ -1,15 +1,20 @@
 """The tables in README.md and docs/ say what the pages in docs/results/ say."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from experiments.page.wording import text_of
+import pytest
+
+from experiments.page import html, markdown
+from experiments.page.files import read_page, read_record, to_json
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "results"
+PAGES = sorted(path.parent.name for path in RESULTS.glob("*/page.json"))
 README_COLUMNS = (
     "rnn",
     "transformer",
@@ -37,23 +42,54 @@ def cells(page: str) -> dict[tuple[str, str], dict[str, Any]]:
     return {(cell["row"], cell["column"]): cell for cell in found}
 
 
-def retested() -> dict[str, str]:
-    """The Transformer's cells of languages whose members all have an even length, tested at odd and even ones."""
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_for_people_is_made_of_the_record_for_programs(name: str):
+    place = RESULTS / name
+    assert (place / "page.md").read_text(encoding="utf-8") == markdown.render(read_page(place))
+    assert (place / "page.html").read_text(encoding="utf-8") == html.render(read_page(place))
+    # Texts beside the values are those of the values, and no field of the record is missing.
+    assert json.loads((place / "page.json").read_text(encoding="utf-8")) == to_json(read_record(place))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_page_shows_in_bold_is_what_its_record_has(name: str):
+    lines = (RESULTS / name / "page.md").read_text(encoding="utf-8").partition("\n## Ours")[0].splitlines()
+    shown = [bold for line in lines if line.startswith("|") for bold in re.findall(r"\*\*(.*?)\*\*", line)]
+    noted = [text for cell in cells(name).values() if (text := cell["texts"]["ours"]) and cell["done"]]
+    assert len(noted) > 1
+    # The page has its columns in several tables, one below the other.
+    assert sorted(shown) == sorted(re.sub(r"([<>_])", r"\\\1", text) for text in noted)
+
+
+def test_the_transformers_cells_are_those_of_the_runs_in_the_repository():
+    page = cells("table-6.1-cpu")
     found = groups(rows(RESULTS / "table-6.1-cpu-transformer"), ["language"])
-    return {str(group.key[0]): text_of((group.max, group.mean), ours=True) for group in found}
+    assert [str(group.key[0]) for group in found] == ["dyck-2", "dyck-3", "dyck-4", "dyck-12", "tomita-5"]
+    for group in found:
+        cell = page[str(group.key[0]), "transformer"]
+        assert tuple(cell["scores"]) == group.scores
+        assert cell["ours"] == {"max": group.max, "mean": group.mean}
+        assert (cell["min"], cell["first_below_99"]) == (group.min, group.first_below_99)
 
 
 def test_the_readme_shows_table_6_1_as_its_page_has_it():
-    page, again = cells("table-6.1-cpu"), retested()
+    page = cells("table-6.1-cpu")
 
     def text(row: str, column: str) -> str:
         cell = page[row, column]
-        ours = again[row] if column == "transformer" and row in again else cell["texts"]["ours"]
-        return ours + (" ∎" if cell["proven"] == cell["runs"] else "")
+        return cell["texts"]["ours"] + (" ∎" if cell["proven"] == cell["runs"] else "")
 
     languages = dict.fromkeys(row for row, _ in page)
     expected = [[row, *(text(row, column) for column in README_COLUMNS)] for row in languages]
     assert table("README.md", "language") == expected
+
+
+def test_the_readme_says_how_far_robust_drops():
+    page = cells("table-6.1-cpu")
+    rows_of = [row for row, _ in page if row.startswith("dyck-") or row == "tomita-3"]
+    means = [page[row, column]["ours"]["mean"] for row in rows_of for column in ("robust-hard-C2", "robust-hard-C3")]
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"on `dyck-N` and `tomita-3` its means over the seeds drop to {min(means):.0f} to {max(means):.0f} %" in text
 
 
 def test_the_ablations_table_shows_what_their_page_has():

@@ -26,7 +26,9 @@ FLAGS = {
         "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
         "--compile --tensorboard --set --config --out --json"
     ),
-    "construct": "language --out --chunk-size --representation --json",
+    "construct": (
+        "language --out --chunk-size --representation --test-len --beyond --samples --seed --device --threads --json"
+    ),
     "sweep": (
         "languages --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
         "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "

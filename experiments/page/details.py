@@ -3,63 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from experiments.cells import Compared, Comparison
-from experiments.page.curves import picture
 from experiments.page.document import Block, Code, Items, Paragraph, Picture, Pictures, Table
+from experiments.page.record import Cell, Record, Shown
+from experiments.page.wording import span
 from experiments.published import Published, published
 from regulargpt.cli.output import percent
-from regulargpt.storage import atomic
-from regulargpt.sweep.names import plain
+
+Files = Mapping[str, str | bytes]
 
 
-@dataclass(frozen=True)
-class Made:
-    """How the runs were made: the command, seconds of each sitting, and environments with how many runs each made."""
-
-    command: str
-    sittings: tuple[float, ...]
-    environments: tuple[tuple[Mapping[str, Any], int], ...]
-
-
-def pictures(found: Comparison) -> list[Block]:
+def pictures(found: Record, files: Files) -> list[Block]:
     """A picture each row, of the runs' own tests."""
-    drawn = [drawing for row in found.cells if (drawing := picture(row)) is not None]
-    if not drawn:
-        return []
-    text = "Lines are means over the runs of a column, bands reach from the worst run to the best."
-    return [Paragraph(text), Pictures(tuple(drawn))]
+    text = "Lines are means over the runs of a column, bands their range, from the worst run to the best."
+    return [Paragraph(text), drawn(found.curves, files)] if found.curves else []
 
 
-def rules(found: Comparison) -> list[Block]:
+def looks(found: Record, files: Files) -> list[Block]:
+    """The pictures of a figure's analysis."""
+    return [drawn(found.looks, files)] if found.looks else []
+
+
+def drawn(found: Sequence[Shown], files: Files) -> Pictures:
+    """Pictures with what is drawn."""
+    return Pictures(tuple(Picture(one.title, one.file, files[one.file], one.text) for one in found))
+
+
+def rules(found: Record) -> list[Block]:
     """What trivial rules score on the words of each score."""
-    panels = {(cell.row, cell.panel.words): cell.panel for cell in found.all if cell.panel}
+    panels: dict[tuple[str, str], dict[tuple[float, ...], Cell]] = {}
+    for cell in found.cells:
+        if cell.shortcuts:
+            panels.setdefault((cell.row, cell.words), {}).setdefault(tuple(cell.shortcuts.values()), cell)
     if not panels:
         return []
-    names = list(next(iter(panels.values())).scores)
-    rows = ((f"{row}, {words}", *map(percent, panel.scores.values())) for (row, words), panel in panels.items())
+    names = next(cell.shortcuts for cell in found.cells if cell.shortcuts)
+    # Words that are named alike may still be drawn otherwise in each column.
+    rows = (
+        (", ".join([row, *[cell.title] * (len(alike) > 1), words]), *map(percent, scores))
+        for (row, words), alike in panels.items()
+        for scores, cell in alike.items()
+    )
     text = (
         "Logistic regression on features that need no automaton, fitted to words drawn as the training words are and "
         "tested on words drawn as the test words are. A network that scores no more than a rule may have learned it."
     )
     return [Paragraph(text), Table("All rules, in percent", ("words", *names), tuple(rows), folded=True)]
-
-
-def looks(found: Comparison) -> list[Block]:
-    """The pictures of a figure's analysis."""
-    drawn = [
-        Picture(
-            f"{cell.row}, {cell.column.title}",
-            f"pictures/{plain(cell.row)}-{cell.column.name}.png",
-            atomic.read_bytes(cell.found[0].picture),
-            "; ".join(cell.found[0].sentences),
-        )
-        for cell in found.all
-        if cell.found and cell.found[0].picture
-    ]
-    return [Pictures(tuple(drawn))] if drawn else []
 
 
 def newer(names: Sequence[str]) -> list[Block]:
@@ -89,50 +79,41 @@ def said(printed: Published) -> str:
     return f"Other conditions: {first}, {second}, {found['seeds']} seeds, checkpoint: {found['checkpoint']}."
 
 
-def numbers(found: Comparison) -> Table:
-    """Every cell with all its statistics."""
-    header = (
-        "cell",
-        "runs",
-        "done",
-        "max",
-        "mean",
-        "sd",
-        "95 % of the mean",
-        "first below 99 %",
-        "steps",
-        "training, s",
-    )
-    return Table("Statistics over the runs of each cell", header, tuple(map(number_row, found.all)), folded=True)
+def numbers(found: Record) -> Table:
+    """Every cell with all its statistics; the interval of the median only where a cell has one."""
+    some = any(cell.low is not None for cell in found.cells)
+    interval = ["median, 95 % interval"] * some
+    header = ("cell", "runs", "done", "max", "mean", "sd", "range", *interval)
+    header += ("first below 99 %", "steps", "training, s")
+    rows = tuple(number_row(cell, some) for cell in found.cells)
+    return Table("Statistics over the runs of each cell", header, rows, folded=True)
 
 
-def number_row(cell: Compared) -> tuple[str, ...]:
+def number_row(cell: Cell, interval: bool) -> tuple[str, ...]:
     """A row of that table."""
-    name = f"{cell.row}, {cell.column.title}"
-    runs, group = (str(len(cell.names)), str(cell.done)), cell.group
-    if not cell.done or group is None or group.max is None or group.mean is None:
-        return (name, *runs, *["none"] * 7)
-    assert group.low is not None
-    assert group.high is not None
-    steps = "unknown" if cell.steps is None else "..".join(f"{n:,}" for n in dict.fromkeys(cell.steps))
+    name = f"{cell.row}, {cell.title}"
+    runs = (str(cell.runs), str(cell.done))
+    if not cell.done or cell.max is None or cell.mean is None:
+        return (name, *runs, *["none"] * (7 + interval))
     return (
         name,
         *runs,
-        percent(group.max),
-        percent(group.mean),
-        "one run" if group.sd is None else f"{group.sd:.2f}",
-        f"{percent(group.low)} to {percent(group.high)}",
-        "none" if group.first_below_99 is None else f"{group.first_below_99}",
-        steps,
-        f"{cell.seconds:.1f}",
+        percent(cell.max),
+        percent(cell.mean),
+        "one run" if cell.sd is None else f"{cell.sd:.2f}",
+        span(cell.min, cell.max),
+        *[span(cell.low, cell.high)] * interval,
+        "none" if cell.first_below_99 is None else f"{cell.first_below_99}",
+        "unknown" if cell.steps is None else "..".join(f"{n:,}" for n in dict.fromkeys(cell.steps)),
+        "unknown" if cell.train_seconds is None else f"{cell.train_seconds:.1f}",
     )
 
 
-def gone(found: Comparison) -> list[Block]:
+def gone(found: Record) -> list[Block]:
     """Names and reasons."""
-    if not found.failures and not found.missing:
+    if not found.failed and not found.missing:
         return [Paragraph("None.")]
-    items = [f"{name}: failed, {reason}" for name, reason in sorted(found.failures.items())]
+    items = [f"{failure['run']}: failed, {failure['reason']}" for failure in found.failed]
     items += [f"{name}: missing" for name in found.missing]
     return [
         Items(tuple(items)),
@@ -140,14 +121,13 @@ def gone(found: Comparison) -> list[Block]:
     ]
 
 
-def how(made: Made, found: Comparison) -> list[Block]:
+def how(found: Record) -> list[Block]:
     """Command, time and environment."""
-    trained = sum({row.run: row.train_seconds or 0.0 for cell in found.all for row in cell.rows}.values())
-    sat = f"{duration(sum(made.sittings))} in {len(made.sittings)} sitting{'s' * (len(made.sittings) != 1)}"
-    lines = [f"Time: {sat if made.sittings else 'not known'}; training alone {duration(trained)}, all runs added up."]
-    items = [f"{environment(known)}: {count} run{'s' * (count != 1)}" for known, count in made.environments]
-    blocks: list[Block] = [Code(made.command), Paragraph(" ".join(lines))]
-    return [*blocks, Items(tuple(items))] if items else blocks
+    sat = f"{duration(sum(found.seconds))} in {len(found.seconds)} sitting{'s' * (len(found.seconds) != 1)}"
+    trained = f"training alone {duration(found.train_seconds)}, all runs added up."
+    items = [f"{environment(known)}: {known['runs']} run{'s' * (known['runs'] != 1)}" for known in found.environments]
+    blocks: list[Block] = [Code(found.command), Paragraph(f"Time: {sat if found.seconds else 'not known'}; {trained}")]
+    return [*blocks, *[Items(tuple(items))] * bool(items), *map(Paragraph, found.remarks)]
 
 
 def environment(known: Mapping[str, Any]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 
-from experiments.cells import Compared
 from experiments.page.document import Entry, Line
+from experiments.page.record import Cell
 from experiments.published import Number
 from regulargpt.cli.output import percent
 
@@ -13,37 +13,52 @@ from regulargpt.cli.output import percent
 HALF = 0.05
 
 
-def entry(cell: Compared, everywhere: Collection[int] = ()) -> Entry:
+def entry(cell: Cell, everywhere: Collection[int] = ()) -> Entry:
     """The cell of the table: published, ours, difference, and the state of its runs; never blank.
 
     Notes that hold `everywhere` are not repeated.
     """
-    if not cell.names:
+    if not cell.runs:
         return Entry((Line("does not apply", "state"),))
-    if cell.shows.what != "accuracy":
-        return Entry((Line(MEASURES[cell.shows.what](cell), "ours"), *state(cell)))
-    lines = [Line(text_of(cell.published), "published")] if known(cell.published) else []
-    if known(cell.ours):
-        lines.append(Line(text_of(cell.ours, ours=True), "ours"))
+    if cell.shows != "accuracy":
+        return Entry((Line(MEASURES[cell.shows](cell), "ours"), *state(cell)))
+    lines = [Line(text_of(cell.published.values()), "published")] if cell.is_published else []
+    if known(cell.ours.values()):
+        lines.append(Line(text_of(cell.ours.values(), ours=True), "ours"))
     elif cell.done:
-        lines.append(
-            Line(f"not tested at {cell.shows.length:,} symbols" if cell.shows.length else "not tested", "state")
-        )
-    if known(cell.differences):
-        lines.append(Line(" / ".join(signed(value) for value in cell.differences), "difference"))
-    if cell.panel:
-        name, score = cell.panel.best
+        lines.append(Line(f"not tested at {cell.length:,} symbols" if cell.length else "not tested", "state"))
+    if known(cell.difference.values()):
+        lines.append(Line(" / ".join(map(signed, cell.difference.values())), "difference"))
+    if cell.shortcuts:
+        name, score = max(cell.shortcuts.items(), key=lambda item: item[1])
         lines.append(Line(f"{name} {percent(score)}", "rule"))
-    lines += [Line(sentence) for finding in cell.found for sentence in finding.sentences]
+    lines += [Line(sentence) for sentence in cell.found]
     return Entry((*lines, *state(cell)), tuple(note for note in cell.notes if note not in everywhere))
 
 
-def known(values: Sequence[Number | None]) -> bool:
+def texts(found: Cell) -> dict[str, str]:
+    """Published, ours and difference as the page has them; for what is not there, why."""
+    lines = entry(found).lines
+    of = {kind: [line.text for line in lines if line.kind == kind] for kind in ("published", "difference")}
+    ours = [line.text for line in lines if line.kind in ("ours", "state")]
+    return {"published": " ".join(of["published"]), "ours": ", ".join(ours), "difference": " ".join(of["difference"])}
+
+
+def span(low: float | None, high: float | None) -> str:
+    """From the one to the other.
+
+    >>> span(98.0, 100.0), span(None, None)
+    ('98.00 to 100', 'none')
+    """
+    return "none" if low is None or high is None else f"{percent(low)} to {percent(high)}"
+
+
+def known(values: Iterable[Number | None]) -> bool:
     """Whether there is any value."""
     return any(value is not None for value in values)
 
 
-def text_of(values: Sequence[Number | None], ours: bool = False) -> str:
+def text_of(values: Iterable[Number | None], ours: bool = False) -> str:
     """Values between slashes: published ones with their one decimal, ours never rounded up to 100.
 
     >>> text_of((100.0, 89.3)), text_of((100.0, 99.999), ours=True), text_of((99.5, None), ours=True)
@@ -61,51 +76,47 @@ def one(value: Number | None, ours: bool) -> str:
     return percent(value) if ours else f"{value:.1f}"
 
 
-def signed(value: float | None) -> str:
+def signed(value: Number | None) -> str:
     """A difference in percentage points.
 
     >>> signed(10.41), signed(-0.26), signed(-0.03), signed(0.0)
     ('+10.4', '−0.3', '±0.0', '±0.0')
     """
-    if value is None:
+    if not isinstance(value, int | float):
         return "?"
     if abs(value) < HALF:
         return "±0.0"
     return f"{'+' if value > 0 else '−'}{abs(value):.1f}"
 
 
-def proven(cell: Compared) -> str:
+def proven(cell: Cell) -> str:
     """How many runs are proven."""
     if not cell.done:
         return "-"
-    if cell.group is None or not cell.group.n_asked:
-        return "no proof asked"
-    return f"{cell.group.n_proven} of {len(cell.names)} proven"
+    return "no proof asked" if cell.proven is None else f"{cell.proven} of {cell.runs} proven"
 
 
-def seconds(cell: Compared) -> str:
+def seconds(cell: Cell) -> str:
     """The mean time of a training."""
-    return f"{cell.seconds / cell.done:.1f} s" if cell.done else "-"
+    if not cell.done:
+        return "-"
+    return "unknown" if cell.train_seconds is None else f"{cell.train_seconds / cell.done:.1f} s"
 
 
-def levels(cell: Compared) -> str:
+def levels(cell: Cell) -> str:
     """How many levels a word of that length has."""
-    from regulargpt.models.regulargpt.depth import depth
-
-    assert cell.shows.length is not None
-    return f"{depth(cell.shows.length, cell.configs[0].model.chunk_size)} levels at T = {cell.shows.length}"
+    return f"{cell.levels} levels at T = {cell.length}"
 
 
 MEASURES = {"proven": proven, "seconds": seconds, "depth": levels}
 
 
-def state(cell: Compared) -> list[Line]:
+def state(cell: Cell) -> list[Line]:
     """What is missing of the runs, if anything is."""
-    total = len(cell.names)
-    if cell.shows.what == "depth":
+    if cell.shows == "depth":
         return []
-    if len(cell.missing) == total:
+    if cell.missing == cell.runs:
         return [Line("no run finished", "state")]
-    failed = [f"{len(cell.failed)} of {total} failed"] if cell.failed else []
-    missing = [f"{len(cell.missing)} of {total} missing"] if cell.missing else []
+    failed = [f"{cell.failed} of {cell.runs} failed"] if cell.failed else []
+    missing = [f"{cell.missing} of {cell.runs} missing"] if cell.missing else []
     return [Line(", ".join([*failed, *missing]), "state")] if failed or missing else []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import as_json, checking, emit
+from regulargpt.cli.output import Checking, as_json, emit
 
 if TYPE_CHECKING:
     from regulargpt.certificate.checker import Accepted
@@ -37,7 +38,7 @@ def command(
     given = {"weights": weights, "network": network, "automaton": automaton}
     path = certificate / "certificate.json" if certificate.is_dir() else certificate
     try:
-        with checking() as progress:
+        with closing(Checking()) as progress:
             accepted = check(path, {name: file for name, file in given.items() if file is not None}, named, progress)
     except OSError as error:
         hint = "give a certificate that `regulargpt verify` wrote, with its files beside it"

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from regulargpt.cli.output import as_json
+from regulargpt.cli.run_ import field_options, fields_of
 
 
 @click.command()
@@ -16,14 +17,21 @@ from regulargpt.cli.output import as_json
     "--chunk-size", type=click.IntRange(2, 1024), default=2, show_default=True, help="Chunk size C of regulargpt."
 )
 @click.option("--representation", help="matrix or one-hot.  [default: the smaller one]")
+@field_options("--test-len", "--beyond", "--samples", "--seed", "--device", "--threads")
 @as_json
-def command(language: str, out: Path, chunk_size: int, representation: str | None, as_json: bool) -> int:
-    """Write weights that compute a language exactly, without training (Lemma 6.1), and test them."""
+def command(
+    language: str, out: Path, chunk_size: int, representation: str | None, as_json: bool, **fields: str | None
+) -> int:
+    """Write weights that compute a language exactly, without training (Lemma 6.1), and test them.
+
+    The test is short unless said otherwise: lengths 41 to 100, and 10,000 or, for large weights, 1000.
+    """
     import languages
+    from regulargpt.cli.configure import texts
     from regulargpt.construct.configuration import configuration
     from regulargpt.validation import validate
 
-    config = configuration(language, chunk_size, representation)
+    config = configuration(language, chunk_size, representation).replaced(texts(fields_of(fields), ()))
     validate(config, languages.get(language))
 
     from regulargpt import run

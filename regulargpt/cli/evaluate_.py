@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +70,11 @@ def command(
         config = config.replaced({"protocol": "", **set_here})
     run_folder.load_summary()
 
+    from regulargpt.cli.bars import Bars
     from regulargpt.evaluate import evaluate
 
-    result = evaluate(run_folder, config, wanted, config.seed if seed is None else seed)
+    with closing(Bars()) as bars:
+        result = evaluate(run_folder, config, wanted, config.seed if seed is None else seed, bars.watch)
     emit(result) if as_json else click.echo(text(result))
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -42,22 +41,27 @@ def percent(value: float) -> str:
     return "100" if value == 100 else f"{min(value, 99.99):.2f}"
 
 
-@contextmanager
-def checking() -> Iterator[Callable[[str, int, int], None]]:
-    """What shows how far the checker has come: a bar for each part of a table, where somebody watches stderr."""
-    if not progress_to_stderr():
-        yield lambda part, done, count: None
-        return
-    from tqdm import tqdm
+class Checking:
+    """Shows how far the checker of certificates has come, where somebody watches stderr: call it, then close it."""
 
-    with tqdm(desc="checking", unit="entry", leave=False) as bar:
+    def __init__(self) -> None:
+        self.bar: Any = None
 
-        def show(part: str, done: int, count: int) -> None:
-            bar.set_description_str(f"checking {part}", refresh=False)
-            bar.total, bar.n = count, done
-            bar.refresh()
+    def __call__(self, part: str, done: int, count: int) -> None:
+        """So many of a part's entries are done."""
+        if not progress_to_stderr():
+            return
+        from tqdm import tqdm
 
-        yield show
+        self.bar = self.bar or tqdm(unit="entry", leave=False, dynamic_ncols=True)
+        self.bar.set_description_str(f"checking {part}", refresh=False)
+        self.bar.total, self.bar.n = count, done
+        self.bar.refresh()
+
+    def close(self) -> None:
+        """Leave the terminal tidy."""
+        if self.bar is not None:
+            self.bar.close()
 
 
 def progress_to_stderr() -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import as_json, checking, emit
+from regulargpt.cli.output import Checking, as_json, emit
 
 NAME = "report.html"
 
@@ -21,7 +22,7 @@ def command(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     from regulargpt.report import data, page
     from regulargpt.storage.atomic import shown
 
-    with checking() as progress:
+    with closing(Checking()) as progress:
         runs = [data.gather(folder, progress) for folder in folders]
     path = out or (folders[0] / NAME if len(folders) == 1 else Path(NAME))
     if path.is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,21 @@ FIELDS: dict[str, tuple[str, str]] = {
 }
 
 
-def field_options(function: Any) -> Any:
-    """Add the options of FIELDS."""
-    for option, (key, text) in reversed(FIELDS.items()):
-        function = click.option(option, key.replace(".", "__"), metavar="VALUE", help=text)(function)
-    return function
+def field_options(*options: str) -> Callable[[Any], Any]:
+    """Add these options of FIELDS."""
+
+    def decorate(function: Any) -> Any:
+        for option in reversed(options):
+            key, text = FIELDS[option]
+            function = click.option(option, key.replace(".", "__"), metavar="VALUE", help=text)(function)
+        return function
+
+    return decorate
+
+
+def fields_of(options: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The options' values by field, as click hands them over by names that Python allows."""
+    return {name.replace("__", "."): value for name, value in options.items()}
 
 
 @click.command()
@@ -42,7 +53,7 @@ def field_options(function: Any) -> Any:
 @click.option("--model", help="The model; `regulargpt list models`.  [default: regulargpt]")
 @click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: what suits the language]")
 @click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
-@field_options
+@field_options(*FIELDS)
 @click.option("--certify", is_flag=True, help="Train on until the certificate for every length holds; write it.")
 @click.option("--compile", "compiled", is_flag=True, help="Compile the model with torch.compile.")
 @click.option("--tensorboard", is_flag=True, help="Log to RUN/tensorboard too (extra: tracking).")
@@ -74,7 +85,7 @@ def command(
     from regulargpt.recipes import CERTIFY
     from regulargpt.validation import validate
 
-    values = texts({key.replace("__", "."): value for key, value in fields.items()}, settings)
+    values = texts(fields_of(fields), settings)
     values |= {"compile": True} if compiled else {}
     values |= {"tensorboard": True} if tensorboard else {}
     config = configure(language, model, recipe, config_file, values, protocol)

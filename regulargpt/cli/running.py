@@ -2,77 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
-from tqdm import tqdm
 
 from regulargpt.cli import FAILED, STOPPED
+from regulargpt.cli.bars import Bars
 from regulargpt.cli.output import emit, percent, table
 from regulargpt.config import RunConfig
-from regulargpt.evaluation import Point
 from regulargpt.run import Watch
-from regulargpt.training import Diverged, Interrupted, Trainer
+from regulargpt.training import Diverged, Interrupted
 
 
-class Bars:
-    """One bar for the training steps, one for the tested lengths; silent where nobody watches."""
-
-    def __init__(self, config: RunConfig, folder: Path, announced: bool):
-        self.config, self.folder, self.announced = config, folder, announced
-        self.silent = not sys.stderr.isatty()
-        self.training: tqdm[Any] | None = None
-        self.testing: tqdm[Any] | None = None
-        self.row: dict[str, Any] = {}
-
-    @property
-    def watch(self) -> Watch:
-        """To hand to the run."""
-        return Watch(self.on_step, self.on_row, self.on_point, lambda text: click.echo(f"warning: {text}", err=True))
-
-    def announce(self) -> None:
-        """Say once what is done and where: when the first of it is done, so that a refusal stands alone."""
-        if not self.announced:
-            language, model, recipe = self.config.task.language, self.config.model.name, self.config.recipe
-            click.echo(f"{language}: {model}, recipe {recipe}, into {self.folder}", err=True)
-        self.announced = True
-
-    def on_step(self, trainer: Trainer) -> None:
-        """A training step is done."""
-        self.announce()
-        if self.training is None:
-            self.training = tqdm(desc="training", unit="step", disable=self.silent, initial=trainer.progress.step - 1)
-        self.training.total = trainer.progress.last_step(self.config.training)
-        self.training.update()
-        if trainer.finished:
-            self.training.close()
-
-    def on_row(self, row: dict[str, Any]) -> None:
-        """A row of metrics is written."""
-        if self.training is not None:
-            self.training.set_postfix_str(f"loss {row['loss']:.4f}, accuracy {100 * row['accuracy']:.1f} %", False)
-
-    def on_point(self, point: Point) -> None:
-        """A length is tested."""
-        self.announce()
-        if self.testing is None:
-            self.testing = tqdm(desc="testing", unit="length", disable=self.silent)
-        self.testing.set_postfix_str(f"T = {point.length}: {percent(100 * point.accuracy)} %", False)
-        self.testing.update()
-
-    def close(self) -> None:
-        """Leave the terminal tidy."""
-        for bar in (self.training, self.testing):
-            if bar is not None:
-                bar.close()
+def announcement(config: RunConfig, folder: Path) -> str:
+    """What is done and where."""
+    return f"{config.task.language}: {config.model.name}, recipe {config.recipe}, into {folder}"
 
 
 def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folder: Path, as_json: bool) -> int:
     """Do the work, print its summary; the exit code."""
-    bars = Bars(config, folder, announced=as_json)
+    bars = Bars(None if as_json else announcement(config, folder))
     try:
         summary = work(bars.watch)
     except Interrupted as stopped:
@@ -92,6 +43,12 @@ def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folde
         bars.close()
     emit(summary) if as_json else click.echo(text(summary))
     return 0
+
+
+def time_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """How long the test took, and the decision on the certificate if one was asked for."""
+    parts = {"testing": "test_seconds", "certifying": "certify_seconds"}
+    return [(name, f"{summary[key]:.1f} s") for name, key in parts.items() if key in summary]
 
 
 def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -123,6 +80,7 @@ def text(summary: dict[str, Any]) -> str:
         ("training", f"{summary['steps']} steps, {summary['train_seconds']:.1f} s, {size}")
         if summary["steps"]
         else ("weights", f"{summary['recipe']}, {size}"),
+        *time_rows(summary),
         (f"score {low}..{high}", f"{percent(summary['score'])} %"),
         ("worst length", f"{percent(summary['min_accuracy'])} %"),
         ("first below 99 %", str(summary["first_below_99"] or "none")),

@@ -8,21 +8,13 @@ from typing import Any
 import click
 
 from regulargpt.cli.output import as_json, emit, percent, table
-from regulargpt.cli.run_ import FIELDS
-
-
-def field_options(function: Any) -> Any:
-    """Add those of the options of `run` that change the words."""
-    for option in ("--seed", "--samples", "--test-len", "--train-len"):
-        key, text = FIELDS[option]
-        function = click.option(option, key.replace(".", "__"), metavar="VALUE", help=text)(function)
-    return function
+from regulargpt.cli.run_ import field_options, fields_of
 
 
 @click.command()
 @click.argument("language", required=False)
 @click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
-@field_options
+@field_options("--train-len", "--test-len", "--samples", "--seed")
 @click.option(
     "--set",
     "settings",
@@ -48,7 +40,7 @@ def command(
     from regulargpt.shortcuts.features import check
     from regulargpt.validation import validate
 
-    values = texts({key.replace("__", "."): value for key, value in fields.items()}, settings)
+    values = texts(fields_of(fields), settings)
     config = configure(language, None, None, config_file, values, protocol)
     task = languages.get(config.task.language)
     check(task, config)

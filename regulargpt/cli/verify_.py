@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
 
-from regulargpt.cli.output import checking, emit, table
+from regulargpt.cli.output import Checking, emit, table
 from regulargpt.cli.subject import looks_at_words
 
 HEADER = ("depth", "rows", "transitions", "clusters", "gap", "ARI", "purity", "silh.", "probe", "control", "spread")
@@ -27,7 +28,7 @@ def command(folder: Path, length: int | None, words: int, seed: int | None, out:
     from regulargpt.certificate.verdict import certificate_report
 
     report = clusters_report(run_folder, length=length, words=words, seed=seed, out=out)
-    with checking() as progress:
+    with closing(Checking()) as progress:
         proof = certificate_report(run_folder, progress)
     emit({**report, "certificate": proof}) if as_json else click.echo("\n".join([text(report), *sentences(proof)]))
 

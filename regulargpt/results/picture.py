@@ -23,6 +23,7 @@ MOST = len(COLOURS)
 LONG = 1000
 FEW = 30
 LONGEST_NAME = 44
+HEIGHT = "accuracy (%): mean and range of runs"
 
 
 def accuracy_png(path: Path, rows: Sequence[Row], by: Sequence[str]) -> None:
@@ -56,7 +57,7 @@ def single(found: Sequence[Curve], by: Sequence[str]) -> Figure:
     for at, curve in enumerate(found):
         draw(axes, curve, COLOURS[at], len(found) - at - 1)
     finish(axes, found)
-    axes.set(xlabel="length T", ylabel="accuracy (%)")
+    axes.set(xlabel="length T", ylabel=HEIGHT)
     drawn = [(curve, COLOURS[at]) for at, curve in enumerate(found) if curve.lengths]
     drawn.sort(key=lambda pair: -pair[0].mean[-1])
     heights = spread([(curve.mean[-1] + 4) / 108 for curve, _ in drawn], 0.085)
@@ -99,7 +100,7 @@ def panels(found: Sequence[Curve], by: Sequence[str], heads: Sequence[Value], ta
     for axes in grid[max(0, len(heads) - across) : len(heads)]:
         axes.tick_params(labelbottom=True)
     figure.supxlabel("length T", fontsize=10)
-    figure.supylabel("accuracy (%)", fontsize=10)
+    figure.supylabel(HEIGHT, fontsize=10)
     if tails != [()]:
         from matplotlib.lines import Line2D
 

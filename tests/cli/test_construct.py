@@ -1,4 +1,4 @@
-"""construct end to end: a run folder like any other, tested at a million symbols, resumed, repeated, refused."""
+"""construct end to end: a run folder like any other, tested shortly or as asked, resumed, repeated, refused."""
 
 import json
 from pathlib import Path
@@ -39,6 +39,25 @@ def test_the_table_for_people_and_what_lies_there_is_kept(cli: Cli, tmp_path: Pa
     assert {path: path.read_bytes() for path in Path("here").iterdir()} == before
 
 
+def lengths(summary: str) -> list[int]:
+    return [int(length) for length in json.loads(summary)["accuracy"]]
+
+
+def test_the_test_is_short_and_what_is_asked_for(cli: Cli):
+    summary = cli("construct", "parity", "--out", "small", "--json").out
+    assert lengths(summary) == [*range(41, 101), 10_000]
+    assert set(json.loads(summary)["samples"].values()) == {128}
+    large = cli("construct", "tomita-3", "--representation", "one-hot", "--out", "large", "--json").out
+    assert lengths(large) == [*range(41, 101), 1000]
+    assert set(json.loads(large)["samples"].values()) == {32}
+    asked = ("--test-len", "43", "--beyond", "50,60", "--samples", "3", "--seed", "7", "--threads", "1")
+    summary = cli("construct", "parity", "--out", "asked", *asked, "--json").out
+    assert lengths(summary) == [41, 42, 43, 50, 60]
+    assert (set(json.loads(summary)["samples"].values()), json.loads(summary)["seed"]) == ({3}, 7)
+    none = ("--test-len", "41", "--beyond", "")
+    assert lengths(cli("construct", "parity", "--out", "none", *none, "--json").out) == [41]
+
+
 def test_interrupted_while_testing_and_from_its_config_it_is_the_same(cli: Cli, tmp_path: Path):
     class Stop(Exception):
         pass
@@ -61,6 +80,8 @@ REFUSED = [
     ("construct partiy --out x", "unknown language 'partiy'; did you mean 'parity'?"),
     ("construct parity --out x --chunk-size 1", "--chunk-size"),
     ("construct parity --out x --chunk-size 99", "over 1,000,000 GiB, at most 2 are taken; choose --representation"),
+    ("construct parity --out x --test-len 40", "evaluation.test_len = 40; test words are longer than task.train_len"),
+    ("construct parity --out x --samples many", "evaluation.samples = 'many'; give a whole number"),
     ("construct parity --out x --representation flat", "unknown representation 'flat'; choose 'matrix', 'one-hot'"),
     ("construct dyck-12 --out x --representation one-hot", "at most 2 are taken; choose --representation matrix"),
     ("construct modular-arithmetic --out x", "no representation of it is small enough"),

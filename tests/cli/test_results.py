@@ -38,12 +38,12 @@ def sweep(monkeypatch, tmp_path: Path) -> Path:
 
 
 TABLE = """
-language      tested    max    mean   sd     95 % interval  below 99 % at  runs  failed  proven
-parity        hard-1    90.00  90.00  0.00   90.00-90.00    5              2     0       2 of 2
-parity        thesis-1  100    100    0.00   100-100        -              2     0       2 of 2
-regex:(a|b)*  thesis-1  -      -      -      -              -              1     1       -
-tomita-3      hard-1    90.00  70.00  28.28  50.00-90.00    5              2     0       0 of 2
-tomita-3      thesis-1  100    80.00  28.28  60.00-100      5              2     0       0 of 2
+language      tested    max    mean   sd     range        below 99 % at  runs  failed  proven
+parity        hard-1    90.00  90.00  0.00   90.00-90.00  5              2     0       2 of 2
+parity        thesis-1  100    100    0.00   100-100      -              2     0       2 of 2
+regex:(a|b)*  thesis-1  -      -      -      -            -              1     1       -
+tomita-3      hard-1    90.00  70.00  28.28  50.00-90.00  5              2     0       0 of 2
+tomita-3      thesis-1  100    80.00  28.28  60.00-100    5              2     0       0 of 2
 """
 TOLD = "1 run is not finished: regex-1\nfailed: regex-0: the loss is nan at step 7\n"
 
@@ -92,7 +92,7 @@ def test_without_the_column_tested_the_runs_own_protocol_counts(cli: Cli):
             answer.out.splitlines()[-1].split(",")[1],
             mean,
         ]
-        assert answer.out.splitlines()[2].startswith("regex:(a|b)*,,,,,,,1,1,0,0")
+        assert answer.out.splitlines()[2].startswith("regex:(a|b)*,,,,,,,,1,1,0,0")
 
 
 def test_runs_that_differ_in_more_than_the_columns_are_told_of(cli: Cli, tmp_path: Path):
@@ -115,7 +115,7 @@ def test_json(cli: Cli):
         ("tomita-3", 1, 100.0, None),
     ]
     assert " ".join(value["groups"][0]) == (
-        "language seed n_runs n_failed scores max mean sd low high first_below_99 n_proven n_asked"
+        "language seed n_runs n_failed scores max mean sd min low high first_below_99 n_proven n_asked"
     )
     assert value["failed"] == [{"run": "regex-0", "status": "failed", "reason": "the loss is nan at step 7"}]
     assert value["unfinished"] == ["regex-1"]
@@ -131,7 +131,7 @@ def test_damage_is_told_and_counted(cli: Cli, sweep: Path):
     (sweep / "runs" / "parity-1" / "summary.json").write_text("{}")
     answer = cli("results", "sweep", "--tested", "thesis")
     assert "damaged: parity-1: summary.json is damaged: SHA-256 expected " in answer.err
-    assert "parity        100  100    -      100-100        -              2     1       1 of 1" in answer.out
+    assert "parity        100  100    -      100-100    -              2     1       1 of 1" in answer.out
 
 
 def test_many_unfinished_runs_are_not_all_named(cli: Cli, tmp_path: Path):

@@ -34,8 +34,8 @@ SMALL = [
     *("--batch-size", "8", "--device", "cpu"),
 ]
 RUN_KEYS = {
-    *("language", "model", "chunk_size", "train_len", "seed", "parameters", "steps", "train_seconds", "score"),
-    *("min_accuracy", "accuracy", "run_dir"),
+    *("language", "model", "chunk_size", "train_len", "seed", "parameters", "steps", "train_seconds", "test_seconds"),
+    *("score", "min_accuracy", "accuracy", "run_dir"),
 }
 FILES = {
     *("config.toml", "environment.json", "metrics.jsonl", "accuracy.csv", "model.safetensors", "config.json"),
@@ -85,8 +85,8 @@ def test_the_table_for_people(cli: Cli):
     folder = "runs/parity-regulargpt-C2-seed0"
     assert code == 0
     assert err == f"parity: regulargpt, recipe robust, into {folder}\n"
-    starts = ["training  ", "score 7..9  ", "worst length  ", "first below 99 %  ", "first below 90 %  ", "length 15  "]
-    starts += ["length 100  ", "always one answer  ", "run folder  ", "picture  "]
+    starts = ["training  ", "testing  ", "score 7..9  ", "worst length  ", "first below 99 %  ", "first below 90 %  "]
+    starts += ["length 15  ", "length 100  ", "always one answer  ", "run folder  ", "picture  "]
     assert [line.startswith(start) for line, start in zip(out.splitlines(), starts, strict=True)] == [True] * len(
         starts
     )

@@ -11,7 +11,10 @@ from experiments.ablations import runs as ablation_runs
 from experiments.cells import Compared, Comparison, Panel
 from experiments.compare import compare
 from experiments.experiment import Experiment
+from experiments.page import recording
 from experiments.page.document import Table
+from experiments.page.record import Cell
+from experiments.page.recording import Made
 from experiments.page.verdicts import verdict
 from experiments.page.verdicts import verdicts as page_verdicts
 from experiments.page.wording import entry
@@ -27,6 +30,16 @@ from tests.experiments.folders import filled, finished
 
 TABLE = experiment("table-6.1")
 COLUMNS = [column.name for column in TABLE.columns]
+
+
+def values(found: Compared) -> Cell:
+    """The cell as its page has it."""
+    return recording.cell(found, ("max", "mean")[-len(found.ours) :])
+
+
+def lines(found: Compared) -> list[str]:
+    """What the cell says."""
+    return [line.text for line in entry(values(found)).lines]
 
 
 def cell(found: Comparison, row: str, column: str) -> Compared:
@@ -60,32 +73,32 @@ def test_maximum_mean_and_difference(mixed):
     assert found.ours == (90.0, 80.0)
     assert found.differences == pytest.approx((-10.0, -8.7))
     assert (found.done, found.seconds, found.steps) == (3, 7.5, (1400, 1400))
-    assert [line.text for line in entry(found).lines] == ["100.0 / 88.7", "90.00 / 80.00", "−10.0 / −8.7"]
+    assert lines(found) == ["100.0 / 88.7", "90.00 / 80.00", "−10.0 / −8.7"]
 
 
 def test_nothing_is_rounded_up_to_100_and_what_prints_the_same_does_not_differ(mixed):
     found = cell(mixed[1], "parity", "regulargpt-C2")
-    assert [line.text for line in entry(found).lines] == ["100.0 / 100.0", "99.99 / 99.99", "±0.0 / ±0.0"]
+    assert lines(found) == ["100.0 / 100.0", "99.99 / 99.99", "±0.0 / ±0.0"]
 
 
 def test_failed_and_missing_runs_are_said(mixed):
     rnn, transformer = cell(mixed[1], "parity", "rnn"), cell(mixed[1], "parity", "transformer")
     assert rnn.ours == (100.0, 99.0)
-    assert [line.text for line in entry(rnn).lines] == ["100.0 / 98.9", "100 / 99.00", "±0.0 / +0.1", "1 of 3 failed"]
+    assert lines(rnn) == ["100.0 / 98.9", "100 / 99.00", "±0.0 / +0.1", "1 of 3 failed"]
     assert transformer.ours == (52.0, 51.0)
-    assert [line.text for line in entry(transformer).lines][1:] == ["52.00 / 51.00", "−0.3 / +0.9", "1 of 3 missing"]
+    assert lines(transformer)[1:] == ["52.00 / 51.00", "−0.3 / +0.9", "1 of 3 missing"]
     assert list(mixed[1].failures.values()) == ["the loss is no longer a number"]
     assert mixed[1].missing == [name_of(TABLE.configs("parity", "transformer", "cpu")[0])]
 
 
 def test_where_the_published_mean_lies(mixed):
-    verdicts = {c.column.name: verdict(c, float(c.published[1] or 0)) for c in mixed[1].all if c.notes}
+    verdicts = {c.column.name: verdict(values(c), float(c.published[1] or 0)) for c in mixed[1].all if c.notes}
     assert set(verdicts.values()) == {"within"}
     transformer = cell(mixed[1], "parity", "transformer")
     bounds = [49.94, 49.96, 52.04, 52.06]
-    assert [verdict(transformer, bound) for bound in bounds] == ["above", "within", "within", "below"]
-    assert verdict(replace(transformer, group=None), 50.0) == "not there"
-    (_, table) = page_verdicts(mixed[1])
+    assert [verdict(values(transformer), bound) for bound in bounds] == ["above", "within", "within", "below"]
+    assert verdict(values(replace(transformer, group=None)), 50.0) == "not there"
+    (_, table) = page_verdicts(recording.record(mixed[1], Made("", (), ()))[0])
     assert isinstance(table, Table)
     assert table.rows[0] == ("RNN", "0", "1", "0", "0")
 
@@ -94,7 +107,7 @@ def test_the_other_protocol_and_the_single_length_have_their_own_tests(mixed):
     found = cell(mixed[1], "parity", "hard-C3")
     assert {(test.tested, test.length) for test in found.rows} == {("hard-2", 10_000)}
     assert found.published == (None, None)
-    assert [line.text for line in entry(found).lines] == ["90.00 / 80.00"]
+    assert lines(found) == ["90.00 / 80.00"]
 
 
 def test_what_was_not_published_has_no_notes(mixed):
@@ -139,7 +152,7 @@ def test_a_damaged_run_is_a_failed_one(tmp_path: Path):
     path.write_text(path.read_text().replace("99.0", "99.5", 1))
     found = cell(look(TABLE, "smoke", folder), "parity", "rnn")
     assert found.ours == (None, None)
-    assert [line.text for line in entry(found).lines] == ["100.0 / 98.9", "1 of 1 failed"]
+    assert lines(found) == ["100.0 / 98.9", "1 of 1 failed"]
     assert "summary.json" in found.failed[0].reason
 
 
@@ -153,12 +166,12 @@ PROVEN = [
 @pytest.mark.parametrize(("more", "text"), PROVEN, ids=[text for _, text in PROVEN])
 def test_proven(tmp_path: Path, more: dict, text: str):
     found = look(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], **more))
-    assert [line.text for line in entry(cell(found, "parity", "proven-C2")).lines] == [text]
+    assert lines(cell(found, "parity", "proven-C2")) == [text]
 
 
 def test_a_length_that_was_not_tested_is_said(tmp_path: Path):
     found = look(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], also={}))
-    assert [line.text for line in entry(cell(found, "parity", "hard-C2")).lines] == ["not tested at 10,000 symbols"]
+    assert lines(cell(found, "parity", "hard-C2")) == ["not tested at 10,000 symbols"]
 
 
 def test_both_settings_of_table_6_2_are_of_the_same_runs(tmp_path: Path):
@@ -190,24 +203,24 @@ def test_no_cell_of_any_experiment_is_blank(tmp_path: Path, name: str, result):
     comparison = compare(found, "smoke", rows(folder.path) if folder.names else [], frozenset(folder.names))
     assert comparison.cells
     for one in comparison.all:
-        lines = entry(one).lines
-        assert lines, one
-        assert all(line.text.strip() for line in lines), one
-        assert one.ours != (None,) * len(one.ours) or any(line.kind in ("state", "ours") for line in lines)
+        shown = entry(values(one)).lines
+        assert shown, one
+        assert all(line.text.strip() for line in shown), one
+        assert one.ours != (None,) * len(one.ours) or any(line.kind in ("state", "ours") for line in shown)
 
 
 def test_a_variant_that_a_recipe_does_not_have_is_said(tmp_path: Path):
     ablations = experiment("ablations")
     folder = filled(tmp_path / "r", ablations, "smoke", ["parity/paper"])
     found = look(ablations, "smoke", folder)
-    assert [line.text for line in entry(cell(found, "parity/paper", "no-state-norm")).lines] == ["does not apply"]
+    assert lines(cell(found, "parity/paper", "no-state-norm")) == ["does not apply"]
 
 
 def test_time_and_depth(tmp_path: Path):
     section = experiment("section-6.4.3")
     folder = filled(tmp_path / "r", section, "smoke", ["parity/paper/accuracy"])
     found = look(section, "smoke", folder)
-    texts = [entry(cell(found, f"parity/paper/{what}", "8")).lines[0].text for what in ("accuracy", "seconds", "depth")]
+    texts = [lines(cell(found, f"parity/paper/{what}", "8"))[0] for what in ("accuracy", "seconds", "depth")]
     assert texts == ["99.00 / 99.00", "2.5 s", "3 levels at T = 500"]
 
 
@@ -284,6 +297,6 @@ def test_each_score_has_the_rules_of_its_own_words(tmp_path: Path, monkeypatch):
     assert plain == Panel("thesis-1", {"majority": 75.0, "n-grams": 81.6})
     assert some == Panel("thesis-1, every 7th length", {"majority": 75.0, "n-grams": 90.0})
     assert hard is not None
-    assert (hard.words, hard.best) == ("hard-2 at 10,000 symbols, 50 % near misses in training", ("n-grams", 98.6))
-    assert [line.text for line in entry(cell(found, "dyck-2", "rnn")).lines][-1] == "n-grams 81.60"
+    assert (hard.words, hard.scores["n-grams"]) == ("hard-2 at 10,000 symbols, 50 % near misses in training", 98.6)
+    assert lines(cell(found, "dyck-2", "rnn"))[-1] == "n-grams 81.60"
     assert cell(found, "dyck-2", "proven-C2").panel is None

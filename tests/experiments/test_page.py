@@ -1,5 +1,6 @@
 """The page: what stands in which cell, in HTML and in Markdown, and in a real browser on a phone and on a desk."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,9 +12,10 @@ import pytest
 from experiments.cells import Comparison, Panel
 from experiments.page import html, markdown
 from experiments.page.contents import document
-from experiments.page.details import Made
 from experiments.page.document import Document
-from experiments.page.record import record
+from experiments.page.files import to_json
+from experiments.page.record import Record, from_json
+from experiments.page.recording import Made, record
 from experiments.registry import experiment
 from experiments.reproduction import environments, look
 from regulargpt.config import RunConfig
@@ -35,15 +37,16 @@ def came(config: RunConfig) -> float | str | None:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory) -> tuple[Comparison, Document]:
-    """A comparison with everything in it, and its page."""
+def found(tmp_path_factory) -> tuple[Comparison, Document, Record]:
+    """A comparison with everything in it, its page and the record between them."""
     folder = filled(tmp_path_factory.mktemp("page") / "r", TABLE, "smoke", ["parity", "dyck-12"], came)
     comparison = look(TABLE, "smoke", folder)
     panel = Panel("thesis-1", {"majority": 50.0, "n-grams": 98.61})
     cells = [[replace(cell, panel=panel if cell.done else None) for cell in row] for row in comparison.cells]
     comparison = replace(comparison, cells=tuple(map(tuple, cells)))
     made = Made("regulargpt reproduce table-6.1", (61.0, 10.0), environments(folder, comparison.names))
-    return comparison, document(comparison, made)
+    values, pictures = record(comparison, made)
+    return comparison, document(values, {picture.file: picture.data for picture in pictures}), values
 
 
 class Reader(HTMLParser):
@@ -129,7 +132,7 @@ def test_markdown_has_the_same_tables(found):
 
 
 def test_what_is_left_out_missing_or_failed_is_named(found):
-    comparison, page = found
+    comparison, page, _ = found
     text = markdown.render(page)
     assert "14 of 16 runs are done, 1 failed, 1 missing." in text
     assert f"Not asked for yet: {', '.join(comparison.left_out)}." in text
@@ -153,7 +156,8 @@ def test_newer_results_are_quoted_with_their_own_conditions(found):
 
 
 def test_the_record_says_what_the_page_says(found):
-    data = record(found[0])
+    data = json.loads(json.dumps(to_json(found[2])))
+    assert from_json(data) == found[2]
     cells = {(cell["row"], cell["column"]): cell for cell in data["cells"]}
     assert len(cells) == 2 * len(TABLE.columns)
     good, bad = cells["dyck-12", "robust-C3"], cells["parity", "rnn"]

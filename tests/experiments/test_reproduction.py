@@ -1,6 +1,9 @@
 """The folder of a reproduction: what the page is written from, what is kept, and what figures look at."""
 
 import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 
 from experiments import reproduction, shortcuts
 from experiments.figure import Figure, Finding, kept
+from experiments.page import files
 from experiments.registry import experiment
 from languages.errors import UserError
 from regulargpt.config import RunConfig
@@ -31,11 +35,26 @@ def test_pages_are_written_beside_the_runs_and_again_alike(tmp_path: Path):
     result = reproduction.write_page(folder.path, TABLE, "smoke")
     place = folder.path / "table-6.1-smoke"
     assert result["page"] == str(place / "page.html")
-    assert json.loads((place / "page.json").read_text()) == result
-    files = {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()}
-    assert sorted(map(str, files)) == ["curves/parity.svg", "page.html", "page.json", "page.md"]
+    assert json.loads((place / "page.json").read_text()) | {"page": result["page"]} == result
+    written = {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    assert sorted(map(str, written)) == ["curves/parity.svg", "page.html", "page.json", "page.md"]
     reproduction.write_page(folder.path, TABLE, "smoke")
-    assert {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()} == files
+    assert {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()} == written
+
+
+def test_page_and_html_are_made_of_the_record_and_the_pictures_alone(tmp_path: Path):
+    folder = filled(tmp_path / "r", TABLE, rows=["parity"])
+    reproduction.write_page(folder.path, TABLE, "smoke")
+    place = folder.path / "table-6.1-smoke"
+    before = {name: (place / name).read_bytes() for name in ("page.md", "page.html")}
+    for name in before:
+        (place / name).unlink()
+    shutil.rmtree(folder.path / "runs")
+    subprocess.run([sys.executable, "-m", "experiments.page", str(place)], check=True)
+    assert {name: (place / name).read_bytes() for name in before} == before
+    (place / "page.json").write_text("{}")
+    with pytest.raises(UserError, match=r"page\.json is no record of a page: 'cells'; make it anew"):
+        files.read_record(place)
 
 
 def test_sittings_are_remembered(tmp_path: Path):

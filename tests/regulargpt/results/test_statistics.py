@@ -1,6 +1,5 @@
 """Groups against the same numbers computed another way, and the laws they obey."""
 
-import itertools
 import math
 import random
 
@@ -12,7 +11,7 @@ from scipy import stats
 
 from languages.errors import UserError
 from regulargpt.results.row import Row
-from regulargpt.results.statistics import bootstrap, groups
+from regulargpt.results.statistics import groups, median_interval
 
 SHARES = st.floats(0, 100)
 
@@ -25,7 +24,7 @@ def run_of(name: str, accuracies: list[float], beyond: float | None = None, **kn
     return found
 
 
-@given(st.lists(st.lists(SHARES, min_size=1, max_size=5), min_size=1, max_size=6))
+@given(st.lists(st.lists(SHARES, min_size=1, max_size=5), min_size=1, max_size=9))
 def test_the_statistics_of_one_group_are_those_of_numpy(runs: list[list[float]]):
     rows = [row for name, accuracies in enumerate(runs) for row in run_of(str(name), accuracies, 0.0)]
     (group,) = groups(rows, [])
@@ -36,9 +35,10 @@ def test_the_statistics_of_one_group_are_those_of_numpy(runs: list[list[float]])
     assert group.sd == (None if len(runs) == 1 else pytest.approx(scores.std(ddof=1), abs=1e-9))
     assert group.mean is not None
     assert group.max is not None
-    assert group.low is not None
-    assert group.high is not None
-    assert min(group.scores) <= group.low <= group.high <= group.max
+    assert group.min == pytest.approx(scores.min())
+    assert (group.low is None) == (group.high is None) == (len(runs) < 6)
+    if group.low is not None and group.high is not None:
+        assert group.min <= group.low <= group.high <= group.max
     assert group.mean <= group.max
     assert (group.n_runs, group.n_failed, group.first_below_99) == (
         len(runs),
@@ -47,27 +47,42 @@ def test_the_statistics_of_one_group_are_those_of_numpy(runs: list[list[float]])
     )
 
 
-@pytest.mark.parametrize("n", [4, 5, 10, 30])
+@pytest.mark.parametrize("n", [6, 7, 8, 9, 10, 17, 30, 200])
 def test_the_interval_is_that_of_scipy(n: int):
     scores = np.random.default_rng(n).uniform(80, 100, n)
-    theirs = stats.bootstrap(
-        (scores,), np.mean, method="percentile", n_resamples=40_000, rng=np.random.default_rng(1)
-    ).confidence_interval
-    # The bounds are quantiles of draws: they agree as far as so many draws do.
-    near = 0.05 * scores.std(ddof=1)
-    assert bootstrap(scores.tolist()) == pytest.approx(tuple(theirs), abs=near)
+    theirs = stats.quantile_test(scores, q=90, p=0.5).confidence_interval(0.95)
+    assert median_interval(scores.tolist()) == (theirs.low, theirs.high)
 
 
-@pytest.mark.parametrize("scores", [(90.0, 95.0, 100.0), (70.0, 80.0, 95.0, 99.0), (1.0, 2.0, 4.0, 8.0, 16.0)])
-def test_the_interval_is_that_of_all_resamples(scores: tuple[float, ...]):
-    means = [np.mean(drawn) for drawn in itertools.product(scores, repeat=len(scores))]
-    exact = np.quantile(means, [0.025, 0.975], method="inverted_cdf")
-    assert bootstrap(scores) == pytest.approx(tuple(exact), abs=0.05 * np.std(scores, ddof=1))
+DRAWN = {
+    "normal": lambda rng, shape: rng.normal(90, 5, shape),
+    "skewed": lambda rng, shape: 100 - rng.exponential(5, shape),
+    "mostly solved": lambda rng, shape: np.where(rng.random(shape) < 0.7, 100.0, 50.0),
+}
+MEDIANS = {"normal": 90.0, "skewed": 100 - 5 * math.log(2), "mostly solved": 100.0}
 
 
-def test_one_run_has_no_spread_and_a_degenerate_interval():
+@pytest.mark.parametrize("n", [6, 7, 10, 20])
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_interval_holds_the_median_as_often_as_it_says(name: str, n: int):
+    drawn = DRAWN[name](np.random.default_rng(n), (4000, n))
+    found = np.array([median_interval(scores) for scores in drawn.tolist()])
+    holds = (found[:, 0] <= MEDIANS[name]) & (MEDIANS[name] <= found[:, 1])
+    assert holds.mean() > 0.95 - 3 * math.sqrt(0.95 * 0.05 / 4000)
+
+
+@pytest.mark.parametrize(("n", "share"), [(2, 0.5), (3, 0.75), (4, 0.875), (5, 0.9375)])
+def test_of_fewer_than_six_runs_even_the_range_holds_the_median_too_seldom(n: int, share: float):
+    drawn = DRAWN["skewed"](np.random.default_rng(n), (40_000, n))
+    holds = (drawn.min(1) <= MEDIANS["skewed"]) & (MEDIANS["skewed"] <= drawn.max(1))
+    assert holds.mean() == pytest.approx(share, abs=0.01)
+    assert share < 0.95
+    assert median_interval(drawn[0].tolist()) is None
+
+
+def test_one_run_has_no_spread_and_no_interval():
     (group,) = groups(run_of("a", [90.0, 91.0]), [])
-    assert (group.max, group.mean, group.sd, group.low, group.high) == (90.5, 90.5, None, 90.5, 90.5)
+    assert (group.max, group.min, group.mean, group.sd, group.low, group.high) == (90.5, 90.5, 90.5, None, None, None)
 
 
 def test_equal_runs_have_exactly_their_score():
@@ -123,7 +138,7 @@ def test_a_coarser_grouping_has_the_extremes_of_its_parts(runs, by):
 def test_a_group_of_failures_has_no_numbers():
     (group,) = groups([Row("a", "failed"), Row("b", "damaged")], [])
     assert (group.n_runs, group.n_failed, group.n_asked) == (2, 2, 0)
-    assert {group.max, group.mean, group.sd, group.low, group.high, group.first_below_99} == {None}
+    assert {group.max, group.min, group.mean, group.sd, group.low, group.high, group.first_below_99} == {None}
 
 
 def test_groups_are_in_the_order_of_their_keys_numbers_in_names_by_size_and_blanks_last():

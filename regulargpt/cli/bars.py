@@ -1,0 +1,158 @@
+"""Progress on stderr while somebody watches: one line for the training, one for each test, as wide as the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+from tqdm import tqdm
+
+from regulargpt.cli.output import Checking, percent, progress_to_stderr
+from regulargpt.evaluation import Point
+from regulargpt.run import Watch
+from regulargpt.training import Trainer
+
+
+class Bars:
+    """What a run or a test shows on its way.
+
+    The `announcement` is said once, when the first of it is done: so a refusal stands alone.
+    """
+
+    def __init__(self, announcement: str | None = None):
+        self.announcement = announcement
+        self.training: StepsLine | None = None
+        self.testing: LengthsLine | None = None
+        self.checking = Checking()
+
+    @property
+    def watch(self) -> Watch:
+        """To hand to the run."""
+        return Watch(self.on_step, self.on_row, self.on_test, self.on_point, self.on_notice, self.checking)
+
+    def announce(self) -> None:
+        """Say once what is done and where."""
+        if self.announcement is not None:
+            click.echo(self.announcement, err=True)
+        self.announcement = None
+
+    def on_step(self, trainer: Trainer) -> None:
+        """A training step is done."""
+        self.announce()
+        if self.training is None:
+            self.training = StepsLine(trainer)
+        self.training.advance()
+
+    def on_row(self, row: Mapping[str, Any]) -> None:
+        """A row of metrics is written."""
+        if self.training is not None:
+            self.training.row = row
+
+    def on_test(self, words: Mapping[int, int]) -> None:
+        """A test begins."""
+        self.close()
+        self.announce()
+        self.testing = LengthsLine(words)
+
+    def on_point(self, point: Point) -> None:
+        """A length is tested."""
+        assert self.testing is not None
+        self.testing.advance(point)
+
+    def on_notice(self, text: str) -> None:
+        """Something is to be known that is no error."""
+        click.echo(f"warning: {text}", err=True)
+
+    def close(self) -> None:
+        """Leave the terminal tidy."""
+        for line in (self.training, self.testing, self.checking):
+            if line is not None:
+                line.close()
+
+
+class Line(tqdm):
+    """A line of parts, the most important first: those that do not fit the terminal are left out."""
+
+    def __init__(self, **known: Any):
+        super().__init__(disable=not progress_to_stderr(), dynamic_ncols=True, **known)
+
+    def parts(self) -> list[str]:
+        """What the line says."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return fitted(self.parts(), self.format_dict["ncols"])
+
+    def elapsed(self) -> str:
+        """The time since the line began."""
+        return f"{self.format_interval(self.format_dict['elapsed'])} elapsed"
+
+    def left(self) -> list[str]:
+        """The time that is left, where the total is known."""
+        ahead, rate = (self.total or self.n) - self.n, self.format_dict["rate"]
+        return [f"{self.format_interval(ahead / rate)} left"] if ahead > 0 and rate else []
+
+
+class StepsLine(Line):
+    """The training: its steps, and what it waits for; the time that is left only where the last step is known."""
+
+    def __init__(self, trainer: Trainer):
+        self.trainer = trainer
+        self.row: Mapping[str, Any] = {}
+        super().__init__(initial=trainer.progress.step - 1)
+
+    def advance(self) -> None:
+        """A step is done."""
+        self.total = self.trainer.progress.known_end(self.trainer.config.training)
+        self.update()
+        if self.trainer.finished:
+            self.close()
+
+    def parts(self) -> list[str]:
+        """The step, the nearest condition, accuracy and loss of the last row, then the rest."""
+        config, progress = self.trainer.config.training, self.trainer.progress
+        awaited = progress.awaited(config, self.trainer.missed)
+        step = f"step {self.n:,} of {self.total:,}" if self.total else f"step {self.n:,}"
+        row, metrics = self.row, []
+        if row:
+            metrics = [f"accuracy {percent(100 * row['accuracy'])} %", f"loss {row['loss']:.4f}"]
+        most = [] if self.total else [f"at most {config.steps:,} steps"]
+        return [f"training: {step}", *metrics[:1], *awaited, *self.left(), self.elapsed(), *most, *metrics[1:]]
+
+
+class LengthsLine(Line):
+    """A test: how many lengths are done, and the time that is left by the symbols that are left."""
+
+    def __init__(self, words: Mapping[int, int]):
+        self.words, self.lengths, self.done, self.worst = words, list(words), 0, 1.0
+        symbols = sum(length * count for length, count in words.items())
+        # Shown after every length: the next one may take long.
+        super().__init__(total=symbols, mininterval=0, miniters=1)
+
+    def advance(self, point: Point) -> None:
+        """A length is tested."""
+        self.done, self.worst = self.done + 1, min(self.worst, point.accuracy)
+        self.update(point.length * self.words[point.length])
+        if self.done == len(self.lengths):
+            self.close()
+
+    def parts(self) -> list[str]:
+        """How many lengths are done, which is next, the worst, the time."""
+        next_one = [f"now {length:,}" for length in self.lengths[self.done : self.done + 1]]
+        worst = [f"worst {percent(100 * self.worst)} %"] if self.done else []
+        return [f"testing: {self.done} of {len(self.lengths)} lengths", *next_one, *worst, *self.left(), self.elapsed()]
+
+
+def fitted(parts: Sequence[str], width: int | None) -> str:
+    """As many of the parts as fit the width, from the first on; of the first as much as fits.
+
+    >>> fitted(["testing: 3 of 9 lengths", "now 44", "00:12 left"], 32)
+    'testing: 3 of 9 lengths, now 44'
+    """
+    line = parts[0]
+    for part in parts[1:]:
+        if width is not None and len(line) + len(", ") + len(part) > width:
+            break
+        line = f"{line}, {part}"
+    return line[:width]

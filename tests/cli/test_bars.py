@@ -1,0 +1,170 @@
+"""Progress on a terminal of any width: nothing is cut, and no time is promised that nobody knows."""
+
+import fcntl
+import os
+import re
+import struct
+import sys
+import termios
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from regulargpt.cli.bars import Bars
+from regulargpt.config import RunConfig, TrainingConfig
+from regulargpt.progress import Progress
+from tests.cli.conftest import Cli
+from tests.cli.test_run import SMALL
+
+CERTIFIED = TrainingConfig(certify_every=100, anchor_steps=3000, anchor_missed=0.5, cooldown=50, solved_below=0.1)
+Terminal = Callable[[int], Callable[[], list[str]]]
+
+
+@pytest.fixture
+def terminal(monkeypatch) -> Iterator[Terminal]:
+    """Make stderr a terminal of so many columns; what is returned says which lines it showed, one after another."""
+    open_ends: list[Callable[[], None]] = []
+
+    def make(columns: int) -> Callable[[], list[str]]:
+        ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        stderr, received = os.fdopen(theirs, "w", encoding="utf-8"), bytearray()
+
+        def read() -> None:
+            try:
+                while data := os.read(ours, 1 << 16):
+                    received.extend(data)
+            except OSError:  # the other end is closed
+                pass
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        monkeypatch.setattr(sys, "stderr", stderr)
+
+        def end() -> None:
+            if not stderr.closed:
+                stderr.close()
+                reader.join()
+                os.close(ours)
+
+        def shown() -> list[str]:
+            end()
+            return [line.rstrip() for line in re.split(r"[\r\n]+", received.decode()) if line.strip()]
+
+        open_ends.append(end)
+        return shown
+
+    yield make
+    for end in open_ends:
+        end()
+
+
+@pytest.mark.parametrize("columns", [10, 30, 40, 80, 120])
+def test_a_run_fits_the_terminal(cli: Cli, terminal: Terminal, columns: int):
+    shown = terminal(columns)
+    assert cli("run", "parity", *SMALL, "--out", "r").code == 0
+    said, *lines = shown()
+    assert said == "parity: regulargpt, recipe robust, into r"
+    assert max(map(len, lines)) < columns
+    assert lines[0].startswith("training"[:columns])
+    assert "testing: 5 of 5 lengths".startswith(lines[-1][:23])
+
+
+@pytest.mark.parametrize(("columns", "whole"), [(80, True), (50, True), (40, False)])
+def test_the_accuracy_is_shown_whole_or_not_at_all(terminal: Terminal, columns: int, whole: bool):
+    shown, bars = terminal(columns), Bars()
+    trainer = trainer_at(Progress(step=1402, solved_at=802), TrainingConfig(solved_below=0.05, cooldown=600), True)
+    bars.on_step(trainer)  # type: ignore[arg-type]
+    bars.training.row = {"accuracy": 1.0, "loss": 0.00004}  # type: ignore[union-attr]
+    line = str(bars.training)
+    bars.close()
+    shown()
+    assert ("accuracy 100 %" in line) == whole
+    assert whole or "acc" not in line
+    assert len(line) < columns
+
+
+def trainer_at(progress: Progress, training: TrainingConfig, finished: bool = False, missed: float | None = None):
+    config = RunConfig(training=training)
+    return SimpleNamespace(progress=progress, config=config, missed=missed, finished=finished)
+
+
+WAITING = [
+    (TrainingConfig(solved_below=0.05, cooldown=9), Progress(step=7, loss=0.061), None, "waits for loss 0.061 < 0.05"),
+    (
+        TrainingConfig(solved_below=0.05, state_noise=0.4, noise_below=0.2),
+        Progress(step=7, loss=0.3, noise=0.123),
+        None,
+        "waits for noise 0.12 of 0.4, which waits for loss 0.300 < 0.2",
+    ),
+    (
+        TrainingConfig(solved_below=0.05, curriculum=(3, 9), stage_below=0.2),
+        Progress(step=7, loss=0.3, stage=1),
+        None,
+        "stage 2 waits for loss 0.300 < 0.2",
+    ),
+    (CERTIFIED, Progress(step=7, loss=0.3), None, "waits for a proof (tried every 100 steps), waits for loss 0.300"),
+    (CERTIFIED, Progress(step=107, loss=0.3, solved_at=100), 0.123, "waits for a proof (12.3 % missed), cooldown 7 of"),
+    (CERTIFIED, Progress(step=107, anchored_at=100), 0.003, "waits for a proof (0.3 % missed), anchoring 7 of 1,000"),
+]
+
+
+@pytest.mark.parametrize(("training", "progress", "missed", "words"), WAITING, ids=[case[3] for case in WAITING])
+def test_what_is_waited_for_is_said_and_no_time(
+    terminal: Terminal, training: TrainingConfig, progress: Progress, missed: float | None, words: str
+):
+    shown, bars = terminal(200), Bars()
+    bars.on_step(trainer_at(progress, training, missed=missed))  # type: ignore[arg-type]
+    line = str(bars.training)
+    bars.close()
+    shown()
+    assert line.startswith(f"training: step {progress.step}, {words}")
+    assert "left" not in line
+    assert line.endswith("at most 20,000 steps")
+
+
+KNOWN = [
+    (TrainingConfig(steps=90), Progress(step=7), 90),
+    (TrainingConfig(solved_below=0.05, cooldown=9), Progress(step=100, solved_at=95), 104),
+    (TrainingConfig(solved_below=0.05, cooldown=9, steps=100), Progress(step=95), 100),
+    (CERTIFIED, Progress(step=200, certified_at=100), 3100),
+]
+
+
+@pytest.mark.parametrize(("training", "progress", "end"), KNOWN)
+def test_a_known_end_is_shown(terminal: Terminal, training: TrainingConfig, progress: Progress, end: int):
+    shown, bars = terminal(200), Bars()
+    bars.on_step(trainer_at(progress, training))  # type: ignore[arg-type]
+    assert str(bars.training).startswith(f"training: step {progress.step} of {end:,}, ")
+    bars.close()
+    shown()
+    assert progress.awaited(training) == []
+
+
+def test_evaluate_shows_its_lengths_on_a_terminal_only(cli: Cli, terminal: Terminal):
+    assert cli("run", "parity", *SMALL, "--out", "r").code == 0
+    test = ("evaluate", "r", "--lengths", "7-9,15", "--samples", "8")
+    silent = cli(*test)
+    assert silent.err == ""
+    shown = terminal(80)
+    assert cli(*test).out == silent.out
+    lines = shown()
+    assert lines[0].startswith("testing: 0 of 4 lengths, now 7")
+    assert lines[-1].startswith("testing: 4 of 4 lengths, worst ")
+    assert any(line.startswith("testing: 3 of 4 lengths, now 15, worst ") for line in lines)
+
+
+def test_the_seconds_of_training_testing_and_certifying_are_told_apart(cli: Cli):
+    long = ("--certify", "--steps", "3", "--set", "training.certify_every=2")
+    small = [part for part in SMALL if part not in ("--steps", "12")]
+    assert cli("run", "parity", *small, *long, "--out", "r").code == 0
+    out = cli("resume", "r").out
+    names = [line.split("  ")[0] for line in out.splitlines()]
+    assert names[:3] == ["training", "testing", "certifying"]
+    assert all(re.fullmatch(r"\w+ +\d+\.\d s", line) for line in out.splitlines()[1:3])
+    summary = cli("resume", "r", "--json").out
+    assert all(f'"{part}_seconds": ' in summary for part in ("train", "test", "certify"))
+    assert Path("r/uncertified.json").exists()
