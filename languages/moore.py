@@ -39,7 +39,7 @@ class MooreMachine(Semiautomaton):
             raise AutomatonError(f"{len(self.outputs)} outputs for {self.n_states} states; give one for each")
         if len(set(self.output_names)) != len(self.output_names) or not self.output_names:
             raise AutomatonError(f"the output names are {self.output_names!r:.80}; give one or more, each once")
-        check_text(self.output_names, "output name")
+        check_text(self.output_names, "name of an output")
         for state, output in zip(self.states, self.outputs, strict=True):
             if not -1 <= output < len(self.output_names):
                 known = f"an index 0..{len(self.output_names) - 1} into output_names, or -1 for no answer"

@@ -49,7 +49,7 @@ def check_text(names: Names, what: str) -> None:
         "".join(names).encode()
     except UnicodeEncodeError as error:
         wrong = error.object[error.start : error.end]
-        raise AutomatonError(f"a {what} contains {wrong!r:.80}, half a character; rename the {what}") from None
+        raise AutomatonError(f"a {what} contains {wrong!r:.80}, half a character; rename it") from None
 
 
 def check_states(names: Iterable[str], states: Names, role: str) -> None:

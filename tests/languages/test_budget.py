@@ -56,10 +56,10 @@ REFUSED_JSON = [
     ("[" * 100_000, "nested too deeply; a machine has three levels"),
     ("[" * 500 + "]" * 500, "the file holds [[[[[[[...]]]]]]]; a machine is an object with 'states', 'alphabet', "
                             "'transitions', 'initial'"),
-    ({**GOOD, "states": ["\ud800"]}, "a state contains '\\ud800', half a character; rename the state"),
-    ({**GOOD, "alphabet": ["\udfff"]}, "a symbol contains '\\udfff', half a character; rename the symbol"),
+    ({**GOOD, "states": ["\ud800"]}, "a state contains '\\ud800', half a character; rename it"),
+    ({**GOOD, "alphabet": ["\udfff"]}, "a symbol contains '\\udfff', half a character; rename it"),
     ({**GOOD, "outputs": {"p": "\ud800"}, "accepting": None},
-     "a output name contains '\\ud800', half a character; rename the output name"),
+     "a name of an output contains '\\ud800', half a character; rename it"),
     ({**GOOD, "initial": "x" * 10**6}, f"the initial state is '{'x' * 79}, which is not a state; the states are 'p'"),
     ({**GOOD, "states": MANY, "alphabet": MANY, "initial": "q0", "transitions": {}, "sink": "no"},
      "1,001 states times 1,000 symbols are 1,001,000 transitions; at most 524,288 are allowed, "
