@@ -10,6 +10,7 @@ from experiments.page.record import Cell, Record, Shown
 from experiments.page.wording import span
 from experiments.published import Published, published
 from regulargpt.cli.output import percent
+from regulargpt.results.render import INTERVAL
 
 Files = Mapping[str, str | bytes]
 
@@ -82,7 +83,7 @@ def said(printed: Published) -> str:
 def numbers(found: Record) -> Table:
     """Every cell with all its statistics; the interval of the median only where a cell has one."""
     some = any(cell.low is not None for cell in found.cells)
-    interval = ["median, 95 % interval"] * some
+    interval = [INTERVAL] * some
     header = ("cell", "runs", "done", "max", "mean", "sd", "range", *interval)
     header += ("first below 99 %", "steps", "training, s")
     rows = tuple(number_row(cell, some) for cell in found.cells)
