@@ -90,7 +90,6 @@ def test_a_run_writes_what_was_checked_and_says_so_in_its_summary(tmp_path: Path
         "regulargpt.run.validate", lambda config, task: None
     )  # constructed runs are certified by verify
     seen: list[tuple[str, int, int]] = []
-    from regulargpt.run import Watch
 
     summary = run(config, tmp_path / "run", Watch(on_check=lambda *part: seen.append(part)))
     assert summary["proven"]
