@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from regulargpt.storage import manifest
 from tests.cli.conftest import Cli
-from tests.regulargpt.certified import certify, folder
-from tests.test_imports import CODE, HEAVY
+from tests.regulargpt.certified import folder
+from tests.test_imports import CODE, HEAVY, ROOT
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("runs")
-    run = folder(place / "parity", "parity")
-    certify(run, "parity")
+    shutil.copytree(ROOT / "docs" / "certified" / "parity", place / "parity")
     folder(place / "rnn", "tomita-3", model="rnn")
     return place
 
@@ -71,16 +71,21 @@ def test_refusals_write_nothing(cli: Cli, runs: Path):
     record["weights"]["sha256"] = "0" * 64
     path.write_text(json.dumps(record))
     shutil.copytree(runs / "parity", runs / "broken")
-    (runs / "broken" / "certificate.json").write_text("{")
+    (runs / "broken" / "certificate.json").write_text("[]")
     shutil.copytree(runs / "parity", runs / "damaged")
     (runs / "damaged" / "accuracy.csv").write_text("length")
     before = everything(runs)
-    stale = "other/certificate.json is of other weights; run `regulargpt verify other` again"
+    found = manifest.digest((runs / "other" / "model.safetensors").read_bytes())[:12]
+    stale = (
+        "other/certificate.json proves nothing: model.safetensors is not the weights of this certificate: "
+        f"SHA-256 {found}, certified 000000000000; run `regulargpt verify other` again"
+    )
     refused = {
         ("unfinished",): "the run in unfinished is not finished; `regulargpt resume unfinished` first",
         ("other",): stale,
         ("parity", "other"): stale,
-        ("broken",): "broken/certificate.json is not a JSON object; restore it from a copy",
+        ("broken",): "broken/certificate.json proves nothing: broken/certificate.json is not an object; "
+        "run `regulargpt verify broken` again",
         ("parity", "--out", "rnn"): "--out rnn is a folder; name a file, as in --out rnn/report.html",
         ("parity", "--out", "no/page.html"): "no/page.html: no such file or folder; check that the folder was not "
         "moved or deleted",

@@ -174,7 +174,7 @@ def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_pat
 
 
 @needs_browser
-@pytest.mark.parametrize(("language", "C"), [("tomita-3", 2), ("cycle-navigation", 3)])
+@pytest.mark.parametrize(("language", "C"), [("tomita-2", 2), ("parity", 3)])
 def test_the_page_names_the_prototypes_nearest_to_a_real_networks_states(browser, tmp_path, language, C):
     # Constructed weights are exact: the states of the network as it is are the prototypes, up to rounding.
     config = configuration(language, C).replaced({"evaluation.test_len": 41, "evaluation.beyond": ()})
