@@ -385,3 +385,25 @@ def test_any_flipped_bit_of_the_certificate_changes_nothing_or_is_refused(copy: 
         except (Malformed, Rejected, FileNotFoundError):
             continue
         assert (found.claim, found.functions) == (accepted.claim, accepted.functions)
+
+
+def code_lines(path: Path) -> int:
+    """Lines that are neither blank nor a comment nor part of a docstring."""
+    text = path.read_text()
+    places = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docs = [node.body[0] for node in ast.walk(ast.parse(text)) if isinstance(node, places) and ast.get_docstring(node)]
+    quoted = {i for doc in docs for i in range(doc.lineno, (doc.end_lineno or doc.lineno) + 1)}
+    lines = enumerate(text.splitlines(), 1)
+    return sum(1 for i, line in lines if line.strip() and not line.strip().startswith("#") and i not in quoted)
+
+
+def test_the_page_says_how_much_there_is_to_read_and_in_how_many_ways_it_was_tried():
+    page = " ".join((ROOT / "docs" / "certificate.md").read_text().split())
+    files = {path.stem: path for path in (ROOT / "regulargpt" / "certificate" / "checker").glob("*.py")}
+    code = {name: code_lines(path) for name, path in files.items() if name != "__init__"}
+    whole = sum(len(files[name].read_text().splitlines()) for name in code)
+    arithmetic = sum(code[name] for name in ("balls", "network", "slopes"))
+    assert f"{sum(code.values())} lines of code in {len(code)} files ({whole:,} lines with" in page
+    assert f"{arithmetic} of them (balls, network, slopes)" in page
+    ways = len(FORGERIES) + len(MALFORMED) + len(WEIGHTS) + len(NETWORKS) + len(AUTOMATA)
+    assert f"in {ways} ways" in page
