@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 MOST_COMPARED, LONGEST_COMPARED = 1000, 100  # names, characters: likeness takes time
 
@@ -35,10 +36,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
     >>> "unknown language 'partiy';" + nearest("partiy", ["parity", "dyck-2"])
     "unknown language 'partiy'; did you mean 'parity'?"
-    >>> nearest("xyz", ["parity"])
-    ''
+    >>> nearest("xyz", ["parity"]), nearest("parity", ["parity"])
+    ('', '')
     """
-    close = get_close_matches(name, list(known)[:MOST_COMPARED], n=1) if len(name) <= LONGEST_COMPARED else []
+    others = [other for other in islice(known, MOST_COMPARED) if other != name]
+    close = get_close_matches(name, others, n=1) if len(name) <= LONGEST_COMPARED else []
     return f" did you mean {close[0]!r}?" if close else ""
 
 

@@ -320,6 +320,7 @@ def _known(name: str, known: Any) -> str:
 
 
 MOST_LENGTHS = 1_000_000
+LONGEST_WORD = 100_000_000
 
 
 def read_lengths(text: str) -> tuple[int, ...]:
@@ -341,6 +342,8 @@ def read_lengths(text: str) -> tuple[int, ...]:
             )
         if len(lengths) + last - first >= MOST_LENGTHS:
             raise ConfigError(f"lengths {text!r}: at most {MOST_LENGTHS:,} at once; name single long ones, as in 10000")
+        if last > LONGEST_WORD:
+            raise ConfigError(f"lengths {text!r}: a word has at most {LONGEST_WORD:,} symbols")
         lengths += range(first, last + 1)
     return tuple(sorted(set(lengths)))
 

@@ -27,7 +27,7 @@ from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import Objective, objective
 from regulargpt.protocols import Protocol, protocol
 from regulargpt.recipes import CONSTRUCTED
-from regulargpt.storage.atomic import read_bytes
+from regulargpt.storage.atomic import at_work, read_bytes
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 from regulargpt.storage.signals import StopRequested
@@ -89,7 +89,7 @@ def finish(folder: RunFolder, config: RunConfig, task: Task, device: torch.devic
 
     Raises Interrupted after Ctrl-C or SIGTERM; `resume` then goes on from the last step.
     """
-    with folder.locked(), StopRequested() as stop:
+    with at_work(), folder.locked(), StopRequested() as stop:
         goal = objective(task, config)
         certifier = make_certifier(config, task, watch)
         training = config if certifier else config.replaced({"training.certify_every": 0})

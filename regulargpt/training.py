@@ -83,7 +83,10 @@ class Trainer:
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip).item()
         if not (math.isfinite(loss) and math.isfinite(norm)):
             what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient's norm is {norm}"
-            raise Diverged(f"{what} at step {step + 1}; lower training.lr = {training.lr:g} or training.clip")
+            remedy = f"lower training.lr = {training.lr:g} or training.clip"
+            if step == 0:
+                remedy = "no weight has moved yet: another field is too large or too small for this model"
+            raise Diverged(f"{what} at step {step + 1}; {remedy}")
         self.optimiser.step()
         self.progress = self.progress.after(loss, training)
         self.since_log.append((loss, accuracy))

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from languages.errors import nearest, one_of
 from regulargpt import ablations
 from regulargpt.batches import is_tested
-from regulargpt.config import ConfigError, EvaluationConfig, RunConfig, TaskConfig, keys, value_of
+from regulargpt.config import (
+    LONGEST_WORD,
+    ConfigError,
+    EvaluationConfig,
+    ModelConfig,
+    RunConfig,
+    TaskConfig,
+    keys,
+    value_of,
+)
 from regulargpt.protocols import protocol, task_of
 from regulargpt.recipes import CONSTRUCTED
 
@@ -105,11 +114,14 @@ AT_LEAST: dict[str, tuple[float, str]] = {
     "training.anchor_contraction": (0, "a weight is not negative"),
     "training.anchor_noise": (0, "give a share of the states' RMS"),
     "training.anchor_missed": (0, "give a share of the table, 0 for its own table when it is certified"),
-    "model.embedding_std": (0, "a standard deviation is not negative"),
     "training.node_weight": (0, "a weight is not negative"),
     "training.compositions": (0, "give a number of windows"),
     "training.alignment": (0, "a weight is not negative"),
     "training.state_noise": (0, "give a share of the states' RMS"),
+    "training.noise_below": (0, "a loss is not negative"),
+    "training.noise_growth": (1, "the noise is multiplied by it as it grows: give 1 or more"),
+    "training.stage_below": (0, "a loss is not negative"),
+    "training.solved_below": (0, "a loss is not negative"),
     "training.log_every": (1, "give a number of steps"),
     "training.checkpoint_every": (1, "give a number of steps"),
     "evaluation.samples": (1, "a test has at least 1 word"),
@@ -123,7 +135,7 @@ BELOW: dict[str, tuple[float, str]] = {
 }
 
 
-# The largest value: far above what anybody wants, and still no reason to run out of memory before the first step.
+# The largest value: far above what anybody wants.
 AT_MOST: dict[str, int] = {
     "seed": 2**63 - 1,
     "threads": 1024,
@@ -137,11 +149,22 @@ AT_MOST: dict[str, int] = {
     "model.d_model": 65_536,
     "model.d_ff": 1_048_576,
     "model.n_layers": 1024,
+    "model.n_heads": 65_536,
     "training.batch_size": 1_048_576,
+    "training.lengths_per_step": 1_048_576,
+    "training.compositions": 1_048_576,
+    "training.anchor_windows": 1_048_576,
+    "training.anchor_missed": 1,
+    **dict.fromkeys(("model.embedding_std", "model.embedding_scale", "training.lr", "training.anchor_lr"), 1_000_000),
+    **dict.fromkeys(("training.weight_decay", "training.node_weight", "training.alignment"), 1_000_000),
+    **dict.fromkeys(("training.state_noise", "training.noise_growth", "training.anchor_noise"), 1_000_000),
+    "training.anchor_contraction": 1_000_000,
     "evaluation.test_len": 1_000_000,
     "evaluation.samples": 1_000_000,
 }
-LONGEST_WORD = 100_000_000
+# A number this close to 0 is none to the network: all its embeddings would be equal.
+SMALLEST_EMBEDDING = 1e-6
+MOST_PARAMETERS = 1_000_000_000
 SHARES = tuple(
     f"{section}.{name}" for section in ("task", "evaluation") for name in ("members", "near_misses", "exchanges")
 )
@@ -170,13 +193,31 @@ def _bounds(config: RunConfig) -> Iterator[str]:
 
 def _model(config: RunConfig) -> Iterator[str]:
     model = config.model
+    is_tree = model.name == "regulargpt"
+    for key in ("embedding_std", "embedding_scale") if is_tree else ():
+        if not (value := getattr(model, key)) >= SMALLEST_EMBEDDING:
+            yield f"model.{key} = {value}; at least {SMALLEST_EMBEDDING:g}: with 0 all symbols look the same"
     if model.name in ("regulargpt", "transformer") and model.d_model % model.n_heads:
         yield f"model.d_model = {model.d_model} is not a multiple of model.n_heads = {model.n_heads}"
     if model.name == "transformer" and model.encoding == "rotary" and model.d_model // model.n_heads % 2:
         width = model.d_model // model.n_heads
         yield f"model.encoding = 'rotary' turns pairs: model.d_model / model.n_heads = {width} must be even"
+    if (n := parameters(model)) > MOST_PARAMETERS:
+        fields = ("d_model", "d_ff", *(("thickness", "distinct_levels") if is_tree else ("n_layers",)))
+        given = ", ".join(f"model.{name} = {getattr(model, name)}" for name in fields)
+        yield f"{given} make about {n:,} parameters; at most {MOST_PARAMETERS:,}"
     if model.name != "transformer" and model.encoding != "none":
         yield f"model.encoding = '{model.encoding}' is for the transformer; '{model.name}' has none"
+
+
+def parameters(model: ModelConfig) -> int:
+    """About how many weights the model has, or a few times fewer: those of its blocks.
+
+    >>> parameters(ModelConfig()), parameters(ModelConfig(d_model=65_536))
+    (49152, 17213423616)
+    """
+    layers = model.thickness * model.distinct_levels if model.name == "regulargpt" else model.n_layers
+    return layers * model.d_model * (4 * model.d_model + 2 * model.d_ff)
 
 
 def _lengths(config: RunConfig, task: Task) -> Iterator[str]:

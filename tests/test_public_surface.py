@@ -18,34 +18,35 @@ from regulargpt.storage import folder
 from regulargpt.storage.metrics import render_accuracy
 
 FLAGS = {
-    "list": "kind --json",
-    "show": "language --dot --seed --json",
+    "list": "kind --json --wide",
+    "show": "language --dot --seed --json --wide",
     "sample": "language --length --count --seed --near-misses --edits --exchanges --out --text --json",
     "run": (
         "language --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
         "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
-        "--compile --tensorboard --set --config --out --json"
+        "--compile --tensorboard --set --config --out --json --wide"
     ),
     "construct": (
-        "language --out --chunk-size --representation --test-len --beyond --samples --seed --device --threads --json"
+        "language --out --chunk-size --representation --test-len --beyond --samples --seed --device --threads "
+        "--json --wide"
     ),
     "sweep": (
         "languages --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
         "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
         "--set --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus --gpus --retry "
-        "--dry-run --json"
+        "--dry-run --json --wide"
     ),
-    "resume": "folder --json",
-    "evaluate": "folder --lengths --protocol --samples --seed --device --set --json",
-    "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json",
-    "check": "certificate --weights --network --automaton --json",
-    "verify": "folder --length --words --seed --out --json",
-    "extract": "folder --out --codebook --json",
-    "receptive-field": "folder --length --words --seed --out --json",
-    "results": "folders --group-by --where --tested --format --plot --json",
+    "resume": "folder --json --wide",
+    "evaluate": "folder --lengths --protocol --samples --seed --device --set --json --wide",
+    "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json --wide",
+    "check": "certificate --weights --network --automaton --language --json --wide",
+    "verify": "folder --length --words --seed --out --json --wide",
+    "extract": "folder --out --codebook --json --wide",
+    "receptive-field": "folder --length --words --seed --out --json --wide",
+    "results": "folders --group-by --where --tested --format --plot --json --wide",
     "reproduce": (
         "name --scale --only --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus "
-        "--gpus --retry --dry-run --page-only --json"
+        "--gpus --retry --dry-run --page-only --json --wide"
     ),
     "report": "folders --out --json",
 }

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 from languages.errors import UserError, nearest
-from regulargpt.exits import FAILED, REFUSED, STOPPED
+from regulargpt.cli.streams import Unwritable, guarded, reason
+from regulargpt.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
+from regulargpt.storage.atomic import StorageError, shown
 
 VERBS = {
     "list": "List the languages, models, encodings, recipes, protocols or experiments.",
@@ -46,6 +52,19 @@ class Verbs(click.Group):
             )
         return import_module(f"regulargpt.cli.{cmd_name.replace('-', '_')}_").command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb and its arguments; UsageError for an option with two values, of which click would take the last."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            parser = command.make_parser(ctx)
+            parser.allow_interspersed_args = True
+            for option, times in Counter(parser.parse_args(list(rest))[2]).items():
+                if isinstance(option, click.Option) and times > 1 and not (option.multiple or option.is_flag):
+                    raise click.UsageError(f"{option.opts[0]} is given {times} times; give it once")
+        return name, command, rest
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The verbs with their lines, without importing them."""
         with formatter.section("Commands"):
@@ -63,34 +82,79 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The program: one line on stderr and exit code 2 for a user's mistake, never a traceback."""
-    sys.exit(call(arguments))
+    with guarded():
+        code = call(arguments)
+    sys.exit(code)
 
 
 def call(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code."""
     try:
-        result = group.main(arguments, prog_name="regulargpt", standalone_mode=False)
-        return result if isinstance(result, int) else 0
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx else str(error))
-        return REFUSED
+        return answer(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as error:
         return refuse(error.format_message())
+    except StorageError as error:
+        return fail(str(error)) if error.is_failure else refuse(str(error))
     except UserError as error:
         return refuse(str(error))
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
         return STOPPED
-    except MemoryError:
-        click.echo("error: out of memory; choose shorter lengths, fewer words or a smaller model", err=True)
-        return FAILED
-    except BrokenPipeError:
-        # The reader of the output has gone: there is nobody left to tell.
-        sys.stderr.close()
-        return FAILED
+    except Unwritable as error:
+        # The reader of a pipe has gone: there is nobody left to tell.
+        return BROKEN_PIPE if error.is_pipe else fail(f"{error}; send the output elsewhere")
+    except OSError as error:
+        place = shown(Path(str(error.filename))) if error.filename else "the system"
+        return fail(f"{place}: {reason(error)}")
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return fail("out of memory; choose shorter lengths, fewer words or a smaller model")
+
+
+def answer(arguments: list[str]) -> int:
+    """What the verb returns, or 0; without arguments the help."""
+    refuse_bytes(arguments)
+    try:
+        result = group.main(arguments, prog_name="regulargpt", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else str(error))
+        return REFUSED
+    return result if isinstance(result, int) else 0
+
+
+def refuse_bytes(arguments: Iterable[str]) -> None:
+    """Raise UserError for an argument that is no text: no file that a run writes could name it."""
+    for argument in arguments:
+        if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in argument):
+            raise UserError(f"the argument {argument!a} is not UTF-8 text; write or rename it so")
+
+
+def fail(message: str) -> int:
+    """Say what went wrong, in one line."""
+    click.echo(f"error: {one_line(message)}", err=True)
+    return FAILED
 
 
 def refuse(message: str) -> int:
     """Say what is wrong, in one line."""
-    click.echo("error: " + " ".join(message.split()), err=True)
+    click.echo(f"error: {one_line(message)}", err=True)
     return REFUSED
+
+
+LONGEST_WORD = 400
+
+
+def one_line(message: str) -> str:
+    """The message on one line, what is too long to read cut in the middle.
+
+    >>> one_line("seed =\\n" + 5000 * "9")[:12], len(one_line(5000 * "9"))
+    ('seed = 99999', 226)
+    """
+    return re.sub(rf"\S{{{LONGEST_WORD},}}", shortened, " ".join(message.split()))
+
+
+def shortened(word: re.Match[str]) -> str:
+    """Both ends of a long word, and how long it is."""
+    text, end = word[0], LONGEST_WORD // 4
+    return f"{text[:end]}... ({len(text):,} characters) ...{text[-end:]}"

@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from regulargpt.bench import PARTS, SCALES
-from regulargpt.cli.output import as_json, emit, table
+from regulargpt.cli.output import emit, printed, say, table, width
 
 
 @click.command()
 @click.argument("parts", nargs=-1, type=click.Choice(list(PARTS)))
 @click.option("--scale", type=click.Choice(SCALES), default="full", show_default=True, help="smoke only tries it out.")
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="CPU threads.")
-@as_json
+@click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True, help="CPU threads.")
+@printed
 def command(parts: tuple[str, ...], scale: str, threads: int, as_json: bool) -> None:
     """Measure speed and memory side by side in one process: all parts, or those named.
 
@@ -23,7 +23,7 @@ def command(parts: tuple[str, ...], scale: str, threads: int, as_json: bool) -> 
     from regulargpt.bench import measure
 
     result = measure(parts or tuple(PARTS), scale, threads, lambda part: click.echo(f"{part}: {PARTS[part]}", err=True))
-    emit(result) if as_json else click.echo(text(result))
+    emit(result) if as_json else say(text(result))
 
 
 def text(result: dict[str, Any]) -> str:
@@ -65,9 +65,11 @@ def flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """A Markdown table, its columns aligned for the terminal too."""
+    """A Markdown table, its columns aligned too; on a terminal without bars, no wider than that."""
     header = list(dict.fromkeys(key for row in rows for key in row))
     cells = [[str(row.get(key, "")) for key in header] for row in rows]
+    if width() is not None:
+        return table(cells, header)
     rule = ["-" * max(len(cell) for cell in column) for column in zip(header, *cells, strict=True)]
     lines = table([rule, *cells], header).splitlines()
     widths = [len(dashes) for dashes in rule]
@@ -77,9 +79,9 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 def piped(line: str, widths: list[int]) -> str:
     """A line of a table with bars between its columns."""
     cells, at = [], 0
-    for width in widths:
-        cells.append(line[at : at + width].ljust(width))
-        at += width + 2
+    for wide in widths:
+        cells.append(line[at : at + wide].ljust(wide))
+        at += wide + 2
     return "| " + " | ".join(cells) + " |"
 
 

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import Checking, as_json, emit
+from regulargpt.cli.output import Checking, emit, printed, say
+from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
     from regulargpt.certificate.checker import Accepted
 
 
 @click.command()
-@click.argument("certificate", type=click.Path(path_type=Path))
-@click.option("--weights", type=click.Path(path_type=Path), help="The weights.  [default: beside the certificate]")
-@click.option("--network", type=click.Path(path_type=Path), help="config.json.  [default: beside the certificate]")
-@click.option("--automaton", type=click.Path(path_type=Path), help="The automaton.  [default: beside the certificate]")
+@click.argument("certificate", type=PATH)
+@click.option("--weights", type=PATH, help="The weights.  [default: beside the certificate]")
+@click.option("--network", type=PATH, help="config.json.  [default: beside the certificate]")
+@click.option("--automaton", type=PATH, help="The automaton.  [default: beside the certificate]")
 @click.option("--language", help="Also prove that the automaton is that of this language, as in --language parity.")
-@as_json
+@printed
 def command(
     certificate: Path,
     weights: Path | None,
@@ -46,9 +47,9 @@ def command(
     except Malformed as error:
         raise UserError(f"{error}; `regulargpt verify RUN` writes certificates") from error
     except Rejected as rejected:
-        emit({"accepted": False, "reason": str(rejected)}) if as_json else click.echo(f"rejected: {rejected}", err=True)
+        emit({"accepted": False, "reason": str(rejected)}) if as_json else say(f"rejected: {rejected}", err=True)
         return FAILED
-    emit(as_record(accepted)) if as_json else click.echo(text(accepted))
+    emit(as_record(accepted)) if as_json else say(text(accepted))
     return 0
 
 

@@ -8,23 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError
 from regulargpt.config import RunConfig, read_value
+from regulargpt.protocols import shown
+from regulargpt.sweep.values import ARGUMENTS, settings
 
 if TYPE_CHECKING:
     from languages.task import Task
 
 
-def texts(options: Mapping[str, str | None], settings: Sequence[str]) -> dict[str, Any]:
+def texts(
+    options: Mapping[str, str | None], given: Sequence[str], elsewhere: Mapping[str, str] = ARGUMENTS
+) -> dict[str, Any]:
     """The fields that were given, as values: options first, then `--set KEY=VALUE`.
+
+    Raises UserError for a field with two values, and for one with an argument or option of its own (`elsewhere`).
 
     >>> texts({"seed": "3", "training.lr": None}, ["training.clip=0.5"])
     {'seed': 3, 'training.clip': 0.5}
     """
     values = {key: read_value(key, text) for key, text in options.items() if text is not None}
-    for setting in settings:
-        key, equals, text = setting.partition("=")
-        if not equals:
-            raise UserError(f"--set {setting}: write KEY=VALUE, as in --set training.clip=0.5")
-        values[key.strip()] = read_value(key.strip(), text.strip())
+    for key, text in settings(given, elsewhere, "KEY=VALUE, as in --set training.clip=0.5"):
+        value = read_value(key, text)
+        if values.setdefault(key, value) != value:
+            raise UserError(f"{key} is given twice, {shown(values[key])} and {shown(value)}; leave one of them out")
     return values
 
 
@@ -51,9 +56,10 @@ def configure(
         if language is None:
             raise UserError("which language? as in `regulargpt run parity`; `regulargpt list languages` lists them")
         task = languages.get(language)
-        name = model or "regulargpt"
+        name = "regulargpt" if model is None else model
         chunk_size = values.get("model.chunk_size", 2)
-        config = resolve(recipe or recommended(language, name), name, language, task.sampling, chunk_size)
+        chosen = recommended(language, name) if recipe is None else recipe
+        config = resolve(chosen, name, language, task.sampling, chunk_size)
     if preset is not None:
         config = protocol(preset).apply(config)
     return config.replaced(values)
@@ -67,7 +73,6 @@ def refuse_unused(values: Mapping[str, Any], config: RunConfig, task: Task) -> N
     Traceback (most recent call last):
     languages.errors.UserError: task.edits = 2 changes nothing for parity with regulargpt; leave it out
     """
-    from regulargpt.protocols import shown
     from regulargpt.sweep.applies import why_unused
 
     for key, value in values.items():

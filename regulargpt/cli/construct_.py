@@ -6,19 +6,20 @@ from pathlib import Path
 
 import click
 
-from regulargpt.cli.output import as_json
+from regulargpt.cli.output import printed
 from regulargpt.cli.run_ import field_options, fields_of
+from regulargpt.cli.types import PATH
 
 
 @click.command()
 @click.argument("language")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Run folder.")
+@click.option("--out", required=True, type=PATH, help="Run folder.")
 @click.option(
     "--chunk-size", type=click.IntRange(2, 1024), default=2, show_default=True, help="Chunk size C of regulargpt."
 )
 @click.option("--representation", help="matrix or one-hot.  [default: the smaller one]")
 @field_options("--test-len", "--beyond", "--samples", "--seed", "--device", "--threads")
-@as_json
+@printed
 def command(
     language: str, out: Path, chunk_size: int, representation: str | None, as_json: bool, **fields: str | None
 ) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError
+from regulargpt.cli.types import FiniteRange
 
 if TYPE_CHECKING:
     from regulargpt.config import RunConfig
@@ -24,7 +25,7 @@ SLURM: dict[str, tuple[str, Any, str]] = {
         click.IntRange(min=5),
         f"Slurm: a job's time, then the next.  [default: {MINUTES}]",
     ),
-    "--memory": ("memory_gb", click.FloatRange(0, min_open=True), "Slurm: GB a job.  [default: the cluster's]"),
+    "--memory": ("memory_gb", FiniteRange(0, min_open=True), "Slurm: GB a job.  [default: the cluster's]"),
     "--cpus": ("cpus", click.IntRange(min=1), "Slurm: cores a job.  [default: as many as threads]"),
     "--gpus": ("gpus", click.IntRange(min=0), "Slurm: GPUs a job.  [default: 0]"),
 }

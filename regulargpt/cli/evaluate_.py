@@ -9,19 +9,20 @@ from typing import Any
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import as_json, emit, percent, table
+from regulargpt.cli.output import emit, percent, printed, say, table
+from regulargpt.cli.types import PATH
 
 # Which words are tested is said by options of this command.
 SAID = {
-    "evaluation.samples": "--samples",
-    **dict.fromkeys(("evaluation.test_from", "evaluation.test_len", "evaluation.stride"), "--lengths"),
-    "evaluation.beyond": "--lengths",
-    "evaluation.also": "--protocol",
+    "evaluation.samples": "give --samples",
+    **dict.fromkeys(("evaluation.test_from", "evaluation.test_len", "evaluation.stride"), "give --lengths"),
+    "evaluation.beyond": "give --lengths",
+    "evaluation.also": "give --protocol",
 }
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option("--lengths", help="Lengths and ranges, as in 41-500,1000,10000.  [default: 41-500]")
 @click.option("--protocol", "preset", help="Test as this protocol does; `regulargpt list protocols`.")
 @click.option("--samples", type=click.IntRange(min=1), default=512, show_default=True, help="Words a length.")
@@ -30,7 +31,7 @@ SAID = {
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Test under another task.* or evaluation.*."
 )
-@as_json
+@printed
 def command(
     folder: Path,
     lengths: str | None,
@@ -54,12 +55,10 @@ def command(
         raise UserError("--protocol says at which lengths and on which words; leave out --lengths and --set")
     wanted = read_lengths("41-500" if lengths is None else lengths)
     run_folder = RunFolder.open(folder)
-    set_here = texts({}, settings)
+    set_here = texts({}, settings, SAID)
     for key in set_here:
         if not key.startswith(("task.", "evaluation.")):
             raise UserError(f"--set {key}: a trained run can be tested under another task.* or evaluation.* only")
-        if key in SAID:
-            raise UserError(f"--set {key}: give {SAID[key]}")
     # TensorBoard and compilation are of the training; they need nothing here.
     changes = {"evaluation.samples": samples, "device": device, "tensorboard": False, "compile": False}
     config = RunConfig.parse(run_folder.config_text).replaced(changes)
@@ -75,7 +74,7 @@ def command(
 
     with closing(Bars()) as bars:
         result = evaluate(run_folder, config, wanted, config.seed if seed is None else seed, bars.watch)
-    emit(result) if as_json else click.echo(text(result))
+    emit(result) if as_json else say(text(result))
 
 
 def text(result: dict[str, Any]) -> str:

@@ -10,7 +10,8 @@ import click
 
 from languages.errors import UserError
 from regulargpt.ablations import not_one_map
-from regulargpt.cli.output import as_json, emit, table
+from regulargpt.cli.output import emit, printed, say, table
+from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
     from languages.automata import Dfa, MooreMachine
@@ -24,8 +25,8 @@ CLEAR = 1e-2
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help=f"A .json or .dot file.  [default: FOLDER/{DEFAULT}]")
+@click.argument("folder", type=PATH)
+@click.option("--out", type=PATH, help=f"A .json or .dot file.  [default: FOLDER/{DEFAULT}]")
 @click.option(
     "--codebook",
     type=click.Choice(["blind", "classes"]),
@@ -33,7 +34,7 @@ CLEAR = 1e-2
     show_default=True,
     help="Prototypes from the states alone, or from the task's transitions.",
 )
-@as_json
+@printed
 def command(folder: Path, out: Path | None, codebook: str, as_json: bool) -> int:
     """Extract the automaton that a trained network implements, and compare it with the task's."""
     from regulargpt.cli import FAILED
@@ -59,7 +60,7 @@ def command(folder: Path, out: Path | None, codebook: str, as_json: bool) -> int
         place = out or folder / DEFAULT
         write_text(place, rendered(as_dfa(machine), place.suffix))
     result |= {"out": None if place is None else str(place)}
-    emit(result) if as_json else click.echo(text(result))
+    emit(result) if as_json else say(text(result))
     return 0 if machine is not None else FAILED
 
 

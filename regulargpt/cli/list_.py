@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-from regulargpt.cli.output import as_json, emit, table
+from regulargpt.cli.output import emit, printed, say, table
 
 
 def languages() -> list[dict[str, str]]:
@@ -81,11 +81,11 @@ KINDS = {
 
 @click.command()
 @click.argument("kind", type=click.Choice(list(KINDS)))
-@as_json
+@printed
 def command(kind: str, as_json: bool) -> None:
     """List the languages, models, encodings, recipes, protocols or experiments."""
     rows = KINDS[kind]()
     if as_json:
         emit({kind: rows})
     else:
-        click.echo(table([tuple(row.values()) for row in rows], tuple(rows[0])))
+        say(table([tuple(row.values()) for row in rows], tuple(rows[0])))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from regulargpt.cli.output import emit, table
+from regulargpt.cli.output import emit, say, table
 from regulargpt.cli.subject import looks_at_words
 
 SHARES = 10
@@ -25,7 +25,7 @@ def command(folder: Path, length: int | None, words: int, seed: int | None, out:
     from regulargpt.analysis.dependence import receptive_field_report
 
     report = receptive_field_report(run_folder, length=length, words=words, seed=seed, out=out)
-    emit(report) if as_json else click.echo(text(report))
+    emit(report) if as_json else say(text(report))
 
 
 def text(report: dict[str, Any]) -> str:

@@ -9,13 +9,14 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import Checking, as_json, emit
+from regulargpt.cli.types import PATH
 
 NAME = "report.html"
 
 
 @click.command()
-@click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="The page.  [default: RUN/report.html; of several, here]")
+@click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=PATH)
+@click.option("--out", type=PATH, help="The page.  [default: RUN/report.html; of several, here]")
 @as_json
 def command(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """Write a page that shows what a network learned; several runs side by side."""

@@ -12,7 +12,8 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.engines import choose_engine, engine_options
-from regulargpt.cli.output import as_json, emit, table
+from regulargpt.cli.output import emit, printed, say, table
+from regulargpt.cli.types import PATH
 from regulargpt.exits import FAILED, STOPPED
 
 if TYPE_CHECKING:
@@ -32,12 +33,12 @@ SCALES = ("smoke", "cpu", "full")
     help="smoke: does it run? cpu: two cores, hours. full: as published.",
 )
 @click.option("--only", metavar="ROW,...", help="Only these rows of the table.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of runs and pages.  [default: reproduced/SCALE]")
+@click.option("--out", type=PATH, help="Folder of runs and pages.  [default: reproduced/SCALE]")
 @engine_options
 @click.option("--retry", is_flag=True, help="Run those again that failed.")
 @click.option("--dry-run", is_flag=True, help="Print the runs and how far they are; write nothing.")
 @click.option("--page-only", is_flag=True, help="Write the page again from what is there; run nothing.")
-@as_json
+@printed
 def command(
     name: str,
     scale: str,
@@ -76,8 +77,8 @@ def preview(configs: Sequence[RunConfig], folder: Path, as_json: bool) -> int:
     if as_json:
         emit({"out": str(folder), "runs": [{"name": n, "state": s} for n, s in plan.items()], **counts(plan)})
     else:
-        click.echo(table(list(plan.items()), ("run", "state")))
-        click.echo(f"{len(plan)} runs in {folder}: {amounts(plan)}")
+        say(table(list(plan.items()), ("run", "state")))
+        say(f"{len(plan)} runs in {folder}: {amounts(plan)}")
     return 0
 
 
@@ -124,11 +125,11 @@ def told(result: dict[str, Any], as_json: bool) -> None:
         emit(result)
         return
     cells = [cell_text(cell) for cell in result["cells"] if cell["runs"]]
-    click.echo(table(cells, ("row", "column", "published", "ours", "difference", "done", "notes")))
+    say(table(cells, ("row", "column", "published", "ours", "difference", "done", "notes")))
     for number, note in enumerate(result["notes"], 1):
-        click.echo(f"{number}: {note}")
+        say(f"{number}: {note}")
     for failure in result["failed"]:
-        click.echo(f"failed: {failure['run']}: {failure['reason']}")
+        say(f"failed: {failure['run']}: {failure['reason']}")
     click.echo(f"{result['page']}")
 
 

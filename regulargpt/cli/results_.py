@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import as_json, emit
+from regulargpt.cli.output import emit, printed, say
+from regulargpt.cli.types import PATH
+from regulargpt.exits import FAILED
 
 if TYPE_CHECKING:
     from regulargpt.results.row import Row
@@ -23,13 +25,13 @@ MOST = 20
 
 
 @click.command()
-@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=PATH)
 @click.option("--group-by", metavar="COLUMNS", help="Columns, as in language,chunk_size.  [default: those that vary]")
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Only these; of one column any of the values.")
 @click.option("--tested", metavar="PROTOCOL", help="Only the test under this protocol.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the table.  [default: text]")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.png", help="Draw accuracy by length too.")
-@as_json
+@click.option("--plot", type=PATH, metavar="FILE.png", help="Draw accuracy by length too.")
+@printed
 def command(
     folders: tuple[Path, ...],
     group_by: str | None,
@@ -38,10 +40,11 @@ def command(
     form: str | None,
     plot: Path | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Gather runs into a table, with statistics over seeds and curves by length.
 
     DIR is a sweep, a folder of run folders, or a run. A sweep's results.csv and results.jsonl are brought up to date.
+    The exit code is 1 if no run is whole: all failed or are damaged.
     """
     from regulargpt.results import render, select
     from regulargpt.results.rows import collect
@@ -51,7 +54,7 @@ def command(
     if as_json and form:
         raise UserError("--format and --json exclude each other; give one")
     if plot and plot.suffix != ".png":
-        raise UserError(f"--plot {plot}: pictures are PNG; name it {plot.with_suffix('.png')}")
+        raise UserError(f"--plot {plot}: pictures are PNG; name it {plot.parent / (plot.stem or 'accuracy')}.png")
     by = None if group_by is None else select.columns(group_by)
     wanted = select.conditions(where)
     found = collect(folders)
@@ -69,7 +72,11 @@ def command(
     for folder in filter(is_sweep, folders):
         bring_up_to_date(folder)
     told(found)
-    emit(record(found, table, by, plot)) if as_json else click.echo(render.FORMATS[form or "text"](table, by))
+    if as_json:
+        emit(record(found, table, by, plot))
+    else:
+        (click.echo if form else say)(render.FORMATS[form or "text"](table, by))
+    return 0 if any(row.is_done for row in found.rows) else FAILED
 
 
 def bring_up_to_date(sweep: Path) -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from regulargpt.cli.output import as_json
+from regulargpt.cli.output import printed
+from regulargpt.cli.types import PATH
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@as_json
+@click.argument("folder", type=PATH)
+@printed
 def command(folder: Path, as_json: bool) -> int:
     """Go on with an interrupted run, exactly where it stopped; of a finished run, print its result again."""
     from regulargpt.config import RunConfig

@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
-from regulargpt.cli.output import as_json
+from languages.errors import UserError
+from regulargpt.cli.output import printed
+from regulargpt.cli.types import FILE, PATH
 
 # Options that stand for one field of the config; every other field is set by --set.
 FIELDS: dict[str, tuple[str, str]] = {
@@ -60,11 +62,9 @@ def fields_of(options: Mapping[str, str | None]) -> dict[str, str | None]:
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any field of config.toml: training.clip=0.5."
 )
-@click.option(
-    "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path), help="Start from a config.toml."
-)
-@click.option("--out", type=click.Path(path_type=Path), help="Run folder.  [default: runs/LANGUAGE-MODEL-seedS]")
-@as_json
+@click.option("--config", "config_file", type=FILE, help="Start from a config.toml.")
+@click.option("--out", type=PATH, help="Run folder.  [default: runs/LANGUAGE-MODEL-seedS]")
+@printed
 def command(
     language: str | None,
     model: str | None,
@@ -85,9 +85,10 @@ def command(
     from regulargpt.recipes import CERTIFY
     from regulargpt.validation import validate
 
-    values = texts(fields_of(fields), settings)
-    values |= {"compile": True} if compiled else {}
-    values |= {"tensorboard": True} if tensorboard else {}
+    flags = {"compile": compiled, "tensorboard": tensorboard}
+    values = texts(fields_of(fields) | {key: "true" for key, is_on in flags.items() if is_on}, settings)
+    if certify and values.get("training.certify_every") == 0:
+        raise UserError("--certify and training.certify_every = 0 contradict each other; leave one of them out")
     config = configure(language, model, recipe, config_file, values, protocol)
     if certify and not config.training.certify_every:
         config = configure(language, model, recipe, config_file, {**CERTIFY, **values}, protocol)

@@ -10,7 +10,7 @@ import click
 
 from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.bars import Bars
-from regulargpt.cli.output import emit, percent, table
+from regulargpt.cli.output import emit, percent, say, table
 from regulargpt.config import RunConfig
 from regulargpt.run import Watch
 from regulargpt.training import Diverged, Interrupted
@@ -34,14 +34,9 @@ def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folde
         bars.close()
         click.echo(f"error: {diverged}; the state before it is kept in {folder}", err=True)
         return FAILED
-    except RuntimeError as error:
-        # torch has no MemoryError of its own on the CPU.
-        if "memory" not in str(error):
-            raise
-        raise MemoryError from error
     finally:
         bars.close()
-    emit(summary) if as_json else click.echo(text(summary))
+    emit(summary) if as_json else say(text(summary))
     return 0
 
 

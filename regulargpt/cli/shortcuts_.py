@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 
-from regulargpt.cli.output import as_json, emit, percent, table
+from regulargpt.cli.output import emit, percent, printed, say, table
 from regulargpt.cli.run_ import field_options, fields_of
+from regulargpt.cli.types import FILE
+
+OF_THE_MODEL = ("model.name", "recipe")
 
 
 @click.command()
@@ -22,10 +25,8 @@ from regulargpt.cli.run_ import field_options, fields_of
     metavar="KEY=VALUE",
     help="Any field of config.toml: evaluation.stride=10.",
 )
-@click.option(
-    "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path), help="The config.toml of a run."
-)
-@as_json
+@click.option("--config", "config_file", type=FILE, help="The config.toml of a run.")
+@printed
 def command(
     language: str | None,
     protocol: str | None,
@@ -38,9 +39,11 @@ def command(
     import languages
     from regulargpt.cli.configure import configure, texts
     from regulargpt.shortcuts.features import check
+    from regulargpt.sweep.values import ARGUMENTS
     from regulargpt.validation import validate
 
-    values = texts(fields_of(fields), settings)
+    left_out = ARGUMENTS | dict.fromkeys(OF_THE_MODEL, "changes no word; leave it out")
+    values = texts(fields_of(fields), settings, left_out)
     config = configure(language, None, None, config_file, values, protocol)
     task = languages.get(config.task.language)
     check(task, config)
@@ -49,7 +52,7 @@ def command(
     from regulargpt.shortcuts.panel import panel_report
 
     report = panel_report(config)
-    emit(report) if as_json else click.echo(text(report))
+    emit(report) if as_json else say(text(report))
 
 
 def text(report: dict[str, Any]) -> str:

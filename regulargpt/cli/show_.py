@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from regulargpt.cli.output import as_json, emit, table
+from languages.errors import UserError
+from regulargpt.cli.output import emit, printed, say, table
 
 if TYPE_CHECKING:
     from languages import MooreMachine
@@ -138,12 +139,14 @@ def text(shown: dict[str, Any]) -> str:
 @click.command()
 @click.argument("language")
 @click.option("--dot", is_flag=True, help="Print the automaton in Graphviz's language.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the sample words.")
-@as_json
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the sample words.")
+@printed
 def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
     """Show a language: its automaton, its monoid, sample words."""
     import languages
 
+    if dot and as_json:
+        raise UserError("--dot and --json exclude each other; give one")
     task = languages.get(language)
     if dot:
         from languages.convert.dot import to_dot
@@ -152,4 +155,4 @@ def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
     elif as_json:
         emit(describe(task, seed))
     else:
-        click.echo(text(describe(task, seed)))
+        say(text(describe(task, seed)))

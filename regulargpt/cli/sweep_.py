@@ -10,8 +10,9 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.engines import choose_engine, engine_options
-from regulargpt.cli.output import as_json
+from regulargpt.cli.output import printed
 from regulargpt.cli.run_ import FIELDS
+from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
     from regulargpt.sweep.grid import Grid
@@ -35,11 +36,11 @@ def field_lists(function: Callable[..., Any]) -> Callable[..., Any]:
 @field_lists
 @click.option("--certify", is_flag=True, help="Train on until the certificate holds, where there can be one.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUES", help="Any field: training.clip=0.5,1.")
-@click.option("--out", type=click.Path(path_type=Path), help="Sweep folder.  [default: sweeps/LANGUAGES-MODELS]")
+@click.option("--out", type=PATH, help="Sweep folder.  [default: sweeps/LANGUAGES-MODELS]")
 @engine_options
 @click.option("--retry", is_flag=True, help="Run those again that failed.")
 @click.option("--dry-run", is_flag=True, help="Print the runs and how far they are; write nothing.")
-@as_json
+@printed
 def command(
     languages: tuple[str, ...],
     models: tuple[str, ...],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import emit, percent, table
+from regulargpt.cli.output import emit, percent, say, table
 from regulargpt.exits import FAILED, STOPPED
 from regulargpt.protocols import shown
 from regulargpt.storage.folder import RunFolder
@@ -41,7 +41,7 @@ def preview(grid: Grid, path: Path, as_json: bool) -> int:
     if as_json:
         emit({"sweep": str(path), "runs": runs, **counts(plan)})
     else:
-        click.echo("\n".join(listing(grid, path, plan, len(runs))))
+        say("\n".join(listing(grid, path, plan, len(runs))))
     return 0
 
 
@@ -51,14 +51,14 @@ def counts(plan: Plan) -> dict[str, int]:
     return {state: found[state] for state in ("done", "missing", "failed")}
 
 
-def listing(grid: Grid, path: Path, plan: Plan, most: int) -> list[str]:
+def listing(grid: Grid, path: Path, plan: Plan, most: int, err: bool = False) -> list[str]:
     """The runs, their states, what differs between them; then how many are in each state."""
     differences = [
         " ".join(f"{key}={shown(value)}" for key, value in row.items() if key not in NAMED)
         for row in grid.differences()
     ]
     rows = [(name, state, text) for (name, state), text in zip(plan.items(), differences, strict=True)]
-    lines = [table(rows[:most], ("run", "state", "what differs"))]
+    lines = [table(rows[:most], ("run", "state", "what differs"), err)]
     if len(rows) > most:
         lines.append(f"and {len(rows) - most} more; --dry-run lists all")
     return [*lines, f"{len(rows)} runs in {path}: {amounts(plan)}"]
@@ -83,7 +83,7 @@ def conduct(grid: Grid, path: Path, engine: Callable[[list[RunConfig]], Engine],
     finally:
         lines.close()
     folder = SweepFolder(path)
-    emit(as_object(folder, outcome)) if as_json else click.echo(text(folder, outcome))
+    emit(as_object(folder, outcome)) if as_json else say(text(folder, outcome))
     if outcome.missing:
         click.echo(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
         return STOPPED
@@ -137,7 +137,7 @@ class Lines(Ended):
 
     def announce(self, plan: Plan) -> None:
         """The list."""
-        click.echo("\n".join(listing(self.grid, self.path, plan, SHOWN)), err=True)
+        say("\n".join(listing(self.grid, self.path, plan, SHOWN, err=True)), err=True)
 
 
 def result(folder: SweepFolder, name: str, state: State) -> str:

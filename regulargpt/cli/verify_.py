@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from regulargpt.cli.output import Checking, emit, table
+from regulargpt.cli.output import Checking, emit, say, table
 from regulargpt.cli.subject import looks_at_words
 
 HEADER = ("depth", "rows", "transitions", "clusters", "gap", "ARI", "purity", "silh.", "probe", "control", "spread")
@@ -30,7 +30,7 @@ def command(folder: Path, length: int | None, words: int, seed: int | None, out:
     report = clusters_report(run_folder, length=length, words=words, seed=seed, out=out)
     with closing(Checking()) as progress:
         proof = certificate_report(run_folder, progress)
-    emit({**report, "certificate": proof}) if as_json else click.echo("\n".join([text(report), *sentences(proof)]))
+    emit({**report, "certificate": proof}) if as_json else say("\n".join([text(report), *sentences(proof)]))
 
 
 def text(report: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ def configuration(language: str, chunk_size: int = 2, representation: str | None
     ('constructed-matrix', 0, 50, 0.5)
     """
     task = languages.get(language)
-    chosen = representation or smaller(task, chunk_size)
+    chosen = smaller(task, chunk_size) if representation is None else representation
     model = model_config(task, chunk_size, chosen)
     fields = {"recipe": f"constructed-{chosen}", "task.language": language, "training.steps": 0}
     fields |= {f"model.{key}": value for key, value in dataclasses.asdict(model).items()}

@@ -35,7 +35,8 @@ def column(name: str, option: str) -> str:
     languages.errors.UserError: --group-by chunk-size: no such column; did you mean 'chunk_size'?
     """
     if name not in COLUMNS:
-        raise UserError(f"{option} {name}: no such column;{nearest(name, COLUMNS) or ' ' + ', '.join(COLUMNS)}")
+        hint = nearest(name, COLUMNS) or f" {', '.join(COLUMNS)}"
+        raise UserError(f"{option} {name or repr(name)}: no such column;{hint}")
     return name
 
 

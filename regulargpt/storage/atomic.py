@@ -8,6 +8,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,15 @@ from languages.errors import UserError
 
 
 class StorageError(UserError):
-    """The disk said no: one line with the file, the reason and the remedy; `code` is the errno behind it."""
+    """The disk said no: one line with the file, the reason and the remedy; `code` is the errno behind it.
+
+    `is_failure` if that is no mistake in what was asked for: the machine is short of something, or the work has begun.
+    """
 
     def __init__(self, message: str, code: int = 0):
         super().__init__(message)
         self.code = code
+        self.is_failure = code in _SHORT
 
 
 class FormatError(UserError):
@@ -34,7 +39,8 @@ class Disk:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
 
     def append(self, path: Path) -> int:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        # A pipe that nobody reads would be waited for.
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
 
     def write(self, handle: int, data: memoryview) -> int:
         return os.write(handle, data)
@@ -49,6 +55,9 @@ class Disk:
         os.close(handle)
 
     def replace(self, source: Path, target: Path) -> None:
+        # A rename would put a file in the place of a pipe or a device, whose name others rely on.
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            raise OSError(errno.ENXIO, "it is a pipe or a device, not a file")
         os.replace(source, target)
 
     def make_folder(self, path: Path) -> None:
@@ -68,6 +77,9 @@ class Disk:
         path.rmdir()
 
     def read(self, path: Path) -> bytes:
+        # A pipe without a writer, or a device without an end, would be read for ever.
+        if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
+            raise OSError(errno.ESPIPE, "it is a pipe or a device, not a file")
         return path.read_bytes()
 
     def size(self, path: Path) -> int:
@@ -85,6 +97,7 @@ class Disk:
 
 disk = Disk()
 
+_SHORT = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO}
 _SPACE = ("no space is left on the device", "free some space and try again")
 _DENIED = ("permission denied", "make the folder writable or choose another one")
 _FILES = ("too many files are open", "raise the limit (`ulimit -n 4096`) and try again")
@@ -100,6 +113,8 @@ _REASONS = {
     errno.ENOENT: _GONE,
     errno.ENOTDIR: ("a part of the path is not a folder", "choose another path"),
     errno.EEXIST: ("a file is in the way", "choose another path"),
+    errno.ENXIO: ("it is a pipe or a device, not a file", "give a file"),
+    errno.ESPIPE: ("it is a pipe or a device, not a file", "give a file"),
     errno.EISDIR: ("it is a folder, not a file", "choose another path"),
 }
 
@@ -127,6 +142,24 @@ def reported(path: Path) -> Iterator[None]:
         raise StorageError(f"{shown(path)}: {reason}; {remedy}", code) from error
 
 
+@contextlib.contextmanager
+def at_work() -> Iterator[None]:
+    """What the disk refuses in the body is a failure of the work, whatever the reason.
+
+    >>> try:
+    ...     with at_work(), reported(Path("/nowhere/x")):
+    ...         disk.read(Path("/nowhere/x"))
+    ... except StorageError as error:
+    ...     error.is_failure
+    True
+    """
+    try:
+        yield
+    except StorageError as error:
+        error.is_failure = True
+        raise
+
+
 def read_bytes(path: Path) -> bytes:
     """The whole file; StorageError if it cannot be read."""
     with reported(path):
@@ -144,9 +177,11 @@ def parse_text(data: bytes, path: Path) -> str:
 
 def parse_json(data: bytes, path: Path) -> dict[str, Any]:
     """The object in a file's bytes; FormatError if they are not a JSON object."""
+    text = parse_text(data, path)
     try:
-        value = json.loads(parse_text(data, path))
-    except (json.JSONDecodeError, RecursionError):
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        # Of these only JSONDecodeError is promised; numbers of 5000 digits and 20000 brackets raise the others.
         value = None
     if not isinstance(value, dict):
         raise FormatError(f"{shown(path)} is not a JSON object; restore it from a copy")

@@ -25,6 +25,21 @@ CERTIFICATE, AUTOMATON, UNCERTIFIED = "certificate.json", "automaton.json", "unc
 FINAL = (CONFIG, ENVIRONMENT, METRICS, ACCURACY, WEIGHTS, MODEL_CONFIG, SUMMARY)
 
 
+class Fields(dict[str, Any]):
+    """What a file of a finished run says; a field that it does not have is the file's fault.
+
+    >>> Fields({"score": 100.0}, SUMMARY)["score"]
+    100.0
+    """
+
+    def __init__(self, found: Mapping[str, Any], file: str):
+        super().__init__(found)
+        self._file = file
+
+    def __missing__(self, key: str) -> Any:
+        raise atomic.FormatError(f"{self._file} has no {key!r}; read it with the version that wrote it")
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """A run's folder. Make one with `create` or `open`; hold `locked()` while writing.
@@ -48,7 +63,7 @@ class RunFolder:
         path = Path(path)
         _refuse_occupied(path)
         atomic.make_folder(path)
-        with lock.locked(path):
+        with atomic.at_work(), lock.locked(path):
             # Asked again: another process may have been faster. config.toml comes last: it makes the folder a
             # run.
             _refuse_occupied(path)
@@ -145,7 +160,7 @@ class RunFolder:
 
     def load_model_config(self) -> dict[str, Any]:
         """What `write_weights` was given as `model_config`, checked against the manifest."""
-        return atomic.parse_json(self.final_bytes(MODEL_CONFIG), self.path / MODEL_CONFIG)
+        return Fields(atomic.parse_json(self.final_bytes(MODEL_CONFIG), self.path / MODEL_CONFIG), MODEL_CONFIG)
 
     def write_accuracy(self, rows: Iterable[tuple[int, float, int]]) -> None:
         """accuracy.csv from rows (length, accuracy, samples)."""
@@ -157,7 +172,7 @@ class RunFolder:
 
     def load_summary(self) -> dict[str, Any]:
         """The summary of a finished run, checked against the manifest."""
-        return atomic.parse_json(self.final_bytes(SUMMARY), self.path / SUMMARY)
+        return Fields(atomic.parse_json(self.final_bytes(SUMMARY), self.path / SUMMARY), SUMMARY)
 
     def finish(self) -> None:
         """Write the manifest over all final files, then DONE; UserError if one of them was not written."""

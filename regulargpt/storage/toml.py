@@ -32,10 +32,16 @@ def parse(text: str, name: str = "config.toml") -> dict[str, Any]:
     {'seed': 0}
     """
     try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        # Of these only TOMLDecodeError is promised; numbers of 5000 digits and 20000 brackets raise the others.
+        found = tomllib.loads(text)
+        # Python reads hexadecimal numbers of any length, and cannot write them in decimal.
+        str(found)
+    except tomllib.TOMLDecodeError as error:
         raise UserError(f"{name} is not TOML: {error}; write one `key = value` a line") from error
+    except ValueError as error:
+        raise UserError(f"{name}: a number has thousands of digits; write one that a computer can use") from error
+    except RecursionError as error:
+        raise UserError(f"{name}: the brackets are nested too deeply; write one `key = value` a line") from error
+    return found
 
 
 def _blocks(section: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:

@@ -11,6 +11,7 @@ from languages.errors import UserError
 from regulargpt.config import ConfigError, RunConfig
 from regulargpt.recipes import CONSTRUCTED
 from regulargpt.storage import manifest
+from regulargpt.storage.atomic import at_work
 from regulargpt.storage.signals import StopRequested
 from regulargpt.sweep.engine import Engine
 from regulargpt.sweep.folder import State, SweepFolder, is_sweep, refuse_other
@@ -51,7 +52,7 @@ def sweep(
     check(wanted.values())
     engine.check()
     folder = SweepFolder.create(path)
-    with folder.locked(), StopRequested() as stop:
+    with at_work(), folder.locked(), StopRequested() as stop:
         folder.add(wanted)
         if retry:
             folder.forget_failures(name for name in wanted if folder.state(name) == "failed")

@@ -57,6 +57,8 @@ class Grid:
         product that is too large, and what `regulargpt.recipes.resolve` raises.
         """
         self._refuse_size()
+        if self.certify and 0 in self.values.get("training.certify_every", ()):
+            raise UserError("--certify and training.certify_every = 0 contradict each other; leave one of them out")
         found = [
             effective(self._certified(base.replaced(values)), base, values, task)
             for language, task in self.tasks.items()
@@ -77,7 +79,8 @@ class Grid:
     def base(self, language: str, model: str, recipe: str | None, preset: str | None, chunk_size: int) -> RunConfig:
         """The config that the values are set over."""
         sampling = self.tasks[language].sampling
-        config = resolve(recipe or recommended(language, model), model, language, sampling, chunk_size)
+        chosen = recommended(language, model) if recipe is None else recipe
+        config = resolve(chosen, model, language, sampling, chunk_size)
         return config if preset is None else protocol(preset).apply(config)
 
     def differences(self) -> list[dict[str, Any]]:

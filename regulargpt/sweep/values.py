@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from languages.errors import UserError
@@ -12,6 +12,7 @@ from regulargpt.config import ConfigError, read_value, type_of
 
 MOST = 10_000
 """Values of one field: a range with more of them is a slip of the pen."""
+# Fields with an argument or option of their own, which decides more than the field: no --set.
 ARGUMENTS = {
     "task.language": "languages are arguments",
     "model.name": "write --model",
@@ -60,18 +61,28 @@ def numbers(key: str, text: str) -> Iterator[str]:
     yield from map(str, range(low, high + 1))
 
 
-def read_all(options: typing.Mapping[str, Sequence[str]], settings: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+def settings(texts: Iterable[str], elsewhere: Mapping[str, str], example: str) -> Iterator[tuple[str, str]]:
+    """The keys and texts of `--set KEY=VALUE`; UserError for a field that is given elsewhere, as the mapping says.
+
+    >>> list(settings(["training.clip = 0.5"], {}, ""))
+    [('training.clip', '0.5')]
+    """
+    for setting in texts:
+        key, equals, text = (part.strip() for part in setting.partition("="))
+        if not equals:
+            raise UserError(f"--set {setting.strip() or repr(setting)}: write {example}")
+        if key in elsewhere:
+            raise UserError(f"--set {key}: {elsewhere[key]}")
+        yield key, text
+
+
+def read_all(options: Mapping[str, Sequence[str]], given: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     """The values of every field that was given: options, then `--set KEY=V1,V2`. A key given again adds values.
 
     >>> read_all({"seed": ["0-1"], "training.lr": []}, ["seed=7", "training.clip=0.5,1"])
     {'seed': (0, 1, 7), 'training.clip': (0.5, 1.0)}
     """
-    texts = {key: list(given) for key, given in options.items() if given}
-    for setting in settings:
-        key, equals, text = (part.strip() for part in setting.partition("="))
-        if not equals:
-            raise UserError(f"--set {setting}: write KEY=V1,V2, as in --set training.clip=0.5,1")
-        if key in ARGUMENTS:
-            raise UserError(f"--set {key}: {ARGUMENTS[key]}")
+    texts = {key: list(of_option) for key, of_option in options.items() if of_option}
+    for key, text in settings(given, ARGUMENTS, "KEY=V1,V2, as in --set training.clip=0.5,1"):
         texts.setdefault(key, []).append(text)
-    return {key: read_values(key, given) for key, given in texts.items()}
+    return {key: read_values(key, of_key) for key, of_key in texts.items()}

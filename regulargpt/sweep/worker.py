@@ -7,7 +7,6 @@ Without NAME it serves a driver: `regulargpt.sweep.serve`.
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 import traceback
@@ -15,14 +14,13 @@ from pathlib import Path
 
 from languages.errors import UserError
 from regulargpt.config import RunConfig
-from regulargpt.exits import FAILED, REFUSED, STOPPED
+from regulargpt.exits import FAILED, REFUSED, STOPPED, is_out_of_memory
 from regulargpt.storage.folder import CONFIG, RunFolder
 from regulargpt.storage.lock import LockedError
 from regulargpt.sweep.folder import Kind, SweepFolder, refuse_changed
 
 PATIENCE, PAUSE = 60.0, 0.2
 """Seconds to wait for a run folder that another process, a worker of a killed driver, is about to leave."""
-OUT_OF_MEMORY = re.compile("out of memory|allocate memory|not enough memory|ALLOC_FAILED")
 
 
 def main(arguments: list[str]) -> int:
@@ -94,8 +92,7 @@ def kind(error: Exception) -> Kind:
         return "diverged"
     if isinstance(error, UserError):
         return "refused"
-    # torch has no MemoryError of its own on the CPU.
-    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and OUT_OF_MEMORY.search(str(error))):
+    if is_out_of_memory(error):
         return "memory"
     return "crashed"
 

@@ -149,7 +149,7 @@ REFUSED = [
     ("sweep/configs", "sweep/configs holds no runs; give a run folder, a folder of them or a sweep"),
     ("sweep sweep/sweep.json", "sweep/sweep.json is a file; give a run folder, a folder of them or a sweep"),
     ("sweep --group-by langauge", "--group-by langauge: no such column; did you mean 'language'?"),
-    ("sweep --group-by language,", "--group-by : no such column; run, status, "),
+    ("sweep --group-by language,", "--group-by '': no such column; run, status, "),
     ("sweep --where language", "--where language: write COLUMN=VALUE, as in --where model=lstm"),
     ("sweep --where lr=fast", "--where lr=fast: lr is a number"),
     ("sweep --where model=lstm", "--where model=lstm: no run has that; model is 'regulargpt'"),

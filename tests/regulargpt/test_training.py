@@ -173,7 +173,7 @@ def test_a_gradient_that_is_no_number_stops_too(tmp_path: Path, monkeypatch):
         return value + (next(model.parameters()) * 0.0).sum().abs().sqrt(), accuracy
 
     monkeypatch.setattr(Last, "loss", loss)
-    with pytest.raises(Diverged, match=r"^the gradient's norm is nan at step 1; lower training.lr = "):
+    with pytest.raises(Diverged, match=r"^the gradient's norm is nan at step 1; no weight has moved yet"):
         run(config("linear-rnn"), tmp_path / "run")
 
 

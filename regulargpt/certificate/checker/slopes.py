@@ -30,7 +30,6 @@ from regulargpt.certificate.checker.balls import (
 )
 from regulargpt.certificate.checker.network import ACTIVATIONS, Ints, Network, R, softmax
 
-
 # A source counts hardly if it moves a vector by less than this share of what all do.
 HARDLY = 0.02
 

@@ -71,7 +71,7 @@ def test_columns():
     assert select.columns("language, chunk_size,language") == ("language", "chunk_size")
     for text, message in [
         ("langauge", "--group-by langauge: no such column; did you mean 'language'?"),
-        ("", f"--group-by : no such column; {', '.join(COLUMNS)}"),
+        ("", f"--group-by '': no such column; {', '.join(COLUMNS)}"),
     ]:
         with pytest.raises(UserError) as refused:
             select.columns(text)

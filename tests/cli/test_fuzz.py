@@ -1,0 +1,178 @@
+"""10,000 argument lists and damaged files in one process: each is answered, or refused in one line.
+
+None brings a traceback, none hangs, none needs much memory, and what is refused leaves every file as it was. Of what
+the verbs do only that is replaced which takes long: training, long tests, measurements, pictures.
+"""
+
+import contextlib
+import io
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regulargpt import bench, evaluate
+from regulargpt import run as running
+from regulargpt.analysis import pictures
+from regulargpt.bench.memory import STATUS
+from regulargpt.cli import call
+from regulargpt.config import RunConfig
+from regulargpt.results import picture
+from regulargpt.shortcuts import panel
+from regulargpt.sweep import driver
+from tests.cli.conftest import Answer
+from tests.cli.generator import DAMAGES, Arguments
+from tests.cli.world import World, build
+
+N_ARGUMENTS, N_DAMAGED = 8_000, 2_000
+PATIENCE = 20
+"""Seconds, after which a command hangs. The slowest takes half a second."""
+MOST_MEMORY = 2 << 30
+MOST_SYMBOLS = 4_000
+"""Of a test that is really made."""
+SUMMARY: dict[str, Any] = {"train_len": 1, "test_len": 2, "accuracy": {}, "steps": 1, "train_seconds": 0.0}
+SUMMARY |= {"first_below_99": None, "first_below_90": None, "run_dir": "nowhere", "parameters": 1}
+SUMMARY |= dict.fromkeys(("score", "min_accuracy", "majority", "chance"), 50.0)
+PANEL: dict[str, Any] = {"language": "parity", "test_from": 9, "test_len": 9, "train_from": 1, "train_len": 8}
+RULE = {"score": 50.0, "min_accuracy": 50.0, "trained": 50.0, "rule": "x", "accuracy": {"9": 50.0}}
+PANEL |= {"best": "first", "shortcuts": {"first": RULE}}
+TESTED: dict[str, Any] = {"accuracy": {"9": 50.0}, "interval": {"9": (40.0, 60.0)}, "samples": {"9": 4}}
+TESTED |= {"scored": ["9"]} | dict.fromkeys(("score", "min_accuracy", "majority"), 50.0)
+
+
+class Hangs(BaseException):
+    """A command took too long."""
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
+    """A folder with all kinds of files, in which nothing trains and nothing is drawn."""
+    build(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(running, "run", lambda config, out, watch: SUMMARY)
+    monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
+    monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
+    monkeypatch.setattr(panel, "panel_report", lambda config: PANEL)
+    monkeypatch.setattr(evaluate, "evaluate", short_only(evaluate.evaluate))
+    for module, name in ((pictures, "pca_png"), (pictures, "receptive_field_png"), (picture, "accuracy_png")):
+        monkeypatch.setattr(module, name, lambda *arguments: None)
+    signal.signal(signal.SIGALRM, hangs)
+    yield World(tmp_path)
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def short_only(test: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Make the test of a model if it takes a moment."""
+
+    def tested(folder: Any, config: RunConfig, lengths: tuple[int, ...], *rest: Any) -> dict[str, Any]:
+        is_short = sum(lengths) * config.evaluation.samples <= MOST_SYMBOLS
+        return test(folder, config, lengths, *rest) if is_short else TESTED
+
+    return tested
+
+
+def hangs(number: int, frame: Any) -> None:
+    """Called when the time is over."""
+    raise Hangs
+
+
+def answered(arguments: list[str]) -> Answer:
+    """What the command line did."""
+    out, err = io.StringIO(), io.StringIO()
+    signal.alarm(PATIENCE)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = call(arguments)
+    signal.alarm(0)
+    return Answer(code, out.getvalue(), err.getvalue())
+
+
+def judge(world: World, arguments: list[str], *more: Any) -> int:
+    """Run a command and hold it to what is promised; its exit code."""
+    case = ([argument[:80] for argument in arguments], *more)
+    try:
+        answer = answered(arguments)
+    except BaseException as error:
+        raise AssertionError(case) from error
+    assert answer.code in (0, 1, 2), (case, answer)
+    if answer.code == 2 and not answer.out.startswith("Usage: "):
+        assert answer.out == "", (case, answer)
+        *notices, last, end = answer.err.split("\n")
+        assert (last.startswith("error: "), end) == (True, ""), (case, answer)
+        assert all(line.startswith(("warning: ", "error: ")) for line in notices), (case, answer)
+        assert len(last) < 4000, (case, answer)
+    if changed := world.changed():
+        assert answer.code != 2, (case, changed, answer)
+    return answer.code
+
+
+def peak() -> tuple[int, int]:
+    """Memory in use and the most that was, in bytes."""
+    sizes = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
+    return int(sizes["VmRSS"].split()[0]) << 10, int(sizes["VmHWM"].split()[0]) << 10
+
+
+@pytest.fixture
+def thrifty() -> Iterator[None]:
+    """Fails if the test takes more memory than a small machine has."""
+    if not STATUS.exists():
+        yield
+        return
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before, _ = peak()
+    yield
+    assert peak()[1] - before < MOST_MEMORY
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("thrifty")
+def test_argument_lists(world: World):
+    arguments, codes = Arguments(random.Random(0)), Counter[int]()
+    for number in range(N_ARGUMENTS):
+        codes[judge(world, arguments.draw(), number)] += 1
+        if world.changed():
+            world.restore()
+    assert min(codes[0], codes[2]) > N_ARGUMENTS / 20
+
+
+# What is damaged, and the verbs that read it.
+READERS: dict[str, list[list[str]]] = {
+    "run/": [
+        ["resume", "run"],
+        ["results", "run"],
+        ["results", "."],
+        ["evaluate", "run", "--lengths", "9", "--samples", "4"],
+        ["report", "run"],
+        ["extract", "run"],
+        ["verify", "run", "--length", "9", "--words", "2"],
+        ["receptive-field", "run", "--length", "9", "--words", "2"],
+    ],
+    "certified/": [["check", "certified"], ["check", "certified", "--language", "parity"], ["report", "certified"]],
+    "begun/": [["resume", "begun"], ["results", "begun"], ["results", "."], ["report", "begun"]],
+    "sweep/": [["results", "sweep"], ["sweep", "parity", "--out", "sweep", "--dry-run"]],
+    "good.toml": [["run", "--config", "good.toml"], ["shortcuts", "--config", "good.toml"]],
+    "good.json": [["show", "dfa:good.json"], ["sample", "dfa:good.json", "--length", "5"]],
+    "good.dot": [["show", "dfa:good.dot"], ["sweep", "dfa:good.dot", "--dry-run"]],
+}
+KINDS = ("nothing", "folder", "ring", "pipe", "/dev/zero", "/dev/full")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("thrifty")
+def test_damaged_files(world: World):
+    chance, codes = random.Random(1), Counter[int]()
+    for number in range(N_DAMAGED):
+        place = chance.choice(list(READERS))
+        name = chance.choice([name for name, entry in world.entries.items() if name.startswith(place) and entry.data])
+        how = chance.choice([*DAMAGES, *(KINDS if chance.random() < 0.5 else ())])
+        if how in DAMAGES:
+            world.put(name, DAMAGES[how](chance, world.entries[name].data))
+        else:
+            world.replace(name, how)
+        codes[judge(world, chance.choice(READERS[place]), number, name, how)] += 1
+        world.restore()
+    assert min(codes[0], codes[2]) > N_DAMAGED / 20
