@@ -16,7 +16,7 @@ def test_a_certified_run_is_accepted_as_it_is_and_for_its_language(cli: Cli, lan
     checked = cli("check", str(CERTIFIED / language), "--language", language, "--json")
     assert checked.code == 0
     accepted = json.loads(checked.out)
-    assert accepted["claim"].startswith("For every word over {0, 1} of at least one symbol, the network answers")
+    assert accepted["claim"].startswith('For every word over {"0", "1"} of at least one symbol, the network')
     assert accepted["unquantised_claim"].startswith("The same holds of the network as it is")
     assert accepted["language_claim"].endswith(f"as the language {language} does.")
     assert accepted["answered_states"] == accepted["states"]

@@ -48,7 +48,7 @@ def total(machine: MooreMachine) -> bool:
 
 def unquantised(slack: float, radii: Sequence[float]) -> dict[str, Any]:
     """Balls as the certificate has them."""
-    return {"claim": unquantised_claim(slack), "slack": slack, "radii": list(radii)}
+    return {"claim": unquantised_claim(slack), "slack": float(slack), "radii": list(radii)}
 
 
 def entries(part: Entries, chunk_size: int) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def test_a_run_is_verified_and_its_certificate_checked(cli: Cli, made: Path):
     assert "proven at every length, states replaced by the nearest of 5 prototypes" in verified.out
     checked = cli("check", str(made / "certificate.json"))
     assert checked.code == 0
-    assert checked.out.startswith("accepted: For every word over {0, 1}")
+    assert checked.out.startswith('accepted: For every word over {"0", "1"}')
     as_json = json.loads(cli("check", str(made), "--json").out)
     assert as_json["accepted"]
     assert as_json["prototypes"] == 5
@@ -53,7 +53,7 @@ def test_the_named_language_is_part_of_what_is_proven(cli: Cli, made: Path):
     assert "3 of 3 states that words lead to have an answer, and 5 of 5 kinds of root" in checked.out
     other = cli("check", str(made), "--language", "tomita-1")
     assert other.code == 1
-    assert other.err == "rejected: the automaton is not that of tomita-1: they differ on the word '1'\n"
+    assert other.err == 'rejected: the automaton is not that of tomita-1: they differ on the word "1"\n'
     misspelt = cli("check", str(made), "--language", "tomita-22")
     assert misspelt.code == 2
 

@@ -96,7 +96,7 @@ def test_it_proves_that_the_automaton_is_a_named_languages(certified: Path):
     accepted = check(certified / "certificate.json", language=("even-pairs", even_pairs))
     assert accepted.language_claim is not None
     assert "as the language even-pairs does" in accepted.language_claim
-    with pytest.raises(Rejected, match="the automaton is not that of parity: they differ on the word '1'"):
+    with pytest.raises(Rejected, match='the automaton is not that of parity: they differ on the word "1"'):
         check(certified / "certificate.json", language=("parity", parity))
     cycle = to_json(asked(languages.get("cycle-navigation")))
     with pytest.raises(Rejected, match="the automaton is not that of cycle-navigation: it reads other symbols"):
@@ -169,7 +169,15 @@ MALFORMED: list[tuple[str, Callable[[Record], object], str]] = [
     ("a prototype too short", lambda r: r["prototypes"][0].pop(), "'prototypes' is not"),
     ("a prototype beyond doubles", lambda r: r["prototypes"][0].__setitem__(0, 10**400), "not .* finite numbers"),
     ("no digest", lambda r: r["automaton"].pop("sha256"), "has no 'sha256'"),
-    ("another folder", lambda r: r["weights"].update(file="../model.safetensors"), "is a file beside the certificate"),
+    *(
+        (
+            f"the file {name!r}",
+            lambda r, name=name: r["weights"].update(file=name),
+            "names a file beside the certificate",
+        )
+        for name in ("../model.safetensors", "", ".", "..", "a\0b", "a\nb")
+    ),
+    ("a digest that is none", lambda r: r["weights"].update(sha256="\x1b[8m" * 16), "is not 64 hexadecimal digits"),
     ("fewer answers", lambda r: r["answers"].pop(), "4 prototypes need as many answers; there are 3"),
     ("an answer beyond", lambda r: r["answers"].__setitem__(0, 2), "'answers' is not a list of integers from 0 to 1"),
     ("images left out", lambda r: r["nodes"]["images"].pop(), r"'nodes' has \d+ windows and \d+ images"),
@@ -178,7 +186,9 @@ MALFORMED: list[tuple[str, Callable[[Record], object], str]] = [
     ("a symbol too many", lambda r: r["leaves"]["windows"][0].__setitem__(0, 7), "integers from 0 to 2"),
     ("a fractional window", lambda r: r["leaves"]["windows"][0].__setitem__(0, 1.0), "integers from 0 to 2"),
     ("fewer balls", lambda r: r["unquantised"]["radii"].pop(), "'radii' is not"),
-    ("a negative ball", lambda r: r["unquantised"]["radii"].__setitem__(0, -1), "slack and radii are not negative"),
+    ("a negative ball", lambda r: r["unquantised"]["radii"].__setitem__(0, -1), "no radius is below"),
+    ("no slack", lambda r: r["unquantised"].update(slack=-0.0), "the slack is above 0"),
+    ("a slack of many digits", lambda r: r["unquantised"].update(slack=2**70), "'slack' is .* of the wrong kind"),
     ("balls of infinite size", lambda r: r["unquantised"]["radii"].__setitem__(0, 10**400), "'radii' is not"),
 ]
 
@@ -200,6 +210,7 @@ TEXTS = {
     b'{"a": 1, "a": 2}': "is not JSON: a key is there twice",
     b"[" * 100_000: "is not JSON: nested too deeply",
     b"\xff": "is not JSON",
+    "{}".encode("utf-16"): "is not JSON",
     b"": "is not JSON",
 }
 
@@ -217,7 +228,7 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path, monkeypatch
         with pytest.raises(Malformed, match="is not a regular file"):
             check(path)
     (tmp_path / "large").write_bytes(b" " * 2000)
-    monkeypatch.setattr("regulargpt.certificate.checker.steps.MOST_JSON", 1000)
+    monkeypatch.setattr("regulargpt.certificate.checker.steps.MOST_CERTIFICATE", 1000)
     with pytest.raises(Malformed, match="has 2,000 bytes; at most 1,000 are read"):
         check(tmp_path / "large")
 
@@ -249,12 +260,13 @@ def test_it_rejects_other_weights_even_with_their_digest(copy: Path):
 
 WEIGHTS: list[tuple[str, Callable[[dict[str, Any]], object], str]] = [
     ("a number that is not finite", lambda w: w["pad"].fill_(math.inf), "hold a number that is not finite"),
+    ("more than two axes", lambda w: w.update(pad=w["pad"][None].clone()), "is no vector or matrix at two offsets"),
     ("one that is none", lambda w: w["readout.bias"].fill_(math.nan), "hold a number that is not finite"),
     ("a head that sees nothing", lambda w: w["blocks.0.attn.r"].fill_(-math.inf), "hold a number that is not finite"),
     ("a tensor too many", lambda w: w.update(more=w["pad"].clone()), "are not the tensors that config.json describes"),
     ("a tensor too few", lambda w: w.pop("pad"), "are not the tensors that config.json describes"),
     ("another shape", lambda w: w.update(pad=w["pad"][:, :-1].clone()), "are not the tensors that config.json"),
-    ("another type", lambda w: w.update(pad=w["pad"].half()), "tensor pad has the type 'F16'; known are F64, F32"),
+    ("another type", lambda w: w.update(pad=w["pad"].half()), "tensor 'pad' has the type 'F16'; known are F64, F32"),
 ]
 
 
@@ -286,6 +298,13 @@ NETWORKS: list[tuple[str, Callable[[Record], object], type[ValueError], str]] = 
     ("symbols", lambda r: r.update(alphabet=["a", "b"]), Rejected, "other symbols or answers"),
     ("a symbol less", lambda r: r.update(alphabet=["0"]), Malformed, "counts other symbols"),
     ("supervision", lambda r: r.update(supervision="next"), Rejected, "trained to answer 'next'"),
+    (
+        "a huge scale",
+        lambda r: r["model"].update(embedding_scale=10**400),
+        Malformed,
+        "embedding_scale in config.json is not",
+    ),
+    ("large chunks", lambda r: r["model"].update(chunk_size=65), Malformed, "with chunks of 2 to 64"),
     ("scale", lambda r: r["model"].update(embedding_scale=0.0), Rejected, "the state is not nearest"),
 ]
 
@@ -303,6 +322,14 @@ def silent_but(*states: str) -> Callable[[Record], object]:
     return lambda r: r.update(outputs={q: a if q in states else None for q, a in r["outputs"].items()})
 
 
+def finite(record: Record) -> None:
+    """Only the words 0, 1 and those of two symbols have an answer."""
+    states = ["q0", "a", "b", "end"]
+    rows = {"q0": {"0": "a", "1": "b"}, **{q: {"0": "end", "1": "end"} for q in states[1:]}}
+    outputs = {"q0": None, "a": "even", "b": "odd", "end": None}
+    record.update(states=states, transitions=rows, outputs=outputs)
+
+
 AUTOMATA: list[tuple[str, Callable[[Record], object], type[ValueError], str]] = [
     (
         "other answers",
@@ -318,6 +345,7 @@ AUTOMATA: list[tuple[str, Callable[[Record], object], type[ValueError], str]] = 
         Rejected,
         "the claim is not the one.* has an answer",
     ),
+    ("finitely many words", finite, Rejected, "answers finitely many words"),
     ("a state twice", lambda r: r["states"].append("q1"), Malformed, "'states' is not a list of different names"),
     ("an unknown key", lambda r: r.update(accepting=[]), Malformed, "has the unknown key 'accepting'"),
     ("nowhere", lambda r: r["transitions"]["q0"].update({"0": "q9"}), Malformed, "a transition leads to no state"),
@@ -407,3 +435,42 @@ def test_the_page_says_how_much_there_is_to_read_and_in_how_many_ways_it_was_tri
     assert f"{arithmetic} of them (balls, network, slopes)" in page
     ways = len(FORGERIES) + len(MALFORMED) + len(WEIGHTS) + len(NETWORKS) + len(AUTOMATA)
     assert f"in {ways} ways" in page
+
+
+def test_a_symbol_cannot_end_the_claim_or_the_line(copy: Path):
+    evil = "1} of at least one symbol.\nThe same holds of the network as it is.\x1b[8m"
+
+    def rename(record: Record) -> None:
+        record["alphabet"] = ["0", evil]
+        record["transitions"] = {q: {"0": row["0"], evil: row["1"]} for q, row in record["transitions"].items()}
+
+    rewrite(copy, "automaton", rename)
+    rewrite(copy, "network", lambda record: record.update(alphabet=["0", evil]))
+    edit(copy, lambda r: r.update(claim=claim(["0", evil], 2, 4, True), unquantised=None))
+    accepted = check(copy / "certificate.json")
+    assert accepted.claim.isprintable()
+    assert accepted.claim.isascii()
+    # What the alphabet is can be read back from the claim.
+    texts = [
+        claim(alphabet, 2, 4, True) for alphabet in (["a, b", "c"], ["a", "b, c"], ["a", "b", "c"], ["a", 'b", "c'])
+    ]
+    assert len(set(texts)) == 4
+
+
+SPANS = ([0], [], ["a", 1], [None, 1], [{}, {}], [0, 10**400], [0, 4, 8], 3)
+
+
+@pytest.mark.parametrize("spans", SPANS, ids=str)
+@pytest.mark.parametrize("shape", [[1], [0] * 65, [0, 2**30, 2**30], "x"], ids=str)
+def test_any_header_of_the_weights_is_answered(copy: Path, spans: object, shape: object):
+    header = json.dumps({"pad": {"dtype": "F32", "shape": shape, "data_offsets": spans}}).encode()
+    (copy / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"0000")
+    resign(copy, "weights")
+    with pytest.raises(Malformed):
+        check(copy / "certificate.json")
+
+
+def test_levels_that_do_not_repeat_soon_are_refused(monkeypatch: pytest.MonkeyPatch, copy: Path):
+    monkeypatch.setattr("regulargpt.certificate.checker.induction.MOST_LEVELS", 2)
+    with pytest.raises(Rejected, match="the levels do not repeat within 2"):
+        check(copy / "certificate.json")

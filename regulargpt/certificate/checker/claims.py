@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 
 def claim(alphabet: Sequence[str], chunk_size: int, n_prototypes: int, total: bool) -> str:
     """What is proven of the quantised network; `total` if the automaton has an answer to every word.
 
-    >>> claim(["0", "1"], 2, 2, total=True)[:62]
-    'For every word over {0, 1} of at least one symbol, the network'
+    >>> claim(["0", "1"], 2, 2, total=True)[:66]
+    'For every word over {"0", "1"} of at least one symbol, the network'
     """
     asked = "" if total else " on which the automaton has an answer"
+    symbols = ", ".join(map(quoted, alphabet))
     return (
-        f"For every word over {{{', '.join(alphabet)}}} of at least one symbol{asked}, the network answers as the "
+        f"For every word over {{{symbols}}} of at least one symbol{asked}, the network answers as the "
         f"automaton does, when it is computed as a tree with chunks of {chunk_size} in real arithmetic and the state "
         f"of every node is replaced by the nearest of {n_prototypes} prototypes."
     )
@@ -27,9 +29,18 @@ def unquantised_claim(slack: float) -> str:
     """
     return (
         "The same holds of the network as it is, without replacing any state, in real arithmetic, and in any "
-        f"arithmetic whose rounding moves each state that the block returns by at most {slack} and changes no choice "
-        "of the readout."
+        "arithmetic that has the states of the symbols exactly, whose rounding moves the state of each node above "
+        f"them by at most {slack!r}, and changes no choice of the readout."
     )
+
+
+def quoted(symbol: str) -> str:
+    """A symbol as JSON in ASCII: nothing in it ends the list that it stands in, or the line.
+
+    >>> print(quoted('a, "b"'), quoted(chr(10)))
+    "a, \\"b\\"" "\\n"
+    """
+    return json.dumps(symbol)
 
 
 def language_claim(name: str) -> str:

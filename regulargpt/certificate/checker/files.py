@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import stat
 import struct
@@ -16,9 +17,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-# A JSON text of this size takes less than 2 GiB as Python values, whatever is in it.
-MOST_JSON = 64 << 20
-MOST_WEIGHTS = 1 << 30
+# Files of these sizes take less than 2 GiB as values, whatever is in them.
+MOST_CERTIFICATE, MOST_WEIGHTS, MOST_OTHER = 16 << 20, 32 << 20, 1 << 20
 DTYPES = {"F64": "<f8", "F32": "<f4"}
 
 
@@ -32,10 +32,12 @@ class Rejected(ValueError):
 
 def read(path: Path, most: int) -> bytes:
     """The bytes of a regular file of at most so many bytes. Raises OSError, or Malformed for anything else."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise Malformed(f"{path} is not a regular file")
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise Malformed(f"{path} is not a regular file")
+    with open(handle, "rb") as file:
+        status = os.fstat(handle)
         if status.st_size > most:
             raise Malformed(f"{path} has {status.st_size:,} bytes; at most {most:,} are read")
         return file.read(most)
@@ -65,7 +67,7 @@ def parsed(data: bytes, name: object) -> Any:
         return found
 
     try:
-        return json.loads(data, parse_constant=refuse, object_pairs_hook=unique)
+        return json.loads(data.decode("utf-8"), parse_constant=refuse, object_pairs_hook=unique)
     except RecursionError:
         raise Malformed(f"{name} is not JSON: nested too deeply") from None
     except ValueError as error:
@@ -126,7 +128,7 @@ def tensors(data: bytes) -> dict[str, Floats]:
     Raises Malformed for a file that is cut or overlong, and for other types than F32 and F64.
     """
     size = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else -1
-    if not 0 < size <= len(data) - 8:
+    if not 0 < size <= min(len(data) - 8, MOST_OTHER):
         raise Malformed("the weights are no safetensors file")
     header = parsed(data[8 : 8 + size], "the weights' header")
     if not isinstance(header, dict):
@@ -134,15 +136,20 @@ def tensors(data: bytes) -> dict[str, Floats]:
     header.pop("__metadata__", None)  # notes, no tensor
     found, at = {}, 8 + size
     spans = {"dtype": str, "shape": list, "data_offsets": list}
-    entries = [(name, fields(entry, f"tensor {name}", spans)) for name, entry in header.items()]
-    for name, entry in sorted(entries, key=lambda item: item[1]["data_offsets"]):
+    entries = []
+    for name, entry in header.items():
+        entry = fields(entry, f"tensor {name!r}", spans)
+        shape = integers(entry["shape"], f"the shape of tensor {name!r}", MOST_WEIGHTS).tolist()
+        offsets = integers(entry["data_offsets"], f"the offsets of tensor {name!r}", MOST_WEIGHTS).tolist()
         if entry["dtype"] not in DTYPES:
-            raise Malformed(f"tensor {name} has the type {entry['dtype']!r}; known are {', '.join(DTYPES)}")
-        shape = tuple(integers(entry["shape"], f"the shape of tensor {name}", MOST_WEIGHTS).tolist())
-        dtype = np.dtype(DTYPES[entry["dtype"]])
-        start, end = integers(entry["data_offsets"], f"the offsets of tensor {name}", MOST_WEIGHTS)[:2] + 8 + size
-        if start != at or end - start != dtype.itemsize * int(np.prod(shape, dtype=object)) or end > len(data):
-            raise Malformed(f"tensor {name} does not lie where the header says")
+            raise Malformed(f"tensor {name!r} has the type {entry['dtype']!r:.20}; known are {', '.join(DTYPES)}")
+        if len(shape) > 2 or len(offsets) != 2:
+            raise Malformed(f"tensor {name!r} is no vector or matrix at two offsets")
+        entries.append((offsets, name, shape, np.dtype(DTYPES[entry["dtype"]])))
+    for offsets, name, shape, dtype in sorted(entries, key=lambda entry: entry[0]):
+        start, end = (8 + size + offset for offset in offsets)
+        if start != at or end - start != dtype.itemsize * math.prod(shape) or end > len(data):
+            raise Malformed(f"tensor {name!r} does not lie where the header says")
         found[name] = np.frombuffer(data[start:end], dtype=dtype).astype(np.float64).reshape(shape)
         at = end
     if at != len(data):

@@ -19,6 +19,7 @@ Part = Mapping[tuple[int, ...], int]  # {window: prototype}, by offset from the 
 
 # Windows that are gone through before a certificate is refused as too large: some minutes.
 MOST_WINDOWS = 1 << 25
+MOST_LEVELS = 500
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def induction(machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequ
     functions: dict[int, set[Function]] = {}
     seen: set[tuple[frozenset[Node], frozenset[Node]]] = set()
     count = 0
-    for level in itertools.count(1):
+    for level in range(1, MOST_LEVELS + 1):
         table, part = (leaves, "leaves") if level == 1 else (nodes, "nodes")
         span = C**level
         next_full: set[Node] = set()
@@ -81,7 +82,7 @@ def induction(machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequ
             answered = sum(machine.answer(f) is not None for _, f in roots)
             return Induction(level, len(roots), answered, {k: frozenset(found) for k, found in functions.items()})
         seen.add(reached)
-    raise AssertionError
+    raise Rejected(f"the levels do not repeat within {MOST_LEVELS}: too many to go through")
 
 
 def windows(full: set[Node], left: set[Node], C: int) -> Iterator[tuple[Node, ...]]:

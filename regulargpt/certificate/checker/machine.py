@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from regulargpt.certificate.checker.files import Malformed, Rejected, fields
@@ -12,8 +12,9 @@ Function = tuple[int, ...]  # what a word does: the state it leads to from each 
 AUTOMATON = {"states": list, "alphabet": list, "initial": str, "transitions": dict, "outputs": dict}
 AUTOMATON |= {"output_names": list}
 # What is kept of sets of states, and of products of functions on states, stays below a gigabyte.
-MOST_STATES = 2000
+MOST_STATES = 512
 MOST_PRODUCTS = 1 << 26
+OVERHEAD = 40  # of a product, in numbers
 
 
 class Machine:
@@ -44,6 +45,12 @@ class Machine:
         after_one = {letter[self.initial] for letter in self.letters}
         self.after_words = self.reached_from(after_one)  # the states that words of one symbol or more lead to
         self.reached = {self.initial} | self.after_words
+        # Whether words of any length have an answer: one lies behind a loop.
+        loops = {q for q in self.after_words if q in self.reached_from({letter[q] for letter in self.letters})}
+        self.answers_without_end = any(self.outputs[q] is not None for q in self.reached_from(loops))
+        one = [sum({1 << letter[q] for letter in self.letters}) for q in range(len(number))]
+        self._reach_of_one = one
+        self._reach = 1, one  # a span, and the states that its words lead to from every state, as bits
         self._answerable: dict[int, set[int]] = {}
         self._products: dict[tuple[Function, Function], Function] = {}
 
@@ -61,7 +68,7 @@ class Machine:
         for function in functions[1:]:
             pair = result, function
             if pair not in self._products:
-                if len(self._products) * len(function) > MOST_PRODUCTS:
+                if len(self._products) * (OVERHEAD + len(function)) > MOST_PRODUCTS:
                     raise Rejected("sub-words do too many different things to the automaton's states to go through")
                 self._products[pair] = tuple(function[q] for q in result)
             result = self._products[pair]
@@ -74,11 +81,12 @@ class Machine:
     def answerable(self, span: int) -> set[int]:
         """The states from which a word of a multiple of `span` symbols, possibly none, leads to an answer."""
         if span not in self._answerable:
-            reach = power([{letter[q] for letter in self.letters} for q in range(len(self.outputs))], span)
+            known, reach = self._reach if span % self._reach[0] == 0 else (1, self._reach_of_one)
+            reach = power(reach, span // known)
             found = {q for q, output in enumerate(self.outputs) if output is not None}
-            while more := {q for q in range(len(reach)) if reach[q] & found} - found:
+            while more := {q for q in range(len(reach)) if reach[q] & bits(found)} - found:
                 found |= more
-            self._answerable[span] = found
+            self._answerable[span], self._reach = found, (span, reach)
         return self._answerable[span]
 
     def can_be_leftmost(self, function: Function, span: int) -> bool:
@@ -98,18 +106,35 @@ def names(data: Mapping[str, Any], key: str, name: str) -> list[str]:
     return found
 
 
-def power(reach: list[set[int]], steps: int) -> list[set[int]]:
-    """What so many steps reach from every state, if one step reaches `reach`; by squaring.
+def bits(states: Iterable[int]) -> int:
+    """A set of states as the bits of a number."""
+    return sum(1 << q for q in states)
 
-    >>> power([{1}, {2}, {0, 2}], 3)
-    [{0, 2}, {0, 1, 2}, {0, 1, 2}]
+
+def power(reach: list[int], steps: int) -> list[int]:
+    """What so many steps reach from every state, if one step reaches `reach`; by squaring. Sets are bits.
+
+    >>> [f"{states:03b}" for states in power([0b010, 0b100, 0b101], 3)]
+    ['101', '111', '111']
     """
-    result = [{q} for q in range(len(reach))]
+
+    def after(first: list[int], then: list[int]) -> list[int]:
+        found = []
+        for states in first:
+            union = 0
+            for q, bit in enumerate(reversed(f"{states:b}")):
+                if bit == "1":
+                    union |= then[q]
+            found.append(union)
+        return found
+
+    result = [1 << q for q in range(len(reach))]
     while steps:
         if steps & 1:
-            result = [set().union(*(reach[q] for q in found)) for found in result]
-        reach = [set().union(*(reach[q] for q in found)) for found in reach]
+            result = after(result, reach)
         steps >>= 1
+        if steps:
+            reach = after(reach, reach)
     return result
 
 

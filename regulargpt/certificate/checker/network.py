@@ -10,7 +10,7 @@ import numpy.typing as npt
 from flint import arb
 
 from regulargpt.certificate.checker.balls import Balls, erf, exact, exp, positive, product, sqrt
-from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields
+from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields, numbers
 
 Ints = npt.NDArray[np.int64]
 
@@ -23,10 +23,12 @@ SWITCHES = ("attention_bias", "state_norm")
 TREE = {"name": "regulargpt", "thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned"}
 TREE |= {"attention": "dilated"}
 # Fields of other models, which RegularGPT does not read, and how its weights were drawn before training.
-UNREAD = {"n_layers": int, "dropout": float, "causal": bool, "encoding": str, "embedding_std": (int, float)}
+UNREAD = {"n_layers": int, "dropout": (int, float), "causal": bool, "encoding": str, "embedding_std": (int, float)}
 
 
 R = "blocks.0.attn.r"
+MOST_CHUNK = 64
+Projected = tuple[Balls, Balls, Balls, Balls]  # of rows (n, d): themselves, queries, keys and values
 
 
 class Network:
@@ -52,8 +54,8 @@ class Network:
         if (record["n_symbols"], record["n_outputs"]) != (len(self.alphabet), len(self.output_names)):
             raise Malformed("config.json counts other symbols or answers than it lists")
         d, self.n_heads, d_ff, self.C = (self.model[name] for name in SIZES)
-        if min(d, self.n_heads, d_ff) < 1 or self.C < 2 or d % self.n_heads:
-            raise Malformed("config.json: the sizes are not those of a network with chunks of 2 or more")
+        if min(d, self.n_heads, d_ff) < 1 or not 2 <= self.C <= MOST_CHUNK or d % self.n_heads:
+            raise Malformed(f"config.json: the sizes are not those of a network with chunks of 2 to {MOST_CHUNK}")
         self.d, self.pre = d, self.model["norm"] == "pre"
         shapes = self.shapes(d_ff)
         if {name: w.shape for name, w in weights.items()} != shapes:
@@ -65,7 +67,8 @@ class Network:
             raise Malformed("the weights hold a number that is not finite")
         self.w: dict[str, Balls] = {name: exact(w) for name, w in finite.items()}
         self.pad = self.w["pad"]
-        embedded = self.w["embedding.weight"] * arb(float(self.model["embedding_scale"]))
+        scale = numbers([self.model["embedding_scale"]], "embedding_scale in config.json", (1,))
+        embedded = self.w["embedding.weight"] * exact(scale)
         self.symbols = np.concatenate([self.pad, self.settle(embedded)])
 
     def shapes(self, d_ff: int) -> dict[str, tuple[int, ...]]:
@@ -84,10 +87,15 @@ class Network:
             R: (self.n_heads, self.C),
         }
 
-    def block(self, rows: Balls, windows: Ints) -> Balls:
-        """The new states (n, d) over windows (n, C) of rows, the own node first."""
+    def project(self, rows: Balls) -> Projected:
+        """What attention reads of rows (n, d)."""
         x = self.norm("blocks.0.ln1", rows) if self.pre else rows
         q, k, v = (self.linear(f"blocks.0.attn.{name}", x) for name in ("query", "key", "value"))
+        return rows, q, k, v
+
+    def block(self, projected: Projected, windows: Ints) -> Balls:
+        """The new states (n, d) over windows (n, C) of rows, the own node first."""
+        rows, q, k, v = projected
         attended = []
         for window in windows:
             pattern = np.repeat(self.pattern(q[window[0]], k[window]), self.d // self.n_heads, axis=1)  # (C, d)

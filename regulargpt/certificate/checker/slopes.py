@@ -139,13 +139,12 @@ class Slopes:
 
     def __init__(self, network: Network, prototypes: Balls, radii: Balls):
         self.network, self.w = network, network.w
-        rows = [Moving(network.pad[0], (), ())]
-        rows += [Moving(p, (identity(network.d),), (r,)) for p, r in zip(prototypes, radii, strict=True)]
-        self.rows, self._heads = rows, dict[int, Heads]()
+        self.prototypes, self.radii, self.eye = prototypes, radii, identity(network.d)
+        self._heads: dict[int, Heads] = {}
 
     def image(self, window: Ints) -> Moving:
         """The new state over a window (C,) of rows, 0 the pad. Raises TooFar where nothing follows for it."""
-        own = self.rows[window[0]]
+        own = self.row(window[0])
         attended = attend(self.network, [self.heads(i) for i in window])
         # The own state's displacement is the first source of what was attended, if it moves at all.
         x = Moving(own.centre, own.maps, attended.sizes).plus(attended)
@@ -156,10 +155,16 @@ class Slopes:
             x = self.norm("blocks.0.ln2", x.plus(self.ffn(x)))
         return self.norm("state_norm", x) if self.network.model["state_norm"] else x
 
+    def row(self, row: int) -> Moving:
+        """A prototype in its ball, or 0: the pad, which does not move."""
+        if row == 0:
+            return Moving(self.network.pad[0], (), ())
+        return Moving(self.prototypes[row - 1], (self.eye,), (self.radii[row - 1],))
+
     def heads(self, row: int) -> Heads:
         """What attention makes of a row, computed once."""
         if row not in self._heads:
-            x = self.rows[row]
+            x = self.row(row)
             self._heads[row] = Heads.of(self.network, self.norm("blocks.0.ln1", x) if self.network.pre else x)
         return self._heads[row]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,10 @@ import numpy as np
 from flint import arb, ctx
 
 from regulargpt.certificate.checker.balls import Balls, Undecided, exact, least, less, norm, product, sqrt
-from regulargpt.certificate.checker.claims import claim, language_claim, unquantised_claim
+from regulargpt.certificate.checker.claims import claim, language_claim, quoted, unquantised_claim
 from regulargpt.certificate.checker.files import (
-    MOST_JSON,
+    MOST_CERTIFICATE,
+    MOST_OTHER,
     MOST_WEIGHTS,
     Floats,
     Malformed,
@@ -32,7 +34,9 @@ from regulargpt.certificate.checker.network import Ints, Network
 from regulargpt.certificate.checker.slopes import Slopes, TooFar
 
 FORMAT = "regulargpt certificate 2"
-FILES = ("weights", "network", "automaton")
+MOST = {"weights": MOST_WEIGHTS, "network": MOST_OTHER, "automaton": MOST_OTHER}
+FILES = tuple(MOST)
+NAME, SHA256 = re.compile(r"\w[\w.-]*", re.ASCII), re.compile("[0-9a-f]{64}")
 CERTIFICATE = {"format": str, "claim": str, "unquantised": (dict, type(None)), **dict.fromkeys(FILES, dict)}
 CERTIFICATE |= {"chunk_size": int, "prototypes": list, "answers": list, "leaves": dict, "nodes": dict}
 # What bits of the midpoints are tried until every comparison is decided.
@@ -77,12 +81,11 @@ def check(
 
     The rest is as in `decide`. Raises OSError if a file cannot be read.
     """
-    text = read(certificate, MOST_JSON)
+    text = read(certificate, MOST_CERTIFICATE)
     record = parsed_certificate(text, str(certificate))
-    data = {}
-    for name in FILES:
-        path = (files or {}).get(name) or certificate.parent / record[name]["file"]
-        data[name] = read(path, MOST_WEIGHTS if name == "weights" else MOST_JSON)
+    beside = {name: certificate.parent / record[name]["file"] for name in FILES} | dict(files or {})
+    del record  # it takes much memory, and is made again
+    data = {name: read(beside[name], MOST[name]) for name in FILES}
     return decide(text, data, language, progress, str(certificate))
 
 
@@ -92,9 +95,11 @@ def parsed_certificate(text: bytes, name: str) -> dict[str, Any]:
     if record["format"] != FORMAT:
         raise Malformed(f"{name} has the format {record['format']!r:.60}, not {FORMAT!r}; make it anew")
     for file in FILES:
-        stated = fields(record[file], f"{file!r} in {name}", {"file": str, "sha256": str})["file"]
-        if stated != Path(stated).name:
-            raise Malformed(f"{name}: {file!r} is a file beside the certificate, not {stated!r:.60}")
+        stated = fields(record[file], f"{file!r} in {name}", {"file": str, "sha256": str})
+        if not NAME.fullmatch(stated["file"]):
+            raise Malformed(f"{name}: {file!r} names a file beside the certificate, not {stated['file']!r:.60}")
+        if not SHA256.fullmatch(stated["sha256"]):
+            raise Malformed(f"{name}: the SHA-256 of {file!r} is not 64 hexadecimal digits")
     return record
 
 
@@ -110,12 +115,25 @@ def decide(
     `language` is a name and the JSON of its automaton, to which the certificate's must be equivalent. Raises Rejected,
     saying what failed first, and Malformed for what is no certificate.
     """
-    record = parsed_certificate(certificate, name)
+    try:
+        return decided(parsed_certificate(certificate, name), files, language, progress)
+    except (Malformed, Rejected):
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+        raise Malformed(f"{name} or a file beside it is malformed: {type(error).__name__}") from error
+
+
+def decided(
+    record: Mapping[str, Any], files: Mapping[str, bytes], language: tuple[str, str] | None, progress: Progress
+) -> Accepted:
+    """Check the digests, read the files, and go through the proof with more and more bits until all is decided."""
     for file in FILES:
         found, stated = digest(files[file]), record[file]["sha256"]
         if found != stated:
             what = f"{record[file]['file']} is not the {file} of this certificate"
             raise Rejected(f"{what}: SHA-256 {found[:12]}, certified {stated[:12]}")
+        if len(files[file]) > MOST[file]:
+            raise Malformed(f"{record[file]['file']} has {len(files[file]):,} bytes; at most {MOST[file]:,} are read")
     weights = tensors(files["weights"])
     network = parsed(files["network"], record["network"]["file"])
     automaton = record["automaton"]["file"]
@@ -152,6 +170,8 @@ class Checker:
         answered = [output for output in states.values() if output is not None]
         if len(set(answered)) < 2:
             raise Rejected("the automaton never gives two different answers: the claim would say nothing")
+        if not machine.answers_without_end:
+            raise Rejected("the automaton answers finitely many words: the claim would say nothing of other lengths")
         expected = claim(machine.alphabet, C, K, len(answered) == len(states))
         if self.record["claim"] != expected:
             raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
@@ -186,7 +206,8 @@ class Checker:
         if other.alphabet != self.machine.alphabet:
             raise Rejected(f"the automaton is not that of {name}: it reads other symbols")
         if (word := different(self.machine, other)) is not None:
-            raise Rejected(f"the automaton is not that of {name}: they differ on the word {''.join(word)!r}")
+            shown = " ".join(map(quoted, word))
+            raise Rejected(f"the automaton is not that of {name}: they differ on the word {shown}")
         return language_claim(name)
 
     def entries(self, part: str, rows: Balls) -> tuple[Part, Balls]:
@@ -199,10 +220,10 @@ class Checker:
         table = dict(zip(map(tuple, windows.tolist()), images.tolist(), strict=True))
         if len(table) < len(windows):
             raise Malformed(f"{part!r} has a window twice")
-        residuals = []
+        residuals, projected = [], self.network.project(rows)
         for at in range(0, len(windows), ROWS):
             self.progress(part, at, len(windows))
-            states = self.network.block(rows, windows[at : at + ROWS])
+            states = self.network.block(projected, windows[at : at + ROWS])
             residuals.append(self.nearest(part, windows[at : at + ROWS], images[at : at + ROWS] - 1, states))
         return table, np.concatenate([*residuals, exact(np.zeros(0))])
 
@@ -245,13 +266,13 @@ class Checker:
         """What is proven of the network as it is, if the certificate says so: balls that are mapped into themselves."""
         if self.record["unquantised"] is None:
             return None
-        kinds = {"claim": str, "slack": (int, float), "radii": list}
+        kinds = {"claim": str, "slack": float, "radii": list}
         stated = fields(self.record["unquantised"], "'unquantised'", kinds)
         slack = float(numbers([stated["slack"]], "'slack'", (1,))[0])
         radii: Floats = numbers(stated["radii"], "'radii'", (len(self.prototypes),))
-        if slack < 0 or (radii < 0).any():
-            raise Malformed("'unquantised': slack and radii are not negative")
-        expected = unquantised_claim(stated["slack"])
+        if not slack > 0 or (radii < 0).any():
+            raise Malformed("'unquantised': the slack is above 0, and no radius is below")
+        expected = unquantised_claim(slack)
         if stated["claim"] != expected:
             raise Rejected(f"the claim about the network as it is goes beyond what is proven: {expected}")
         self.readout_holds(answers, exact(radii))
