@@ -41,6 +41,7 @@ CERTIFICATE = {"format": str, "claim": str, "unquantised": (dict, type(None)), *
 CERTIFICATE |= {"chunk_size": int, "prototypes": list, "answers": list, "leaves": dict, "nodes": dict}
 # What bits of the midpoints are tried until every comparison is decided.
 PRECISIONS = (64, 128, 256, 512, 1024)
+MOST_NUMBERS = 1 << 21  # of all prototypes: their projections take a gigabyte
 ROWS = 64  # windows that go through the block at once
 Progress = Callable[[str, int, int], None]  # part, windows done, windows in all
 
@@ -158,6 +159,8 @@ class Checker:
         if record["chunk_size"] != network.C:
             raise Rejected(f"the certificate is for C = {record['chunk_size']}, the weights for C = {network.C}")
         self.prototypes = exact(numbers(record["prototypes"], "'prototypes'", (-1, network.d)))
+        if self.prototypes.size > MOST_NUMBERS:
+            raise Rejected(f"the prototypes are {self.prototypes.size:,} numbers; at most {MOST_NUMBERS:,} are checked")
         if len(self.prototypes) < 2:
             raise Rejected("a state is the nearest of one prototype wherever it lies: at least 2 are needed")
         self.apart = (self.prototypes * self.prototypes).sum(1)  # |p|^2
