@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from languages.errors import UserError, nearest
+from regulargpt.cli.output import say
 from regulargpt.cli.streams import Unwritable, guarded, reason
 from regulargpt.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
 from regulargpt.storage.atomic import StorageError, shown
@@ -98,7 +99,7 @@ def call(arguments: list[str] | None = None) -> int:
     except UserError as error:
         return refuse(str(error))
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped", err=True)
+        say("stopped", err=True)
         return STOPPED
     except Unwritable as error:
         # The reader of a pipe has gone: there is nobody left to tell.
@@ -132,13 +133,13 @@ def refuse_bytes(arguments: Iterable[str]) -> None:
 
 def fail(message: str) -> int:
     """Say what went wrong, in one line."""
-    click.echo(f"error: {one_line(message)}", err=True)
+    say(f"error: {one_line(message)}", err=True)
     return FAILED
 
 
 def refuse(message: str) -> int:
     """Say what is wrong, in one line."""
-    click.echo(f"error: {one_line(message)}", err=True)
+    say(f"error: {one_line(message)}", err=True)
     return REFUSED
 
 

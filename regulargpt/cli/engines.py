@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError
+from regulargpt.cli.output import say
 from regulargpt.cli.types import FiniteRange
 
 if TYPE_CHECKING:
@@ -70,4 +71,4 @@ def slurm_engine(fields: Mapping[str, Any]) -> Engine:
     """A cluster."""
     from regulargpt.sweep.slurm import SlurmEngine
 
-    return SlurmEngine(on_notice=lambda text: click.echo(f"note: {text}", err=True), **fields)
+    return SlurmEngine(on_notice=lambda text: say(f"note: {text}", err=True), **fields)

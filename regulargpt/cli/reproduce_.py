@@ -107,7 +107,7 @@ def conduct(
     reproduction.add_sitting(folder, experiment, scale, time.monotonic() - started)
     told(reproduction.write_page(folder, experiment, scale), as_json)
     if outcome.missing:
-        click.echo(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
+        say(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
         return STOPPED
     return FAILED if outcome.failed else 0
 

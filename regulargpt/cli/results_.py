@@ -64,7 +64,7 @@ def command(
         rows = select.under_own(rows)
     table = groups(rows, by)
     if pooled := select.pooled(rows, by):
-        click.echo(f"a group has runs that differ in {listed(pooled)}; add the column settings to --group-by", err=True)
+        say(f"a group has runs that differ in {listed(pooled)}; add the column settings to --group-by", err=True)
     if plot:
         from regulargpt.results.picture import accuracy_png
 
@@ -87,7 +87,7 @@ def bring_up_to_date(sweep: Path) -> None:
     try:
         write(sweep)
     except StorageError as error:
-        click.echo(f"warning: {error}", err=True)
+        say(f"warning: {error}", err=True)
 
 
 def chosen(found: Results, wanted: dict[str, list[Any]], tested: str | None) -> list[Row]:
@@ -105,11 +105,11 @@ def told(found: Results) -> None:
     """Say on stderr what the table does not: which runs are not finished, and why others failed."""
     if found.unfinished:
         count = len(found.unfinished)
-        click.echo(f"{count} run{' is' if count == 1 else 's are'} not finished: {listed(found.unfinished)}", err=True)
+        say(f"{count} run{' is' if count == 1 else 's are'} not finished: {listed(found.unfinished)}", err=True)
     for row in wrong(found)[:MOST]:
-        click.echo(f"{row.status}: {row.run}: {row.reason}", err=True)
+        say(f"{row.status}: {row.run}: {row.reason}", err=True)
     if len(wrong(found)) > MOST:
-        click.echo(f"and {len(wrong(found)) - MOST} more that failed", err=True)
+        say(f"and {len(wrong(found)) - MOST} more that failed", err=True)
 
 
 def wrong(found: Results) -> list[Row]:

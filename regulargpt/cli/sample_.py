@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import as_json, emit
+from regulargpt.cli.output import as_json, emit, say
 from regulargpt.cli.types import FILE, FiniteRange
 
 MOST_SYMBOLS = 100_000_000
@@ -68,7 +68,7 @@ def command(
 
         write_text(out, content)
     if notice := task.describe_length(length):
-        click.echo(notice, err=True)
+        say(notice, err=True)
     if as_json:
         where = {"words": pairs} if out is None else {"count": count, "out": str(out)}
         emit({"language": task.name, "length": length, "seed": seed, **where})

@@ -9,8 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from languages.errors import UserError
 from regulargpt.cli.output import emit, percent, say, table
 from regulargpt.exits import FAILED, STOPPED
@@ -85,7 +83,7 @@ def conduct(grid: Grid, path: Path, engine: Callable[[list[RunConfig]], Engine],
     folder = SweepFolder(path)
     emit(as_object(folder, outcome)) if as_json else say(text(folder, outcome))
     if outcome.missing:
-        click.echo(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
+        say(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
         return STOPPED
     return FAILED if outcome.failed else 0
 
@@ -110,14 +108,14 @@ class Ended:
 
     def announce(self, plan: Plan) -> None:
         """Say what is to be done."""
-        click.echo(f"{len(plan)} runs in {self.path}: {amounts(plan)}", err=True)
+        say(f"{len(plan)} runs in {self.path}: {amounts(plan)}", err=True)
 
     def on_done(self, name: str, state: State) -> None:
         """A run has ended."""
         self.ended += 1
         line = f"[{self.ended}/{self.total}] {name}: {result(self.folder, name, state)}"
         if self.bar is None:
-            click.echo(line, err=True)
+            say(line, err=True)
         else:
             self.bar.write(line, file=sys.stderr)
             self.bar.update()

@@ -8,7 +8,6 @@ import contextlib
 import errno
 import json
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,8 @@ class Disk:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
 
     def append(self, path: Path) -> int:
-        # A pipe that nobody reads would be waited for.
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        self.refuse_special(path)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
 
     def write(self, handle: int, data: memoryview) -> int:
         return os.write(handle, data)
@@ -55,9 +54,7 @@ class Disk:
         os.close(handle)
 
     def replace(self, source: Path, target: Path) -> None:
-        # A rename would put a file in the place of a pipe or a device, whose name others rely on.
-        if target.exists() and not (target.is_file() or target.is_dir()):
-            raise OSError(errno.ENXIO, "it is a pipe or a device, not a file")
+        self.refuse_special(target)
         os.replace(source, target)
 
     def make_folder(self, path: Path) -> None:
@@ -77,10 +74,13 @@ class Disk:
         path.rmdir()
 
     def read(self, path: Path) -> bytes:
-        # A pipe without a writer, or a device without an end, would be read for ever.
-        if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
-            raise OSError(errno.ESPIPE, "it is a pipe or a device, not a file")
+        self.refuse_special(path)
         return path.read_bytes()
+
+    def refuse_special(self, path: Path) -> None:
+        # A pipe would be waited for and a device read for ever; a rename would put a file in the place of either.
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise OSError(errno.ESPIPE, "it is a pipe or a device, not a file")
 
     def size(self, path: Path) -> int:
         return path.stat().st_size
@@ -113,7 +113,6 @@ _REASONS = {
     errno.ENOENT: _GONE,
     errno.ENOTDIR: ("a part of the path is not a folder", "choose another path"),
     errno.EEXIST: ("a file is in the way", "choose another path"),
-    errno.ENXIO: ("it is a pipe or a device, not a file", "give a file"),
     errno.ESPIPE: ("it is a pipe or a device, not a file", "give a file"),
     errno.EISDIR: ("it is a folder, not a file", "choose another path"),
 }
@@ -223,6 +222,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     """
     draft = temporary(path)
     with reported(path):
+        disk.refuse_special(path)
         try:
             write_new(draft, data)
             disk.replace(draft, path)

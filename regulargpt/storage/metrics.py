@@ -63,7 +63,10 @@ def cut(path: Path, offset: int) -> None:
 
     Not synced: if a crash brings the rest back, it is cut again.
     """
-    size = sync(path)
+    with atomic.reported(path):
+        # One that is lost is not made anew: what is refused leaves everything as it was.
+        is_lost = offset > 0 and not atomic.disk.exists(path)
+    size = 0 if is_lost else sync(path)
     if size < offset:
         message = f"{atomic.shown(path)} has {size} bytes, but the checkpoint was saved after {offset}"
         raise IntegrityError(f"{message}; restore it from a copy, or remove the run and train again")

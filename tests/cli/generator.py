@@ -18,7 +18,6 @@ from regulargpt.models import MODELS
 from regulargpt.protocols import PROTOCOLS
 from regulargpt.recipes import RECIPES
 
-SLOW_VERBS = ("verify", "receptive-field", "extract")
 SLOW_VERBS = ("verify", "receptive-field", "extract", "check")
 LANGUAGES = ["parity", "even-pairs", "tomita-3", "dyck-2", "cyclic-5", "flip-flop", "parity:p_one=0.1", "regex:(ab)*"]
 ODD_LANGUAGES = [
@@ -29,15 +28,16 @@ ODD_LANGUAGES = [
     *("regex:", "regex:(", "dfa:", "dfa:.", "dfa:folder", "dfa:/dev/zero", "dfa:missing.json", "dfa:deep.json"),
     *("dfa:good.json", "dfa:good.dot", "dfa:bytes.json", "dfa:half.json", "dfa:digits.json", "dfa:folder.json"),
 ]
-FOLDERS = ["begun", "sweep", "forged", "folder", "missing", "a-file", ".", "..", "fifo", "dangling", "ring"]
+FOLDERS = ["begun", "sweep", "forged", "folder", "missing", "a-file", ".", "..", "/", "/dev/zero", "fifo", "ring"]
 FOLDERS += ["run", "certified"] * 4
-FILES = ["run/config.toml", "good.toml", "typo.toml", "deep.toml", "digits.toml", "bytes.toml", "folder", "fifo", "x"]
-OUTPUTS = ["new", "new.json", "new.dot", "new.png", "new/deeper.json", "a-file", "folder", "run", "/dev/full", "fifo"]
+FILES = ["run/config.toml", "good.toml", "typo.toml", "deep.toml", "digits.toml", "bytes.toml", "folder", "/dev/zero"]
+# No path outside the folder is ever written to: a test may run as root.
+OUTPUTS = ["new", "new.json", "new.dot", "new.png", "new/deeper.json", "a-file", "folder", "run", "fifo", "dangling"]
 NUMBERS = ["0", "1", "2", "3", "8", "41", "-1", "1e3", "0.5", "nan", "inf", "1e400", "0x10", "1_0", "٣", "9" * 30]
 NASTY = [
     *("", " ", "-", "--", "=", ",", ":", ";", "a=b", "=3", "1,,2", "5-3", "41-50", "%s", "{}", "[", "'", '"', "\\"),
-    *("\n", "\t", "\x1b[31m", "\u202e", "é", "日本", "\udcff", "a\udc80b", "x" * 300, "x" * 5000, "9" * 5000, "../.."),
-    *("/", "/dev/null", "/dev/zero", "/dev/full", "/proc/self/mem", "fifo", "true", "null", "[]", "--no-such", "-x"),
+    *("\n", "\t", "\x1b[31m", "\u202e", "é", "日本", "\udcff", "a\udc80b", "x" * 300, "x" * 5000, "9" * 5000),
+    *("fifo", "true", "null", "[]", "--no-such", "-x"),
 ]
 TEXTS: dict[str, list[str]] = {
     "lengths": ["9", "9-12", "5-3", "12,9", "0", "1-999999999", "100000001"],
@@ -96,7 +96,7 @@ class Arguments:
         if self.random.random() < 0.07:
             return self.random.choice([*NASTY, *NUMBERS])
         text = self.sensible(parameter)
-        return self.mutated(text) if self.random.random() < 0.05 else text
+        return self.mutated(text) if self.random.random() < 0.05 and "/" not in text else text
 
     def sensible(self, parameter: click.Parameter) -> str:
         """A value of the right kind."""

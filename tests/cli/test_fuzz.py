@@ -23,6 +23,7 @@ from regulargpt.cli import call
 from regulargpt.config import RunConfig
 from regulargpt.results import picture
 from regulargpt.shortcuts import panel
+from regulargpt.storage import atomic
 from regulargpt.sweep import driver
 from tests.cli.conftest import Answer
 from tests.cli.generator import DAMAGES, Arguments
@@ -44,6 +45,32 @@ TESTED: dict[str, Any] = {"accuracy": {"9": 50.0}, "interval": {"9": (40.0, 60.0
 TESTED |= {"scored": ["9"]} | dict.fromkeys(("score", "min_accuracy", "majority"), 50.0)
 
 
+class Confined(atomic.Disk):
+    """The disk, of which only one folder may be changed."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder.resolve()
+
+    def inside(self, path: Path) -> Path:
+        assert path.parent.resolve().is_relative_to(self.folder), path
+        return path
+
+    def create(self, path: Path) -> int:
+        return super().create(self.inside(path))
+
+    def append(self, path: Path) -> int:
+        return super().append(self.inside(path))
+
+    def replace(self, source: Path, target: Path) -> None:
+        super().replace(self.inside(source), self.inside(target))
+
+    def make_folder(self, path: Path) -> None:
+        super().make_folder(self.inside(path))
+
+    def remove(self, path: Path) -> None:
+        super().remove(self.inside(path))
+
+
 class Hangs(BaseException):
     """A command took too long."""
 
@@ -53,6 +80,7 @@ def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
     """A folder with all kinds of files, in which nothing trains and nothing is drawn."""
     build(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(atomic, "disk", Confined(tmp_path))
     monkeypatch.setattr(running, "run", lambda config, out, watch: SUMMARY)
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
     monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})

@@ -82,8 +82,8 @@ REFUSED = [
     ("evaluate run --lengths 100000001", "a word has at most 100,000,000 symbols"),
     ("run --config fifo", "fifo: it is a pipe or a device, not a file; give a file"),
     ("run --config hex.toml", "hex.toml: a number has thousands of digits; write one that a computer can use"),
-    ("show dfa:digits.json", "digits.json: a number has thousands of digits; a machine has names only"),
-    ("show dfa:half.json", "half.json: a name holds half of a surrogate pair, which is no character"),
+    ("show dfa:digits.json", "digits.json: not JSON (a number has too many digits)"),
+    ("show dfa:half.json", "half.json: a state contains '\\ud800', half a character; rename it"),
     ("resume dangling", "run folder dangling does not exist; give a folder that `regulargpt run` made"),
     ("results folder --plot /", "--plot /: pictures are PNG; name it /accuracy.png"),
     ("sample dyck-2 --length 3 --out missing/words", "missing/words: no such file or folder; check that the folder"),
@@ -256,7 +256,8 @@ def places(tmp_path: Path) -> None:
         "machine.txt": "a",
         "hex.toml": "seed = 0x" + "f" * 5000,
         "digits.json": "9" * 5000,
-        "half.json": '{"states": ["\\ud800"]}',
+        "half.json": '{"states": ["\\ud800"], "alphabet": ["a"], "transitions": {"\\ud800": {"a": "\\ud800"}}, '
+        '"initial": "\\ud800", "accepting": []}',
     }
     os.mkfifo(tmp_path / "fifo")
     os.symlink("nowhere", tmp_path / "dangling")

@@ -20,7 +20,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from languages.errors import UserError
-from regulargpt.storage import IntegrityError, RunFolder, StorageError, checkpoint, environment, lock, manifest, tensors
+from regulargpt.storage import (
+    IntegrityError,
+    RunFolder,
+    StorageError,
+    checkpoint,
+    environment,
+    lock,
+    manifest,
+    tensors,
+)
 from regulargpt.storage.folder import FINAL
 
 CONFIG = 'language = "parity"\n'
@@ -170,6 +179,15 @@ def test_lost_metrics_are_an_error_not_a_hole(run):
 def test_numbers_of_numpy_and_torch_and_those_that_json_lacks(run):
     run.append_metrics([{"a": np.float64(0.1), "b": torch.tensor(2), "c": float("nan"), "d": -float("inf"), "e": None}])
     assert (run.path / "metrics.jsonl").read_text() == '{"a": 0.1, "b": 2, "c": "nan", "d": "-inf", "e": null}\n'
+
+
+def test_metrics_that_are_gone_are_not_made_anew(run):
+    run.append_metrics([{"step": 1}])
+    offset = run.metrics_offset()
+    (run.path / "metrics.jsonl").unlink()
+    with pytest.raises(IntegrityError, match="has 0 bytes, but the checkpoint was saved after"):
+        run.truncate_metrics(offset)
+    assert not (run.path / "metrics.jsonl").exists()
 
 
 def test_checkpoint_takes_the_metrics_back_with_it(run):
