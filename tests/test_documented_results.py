@@ -93,3 +93,26 @@ def test_the_ablations_table_shows_what_their_page_has():
 
     expected = [[row, *(text(page[row, column]) for column in columns)] for row in names]
     assert table("docs/reproduce.md", "language/recipe") == expected
+
+
+def test_the_table_of_checked_networks_is_that_of_their_record():
+    record = [json.loads(line) for line in (RESULTS / "checked" / "checked.jsonl").read_text().splitlines()]
+    assert all(row["proven"] and row["bits"] == 64 and row["at_1000000"] == 100 for row in record)
+    text = (ROOT / "docs" / "benchmarks.md").read_text()
+    section = text[text.index("### Checked again") :]
+    assert f"All {len(record)} are accepted" in section
+    shown = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| ")][
+        2 : 2 + len(record)
+    ]
+    expected = [
+        [
+            row["language"].replace("*", r"\*"),
+            str(row["prototypes"]),
+            f"{row['entries']:,}",
+            f"{row['smallest_margin']:.2f}",
+            str(row["slack"] or "no"),
+            f"{row['check_cpu_s']:.1f}",
+        ]
+        for row in record
+    ]
+    assert [[cell.strip() for cell in cells] for cells in shown] == expected

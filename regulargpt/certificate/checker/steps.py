@@ -87,7 +87,7 @@ def check(
     beside = {name: certificate.parent / record[name]["file"] for name in FILES} | dict(files or {})
     del record  # it takes much memory, and is made again
     data = {name: read(beside[name], MOST[name]) for name in FILES}
-    return decide(text, data, language, progress, str(certificate))
+    return decide(text, data, language, progress, str(certificate), {name: str(path) for name, path in beside.items()})
 
 
 def parsed_certificate(text: bytes, name: str) -> dict[str, Any]:
@@ -110,14 +110,18 @@ def decide(
     language: tuple[str, str] | None = None,
     progress: Progress = lambda part, done, count: None,
     name: str = "the certificate",
+    places: Mapping[str, str] | None = None,
 ) -> Accepted:
     """Check a certificate of these weights, network (config.json) and automaton.
 
-    `language` is a name and the JSON of its automaton, to which the certificate's must be equivalent. Raises Rejected,
-    saying what failed first, and Malformed for what is no certificate.
+    `language` is a name and the JSON of its automaton, to which the certificate's must be equivalent. `name` and
+    `places` say in messages where the files come from. Raises Rejected, saying what failed first, and Malformed for
+    what is no certificate.
     """
     try:
-        return decided(parsed_certificate(certificate, name), files, language, progress)
+        record = parsed_certificate(certificate, name)
+        found = places or {file: record[file]["file"] for file in FILES}
+        return decided(record, files, found, language, progress)
     except (Malformed, Rejected):
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
@@ -125,20 +129,23 @@ def decide(
 
 
 def decided(
-    record: Mapping[str, Any], files: Mapping[str, bytes], language: tuple[str, str] | None, progress: Progress
+    record: Mapping[str, Any],
+    files: Mapping[str, bytes],
+    places: Mapping[str, str],
+    language: tuple[str, str] | None,
+    progress: Progress,
 ) -> Accepted:
     """Check the digests, read the files, and go through the proof with more and more bits until all is decided."""
     for file in FILES:
         found, stated = digest(files[file]), record[file]["sha256"]
         if found != stated:
-            what = f"{record[file]['file']} is not the {file} of this certificate"
+            what = f"{places[file]} is not the {file} of this certificate"
             raise Rejected(f"{what}: SHA-256 {found[:12]}, certified {stated[:12]}")
         if len(files[file]) > MOST[file]:
-            raise Malformed(f"{record[file]['file']} has {len(files[file]):,} bytes; at most {MOST[file]:,} are read")
+            raise Malformed(f"{places[file]} has {len(files[file]):,} bytes; at most {MOST[file]:,} are read")
     weights = tensors(files["weights"])
-    network = parsed(files["network"], record["network"]["file"])
-    automaton = record["automaton"]["file"]
-    machine = Machine(parsed(files["automaton"], automaton), automaton)
+    network = parsed(files["network"], places["network"])
+    machine = Machine(parsed(files["automaton"], places["automaton"]), places["automaton"])
     other = language and (language[0], Machine(parsed(language[1].encode(), language[0]), language[0]))
     for bits in PRECISIONS:
         try:
