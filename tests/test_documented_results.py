@@ -97,7 +97,9 @@ def test_the_ablations_table_shows_what_their_page_has():
 
 def test_the_table_of_checked_networks_is_that_of_their_record():
     record = [json.loads(line) for line in (RESULTS / "checked" / "checked.jsonl").read_text().splitlines()]
-    assert all(row["proven"] and row["bits"] == 64 and row["at_1000000"] == 100 for row in record)
+    assert all(
+        row["proven"] and row["bits"] == 64 and (row["slack"] is None or row["at_1000000"] == 100) for row in record
+    )
     text = (ROOT / "docs" / "benchmarks.md").read_text()
     section = text[text.index("### Checked again") :]
     assert f"All {len(record)} are accepted" in section
@@ -111,6 +113,7 @@ def test_the_table_of_checked_networks_is_that_of_their_record():
             f"{row['entries']:,}",
             f"{row['smallest_margin']:.2f}",
             str(row["slack"] or "no"),
+            f"{row['at_1000000']:.4g}",
             f"{row['check_cpu_s']:.1f}",
         ]
         for row in record
