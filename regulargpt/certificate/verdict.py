@@ -116,13 +116,11 @@ def judge(
     try:
         certificate = record.text(record.record(snapped, files, None))
         accepted = decide(certificate.encode(), files, progress=progress)
-        balls, as_it_is = without_replacing(snapped, files, progress)
+        with_balls, as_it_is = without_replacing(snapped, files, progress)
     except (Rejected, Malformed) as error:
         return refused(weights, {**found, "reason": f"the independent check rejects it: {error}"})
-    if balls is not None:
-        certificate = record.text(record.record(snapped, files, balls))
     found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": as_it_is}
-    return Verdict({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})
+    return Verdict({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: with_balls or certificate})
 
 
 def refused(weights: bytes, report: dict[str, Any]) -> Verdict:
@@ -151,8 +149,8 @@ def remove(folder: RunFolder, *names: str) -> None:
 
 def without_replacing(
     snapped: Snapped, files: Mapping[str, bytes], progress: Progress
-) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """The first balls that prove the network as it is, by the checker's word, and what that says; or why none do."""
+) -> tuple[str | None, dict[str, Any]]:
+    """The first certificate with balls that the checker accepts, and what it says of the network; or why none is."""
     network = Network(tensors(files["weights"]), json.loads(files["network"])["model"])
     C, table = snapped.table.chunk_size, snapped.table
     leaves, nodes = ((part.windows(C), part.images) for part in (table.leaves, table.nodes))
@@ -165,12 +163,13 @@ def without_replacing(
         # Stated a little smaller than found, so that the checker's own bound may be a little larger.
         slack = float(f"{0.97 * enclosure.slack:.3g}")
         balls = record.unquantised(slack, enclosure.radii.tolist())
+        certificate = record.text(record.record(snapped, files, balls))
         try:
-            decide(record.text(record.record(snapped, files, balls)).encode(), files, progress=progress)
+            decide(certificate.encode(), files, progress=progress)
         except Rejected as error:
             reason = reason or str(error)
             continue
-        return balls, {"proven": True, "slack": slack, "radius": float(enclosure.radii.max())}
+        return certificate, {"proven": True, "slack": slack, "radius": float(enclosure.radii.max())}
     return None, {"proven": False, "reason": f"the independent check rejects it: {reason}"}
 
 

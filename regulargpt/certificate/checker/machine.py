@@ -83,10 +83,11 @@ class Machine:
         if span not in self._answerable:
             known, reach = self._reach if span % self._reach[0] == 0 else (1, self._reach_of_one)
             reach = power(reach, span // known)
-            found = {q for q, output in enumerate(self.outputs) if output is not None}
-            while more := {q for q in range(len(reach)) if reach[q] & bits(found)} - found:
+            found = bits(q for q, output in enumerate(self.outputs) if output is not None)
+            while more := bits(q for q, states in enumerate(reach) if states & found) & ~found:
                 found |= more
-            self._answerable[span], self._reach = found, (span, reach)
+            self._answerable[span] = {q for q in range(len(reach)) if found >> q & 1}
+            self._reach = span, reach
         return self._answerable[span]
 
     def can_be_leftmost(self, function: Function, span: int) -> bool:

@@ -165,11 +165,12 @@ class Checker:
             raise Rejected("the network and the automaton have other symbols or answers")
         if record["chunk_size"] != network.C:
             raise Rejected(f"the certificate is for C = {record['chunk_size']}, the weights for C = {network.C}")
-        self.prototypes = exact(numbers(record["prototypes"], "'prototypes'", (-1, network.d)))
-        if self.prototypes.size > MOST_NUMBERS:
-            raise Rejected(f"the prototypes are {self.prototypes.size:,} numbers; at most {MOST_NUMBERS:,} are checked")
-        if len(self.prototypes) < 2:
+        prototypes = numbers(record["prototypes"], "'prototypes'", (-1, network.d))
+        if prototypes.size > MOST_NUMBERS:
+            raise Rejected(f"the prototypes are {prototypes.size:,} numbers; at most {MOST_NUMBERS:,} are checked")
+        if len(prototypes) < 2:
             raise Rejected("a state is the nearest of one prototype wherever it lies: at least 2 are needed")
+        self.prototypes = exact(prototypes)
         self.apart = (self.prototypes * self.prototypes).sum(1)  # |p|^2
         self.margin = arb("inf")
 
