@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from regulargpt.models.regulargpt import RegularGPT
 
@@ -65,3 +68,34 @@ def worst(model: RegularGPT, states: Floats, radii: Floats, targets: Floats, ste
         (slope,) = torch.autograd.grad(far.sum(), delta)
         delta = delta.detach() + 2 * length * slope / slope.norm(dim=-1, keepdim=True).clamp_min(1e-12)
     return found.numpy()
+
+
+class Pushed(NamedTuple):
+    """Windows of prototypes, radii of balls around these, and how `far` (n,) from `images` ascent gets within them."""
+
+    prototypes: Floats
+    windows: npt.NDArray[np.int64]
+    images: npt.NDArray[np.int64]
+    radii: Floats
+    far: Floats
+
+
+def pushed(model: RegularGPT, seed: int, log_radii: tuple[float, ...]) -> Pushed:
+    """Random prototypes and images, and the worst that was found."""
+    rng, windows = np.random.default_rng(seed), all_windows(model.chunk_size)
+    prototypes = rng.normal(size=(K, D)) * rng.uniform(0.1, 2)
+    images, radii = rng.integers(1, K + 1, len(windows)), np.exp(np.array(log_radii))
+    rows = np.concatenate([model.pad.detach().numpy(), prototypes])
+    lengths = np.concatenate([[0.0], radii])[windows]
+    far = worst(model, rows[windows], lengths, prototypes[images - 1], steps=12)
+    return Pushed(prototypes, windows, images, radii, far)
+
+
+def within_balls(test: Callable[..., None]) -> Callable[..., None]:
+    """Draw the seed and size of a network, and radii of balls from hardly any to large."""
+    drawn = given(
+        seed=st.integers(0, 10**6),
+        size=st.sampled_from([0.5, 1.0, 2.0]),
+        log_radii=st.tuples(*[st.floats(-6, 1)] * K),
+    )
+    return settings(max_examples=3, deadline=None)(drawn(test))

@@ -8,14 +8,26 @@ import numpy.typing as npt
 import pytest
 import torch
 from flint import arb, ctx
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from regulargpt.certificate.checker.balls import exact, norm
 from regulargpt.certificate.checker.network import Network
 from regulargpt.certificate.checker.slopes import Moving, Slopes, TooFar, activation, identity, layer_norm
 from regulargpt.models.regulargpt import RegularGPT
-from tests.regulargpt.networks import D_FF, HEADS, IDS, SHAPES, D, K, all_windows, block, random_model, weights, worst
+from tests.regulargpt.networks import (
+    D_FF,
+    HEADS,
+    IDS,
+    SHAPES,
+    D,
+    K,
+    all_windows,
+    block,
+    pushed,
+    random_model,
+    weights,
+    within_balls,
+    worst,
+)
 from tests.regulargpt.test_checker_network import as_record, middle
 
 Floats = npt.NDArray[np.float64]
@@ -42,22 +54,13 @@ def bounds(model: RegularGPT, shape: dict[str, Any], prototypes: Floats, radii: 
 
 
 @pytest.mark.parametrize("shape", SHAPES[::3], ids=IDS[::3])
-@settings(max_examples=3, deadline=None)
-@given(
-    seed=st.integers(0, 10**6),
-    size=st.sampled_from([0.5, 1.0, 2.0]),
-    log_radii=st.tuples(*[st.floats(-6, 1)] * K),
-)
+@within_balls
 def test_no_displacement_within_the_balls_leaves_the_bound(
     shape: dict[str, Any], seed: int, size: float, log_radii: tuple[float, ...]
 ):
-    model, rng = random_model(seed, size, **shape), np.random.default_rng(seed)
-    prototypes, windows = rng.normal(size=(K, D)) * rng.uniform(0.1, 2), all_windows(shape["chunk_size"])
-    images, radii = rng.integers(1, K + 1, len(windows)), np.exp(np.array(log_radii))
-    rows = np.concatenate([model.pad.detach().numpy(), prototypes])
-    lengths = np.concatenate([[0.0], radii])[windows]
-    far = worst(model, rows[windows], lengths, prototypes[images - 1], steps=12)
-    assert (far <= bounds(model, shape, prototypes, radii, images)).all()
+    model = random_model(seed, size, **shape)
+    case = pushed(model, seed, log_radii)
+    assert (case.far <= bounds(model, shape, case.prototypes, case.radii, case.images)).all()
 
 
 @pytest.mark.parametrize("shape", SHAPES[:4], ids=IDS[:4])

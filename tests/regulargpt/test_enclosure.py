@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from regulargpt.certificate.attention_ball import Attended, bend, product_norm, shifted
@@ -17,7 +17,20 @@ from regulargpt.certificate.enclosure import Enclosure, NotClosed, System, enclo
 from regulargpt.certificate.forms import BEND, Form, gelu_remainder, layer_norm, quick, relu_remainder, spectral
 from regulargpt.certificate.network import Network, erf
 from regulargpt.models.regulargpt import RegularGPT
-from tests.regulargpt.networks import HEADS, IDS, SHAPES, D, K, all_windows, block, random_model, weights, worst
+from tests.regulargpt.networks import (
+    HEADS,
+    IDS,
+    SHAPES,
+    D,
+    K,
+    all_windows,
+    block,
+    pushed,
+    random_model,
+    weights,
+    within_balls,
+    worst,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,25 +48,14 @@ def as_numpy(model: RegularGPT, shape: dict[str, Any]) -> Network:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=IDS)
-@settings(max_examples=3, deadline=None)
-@given(
-    seed=st.integers(0, 10**6),
-    size=st.sampled_from([0.5, 1.0, 2.0]),
-    log_radii=st.tuples(*[st.floats(-6, 1)] * K),
-)
+@within_balls
 def test_no_displacement_within_the_balls_leaves_the_bound(
     shape: dict[str, Any], seed: int, size: float, log_radii: tuple[float, ...]
 ):
     model, numpy_network = network(seed, size, **shape)
-    rng = np.random.default_rng(seed)
-    prototypes, windows = rng.normal(size=(K, D)) * rng.uniform(0.1, 2), all_windows(shape["chunk_size"])
-    images = rng.integers(1, K + 1, len(windows))
-    radii = np.exp(np.array(log_radii))
-    bound = Cells(numpy_network, prototypes, windows, images).bound(radii)
-    rows = np.concatenate([numpy_network.pad, prototypes])
-    lengths = np.concatenate([[0.0], radii])[windows]
-    far = worst(model, rows[windows], lengths, prototypes[images - 1], steps=12)
-    assert (far <= bound).all()
+    case = pushed(model, seed, log_radii)
+    bound = Cells(numpy_network, case.prototypes, case.windows, case.images).bound(case.radii)
+    assert (case.far <= bound).all()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=IDS)
