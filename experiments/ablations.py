@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.experiment import Column, Experiment, Fields, Scale, configs
 from experiments.table_6_1 import SEEDS, SMOKE, cpu_test, early_stop, quadratic_stride
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
 
 # ceil(log_2 40) levels: as many as training words need.
 LEVELS = 6
@@ -15,7 +15,7 @@ PARTS: dict[str, Fields] = {
     "no-dilation": {"model.attention": "full"},
     "masked-pad": {"model.pad": "masked"},
     "no-state-norm": {"model.state_norm": False},
-    "no-state-noise": {"training.state_noise": 0.0, "training.noise_below": 0.0},
+    "no-state-noise": {"model.state_noise": 0.0, "model.noise_loss": 0.0},
 }
 TITLES = {
     "whole": "all parts",
@@ -46,7 +46,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     language, recipe = row.split("/")
     if recipe == "paper" and name in OF_ROBUST:
         return []
-    fields: dict[str, object] = {"evaluation.beyond": ()}
+    fields: dict[str, object] = {"evaluation.extra_lengths": ()}
     if scale == "smoke":
         fields |= SMOKE
     if scale == "cpu":

@@ -9,7 +9,7 @@ from functools import cached_property
 from experiments.experiment import Column, Experiment, Scale, Shows
 from experiments.figure import Finding
 from experiments.published import Number
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
 from regulargpt.results.row import Row
 from regulargpt.results.statistics import Group
 
@@ -17,7 +17,7 @@ STATISTICS = ("max", "mean")
 
 
 @dataclass(frozen=True)
-class Panel:
+class ShortcutScores:
     """What rules without an automaton score, in percent, on words that were drawn as `words` says."""
 
     words: str
@@ -30,7 +30,7 @@ class Compared:
 
     `names` are its runs, of `configs`, `rows` their tests that count here, `group` the statistics of these. `missing`
     are the runs that are not finished, `found` is what a figure's analysis says of those that are, `notes` are the
-    numbers of what differs in the conditions, `panel` is what rules without an automaton score on such words.
+    numbers of what differs in the conditions, `shortcuts` is what rules without an automaton score on such words.
     """
 
     row: str
@@ -45,7 +45,7 @@ class Compared:
     missing: tuple[str, ...]
     found: tuple[Finding, ...] = ()
     notes: tuple[int, ...] = ()
-    panel: Panel | None = None
+    shortcuts: ShortcutScores | None = None
 
     @property
     def done(self) -> int:

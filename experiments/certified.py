@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from languages.errors import UserError
-from regulargpt.cli.output import percent
-from regulargpt.config import RunConfig
-from regulargpt.exits import REFUSED
-from regulargpt.results.render import markdown_table
+from regulargpt.config.schema import RunConfig, value_of
+from regulargpt.runs.exits import REFUSED
+from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import CERTIFICATE, RunFolder
-from regulargpt.sweep.folder import SweepFolder
+from regulargpt.tables import Table, markdown, percent
 
 COLUMNS = (
     *("language", "recipe", "most steps", "proven", "at step", "training, s", "prototypes"),
@@ -52,9 +51,14 @@ class Run:
     @property
     def longest(self) -> tuple[int, float]:
         """The longest length tested, and the accuracy there; the lowest, if several protocols test it."""
-        tests = (self.summary, *self.summary.get("also", {}).values())
-        found = [(int(T), share) for test in tests for T, share in test["accuracy"].items()]
+        tests = (self.summary, *self.summary.get("extra_protocols", {}).values())
+        found = [(int(T), a) for test in tests for T, a in test["measures"]["accuracy"]["values"].items()]
         return min(found, key=lambda point: (-point[0], point[1]))
+
+
+def certified_at(summary: Mapping[str, Any]) -> int | None:
+    """The step at which a run's certificate held for the first time; None if it never did."""
+    return summary["phases"].get("table_fine_tuning", {}).get("certified_at")
 
 
 def certified(folder: SweepFolder) -> list[Run]:
@@ -62,7 +66,7 @@ def certified(folder: SweepFolder) -> list[Run]:
     found = []
     for name in folder.names:
         config = folder.config(name)
-        if not config.training.certify_every or folder.state(name) != "done":
+        if not value_of(config, "phases.table_fine_tuning.every") or folder.state(name) != "done":
             continue
         run = RunFolder(folder.run_path(name))
         path = run.path / CERTIFICATE
@@ -74,21 +78,21 @@ def certified(folder: SweepFolder) -> list[Run]:
 def row(runs: Sequence[Run]) -> tuple[str, ...]:
     """The cells of a row."""
     config = runs[0].config
-    C = config.model.chunk_size
+    C = value_of(config, "model.chunk_size")
     proven = [run for run in runs if run.summary["proven"]]
-    asked = [run for run in runs if run.summary["proven"] is not None]
+    requested = [run for run in runs if run.summary["proven"] is not None]
     lengths, shares = zip(*(run.longest for run in runs), strict=True)
     return (
-        config.task.language + (f", C = {C}" if C != 2 else ""),
+        config.data.name + (f", C = {C}" if C != 2 else ""),
         config.recipe,
         f"{config.training.steps:,}",
-        f"{len(proven)} of {len(asked)}" if asked else "not asked",
-        listed(str(run.summary["certified_at"] or "-") for run in runs),
+        f"{len(proven)} of {len(requested)}" if requested else "not asked",
+        listed(str(certified_at(run.summary) or "-") for run in runs),
         listed(f"{run.summary['train_seconds']:.0f}" for run in runs),
         listed(dict.fromkeys(str(len(run.certificate["prototypes"])) for run in proven)) or "-",
         listed(run.slack for run in runs),
         listed(percent(run.summary["score"]) for run in runs),
-        listed(percent(run.summary["min_accuracy"]) for run in runs),
+        listed(percent(run.summary["worst"]) for run in runs),
         f"{listed(map(percent, shares))} at {max(lengths):,}",
     )
 
@@ -109,7 +113,7 @@ def table(runs: Iterable[Run]) -> str:
     for run in runs:
         cells[run.cell].append(run)
     rows = [row(sorted(of_cell, key=lambda run: run.config.seed)) for of_cell in cells.values()]
-    return markdown_table(COLUMNS, ["---"] * len(COLUMNS), rows)
+    return markdown(Table(COLUMNS, rows, names=len(COLUMNS)))
 
 
 def main(arguments: list[str]) -> int:

@@ -11,23 +11,22 @@ from experiments.conditions import differences
 from experiments.experiment import Column, Experiment, Scale, Shows
 from experiments.figure import Figure, Finding
 from experiments.published import Published, published
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
 from regulargpt.results.row import Row
 from regulargpt.results.statistics import groups
-from regulargpt.sweep.names import name_of
+from regulargpt.runs.sweep.names import name_of
 
 
 def compare(
     experiment: Experiment,
     scale: Scale,
     table: Sequence[Row],
-    asked: Set[str],
+    requested: Set[str],
     findings: Mapping[str, Finding] = MappingProxyType({}),
 ) -> Comparison:
     """The experiment's cells from the rows of a folder (`regulargpt.results.rows`), for a figure with its findings.
 
-    `asked` are the names of the runs that were asked for: a row of the experiment none of whose runs is there was not,
-    and is left out.
+    `requested` are the names of the sweep's runs: a row of the experiment with none of them is left out.
     """
     printed = published(experiment.published) if experiment.published else None
     by_run: dict[str, list[Row]] = {}
@@ -38,13 +37,13 @@ def compare(
     left_out: list[str] = []
     for name in experiment.rows:
         runs = {column.runs: experiment.configs(name, column.runs, scale) for column in experiment.columns}
-        if not {name_of(config) for configs in runs.values() for config in configs} & asked:
+        if not {name_of(config) for configs in runs.values() for config in configs} & requested:
             left_out.append(name)
             continue
         cells = [cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns]
         if isinstance(experiment, Figure):
-            cells = [seen(cell, findings) for cell in cells]
-        shown.append(tuple(noted(cell, experiment, notes) for cell in cells))
+            cells = [with_finding(cell, findings) for cell in cells]
+        shown.append(tuple(with_notes(cell, experiment, notes) for cell in cells))
     return Comparison(experiment, scale, statistics_of(printed), tuple(shown), tuple(left_out), tuple(notes))
 
 
@@ -64,7 +63,7 @@ def cell_of(
     """One cell, without its notes."""
     names = tuple(name_of(config) for config in configs)
     shows, statistics = experiment.shows(row, column), statistics_of(printed)
-    tests = [test for name in names for test in by_run.get(name, ()) if counts(test, shows)]
+    tests = [test for name in names for test in by_run.get(name, ()) if is_shown(test, shows)]
     group = groups(tests, [])[0] if tests else None
     return Compared(
         row,
@@ -80,22 +79,22 @@ def cell_of(
     )
 
 
-def counts(test: Row, shows: Shows) -> bool:
+def is_shown(test: Row, shows: Shows) -> bool:
     """Whether a row of the table is a test that the cell shows. A failed run is one of every cell."""
     if not test.is_done:
         return True
-    if test.tested != (shows.tested or test.protocol):
+    if test.tested != (shows.tested or test.get("protocol") or ""):
         return False
     return test.length == shows.length if shows.what == "accuracy" and shows.length else bool(test.in_score)
 
 
-def seen(cell: Compared, findings: Mapping[str, Finding]) -> Compared:
+def with_finding(cell: Compared, findings: Mapping[str, Finding]) -> Compared:
     """The cell of a figure: what was found in the first of its runs stands for it."""
     found = tuple(findings[name] for name in cell.names if name in findings)
     return replace(cell, found=found, ours=(found[0].value if found else None,))
 
 
-def noted(cell: Compared, experiment: Experiment, notes: dict[str, int]) -> Compared:
+def with_notes(cell: Compared, experiment: Experiment, notes: dict[str, int]) -> Compared:
     """The cell with the numbers of its notes; new ones are added to `notes`."""
     table = experiment.published or experiment.conditions
     if table is None or not has_conditions(cell, experiment):

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import languages
 from languages.errors import UserError, nearest, one_of
-from regulargpt.config import RunConfig
-from regulargpt.protocols import protocol
-from regulargpt.recipes import resolve
+from regulargpt.config.protocols import protocol
+from regulargpt.config.recipes import DECIDING, resolve
+from regulargpt.config.schema import RunConfig
 
 # smoke: whether it works, its figures mean nothing; cpu: two cores in hours, with early stopping; full: as published.
 SCALES = ("smoke", "cpu", "full")
@@ -94,8 +94,8 @@ def configs(
     >>> [c.seed for c in configs("parity", "paper", "rnn", "thesis", {"training.steps": 10}, seeds=(0, 1))]
     [0, 1]
     """
-    chunk_size = fields.get("model.chunk_size", 2)
-    base = resolve(recipe, model, language, languages.get(language).sampling, chunk_size)
+    chosen = {key: fields[key] for key in DECIDING if key in fields}
+    base = resolve(recipe, model, language, languages.get(language).sampling, chosen)
     base = protocol(preset).apply(base).replaced(fields)
     axes = product(seeds, rates or (base.training.lr,))
     return [base.replaced({"seed": seed, "training.lr": rate}) for seed, rate in axes]

@@ -11,8 +11,8 @@ import languages
 from experiments.experiment import Column, Experiment, Scale
 from experiments.published import Number
 from experiments.table_6_1 import runs as runs_of_table
-from regulargpt.config import RunConfig
-from regulargpt.recipes import resolve
+from regulargpt.config.recipes import resolve
+from regulargpt.config.schema import RunConfig
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
@@ -35,9 +35,9 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure(Experiment):
-    """An experiment that looks into its runs; what `look` writes stays in the run's folder."""
+    """An experiment that looks into its runs; what `analyse` writes stays in the run's folder."""
 
-    look: Callable[[RunFolder], Finding]
+    analyse: Callable[[RunFolder], Finding]
 
 
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
@@ -53,8 +53,8 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     return [next((config for config in found if config.training.lr == own), found[0])]
 
 
-def kept(path: Path, config: RunConfig, *keys: str) -> dict[str, Any] | None:
-    """The report in a file, if it is of the same look at the run and has these entries."""
+def saved_report(path: Path, config: RunConfig, *keys: str) -> dict[str, Any] | None:
+    """The report in a file, if it is of the same words of the same run and has these entries."""
     if not path.exists():
         return None
     try:

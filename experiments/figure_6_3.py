@@ -1,19 +1,19 @@
-"""Figure 6.3 of the thesis: the hidden states of all levels, one cluster for each transition."""
+"""Figure 6.3 of the thesis: the hidden states of all levels, one cluster for each monoid element."""
 
 from __future__ import annotations
 
-from experiments.figure import COLUMNS, LENGTH, WORDS, Figure, Finding, config_of, kept, runs
+from experiments.figure import COLUMNS, LENGTH, WORDS, Figure, Finding, config_of, runs, saved_report
 from regulargpt.storage.folder import RunFolder
 
 
-def look(folder: RunFolder) -> Finding:
-    """What `regulargpt verify` finds: clusters without looking at labels, and how they agree with the transitions."""
+def analyse(folder: RunFolder) -> Finding:
+    """What `regulargpt verify` finds: clusters found without labels, and how they agree with the monoid elements."""
     picture, path = folder.path / "verify" / "pca.png", folder.path / "verify" / "clusters.json"
-    report = kept(path, config_of(folder), "overall", "summary") if picture.exists() else None
+    report = saved_report(path, config_of(folder), "overall", "summary") if picture.exists() else None
     if report is None:
-        from regulargpt.analysis.verify import clusters_report
+        from regulargpt.analysis.cluster_report import clusters
 
-        report = clusters_report(folder, length=LENGTH, words=WORDS)
+        report = clusters(folder, length=LENGTH, words=WORDS)
     found = report["overall"]
     agreement = f"adjusted Rand index {found['ari']:.3f}, purity {found['purity']:.3f}"
     variance = f"{100 * sum(found['explained_variance']):.0f} % of the variance in the picture"
@@ -24,10 +24,10 @@ def look(folder: RunFolder) -> Finding:
 
 EXPERIMENT = Figure(
     "figure-6.3",
-    "Clusters of hidden states, one for each transition",
+    "Clusters of hidden states, one for each monoid element",
     ("parity", "cycle-navigation"),
     COLUMNS,
     runs,
     published="figure-6.3",
-    look=look,
+    analyse=analyse,
 )

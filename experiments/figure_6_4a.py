@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from experiments.figure import COLUMNS, LENGTH, WORDS, Figure, Finding, config_of, kept, runs
+from experiments.figure import COLUMNS, LENGTH, WORDS, Figure, Finding, config_of, runs, saved_report
 from regulargpt.storage.folder import RunFolder
 
 
-def look(folder: RunFolder) -> Finding:
+def analyse(folder: RunFolder) -> Finding:
     """What `regulargpt receptive-field` measures: the symbols that hold 99 % of the gradient, and how straight."""
     where = folder.path / "receptive-field"
     picture, path = where / "receptive-field.png", where / "receptive-field.json"
-    report = kept(path, config_of(folder), "erf", "summary") if picture.exists() else None
+    report = saved_report(path, config_of(folder), "erf", "summary") if picture.exists() else None
     if report is None:
         from regulargpt.analysis.dependence import receptive_field_report
 
@@ -29,5 +29,5 @@ EXPERIMENT = Figure(
     COLUMNS,
     runs,
     published="figure-6.4a",
-    look=look,
+    analyse=analyse,
 )

@@ -4,7 +4,8 @@
 
 The automata are a function of their number: 2 to 5 states and transitions to them uniform over two symbols, each state
 accepting with probability 1/2; drawn again until the automaton is minimal and its transition monoid has at most 50
-elements. Each is learned by the recipe `robust-nodes` with seed 0, in at most `STEPS` steps, without anchoring.
+elements. Each is learned by the recipe `robust-subwords` with seed 0, in at most `STEPS` steps, without table
+fine-tuning.
 OUT/random-dfas.csv has a row for each, in their order, failures with their reason; OUT/sweep has the runs.
 """
 
@@ -13,21 +14,22 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from experiments.certified import certified_at
 from languages.automata import Dfa
+from languages.automata.monoid import TransitionMonoid
 from languages.convert.json_text import to_json
 from languages.errors import UserError
-from languages.monoid import TransitionMonoid
 from languages.randomness import rng
-from regulargpt.analysis.tables import csv_text
-from regulargpt.config import RunConfig
-from regulargpt.exits import FAILED, REFUSED, STOPPED
-from regulargpt.recipes import resolve
+from regulargpt import tables
+from regulargpt.config.recipes import resolve
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs.exits import FAILED, REFUSED, STOPPED
+from regulargpt.runs.sweep.driver import Watch, sweep
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.local import LocalEngine
+from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.atomic import make_folder, write_text
 from regulargpt.storage.folder import RunFolder
-from regulargpt.sweep.driver import Watch, sweep
-from regulargpt.sweep.folder import SweepFolder
-from regulargpt.sweep.local import LocalEngine
-from regulargpt.sweep.names import name_of
 
 COUNT, MOST_STATES, LARGEST, STEPS = 20, 5, 50, 6000
 COLUMNS: tuple[str, ...] = ("number", "states", "monoid", "proven", "certified_at", "train_seconds", "reason")
@@ -60,18 +62,18 @@ def config(number: int, out: Path) -> RunConfig:
     write_text(file, to_json(random_dfa(number)))
     fields = {
         "training.steps": STEPS,
-        "training.anchor_steps": 0,
+        "phases.table_fine_tuning.steps": 0,
         "evaluation.test_len": 60,
         "evaluation.samples": 32,
-        "evaluation.beyond": (),
+        "evaluation.extra_lengths": (),
     }
-    return resolve("robust-nodes", "regulargpt", f"dfa:{file}", "balanced").replaced(fields)
+    return resolve("robust-subwords", "regulargpt", f"dfa:{file}", "balanced").replaced(fields)
 
 
 def row(number: int, folder: SweepFolder, name: str) -> Row:
     """The row of a run that has ended."""
     from regulargpt.certificate.sentences import sentences
-    from regulargpt.certificate.verdict import certificate_report
+    from regulargpt.runs.certify import certificate_report
 
     dfa = random_dfa(number)
     known = {"number": number, "states": dfa.n_states, "monoid": TransitionMonoid.of(dfa).size}
@@ -80,7 +82,8 @@ def row(number: int, folder: SweepFolder, name: str) -> Row:
     run = RunFolder.open(folder.run_path(name))
     summary = run.load_summary()
     reason = "" if summary["proven"] else "; ".join(sentences(certificate_report(run)))
-    return {**known, "reason": reason, **{key: summary[key] for key in ("proven", "certified_at", "train_seconds")}}
+    found = {key: summary[key] for key in ("proven", "train_seconds")} | {"certified_at": certified_at(summary)}
+    return {**known, "reason": reason, **found}
 
 
 def table(rows: list[Row]) -> str:
@@ -89,7 +92,7 @@ def table(rows: list[Row]) -> str:
     >>> print(table([dict.fromkeys(COLUMNS, 0)]).splitlines()[1])
     0,0,0,0,0,0,0
     """
-    return csv_text(COLUMNS, [[row.get(name) for name in COLUMNS] for row in rows])
+    return tables.csv([COLUMNS, *([row.get(name) for name in COLUMNS] for row in rows)])
 
 
 def main(arguments: list[str]) -> int:

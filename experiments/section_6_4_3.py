@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from experiments import table_6_1
 from experiments.experiment import Column, Experiment, Scale, Shows
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
 
 CHUNK_SIZES = (2, 3, 4, 5, 8)
 LANGUAGES = ("parity", "even-pairs", "cycle-navigation", "modular-arithmetic")

@@ -8,37 +8,39 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import languages
-from experiments.cells import Compared, Comparison, Panel
+from experiments.cells import Compared, Comparison, ShortcutScores
 from experiments.phrases import ordinal
-from regulargpt.config import RunConfig, TaskConfig
-from regulargpt.protocols import protocol
+from regulargpt import data
+from regulargpt.config.protocols import protocol
+from regulargpt.config.schema import RunConfig, value_of
+from regulargpt.data.options import DataOptions
+from regulargpt.objectives.options import LastOptions
+from regulargpt.runs.sweep.names import digits
 from regulargpt.storage import atomic
 from regulargpt.storage.manifest import digest
-from regulargpt.sweep.names import digits
 
 FOLDER, FORMAT = "shortcuts", 1
 DIGITS = 16
-Words = tuple[str, TaskConfig, str]  # language tested, how training words are drawn, protocol tested under
+Words = tuple[str, DataOptions, str]  # language tested, how training words are drawn, protocol tested under
 
 
-def with_panels(found: Comparison, path: Path) -> Comparison:
-    """The comparison with a panel for each cell that has an accuracy. Panels are computed once and kept in `path`."""
+def with_shortcuts(found: Comparison, path: Path) -> Comparison:
+    """The comparison with shortcut scores for each cell that has an accuracy, computed once and kept in `path`."""
     tests: dict[Words, list[tuple[RunConfig, RunConfig]]] = {}
     for cell in filter(is_scored, found.all):
         trained, tested = test_of(cell)
         tests.setdefault(words_of(trained, tested), []).append((trained, tested))
-    panels = {words: panel(*max(pairs, key=effort), path) for words, pairs in tests.items()}
+    scores = {words: rule_scores(*max(pairs, key=effort), path) for words, pairs in tests.items()}
 
     def beside(cell: Compared) -> Compared:
-        return add(cell, panels[words_of(*test_of(cell))]) if is_scored(cell) else cell
+        return with_scores(cell, scores[words_of(*test_of(cell))]) if is_scored(cell) else cell
 
     return replace(found, cells=tuple(tuple(map(beside, row)) for row in found.cells))
 
 
 def is_scored(cell: Compared) -> bool:
     """Whether the cell has an accuracy of final answers."""
-    answers = cell.configs[0].task.supervision not in ("every", "next") if cell.configs else False
+    answers = bool(cell.configs) and not cell.configs[0].objective.answers_prefixes
     return answers and cell.shows.what == "accuracy" and bool(cell.group and cell.group.scores) and not cell.found
 
 
@@ -49,8 +51,8 @@ def test_of(cell: Compared) -> tuple[RunConfig, RunConfig]:
 
 
 def words_of(trained: RunConfig, tested: RunConfig) -> Words:
-    """What tells panels apart: whatever decides how words are drawn, but their number."""
-    return tested.task.language, replace(trained.task, supervision="last"), tested.protocol
+    """What decides how words are drawn, but for their number: cells that agree in it share their scores."""
+    return tested.data.name, trained.data, tested.protocol
 
 
 def effort(pair: tuple[RunConfig, RunConfig]) -> int:
@@ -59,26 +61,27 @@ def effort(pair: tuple[RunConfig, RunConfig]) -> int:
     return tested.evaluation.samples * len(tested.scored)
 
 
-def panel(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[str, Mapping[str, Any]] | None:
-    """Each rule's score, and its accuracy by length; None where there is no panel for this kind of answers."""
+def rule_scores(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[str, Mapping[str, Any]] | None:
+    """Each rule's score, and its accuracy by length; None where no rules are fitted, for too many symbols."""
     plain = RunConfig(
         protocol=tested.protocol,
         seed=trained.seed,
-        task=replace(tested.task, supervision="last"),
-        evaluation=replace(tested.evaluation, also=()),
+        data=tested.data,
+        objective=LastOptions("last"),
+        evaluation=replace(tested.evaluation, extra_protocols=()),
     )
-    file = path / FOLDER / f"{digest(f'{trained.task.language} {digits(plain)}'.encode())[:DIGITS]}.json"
+    file = path / FOLDER / f"{digest(f'{trained.data.name} {digits(plain)}'.encode())[:DIGITS]}.json"
     if file.exists():
         known = atomic.parse_json(atomic.read_bytes(file), file)
-        if known.get("format") == FORMAT and is_panel(known.get("rules")):
+        if known.get("format") == FORMAT and are_rules(known.get("rules")):
             return known["rules"]
-    from regulargpt.shortcuts.features import is_small
-    from regulargpt.shortcuts.panel import shortcut_panel
+    from regulargpt.evaluation.shortcuts.features import is_small
+    from regulargpt.evaluation.shortcuts.scores import shortcut_scores
 
-    task, training_task = languages.get(tested.task.language), languages.get(trained.task.language)
-    if not is_small(task):
+    words, training = data.build(tested.data), data.build(trained.data)
+    if not is_small(words.task):
         return None
-    found = shortcut_panel(task, plain, trained.seed, training_task)
+    found = shortcut_scores(words, plain, trained.seed, training)
     rules = {
         name: {"score": rule.score, "accuracy": {str(T): accuracy for T, accuracy in rule.accuracy.items()}}
         for name, rule in found.items()
@@ -88,8 +91,8 @@ def panel(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[str, Map
     return rules
 
 
-def is_panel(rules: object) -> bool:
-    """Whether these are rules with their scores, as `panel` writes them."""
+def are_rules(rules: object) -> bool:
+    """Whether these are rules with their scores, as `rule_scores` writes them."""
     return (
         isinstance(rules, dict)
         and len(rules) > 0
@@ -97,19 +100,20 @@ def is_panel(rules: object) -> bool:
     )
 
 
-def add(cell: Compared, rules: Mapping[str, Mapping[str, Any]] | None) -> Compared:
+def with_scores(cell: Compared, rules: Mapping[str, Mapping[str, Any]] | None) -> Compared:
     """The cell with what each rule scores where the cell does: at the lengths that its own runs are tested at."""
     if rules is None:
         return cell
     length, (trained, tested) = cell.shows.length, test_of(cell)
-    near = f", {100 * trained.task.near_misses:g} % near misses in training" * bool(trained.task.near_misses)
+    share = value_of(trained, "data.near_misses") or 0
+    near = f", {100 * share:g} % near misses in training" * bool(share)
     where = f" at {length:,} symbols" if length else ""
     stride = tested.evaluation.stride
     some = f", every {ordinal(stride)} length" * (stride > 1 and not length)
     words = f"{cell.shows.tested or trained.protocol or 'no protocol'}{where}{some}{near}"
     lengths = [length] if length else tested.scored
-    scores = {name: mean_over(lengths, rule["accuracy"]) for name, rule in rules.items()}
-    return replace(cell, panel=Panel(words, scores))
+    scores = {name: round(mean_over(lengths, rule["accuracy"]), 6) for name, rule in rules.items()}
+    return replace(cell, shortcuts=ShortcutScores(words, scores))
 
 
 def mean_over(lengths: Iterable[int], accuracy: Mapping[str, float]) -> float:

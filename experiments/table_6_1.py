@@ -8,8 +8,8 @@ tested under the protocol `hard-2` at 10,000 symbols.
 from __future__ import annotations
 
 from experiments.experiment import Column, Experiment, Fields, Scale, Shows, configs
-from regulargpt.config import RunConfig
-from regulargpt.recipes import CERTIFY, recommended
+from regulargpt.config.recipes import CERTIFY, recommended
+from regulargpt.config.schema import RunConfig
 
 DELETANG = ("even-pairs", "modular-arithmetic", "parity", "cycle-navigation")
 BHATTAMISHRA = ("dyck-2", "dyck-3", "dyck-4", "dyck-12", "tomita-3", "tomita-4", "tomita-5", "tomita-6")
@@ -46,16 +46,17 @@ CPU_STEPS_WIDE = {"even-pairs": 10_000, "cycle-navigation": 10_000, "modular-ari
 CPU_ROBUST_STEPS = {"modular-arithmetic": 6_000}
 # The certificate holds within so many steps or, on two cores, not at all; with C = 3 some tables are too large to ask.
 # `robust` with C = 3 needs steps at the full learning rate, which falls over the last 4,000.
-CPU_CERTIFIED_STEPS = {"robust": {2: 6_000, 3: 10_000}, "robust-nodes": {2: 6_000, 3: 4_000}}
+CPU_CERTIFIED_STEPS = {"robust": {2: 6_000, 3: 10_000}, "robust-subwords": {2: 6_000, 3: 4_000}}
 CPU_UNASKED_STEPS = 2_000
 UNASKED = ("modular-arithmetic", "dyck-12")
-# A table of more windows takes longer to anchor. It is large from this C on.
-ANCHORING, ANCHORING_LARGE = {2: 1_000, 3: 1_500}, 3_000
+# A table of more windows takes longer to train on. It is large from this C on.
+FINE_TUNING, FINE_TUNING_LARGE = {2: 1_000, 3: 1_500}, 3_000
 LARGE = {"modular-arithmetic": 2, "dyck-4": 3, "dyck-12": 2}
 CPU_SAMPLES = {"rnn": 64, "transformer": 64, "regulargpt": 128}
 # All members have an even length.
 EVEN = ("dyck-2", "dyck-3", "dyck-4", "dyck-12", "tomita-5")
-SMOKE: Fields = {"training.steps": 20, "evaluation.samples": 8, "evaluation.stride": 49, "training.certify_every": 0}
+SMOKE: Fields = {"training.steps": 20, "evaluation.samples": 8, "evaluation.stride": 49}
+UNCERTIFIED: Fields = {"phases.table_fine_tuning.every": 0}
 
 
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
@@ -100,23 +101,24 @@ def quadratic_stride(language: str) -> int:
 
 def early_stop(model: str) -> Fields:
     """The end of a training on two cores."""
-    return {"training.solved_below": CPU_SOLVED[model], "training.cooldown": 0, "training.steps": CPU_STEPS[model]}
+    return {"training.solved_loss": CPU_SOLVED[model], "training.cooldown": 0, "training.steps": CPU_STEPS[model]}
 
 
 def ours(row: str, certified: bool, chunk_size: int, scale: Scale) -> list[RunConfig]:
     """The recipe `robust`, or the recommended one with the certificate."""
     fields: dict[str, object] = {
         "model.chunk_size": chunk_size,
-        "evaluation.beyond": (),
-        "evaluation.also": ("hard-2",),
+        "evaluation.extra_lengths": (),
+        "evaluation.extra_protocols": ("hard-2",),
     }
     recipe = recommended(row, "regulargpt") if certified else "robust"
     if certified and recipe == "robust":
         fields |= CERTIFY
     if scale == "smoke":
-        return configs(row, recipe, "regulargpt", "thesis", {**fields, **SMOKE}, (0,))
+        smoke = {**SMOKE, **UNCERTIFIED} if certified else SMOKE
+        return configs(row, recipe, "regulargpt", "thesis", {**fields, **smoke}, (0,))
     if certified:
-        fields["training.anchor_steps"] = anchoring(row, chunk_size)
+        fields["phases.table_fine_tuning.steps"] = fine_tuning(row, chunk_size)
     if scale == "cpu":
         steps = certified_steps(row, chunk_size) if certified else CPU_ROBUST_STEPS.get(row, CPU_STEPS["regulargpt"])
         fields |= {**cpu_test("regulargpt", row), "training.steps": steps}
@@ -134,13 +136,13 @@ def certified_steps(row: str, chunk_size: int) -> int:
     return CPU_CERTIFIED_STEPS[recommended(row, "regulargpt")][chunk_size]
 
 
-def anchoring(row: str, chunk_size: int) -> int:
+def fine_tuning(row: str, chunk_size: int) -> int:
     """The steps on the certified table.
 
-    >>> anchoring("dyck-4", 2), anchoring("dyck-4", 3)
+    >>> fine_tuning("dyck-4", 2), fine_tuning("dyck-4", 3)
     (1000, 3000)
     """
-    return ANCHORING_LARGE if LARGE.get(row, chunk_size + 1) <= chunk_size else ANCHORING[chunk_size]
+    return FINE_TUNING_LARGE if LARGE.get(row, chunk_size + 1) <= chunk_size else FINE_TUNING[chunk_size]
 
 
 EXPERIMENT = Experiment(

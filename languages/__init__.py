@@ -8,23 +8,37 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from languages.automata import Dfa, MooreMachine, Semiautomaton
+    from languages.automata.monoid import TransitionMonoid
     from languages.errors import UserError
-    from languages.monoid import TransitionMonoid
     from languages.randomness import rng
-    from languages.registry import get
+    from languages.registry import get, register
+    from languages.regular.user import task_of
     from languages.task import Task
 
-__all__ = ["Dfa", "MooreMachine", "Semiautomaton", "Task", "TransitionMonoid", "UserError", "get", "rng"]
+__all__ = [
+    "Dfa",
+    "MooreMachine",
+    "Semiautomaton",
+    "Task",
+    "TransitionMonoid",
+    "UserError",
+    "get",
+    "register",
+    "rng",
+    "task_of",
+]
 
 HOME = {
     "Dfa": "automata",
     "MooreMachine": "automata",
     "Semiautomaton": "automata",
     "Task": "task",
-    "TransitionMonoid": "monoid",
+    "TransitionMonoid": "automata.monoid",
     "UserError": "errors",
     "get": "registry",
+    "register": "registry",
     "rng": "randomness",
+    "task_of": "regular.user",
 }
 
 

@@ -10,7 +10,7 @@ from math import inf, nan
 from languages.errors import AutomatonError, UserError
 
 VARIABLE = "LANGUAGES_BUDGET"
-MOST_TRANSITIONS = 2**19  # of a machine: states times symbols
+MAX_TRANSITIONS = 2**19  # of a machine: states times symbols
 
 
 class TooLarge(AutomatonError):
@@ -62,4 +62,4 @@ def hint(count: int, limit: int) -> str:
 def check_transitions(n_states: int, n_symbols: int) -> None:
     """Raise TooLarge for a machine of more states times symbols than are allowed."""
     count = n_states * n_symbols
-    check(count, MOST_TRANSITIONS, f"{n_states:,} states times {n_symbols:,} symbols are {count:,} transitions")
+    check(count, MAX_TRANSITIONS, f"{n_states:,} states times {n_symbols:,} symbols are {count:,} transitions")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 
-MOST_COMPARED, LONGEST_COMPARED = 1000, 100  # names, characters: likeness takes time
+MAX_COMPARED, LONGEST_COMPARED = 1000, 100  # names, characters: likeness takes time
 
 
 class UserError(ValueError):
@@ -39,7 +39,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("xyz", ["parity"]), nearest("parity", ["parity"])
     ('', '')
     """
-    others = [other for other in islice(known, MOST_COMPARED) if other != name]
+    others = [other for other in islice(known, MAX_COMPARED) if other != name]
     close = get_close_matches(name, others, n=1) if len(name) <= LONGEST_COMPARED else []
     return f" did you mean {close[0]!r}?" if close else ""
 

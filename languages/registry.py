@@ -1,10 +1,12 @@
-"""The languages by name: `get("tomita-3")`. To add one, write its file and add its row here.
+"""The languages by name: `get("tomita-3")`. To add one, write its file and add its row here, or bring it in a package.
 
-The table is static, so that listing the languages imports nothing.
+The table is static, so that listing the languages imports none of them. Installed packages bring theirs by entry
+points (installed.py), which are read only where a name is not built in, and for the listing.
 """
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from languages.errors import LanguageError, nearest, one_of
@@ -91,12 +93,17 @@ FAMILIES = (
 
 
 def listing() -> tuple[Family, ...]:
-    """The rows of the table: `.pattern`, `.summary`, `.parameters`, `.names`. Imports nothing.
+    """The rows, built-in ones first: `.pattern`, `.summary`, `.parameters`, `.names`. No language is imported.
+
+    So of an installed language the parameters are not known here.
 
     >>> [row.pattern for row in listing()][:3]
     ['parity', 'even-pairs', 'cycle-navigation']
     """
-    return FAMILIES
+    from languages.installed import installed
+
+    built_in = {family.pattern for family in FAMILIES}
+    return FAMILIES + tuple(row for row in installed() if row.pattern not in built_in)
 
 
 def names() -> tuple[str, ...]:
@@ -108,8 +115,36 @@ def names() -> tuple[str, ...]:
     return tuple(name for family in FAMILIES for name in family.names)
 
 
+# Tasks made in Python, by their names; they live as long as this process.
+MADE: dict[str, "Task"] = {}
+
+
+def register(task: "Task") -> "Task":
+    """Let a task that was made in Python go by its name in this process; the task.
+
+    A later one of the same name takes its place. LanguageError for the name of a language that is there already.
+
+    >>> from languages.regular.user import task_of
+    >>> ends_in_b = get("regex:(a|b)*b").machine
+    >>> get(register(task_of(ends_in_b, "ends-in-b")).name).machine == ends_in_b
+    True
+    """
+    if task.name not in MADE and _is_taken(task.name):
+        raise LanguageError(f"the language {task.name!r} is there already; give yours another name")
+    MADE[task.name] = task
+    return task
+
+
+def _is_taken(name: str) -> bool:
+    if any(family.prefix and name.startswith(family.prefix) for family in FAMILIES):
+        return True
+    return _among(FAMILIES, name.partition(":")[0]) is not None
+
+
 def get(spec: str) -> "Task":
     """The task of a specification `name` or `name:key=value,...`, or `regex:EXPRESSION` or `dfa:FILE`.
+
+    Names that are not built in are looked up among those of installed packages.
 
     LanguageError: an unknown name, parameter or value; the message says what is accepted.
 
@@ -124,26 +159,49 @@ def get(spec: str) -> "Task":
     ...
     languages.errors.LanguageError: unknown language 'partiy'; did you mean 'parity'?
     """
+    # Half a character can be typed on a command line and written to no file.
     if any("\ud800" <= character <= "\udfff" for character in spec):
         raise LanguageError(f"{spec!r:.80} contains a byte that is no character; give the language in UTF-8")
+    if spec in MADE:
+        return MADE[spec]
+    # What follows regex: or dfa: is the user's, colons and commas included.
     for family in FAMILIES:
         if family.prefix and spec.startswith(family.prefix):
             return family.load()(spec.removeprefix(family.prefix))
     name, _, parameters = spec.partition(":")
     family, number = _find(name)
-    return family.load()(*number, **_read(family, name, parameters))
+    values = _read(family, name, parameters)
+    if not family.package:
+        return family.load()(*number, **values)
+    from languages.installed import load
+
+    return load(family)(*number, **values)
 
 
 def _find(name: str) -> tuple[Family, tuple[int, ...]]:
     """The family of a name and, if it is numbered, the number."""
+    if (found := _among(FAMILIES, name)) is not None:
+        return found
+    from languages.installed import installed, parameters
+
+    others = installed()
+    if (found := _among(others, name)) is not None:
+        family, number = found
+        return replace(family, parameters=parameters(family)), number
+    if name.startswith("made-in-python"):
+        raise LanguageError(f"{name} was made in another process; save the machine with to_json, and name it dfa:FILE")
+    known = [*names(), *(family.pattern for family in others)]
+    raise LanguageError(f"unknown language {name!r:.80};{nearest(name, known) or f' known are {one_of(known, 40)}'}")
+
+
+def _among(families: tuple[Family, ...], name: str) -> tuple[Family, tuple[int, ...]] | None:
     stem, _, number = name.rpartition("-")
-    for family in FAMILIES:
+    for family in families:
         if family.pattern == name and not family.is_numbered:
             return family, ()
         if family.is_numbered and family.pattern == f"{stem}-N" and re.fullmatch("[0-9]{1,9}", number):
             return family, (int(number),)
-    known = names()
-    raise LanguageError(f"unknown language {name!r:.80};{nearest(name, known) or f' known are {one_of(known, 40)}'}")
+    return None
 
 
 def _read(family: Family, name: str, text: str) -> Mapping[str, Value]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from languages.task import Task
 
 Value = str | int | float | bool
-MOST_DIGITS = 40
+MAX_DIGITS = 40
 WORDS = {"true": True, "false": False}
 
 
@@ -28,7 +28,7 @@ class Parameter:
         """The value that a text stands for. LanguageError if it stands for none."""
         refusal = f"{language}: {self.key} is {text!r:.80}; it is {self.accepts}"
         kind = type(self.default)
-        if kind in (int, float) and len(text) > MOST_DIGITS:
+        if kind in (int, float) and len(text) > MAX_DIGITS:
             raise LanguageError(refusal)
         try:
             value = WORDS[text] if kind is bool else kind(text)
@@ -49,10 +49,11 @@ class Family:
     """
 
     pattern: str
-    function: str  # "module:function"
+    function: str  # "module:function", of languages.regular for a built-in
     summary: str
     names: tuple[str, ...]
     parameters: tuple[Parameter, ...] = ()
+    package: str = ""  # the installed package that brings it, empty for a built-in
 
     @property
     def is_numbered(self) -> bool:
@@ -66,9 +67,9 @@ class Family:
         return head + colon if colon else ""
 
     def load(self) -> "Callable[..., Task]":
-        """The function. Its module is imported here and not before."""
+        """The function of a built-in family. Its module is imported here and not before."""
         module, _, function = self.function.partition(":")
-        return getattr(import_module(f"languages.{module}"), function)
+        return getattr(import_module(f"languages.regular.{module}"), function)
 
 
 def spec(name: str, parameters: Mapping[str, tuple[object, object]]) -> str:

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata import Dfa, MooreMachine
-from languages.balanced import BalancedSampler
+from languages.automata.words import Indices
 from languages.errors import LanguageError, LengthEmpty, SamplingError
-from languages.graph import closure
-from languages.members import Members
-from languages.sampling import WordSampler, nearest_lengths, uniform_words
-from languages.words import Indices
+from languages.sampling.balanced import BalancedSampler
+from languages.sampling.graph import closure
+from languages.sampling.members import Members
+from languages.sampling.sampler import WordSampler, nearest_lengths, uniform_words
 
 CLASSES = ("reject", "accept")
 
@@ -33,7 +33,7 @@ class Task:
 
     A length is the length of the word as the model sees it. `examples` are (word, answer) pairs.
 
-    >>> from languages.parity import parity
+    >>> from languages.regular.parity import parity
     >>> from languages.randomness import rng
     >>> task = parity()
     >>> words = task.sample(rng(0, "example"), length=5, count=3)
@@ -56,6 +56,7 @@ class Task:
     def __post_init__(self) -> None:
         if self.sampling not in ("uniform", "balanced"):
             raise LanguageError(f"{self.name}: sampling is {self.sampling!r}; it is 'uniform' or 'balanced'")
+        # What does not fit is refused here, not in the midst of a run that has drawn words already.
         if self.sampling == "balanced":
             self._check_balanced()
         elif self.members:
@@ -126,7 +127,7 @@ class Task:
         whether the prefix is itself a member. Raises LanguageError if the task is no classification.
         Source: the k-hot targets of Bhattamishra et al. 2020.
 
-        >>> from languages.dyck import dyck
+        >>> from languages.regular.dyck import dyck
         >>> dyck(1).next_symbols([[0, 1]]).astype(int).tolist()  # after 0 only 1; after 01 only 0, or the end
         [[[0, 1, 0], [1, 0, 1]]]
         """
@@ -136,8 +137,10 @@ class Task:
     def _next_symbol_table(self) -> npt.NDArray[np.bool_]:
         """(Q, n_symbols + 1)."""
         table, accepting = self.language.table, self.language.is_accepting
-        hopeful = closure(accepting, table.ravel().astype(np.intp), np.repeat(np.arange(len(table)), self.n_symbols))
-        return np.concatenate([hopeful[table], accepting[:, None]], axis=1)
+        # Backwards along all arrows: the states from which a member can still be reached.
+        targets = table.ravel().astype(np.intp)  # (Q * Sigma,)
+        coaccessible = closure(accepting, targets, np.repeat(np.arange(len(table)), self.n_symbols))
+        return np.concatenate([coaccessible[table], accepting[:, None]], axis=1)  # (Q, Sigma) and (Q, 1)
 
     def has_length(self, length: int) -> bool:
         """Whether the task has words of this length (at least 1)."""
@@ -154,7 +157,7 @@ class Task:
     def describe_length(self, length: int) -> str:
         """One line about what is missing at this length; empty if nothing is.
 
-        >>> from languages.dyck import dyck
+        >>> from languages.regular.dyck import dyck
         >>> dyck(2).describe_length(7)
         'length 7: dyck-2 has no members, so every word is a non-member'
         >>> dyck(2).describe_length(8)
@@ -175,19 +178,19 @@ class Task:
         near_misses: float = 0.0,
         edits: int = 1,
         members: float = 0.5,
-        exchanges: float = 0.0,
+        swaps: float = 0.0,
     ) -> Indices:
         """Words (count, length) of one length: a pure function of the generator's state and the arguments.
 
         Balanced: a share `members` of members, the others non-members, shuffled (where the share is no whole
         number of words, the generator decides which way it is rounded). A share `near_misses` of the
         non-members are near misses: by 1..edits substitutions, each number that is possible at this length
-        equally likely, and a share `exchanges` of them by exchanging two symbols instead, if that is possible.
+        equally likely, and a share `swaps` of them by exchanging two symbols instead, if that is possible.
         If neither is, they are plain non-members. A class without words of this length is replaced by the other.
 
         Raises LengthEmpty if there is no word of this length, SamplingError for arguments out of range.
 
-        >>> from languages.dyck import dyck
+        >>> from languages.regular.dyck import dyck
         >>> from languages.randomness import rng
         >>> task = dyck(2)
         >>> [int(task.labels(task.sample(rng(0, "example"), 8, 10, members=share)).sum()) for share in (0.0, 0.5, 1.0)]
@@ -197,33 +200,35 @@ class Task:
             raise SamplingError(f"cannot draw {count} words; a count is 0 or more")
         if not self.has_length(length):
             raise LengthEmpty(self.describe_length(length))
+        # All arguments are checked before the generator is touched: a refusal leaves no trace in what is drawn next.
         if self.sampling == "balanced":
             if not 0.0 <= near_misses <= 1.0:
                 raise SamplingError(f"near_misses is {near_misses}; it is a share of the non-members, 0.0 to 1.0")
             if edits < 1:
                 raise SamplingError(f"edits is {edits}; a near miss has at least 1 edit")
-            if not 0.0 <= exchanges <= 1.0:
-                raise SamplingError(f"exchanges is {exchanges}; it is a share of the near misses, 0.0 to 1.0")
+            if not 0.0 <= swaps <= 1.0:
+                raise SamplingError(f"swaps is {swaps}; it is a share of the near misses, 0.0 to 1.0")
             if not 0.0 <= members <= 1.0:
                 raise SamplingError(f"members is {members}; it is a share of the words, 0.0 to 1.0")
-            return self._balanced.sample(random, length, count, near_misses, edits, members, exchanges)
+            return self._balanced.sample(random, length, count, near_misses, edits, members, swaps)
         if near_misses:
             raise SamplingError(f"{self.name} has no non-members; near_misses is for classifications")
         if members != 0.5:
             raise SamplingError(f"{self.name} has no members; their share is for classifications")
+        # Words that are all equally likely need no counting of paths.
         if self._weighted is None:
             return uniform_words(random, self.n_symbols, length, count)
         return self._weighted.sample(random, length, count)
 
-    def prepare_near_misses(self, length: int, edits: int = 1, exchanges: float = 0.0) -> None:
+    def prepare_near_misses(self, length: int, edits: int = 1, swaps: float = 0.0) -> None:
         """Make what near misses of words up to this length are drawn from, once for all; for classifications only.
 
         Raises SamplingError where that would be too large a table: before a run, not in the midst of it.
 
-        >>> from languages.dyck import dyck
-        >>> dyck(2).prepare_near_misses(500, edits=2, exchanges=0.5)
+        >>> from languages.regular.dyck import dyck
+        >>> dyck(2).prepare_near_misses(500, edits=2, swaps=0.5)
         """
-        self._balanced.prepare(length, edits, exchanges)
+        self._balanced.prepare(length, edits, swaps)
 
     @cached_property
     def _balanced(self) -> BalancedSampler:

@@ -1,4 +1,4 @@
-"""The tables in README.md and docs/ say what the pages in docs/results/ say."""
+"""The tables in README.md and docs/ say what the pages in experiments/results/ say."""
 
 import json
 import re
@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from experiments.page import html, markdown
-from experiments.page.files import read_page, read_record, to_json
-from regulargpt.cli.output import percent
+from experiments.page.contents import page as written
+from experiments.page.files import read_record, to_json
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
+from regulargpt.tables import percent
 
 ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "docs" / "results"
+RESULTS = ROOT / "experiments" / "results"
 PAGES = sorted(path.parent.name for path in RESULTS.glob("*/page.json"))
 README_COLUMNS = ("rnn", "transformer", "robust-C2", "certified-C2")
 
@@ -29,7 +29,7 @@ def table(file: str, first: str) -> list[list[str]]:
 
 
 def cells(page: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """The cells of a page in docs/results, by row and column."""
+    """The cells of a page in experiments/results, by row and column."""
     found = json.loads((RESULTS / page / "page.json").read_text())["cells"]
     return {(cell["row"], cell["column"]): cell for cell in found}
 
@@ -37,10 +37,11 @@ def cells(page: str) -> dict[tuple[str, str], dict[str, Any]]:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_for_people_is_made_of_the_record_for_programs(name: str):
     place = RESULTS / name
-    assert (place / "page.md").read_text(encoding="utf-8") == markdown.render(read_page(place))
-    assert (place / "page.html").read_text(encoding="utf-8") == html.render(read_page(place))
+    record = read_record(place)
+    assert (place / "page.md").read_text(encoding="utf-8") == written(record)
+    assert all((place / picture.file).exists() for picture in (*record.pictures, *record.curves))
     # Texts beside the values are those of the values, and no field of the record is missing.
-    assert json.loads((place / "page.json").read_text(encoding="utf-8")) == to_json(read_record(place))
+    assert json.loads((place / "page.json").read_text(encoding="utf-8")) == to_json(record)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -55,33 +56,58 @@ def test_what_a_page_shows_in_bold_is_what_its_record_has(name: str):
 
 def test_the_transformers_cells_are_those_of_the_runs_in_the_repository():
     page = cells("table-6.1-cpu")
-    found = groups(rows(RESULTS / "table-6.1-cpu-transformer"), ["language"])
+    found = groups(rows(RESULTS / "table-6.1-cpu-transformer" / "results.csv"), ["data.name"])
     assert [str(group.key[0]) for group in found] == ["dyck-2", "dyck-3", "dyck-4", "dyck-12", "tomita-5"]
     for group in found:
         cell = page[str(group.key[0]), "transformer"]
-        assert tuple(cell["scores"]) == group.scores
+        assert tuple(cell["group"]["scores"]) == group.scores
         assert cell["ours"] == {"max": group.max, "mean": group.mean}
-        assert (cell["min"], cell["first_below_99"]) == (group.min, group.first_below_99)
+        assert (cell["group"]["min"], cell["group"]["first_below_99"]) == (group.min, group.first_below_99)
 
 
-def test_the_readme_shows_means_of_table_6_1_as_its_page_has_them():
+def test_the_ablations_cells_are_those_of_the_runs_in_the_repository():
+    """Of these runs a row each has the score, and one more the first length below 99 %."""
+    found = groups(rows(RESULTS / "ablations-cpu" / "results.csv"), ["run"])
+    page = [cell["group"] for cell in cells("ablations-cpu").values() if cell["group"]]
+    scores = sorted(score for group in found for score in group.scores)
+    assert scores == pytest.approx(sorted(score for group in page for score in group["scores"]))
+    assert {group["first_below_99"] for group in page} <= {group.first_below_99 for group in found} | {None}
+
+
+def test_every_table_of_runs_in_the_repository_can_be_read():
+    for path in RESULTS.glob("*/results.csv"):
+        assert {row.status for row in rows(path)} == {"done"}
+    assert "regex:(ab)*" in {row.get("data.name") for row in rows(RESULTS / "others" / "results.csv")}
+
+
+def test_the_results_in_the_repository_stay_small():
+    files = [path for path in RESULTS.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 1_500_000
+    assert {path.suffix for path in files} <= {".md", ".json", ".jsonl", ".csv", ".svg", ".png"}
+
+
+def test_the_tables_show_means_of_table_6_1_as_its_page_has_them():
     page = cells("table-6.1-cpu")
 
     def text(row: str, column: str) -> str:
         cell = page[row, column]
-        return percent(cell["ours"]["mean"]) + (" ∎" if cell["proven"] == cell["runs"] else "")
+        return percent(cell["ours"]["mean"]) + (" ∎" if cell["group"]["n_proven"] == cell["runs"] else "")
 
     languages = dict.fromkeys(row for row, _ in page)
     expected = [[row, *(text(row, column) for column in README_COLUMNS)] for row in languages]
-    assert table("README.md", "language") == expected
+    assert table("docs/results.md", "row") == expected
+    shown = table("README.md", "language")
+    assert len(shown) == 4
+    assert all(row in expected for row in shown)
 
 
-def test_the_readme_says_how_far_robust_drops():
+def test_the_results_say_how_far_robust_drops():
     page = cells("table-6.1-cpu")
     rows_of = [row for row, _ in page if row.startswith("dyck-") or row == "tomita-3"]
     means = [page[row, column]["ours"]["mean"] for row in rows_of for column in ("robust-hard-C2", "robust-hard-C3")]
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"on `dyck-N` and `tomita-3` its means over the seeds drop to {min(means):.0f} to {max(means):.0f} %" in text
+    text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+    said = f"the means of `robust` over the seeds drop to {min(means):.0f} to {max(means):.0f} %"
+    assert f"On `dyck-N` and `tomita-3` {said} under `hard` at 10,000 symbols" in text
 
 
 def test_the_ablations_table_shows_what_their_page_has():
@@ -92,7 +118,7 @@ def test_the_ablations_table_shows_what_their_page_has():
         return cell["texts"]["ours"] if cell["runs"] else "-"
 
     expected = [[row, *(text(page[row, column]) for column in columns)] for row in names]
-    assert table("docs/reproduce.md", "language/recipe") == expected
+    assert table("docs/results.md", "language/recipe") == expected
 
 
 def test_the_table_of_checked_networks_is_that_of_their_record():
@@ -100,8 +126,8 @@ def test_the_table_of_checked_networks_is_that_of_their_record():
     assert all(
         row["proven"] and row["bits"] == 64 and (row["slack"] is None or row["at_1000000"] == 100) for row in record
     )
-    text = (ROOT / "docs" / "benchmarks.md").read_text()
-    section = text[text.index("### Checked again") :]
+    text = (ROOT / "docs" / "results.md").read_text()
+    section = text[text.index("### Checked again") : text.index("## Final answers only")]
     assert f"All {len(record)} are accepted" in section
     shown = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| ")][
         2 : 2 + len(record)

@@ -1,4 +1,4 @@
-"""The notebook for a class runs from top to bottom, and its printed outputs are those a reader sees in it."""
+"""The notebooks run from top to bottom, and their printed outputs are those a reader sees in them."""
 
 import ast
 import contextlib
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebooks" / "parity.ipynb"
+NOTEBOOKS = Path(__file__).parents[1] / "docs" / "notebooks"
 
 
 def execute(source: str, names: dict[str, Any]) -> tuple[str, Any]:
@@ -28,14 +28,25 @@ def shown(cell: dict[str, Any]) -> str:
     return "".join("".join(output["text"]) for output in cell["outputs"] if output["output_type"] == "stream")
 
 
+def cells_of(name: str) -> list[dict[str, Any]]:
+    """The cells of code of a notebook."""
+    return [cell for cell in json.loads((NOTEBOOKS / name).read_text())["cells"] if cell["cell_type"] == "code"]
+
+
+def test_the_notebook_on_patching_runs_and_says_what_it_shows():
+    names: dict[str, Any] = {}
+    for cell in cells_of("patching.ipynb"):
+        assert execute("".join(cell["source"]), names) == (shown(cell), None)
+
+
 @pytest.mark.slow
-def test_the_notebook_runs_and_says_what_it_shows():
-    cells = [cell for cell in json.loads(NOTEBOOK.read_text())["cells"] if cell["cell_type"] == "code"]
+def test_the_notebook_for_a_class_runs_and_says_what_it_shows():
+    cells = cells_of("parity.ipynb")
     names: dict[str, Any] = {}
     printed, values = zip(*(execute("".join(cell["source"]), names) for cell in cells), strict=True)
     assert printed[1] == shown(cells[1])
     assert "100.0 % right on 100,000 symbols" in printed[2].replace("100 %", "100.0 %")
-    assert printed[3] == shown(cells[3]) == "2 clusters found for 2 of 2 transitions, one for each\n"
+    assert printed[3] == shown(cells[3]) == "2 clusters found for 2 of 2 monoid elements, one for each\n"
     assert values[3]._repr_png_().startswith(b"\x89PNG")
     # The margins may differ from machine to machine; the table may not.
     table = [line.partition(" by ")[0] for line in printed[4].splitlines()]

@@ -1,40 +1,48 @@
 """Everything others may rely on, in one place: a change here is a change of the public surface and of CHANGELOG.md."""
 
 import importlib
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import click
 import pytest
 
 import languages
+import regulargpt
 from languages.registry import FAMILIES
 from regulargpt.cli import FAILED, REFUSED, STOPPED, VERBS
-from regulargpt.config import keys
+from regulargpt.config.protocols import PROTOCOLS
+from regulargpt.config.recipes import CONSTRUCTED, RECIPES
+from regulargpt.config.schema import RunConfig, keys
 from regulargpt.encodings import ENCODINGS
-from regulargpt.evaluation import Score
+from regulargpt.evaluation.by_length import Score
 from regulargpt.models import MODELS
-from regulargpt.protocols import PROTOCOLS
-from regulargpt.recipes import CONSTRUCTED, RECIPES
+from regulargpt.objectives import OBJECTIVES
 from regulargpt.storage import folder
-from regulargpt.storage.metrics import render_accuracy
+from regulargpt.storage.metrics import render_measures
+from regulargpt.training.phases import PHASES
 
 FLAGS = {
-    "list": "kind --json --wide",
+    "list": "kind name --json --wide",
     "show": "language --dot --seed --json --wide",
-    "sample": "language --length --count --seed --near-misses --edits --exchanges --out --text --json",
+    "sample": "language --length --count --seed --near-misses --edits --swaps --out --text --json",
     "run": (
-        "language --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
-        "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
-        "--compile --tensorboard --set --config --out --json --wide"
+        "language --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
+        "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
+        "--certify --compile --tensorboard --set --config --out --json --wide"
     ),
     "construct": (
-        "language --out --chunk-size --representation --test-len --beyond --samples --seed --device --threads "
+        "language --out --chunk-size --representation --test-len --extra-lengths --samples --seed --device --threads "
         "--json --wide"
     ),
     "sweep": (
-        "languages --model --recipe --protocol --chunk-size --train-len --test-len --beyond --samples --seed --steps "
-        "--lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --certify "
-        "--set --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus --gpus --retry "
-        "--dry-run --json --wide"
+        "languages --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
+        "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
+        "--certify --set --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus --gpus "
+        "--retry --dry-run --json --wide"
     ),
     "resume": "folder --json --wide",
     "evaluate": "folder --lengths --protocol --samples --seed --device --set --json --wide",
@@ -43,7 +51,7 @@ FLAGS = {
     "verify": "folder --length --words --seed --out --json --wide",
     "extract": "folder --out --codebook --json --wide",
     "receptive-field": "folder --length --words --seed --out --json --wide",
-    "results": "folders --group-by --where --tested --format --plot --json --wide",
+    "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
         "name --scale --only --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus "
         "--gpus --retry --dry-run --page-only --json --wide"
@@ -52,21 +60,36 @@ FLAGS = {
 }
 KEYS = """
 recipe protocol seed device threads compile tensorboard
-task.language task.train_from task.train_len task.supervision task.members task.near_misses task.edits task.exchanges
-task.output_token
-model.name model.d_model model.n_heads model.d_ff model.n_layers model.norm model.activation model.dropout model.causal
-model.encoding model.chunk_size model.thickness model.attention_bias model.embedding_std model.embedding_scale
-model.state_norm model.distinct_levels model.levels model.pad model.attention
+data.name data.train_from data.train_len
+objective.name objective.output_token
+model.name model.chunk_size model.thickness model.d_model model.n_heads model.d_ff model.norm model.activation
+model.attention_bias model.embedding_std model.embedding_scale model.state_norm model.state_noise model.noise_loss
+model.noise_growth model.distinct_levels model.levels model.pad model.attention
 training.steps training.batch_size training.lengths_per_step training.optimiser training.lr training.beta1
 training.beta2 training.weight_decay training.clip training.warmup training.schedule training.loss_memory
-training.node_weight training.compositions training.alignment
-training.state_noise training.noise_below training.noise_growth training.curriculum
-training.stage_below training.solved_below training.cooldown training.certify_every
-training.anchor_steps training.anchor_windows training.anchor_lr
-training.anchor_noise training.anchor_contraction training.anchor_missed
-training.log_every training.checkpoint_every
-evaluation.test_from evaluation.test_len evaluation.stride evaluation.beyond evaluation.samples evaluation.symbols
-evaluation.members evaluation.near_misses evaluation.edits evaluation.exchanges evaluation.both_classes evaluation.also
+training.curriculum training.stage_loss training.solved_loss training.cooldown training.log_every
+training.checkpoint_every
+evaluation.test_from evaluation.test_len evaluation.stride evaluation.extra_lengths evaluation.samples
+evaluation.symbols evaluation.extra_protocols
+"""
+# The options of the parts that are not in the default config.
+OPTIONS = {
+    **dict.fromkeys(("model.rnn", "model.lstm", "model.gru", "model.linear-rnn"), "name d_model n_layers"),
+    "model.transformer": "name d_model n_heads d_ff n_layers norm activation dropout causal encoding.name",
+    "objective.prefixes": "name",
+    "objective.next": "name",
+    "objective.subwords": "name weight compositions alignment",
+    "phases.table_fine_tuning": "every steps windows lr noise contraction missed",
+    "data.dyck-2": (
+        "name train_from train_len members near_misses edits swaps "
+        "test.members test.near_misses test.edits test.swaps test.both_classes"
+    ),
+    **{f"model.encoding.{name}": "name" for name in ("none", "sinusoidal", "rotary", "transformer_xl")},
+    "model.encoding.alibi": "name slopes",
+}
+SURFACE = """
+RegularGPT RunConfig Trained Transformer encodings evaluate load models objectives resume run run_with_cache
+run_with_hooks verify
 """
 LANGUAGES = """
 parity even-pairs cycle-navigation modular-arithmetic modular-arithmetic-left-to-right tomita-N dyck-N aa-star aaaa-star
@@ -77,7 +100,7 @@ regex:EXPRESSION dfa:FILE
 
 @pytest.mark.parametrize("verb", FLAGS)
 def test_flags(verb: str):
-    command: click.Command = importlib.import_module(f"regulargpt.cli.{verb.replace('-', '_')}_").command
+    command: click.Command = importlib.import_module(f"regulargpt.cli.commands.{verb.replace('-', '_')}").command
     found = [
         p.opts[0] if isinstance(p, click.Option) else p.name
         for p in sorted(command.params, key=lambda p: isinstance(p, click.Option))
@@ -95,14 +118,31 @@ def test_verbs_and_exit_codes():
 
 
 def test_config_keys():
-    assert keys() == KEYS.split()
+    assert keys(RunConfig()) == KEYS.split()
+
+
+@pytest.mark.parametrize("part", OPTIONS)
+def test_the_options_of_a_part(part: str):
+    section, _, name = part.rpartition(".")
+    chosen = {f"{section}.{name}.every": 100} if section == "phases" else {f"{section}.name": name}
+    transformer = {"model.name": "transformer"} if section == "model.encoding" else {}
+    place = f"{part}." if section == "phases" else f"{section}."
+    found = keys(RunConfig().replaced({**transformer, **chosen}))
+    assert [key.removeprefix(place) for key in found if key.startswith(place)] == OPTIONS[part].split()
+
+
+def test_every_part_is_here():
+    default = {"model.regulargpt", "objective.last"}
+    kinds = {"model": MODELS, "objective": OBJECTIVES, "model.encoding": ENCODINGS, "phases": PHASES}
+    known = {f"{section}.{name}" for section, registry in kinds.items() for name in registry}
+    assert known == (OPTIONS.keys() | default) - {"data.dyck-2"}
 
 
 def test_registries():
     assert [family.pattern for family in FAMILIES] == LANGUAGES.split()
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
     assert list(ENCODINGS) == ["none", "sinusoidal", "rotary", "alibi", "transformer_xl"]
-    assert list(RECIPES) == ["robust", "robust-nodes", "paper", "gpt2"]
+    assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2"]
     expected = ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1", "hard-2"]
     assert list(PROTOCOLS) == expected
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]
@@ -113,29 +153,32 @@ def test_files_and_columns():
         "config.toml",
         "environment.json",
         "metrics.jsonl",
-        "accuracy.csv",
+        "measures.csv",
         "model.safetensors",
         "config.json",
         "summary.json",
         "DONE",
     )
-    assert render_accuracy([]) == "length,accuracy,samples\n"
+    found = {"accuracy": {"values": {"9": 100.0}, "intervals": {"9": [51.0, 100.0]}}}
+    lines = render_measures({"9": 4}, found).splitlines()
+    assert lines == ["length,samples,accuracy,accuracy_low,accuracy_high", "9,4,100.0,51.0,100.0"]
 
 
 def test_columns_of_the_analyses():
-    from regulargpt.analysis import dependence, verify
+    from regulargpt.analysis import cluster_report, dependence
 
-    assert " ".join(verify.COLUMNS) == (
+    assert " ".join(cluster_report.COLUMNS) == (
         "depth rows elements clusters gap ari purity silhouette probe control spread distance"
     )
-    assert " ".join(verify.STATE_COLUMNS) == "depth word start end count element least_word cluster pc1 pc2"
+    assert " ".join(cluster_report.STATE_COLUMNS) == "depth word start end count element least_word cluster pc1 pc2"
     assert " ".join(dependence.COLUMNS) == "m c low high"
 
 
 def test_score():
     assert list(Score.__dataclass_fields__) == [
+        "measure",
         "score",
-        "min_accuracy",
+        "worst",
         "first_below_99",
         "first_below_90",
         "chance",
@@ -152,9 +195,35 @@ def test_python():
 def test_the_folder_of_a_sweep():
     from typing import get_args
 
-    from regulargpt.sweep import folder as sweeps
+    from regulargpt.runs.sweep import folder as sweeps
 
     assert (sweeps.SWEEP, sweeps.CONFIGS, sweeps.RUNS, sweeps.FAILED) == ("sweep.json", "configs", "runs", "failed")
-    assert sweeps.FORMAT == 1
+    assert sweeps.FORMAT == 2
     assert get_args(sweeps.State) == ("done", "failed", "missing")
     assert get_args(sweeps.Kind) == ("diverged", "refused", "memory", "crashed")
+
+
+def test_the_package_gives_these_names_and_no_torch():
+    code = "import sys, regulargpt; print(len(dir(regulargpt)) > 13, 'torch' in sys.modules)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "True False\n"
+    )
+    assert regulargpt.__all__ == SURFACE.split()
+    for name in regulargpt.__all__:
+        assert getattr(regulargpt, name) is not None
+    assert all((Path(package.__path__[0]) / "py.typed").exists() for package in (languages, regulargpt))
+
+
+def test_the_reference_is_built_from_the_docstrings(tmp_path: Path):
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    block = (
+        text.partition("<!-- api -->\n```sh\n")[2]
+        .partition("```")[0]
+        .replace("\\\n", " ")
+        .replace("-o site", f"-o {tmp_path}")
+    )
+    subprocess.run([sys.executable, "-W", "error", "-m", *shlex.split(block)], check=True)
+    for page, said in (("api", "def run"), ("models/base", "class Model"), ("models/hooks", "run_with_hooks")):
+        words = re.sub(r"<[^>]+>", "", (tmp_path / "regulargpt" / f"{page}.html").read_text(encoding="utf-8"))
+        assert said in " ".join(words.split())

@@ -1,14 +1,12 @@
-"""The page of an experiment: one record, page.json, and from it an HTML file that fetches nothing, and Markdown.
+"""The page of an experiment: one record, page.json, and page.md that is made from it and nothing else.
 
 record     what a page says, as plain values: page.json
-recording  from a comparison to its record
-document   what a page is made of
+recording  from a comparison to its record and its pictures
 wording    a cell in words
-contents   what a record says, as a document: the table first
+contents   what a record says: the table first
 verdicts   how often ours is above, within or below what was published
 details    what stands below it
-curves     accuracy by length, as SVG
-html       a document as one HTML file: page.html, page.css
-markdown   a document as Markdown, its pictures beside it
+markdown   paragraphs, tables and lists
+files      page.json and page.md in a folder
 __main__   pages again from their records: `python -m experiments.page DIR...`
 """

@@ -1,4 +1,4 @@
-"""`python -m experiments.page DIR...`: page.md and page.html again, from page.json and the pictures in each folder."""
+"""`python -m experiments.page DIR...`: page.md again, from page.json, in each folder."""
 
 import sys
 from pathlib import Path

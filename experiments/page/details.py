@@ -5,130 +5,106 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.page.document import Block, Code, Items, Paragraph, Picture, Pictures, Table
-from experiments.page.record import Cell, Record, Shown
-from experiments.page.wording import span
+from experiments.page.markdown import items, pictures, safe, table
+from experiments.page.record import Cell, Record
 from experiments.published import Published, published
-from regulargpt.cli.output import percent
-from regulargpt.results.render import INTERVAL
-
-Files = Mapping[str, str | bytes]
+from regulargpt.results.render import ACCURACY, BELOW, INTERVAL, figures
+from regulargpt.tables import percent
 
 
-def pictures(found: Record, files: Files) -> list[Block]:
+def curves(found: Record) -> list[str]:
     """A picture each row, of the runs' own tests."""
     text = "Lines are means over the runs of a column, bands their range, from the worst run to the best."
-    return [Paragraph(text), drawn(found.curves, files)] if found.curves else []
+    return [text, *pictures(found.curves)] if found.curves else []
 
 
-def looks(found: Record, files: Files) -> list[Block]:
-    """The pictures of a figure's analysis."""
-    return [drawn(found.looks, files)] if found.looks else []
-
-
-def drawn(found: Sequence[Shown], files: Files) -> Pictures:
-    """Pictures with what is drawn."""
-    return Pictures(tuple(Picture(one.title, one.file, files[one.file], one.text) for one in found))
-
-
-def rules(found: Record) -> list[Block]:
+def rules(found: Record) -> list[str]:
     """What trivial rules score on the words of each score."""
-    panels: dict[tuple[str, str], dict[tuple[float, ...], Cell]] = {}
+    tables: dict[tuple[str, str], dict[tuple[float, ...], Cell]] = {}
     for cell in found.cells:
         if cell.shortcuts:
-            panels.setdefault((cell.row, cell.words), {}).setdefault(tuple(cell.shortcuts.values()), cell)
-    if not panels:
+            tables.setdefault((cell.row, cell.shortcuts.words), {}).setdefault(
+                tuple(cell.shortcuts.scores.values()), cell
+            )
+    if not tables:
         return []
-    names = next(cell.shortcuts for cell in found.cells if cell.shortcuts)
+    names = next(cell.shortcuts.scores for cell in found.cells if cell.shortcuts)
     # Words that are named alike may still be drawn otherwise in each column.
     rows = (
         (", ".join([row, *[cell.title] * (len(alike) > 1), words]), *map(percent, scores))
-        for (row, words), alike in panels.items()
+        for (row, words), alike in tables.items()
         for scores, cell in alike.items()
     )
     text = (
         "Logistic regression on features that need no automaton, fitted to words drawn as the training words are and "
         "tested on words drawn as the test words are. A network that scores no more than a rule may have learned it."
     )
-    return [Paragraph(text), Table("All rules, in percent", ("words", *names), tuple(rows), folded=True)]
+    return [safe(text), table(("words", *names), rows, folded="All rules, in percent")]
 
 
-def newer(names: Sequence[str]) -> list[Block]:
+def newer(names: Sequence[str]) -> list[str]:
     """What others published since: no columns of the table, for their words, lengths and choices are others."""
-    blocks: list[Block] = []
+    blocks: list[str] = []
     for printed in map(published, names):
         rows = tuple(
             (row.label, *(" ± ".join(map(str, row.values[c])) if c in row.values else "-" for c in printed.columns))
             for row in printed.rows
         )
-        blocks.append(Paragraph(f"{source(printed)} {said(printed)}".strip()))
+        blocks.append(safe(f"{source(printed)} {other_conditions(printed)}".strip()))
         if printed.unit == "percent":
             title = f"{' ± '.join(printed.statistics)}, percent"
-            blocks.append(Table(title, ("", *printed.columns.values()), rows, folded=True))
+            blocks.append(table(("", *printed.columns.values()), rows, folded=title))
         else:
-            blocks += [Paragraph(row.line) for row in printed.rows]
+            blocks += [safe(row.line) for row in printed.rows]
     return blocks
 
 
-def said(printed: Published) -> str:
+def other_conditions(printed: Published) -> str:
     """The conditions of a table of others, which are the same for all of its rows."""
     found = next(iter(printed.conditions.values()), {})
     if not found:
         return ""
-    first = f"trained on lengths {found['task.train_from']}..{found['task.train_len']}"
+    first = f"trained on lengths {found['data.train_from']}..{found['data.train_len']}"
     second = f"tested on {found['evaluation.test_from']}..{found['evaluation.test_len']}"
     return f"Other conditions: {first}, {second}, {found['seeds']} seeds, checkpoint: {found['checkpoint']}."
 
 
-def numbers(found: Record) -> Table:
+def numbers(found: Record) -> str:
     """Every cell with all its statistics; the interval of the median only where a cell has one."""
-    some = any(cell.low is not None for cell in found.cells)
-    interval = [INTERVAL] * some
-    header = ("cell", "runs", "done", "max", "mean", "sd", "range", *interval)
-    header += ("first below 99 %", "steps", "training, s")
-    rows = tuple(number_row(cell, some) for cell in found.cells)
-    return Table("Statistics over the runs of each cell", header, rows, folded=True)
-
-
-def number_row(cell: Cell, interval: bool) -> tuple[str, ...]:
-    """A row of that table."""
-    name = f"{cell.row}, {cell.title}"
-    runs = (str(cell.runs), str(cell.done))
-    if not cell.done or cell.max is None or cell.mean is None:
-        return (name, *runs, *["none"] * (7 + interval))
-    return (
-        name,
-        *runs,
-        percent(cell.max),
-        percent(cell.mean),
-        "one run" if cell.sd is None else f"{cell.sd:.2f}",
-        span(cell.min, cell.max),
-        *[span(cell.low, cell.high)] * interval,
-        "none" if cell.first_below_99 is None else f"{cell.first_below_99}",
-        "unknown" if cell.steps is None else "..".join(f"{n:,}" for n in dict.fromkeys(cell.steps)),
-        "unknown" if cell.train_seconds is None else f"{cell.train_seconds:.1f}",
+    has_interval = any(cell.group and cell.group.low is not None for cell in found.cells)
+    names = ("max", "mean", "sd", "range", *[INTERVAL] * has_interval, BELOW)
+    header = ("cell", "runs", "done", *names, "steps", "training, s")
+    return table(
+        header, (number_row(cell, names) for cell in found.cells), folded="Statistics over the runs of each cell"
     )
 
 
-def gone(found: Record) -> list[Block]:
+def number_row(cell: Cell, names: Sequence[str]) -> tuple[str, ...]:
+    """A row of that table: the statistics of these names, and a dash for what there is not."""
+    values = figures(cell.group, ACCURACY) if cell.group else {}
+    steps = "..".join(f"{n:,}" for n in dict.fromkeys(cell.steps or ()))
+    seconds = f"{cell.train_seconds:.1f}" if cell.done and cell.train_seconds is not None else ""
+    row = (f"{cell.row}, {cell.title}", str(cell.runs), str(cell.done), *map(values.get, names), steps, seconds)
+    return tuple(text or "–" for text in row)
+
+
+def unfinished(found: Record) -> list[str]:
     """Names and reasons."""
     if not found.failed and not found.missing:
-        return [Paragraph("None.")]
-    items = [f"{failure['run']}: failed, {failure['reason']}" for failure in found.failed]
-    items += [f"{name}: missing" for name in found.missing]
-    return [
-        Items(tuple(items)),
-        Paragraph("The same command runs those that are missing; with --retry, those that failed too."),
-    ]
+        return ["None."]
+    failed = [f"{failure['run']}: failed, {failure['reason']}" for failure in found.failed]
+    again = "The same command runs those that are missing; with --retry, those that failed too."
+    return [items([*failed, *(f"{name}: missing" for name in found.missing)]), again]
 
 
-def how(found: Record) -> list[Block]:
+def origin(found: Record) -> list[str]:
     """Command, time and environment."""
-    sat = f"{duration(sum(found.seconds))} in {len(found.seconds)} sitting{'s' * (len(found.seconds) != 1)}"
+    seconds = found.session_seconds
+    spent = f"{duration(sum(seconds))} in {len(seconds)} session{'s' * (len(seconds) != 1)}"
     trained = f"training alone {duration(found.train_seconds)}, all runs added up."
-    items = [f"{environment(known)}: {known['runs']} run{'s' * (known['runs'] != 1)}" for known in found.environments]
-    blocks: list[Block] = [Code(found.command), Paragraph(f"Time: {sat if found.seconds else 'not known'}; {trained}")]
-    return [*blocks, *[Items(tuple(items))] * bool(items), *map(Paragraph, found.remarks)]
+    made = [f"{environment(known)}: {known['runs']} run{'s' * (known['runs'] != 1)}" for known in found.environments]
+    blocks = [f"    {found.command}", safe(f"Time: {spent if seconds else 'not known'}; {trained}")]
+    return [*blocks, *[items(made)] * bool(made), *map(safe, found.remarks)]
 
 
 def environment(known: Mapping[str, Any]) -> str:

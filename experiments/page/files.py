@@ -1,4 +1,4 @@
-"""The files of a page: page.json and the pictures, and page.md and page.html that are made from them."""
+"""The files of a page: page.json, and page.md that is made from it; pictures lie beside them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.page import html, markdown
-from experiments.page.contents import document
-from experiments.page.document import Document
+from experiments.page.contents import page
 from experiments.page.record import Record, from_json
 from experiments.page.wording import texts
 from regulargpt.storage import atomic
 
-RECORD, MARKDOWN, HTML = "page.json", "page.md", "page.html"
+RECORD, PAGE = "page.json", "page.md"
 
 
 def to_json(record: Record) -> dict[str, Any]:
@@ -23,18 +21,26 @@ def to_json(record: Record) -> dict[str, Any]:
     return json.loads(json.dumps(values))
 
 
+def write(place: Path, record: Record) -> dict[str, Any]:
+    """Write page.json and page.md into a folder; what page.json holds."""
+    values = to_json(record)
+    # A line for each cell: half the bytes of indented JSON, and a change still shows where it is.
+    cells = ",\n".join(map(dense, values["cells"]))
+    atomic.write_text(
+        place / RECORD, dense(values | {"cells": []}).replace('"cells":[]', f'"cells":[\n{cells}]', 1) + "\n"
+    )
+    write_from_record(place)
+    return values
+
+
+def dense(value: Any) -> str:
+    """JSON without blanks."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def write_from_record(place: Path) -> None:
-    """Write page.md and page.html anew; UserError if the record or a picture cannot be read."""
-    page = read_page(place)
-    atomic.write_text(place / MARKDOWN, markdown.render(page))
-    atomic.write_text(place / HTML, html.render(page))
-
-
-def read_page(place: Path) -> Document:
-    """The page in a folder, from its record and its pictures."""
-    record = read_record(place)
-    files = [picture.file for picture in (*record.looks, *record.curves)]
-    return document(record, {file: picture_of(place / file) for file in files})
+    """Write page.md anew; UserError if the record cannot be read."""
+    atomic.write_text(place / PAGE, page(read_record(place)))
 
 
 def read_record(place: Path) -> Record:
@@ -45,9 +51,3 @@ def read_record(place: Path) -> Record:
         return from_json(values)
     except (KeyError, TypeError) as error:
         raise atomic.FormatError(f"{atomic.shown(path)} is no record of a page: {error}; make it anew") from error
-
-
-def picture_of(path: Path) -> str | bytes:
-    """What a picture's file holds: SVG as text, others as bytes."""
-    data = atomic.read_bytes(path)
-    return data.decode() if path.suffix == ".svg" else data

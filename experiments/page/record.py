@@ -1,57 +1,53 @@
-"""What a page says, as plain values: page.json. The page in Markdown and in HTML is made from it and nothing else."""
+"""What a page says, as plain values: page.json. The page is made from it and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from itertools import groupby
+from typing import Any, TypeVar
 
-from experiments.cells import STATISTICS
+from experiments.cells import STATISTICS, ShortcutScores
+from experiments.experiment import Shows
 from experiments.published import Number
+from regulargpt.results.statistics import Group
 
 Values = Mapping[str, Number | None]
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
 class Cell:
     """One cell: its place, what it shows, what was published and what came out, and what its runs were.
 
-    `shows`, `tested` and `length` are those of `experiments.experiment.Shows`. `scores` are those of the single runs,
-    empty where nobody noted them; `low` to `high` is the 95 % interval of their median, of six runs or more.
+    `group` are the statistics of its runs, None where no run has ended; it has no `scores` where nobody noted them.
     `train_seconds`, of all runs together, and `steps`, the fewest and the most, are None where they are not known.
-    `shortcuts` are the scores of rules without an automaton on the words that `words` names, `found` are the sentences
-    of a figure's analysis, `notes` the numbers of the page's notes.
+    `shortcuts` are what rules without an automaton score, `found` the sentences of a figure's analysis, `notes` the
+    numbers of the page's notes.
     """
 
     row: str
     column: str
     title: str
-    shows: str
-    tested: str
-    length: int | None
+    shows: Shows
     levels: int | None
     published: Values
     ours: Values
     difference: Values
     runs: int
     done: int
-    failed: int
     missing: int
-    proven: int | None
-    scores: tuple[float, ...]
-    max: float | None
-    mean: float | None
-    sd: float | None
-    min: float | None
-    low: float | None
-    high: float | None
-    first_below_99: int | None
+    group: Group | None
     steps: tuple[int, int] | None
     train_seconds: float | None
-    words: str
-    shortcuts: Mapping[str, float] | None
+    shortcuts: ShortcutScores | None
     found: tuple[str, ...]
     notes: tuple[int, ...]
+
+    @property
+    def failed(self) -> int:
+        """How many runs failed or are damaged."""
+        return self.runs - self.done - self.missing
 
     @property
     def is_published(self) -> bool:
@@ -60,7 +56,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Picture:
     """A picture: the file that it lies in beside the page, and what it shows."""
 
     title: str
@@ -73,9 +69,9 @@ class Record:
     """A page: its cells, row by row, and all that stands around them.
 
     `lead` are the first sentences, `protocols` those about how was tested. `everywhere` are the notes of every cell
-    that has conditions; `is_published` says whether these are conditions of a published table. `looks` are pictures of
-    an analysis, `curves` accuracies by length. `environments` are those in which runs were made, with how many.
-    `remarks` are sentences about how the page came to be.
+    that has conditions; `is_published` says whether these are conditions of a published table. `pictures` are those of
+    an analysis, `curves` accuracies by length. `session_seconds` has a number for each call of the command,
+    `environments` are those in which runs were made, with how many. `remarks` say how the page came to be.
     """
 
     experiment: str
@@ -89,14 +85,14 @@ class Record:
     notes: tuple[str, ...]
     everywhere: tuple[int, ...]
     protocols: tuple[str, ...]
-    looks: tuple[Shown, ...]
-    curves: tuple[Shown, ...]
+    pictures: tuple[Picture, ...]
+    curves: tuple[Picture, ...]
     related: tuple[str, ...]
     left_out: tuple[str, ...]
     failed: tuple[Mapping[str, str], ...]
     missing: tuple[str, ...]
     command: str
-    seconds: tuple[float, ...]
+    session_seconds: tuple[float, ...]
     train_seconds: float
     environments: tuple[Mapping[str, Any], ...]
     remarks: tuple[str, ...] = ()
@@ -104,9 +100,7 @@ class Record:
     @property
     def rows(self) -> list[tuple[Cell, ...]]:
         """The cells of each row."""
-        return [
-            tuple(cell for cell in self.cells if cell.row == row) for row in dict.fromkeys(c.row for c in self.cells)
-        ]
+        return [tuple(cells) for _, cells in groupby(self.cells, key=lambda cell: cell.row)]
 
     @property
     def percent(self) -> bool:
@@ -116,12 +110,19 @@ class Record:
 
 def from_json(values: Mapping[str, Any]) -> Record:
     """The record in page.json."""
-    cells = tuple(Cell(**only(Cell, cell)) for cell in values["cells"])
-    pictures = {key: tuple(Shown(**picture) for picture in values[key]) for key in ("looks", "curves")}
-    return Record(**{**only(Record, values), "cells": cells, **pictures})
+    cells = tuple(map(cell_from_json, values["cells"]))
+    pictures = {key: tuple(part(Picture, one) for one in values[key]) for key in ("pictures", "curves")}
+    return part(Record, {**values, "cells": cells, **pictures})
 
 
-def only(owner: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the dataclass's fields, lists as tuples."""
-    found = {field.name: values[field.name] for field in fields(owner) if field.name in values}
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
+def cell_from_json(values: Mapping[str, Any]) -> Cell:
+    """A cell in page.json."""
+    kinds: dict[str, type] = {"shows": Shows, "group": Group, "shortcuts": ShortcutScores}
+    parts = {name: values[name] and part(kind, values[name]) for name, kind in kinds.items()}
+    return part(Cell, {**values, **parts})
+
+
+def part(kind: type[Part], values: Mapping[str, Any]) -> Part:
+    """A dataclass from the values of its fields, lists as tuples; others are left out."""
+    found = {field.name: values[field.name] for field in fields(kind) if field.name in values}  # pyright: ignore
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in found.items()})

@@ -1,37 +1,36 @@
-"""From a comparison to the record of its page, and its pictures."""
+"""From a comparison to the record of its page, and to the pictures beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from experiments.cells import Compared, Comparison
-from experiments.page.curves import picture
+from experiments.experiment import Shows
 from experiments.page.details import source
-from experiments.page.document import Picture
-from experiments.page.record import Cell, Record, Shown
+from experiments.page.record import Cell, Picture, Record
 from experiments.published import published
-from regulargpt.protocols import PROTOCOLS
+from regulargpt import plots
+from regulargpt.config.protocols import PROTOCOLS
+from regulargpt.config.schema import value_of
+from regulargpt.plots import Line
+from regulargpt.results import curves as results
+from regulargpt.runs.sweep.names import plain
 from regulargpt.storage import atomic
-from regulargpt.sweep.names import plain
+from regulargpt.tables import percent
 
 
-@dataclass(frozen=True)
-class Made:
-    """How the runs were made: the command, seconds of each sitting, and environments with how many runs each made."""
-
-    command: str
-    sittings: tuple[float, ...]
-    environments: tuple[tuple[Mapping[str, Any], int], ...]
-
-
-def record(found: Comparison, made: Made) -> tuple[Record, list[Picture]]:
-    """The page as values, and the pictures that lie beside it."""
+def record(
+    found: Comparison,
+    command: str,
+    session_seconds: Sequence[float],
+    environments: Iterable[tuple[Mapping[str, Any], int]],
+) -> Record:
+    """The page as values; `environments` are those that runs were made in, with how many."""
     experiment = found.experiment
-    seen, drawn = looks(found), [drawing for row in found.cells if (drawing := picture(row)) is not None]
     trained = {row.run: row.train_seconds or 0.0 for cell in found.all for row in cell.rows}
-    values = Record(
+    return Record(
         experiment=experiment.name,
         scale=found.scale,
         heading=heading(found),
@@ -43,46 +42,38 @@ def record(found: Comparison, made: Made) -> tuple[Record, list[Picture]]:
         notes=found.notes,
         everywhere=found.everywhere,
         protocols=tuple(protocols(found)),
-        looks=tuple(map(shown, seen)),
-        curves=tuple(map(shown, drawn)),
+        pictures=tuple(picture for picture, _ in pictures(found)),
+        curves=tuple(picture for picture, _ in curves(found)),
         related=experiment.related,
         left_out=found.left_out,
         failed=tuple({"run": name, "reason": reason} for name, reason in sorted(found.failures.items())),
         missing=tuple(found.missing),
-        command=made.command,
-        seconds=made.sittings,
+        command=command,
+        session_seconds=tuple(session_seconds),
         train_seconds=round(sum(trained.values()), 3),
-        environments=tuple({**known, "runs": count} for known, count in made.environments),
+        environments=tuple({**known, "runs": count} for known, count in environments),
     )
-    return values, [*seen, *drawn]
 
 
 def cell(found: Compared, statistics: tuple[str, ...]) -> Cell:
     """One cell as values."""
-    group, panel = found.group, found.panel
     seconds = [row.train_seconds for row in found.rows if row.is_done]
     return Cell(
         row=found.row,
         column=found.column.name,
         title=found.column.title,
-        shows=found.shows.what,
-        tested=found.shows.tested,
-        length=found.shows.length,
+        shows=found.shows,
         levels=levels(found),
         published=dict(zip(statistics, found.published, strict=True)),
         ours=dict(zip(statistics, found.ours, strict=True)),
-        difference=dict(zip(statistics, found.differences, strict=True)),
+        difference={s: None if d is None else round(d, 6) for s, d in zip(statistics, found.differences, strict=True)},
         runs=len(found.names),
         done=found.done,
-        failed=len(found.failed),
         missing=len(found.missing),
-        proven=group.n_proven if group and group.n_asked else None,
-        scores=group.scores if group else (),
-        **{name: getattr(group, name, None) for name in ("max", "mean", "sd", "min", "low", "high", "first_below_99")},
+        group=found.group,
         steps=found.steps,
         train_seconds=None if None in seconds else round(found.seconds, 3),
-        words=panel.words if panel else "",
-        shortcuts=dict(panel.scores) if panel else None,
+        shortcuts=found.shortcuts,
         found=tuple(sentence for finding in found.found for sentence in finding.sentences),
         notes=found.notes,
     )
@@ -95,7 +86,7 @@ def levels(found: Compared) -> int | None:
     from regulargpt.models.regulargpt.depth import depth
 
     assert found.shows.length is not None
-    return depth(found.shows.length, found.configs[0].model.chunk_size)
+    return depth(found.shows.length, value_of(found.configs[0], "model.chunk_size"))
 
 
 def heading(found: Comparison) -> str:
@@ -129,20 +120,46 @@ def protocols(found: Comparison) -> list[str]:
     return [". ".join([f"{p.id}: {p.summary}", *(f"Unlike its source: {d}" for d in p.departures)]) for p in known]
 
 
-def looks(found: Comparison) -> list[Picture]:
-    """The pictures of a figure's analysis."""
+def pictures(found: Comparison) -> list[tuple[Picture, Path]]:
+    """The pictures of a figure's analysis, and where they lie."""
     return [
-        Picture(
-            f"{cell.row}, {cell.column.title}",
-            f"pictures/{plain(cell.row)}-{cell.column.name}.png",
-            atomic.read_bytes(cell.found[0].picture),
-            "; ".join(cell.found[0].sentences),
+        (
+            Picture(f"{cell.row}, {cell.column.title}", f"pictures/{plain(cell.row)}-{cell.column.name}.png", text),
+            picture,
         )
         for cell in found.all
-        if cell.found and cell.found[0].picture
+        if cell.found and (picture := cell.found[0].picture)
+        for text in ["; ".join(cell.found[0].sentences)]
     ]
 
 
-def shown(found: Picture) -> Shown:
-    """The picture without what is drawn."""
-    return Shown(found.title, found.file, found.text)
+def curves(found: Comparison) -> list[tuple[Picture, list[Line]]]:
+    """Accuracy by length, a picture a row and a line a column, with a band over its runs."""
+    rows = [(cells[0].row, lines(cells)) for cells in found.cells]
+    return [(Picture(row, f"curves/{plain(row)}.svg", worst(row, drawn)), drawn) for row, drawn in rows if drawn]
+
+
+def lines(cells: Sequence[Compared]) -> list[Line]:
+    """The lines of a row; columns that show the same runs share one."""
+    drawn: dict[tuple[str, ...], Line] = {}
+    for cell in cells:
+        if cell.shows == Shows() and cell.done:
+            drawn.setdefault(cell.names, results.curves(cell.rows, [])[0].line(cell.column.title))
+    return [line for line in drawn.values() if line.lengths]
+
+
+def worst(row: str, found: Sequence[Line]) -> str:
+    """What a picture shows, in words."""
+    low, high = min(line.lengths[0] for line in found), max(line.lengths[-1] for line in found)
+    each = "; ".join(f"{line.name}: {percent(min(line.values))} % at worst" for line in found)
+    return f"{row}, lengths {low} to {high}: {each}"
+
+
+def draw(found: Comparison, place: Path) -> None:
+    """Write the pictures of the page into its folder."""
+    for picture, source_file in pictures(found):
+        atomic.make_folder((place / picture.file).parent)
+        atomic.write_bytes(place / picture.file, atomic.read_bytes(source_file))
+    for picture, drawn in curves(found):
+        atomic.make_folder((place / picture.file).parent)
+        plots.save(place / picture.file, plots.single(drawn, results.ACCURACY))

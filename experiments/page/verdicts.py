@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from experiments.page.document import Block, Paragraph, Table
+from experiments.page.markdown import safe, table
 from experiments.page.record import Cell, Record
 from experiments.page.wording import HALF
 
 VERDICTS = ("above", "within", "below", "not there")
 
 
-def verdicts(found: Record) -> list[Block]:
+def verdicts(found: Record) -> list[str]:
     """A row a column: how many of its cells are where."""
     if not found.percent or "mean" not in found.statistics:
         return []
@@ -27,13 +27,14 @@ def verdicts(found: Record) -> list[Block]:
         "Each cell by its mean: within, if the published mean is one that lies between the worst and the best of our "
         "runs; else above or below it."
     )
-    return [Paragraph(text), Table("", ("ours, of so many cells", *VERDICTS), rows)]
+    return [safe(text), table(("ours, of so many cells", *VERDICTS), rows)]
 
 
 def verdict(cell: Cell, published: float) -> str:
     """Where our runs are: of single runs, or equal ones, within is what prints the same."""
-    if cell.min is None or cell.max is None:
+    group = cell.group
+    if group is None or group.min is None or group.max is None:
         return "not there"
-    if cell.min - HALF <= published <= cell.max + HALF:
+    if group.min - HALF <= published <= group.max + HALF:
         return "within"
-    return "above" if cell.min > published else "below"
+    return "above" if group.min > published else "below"

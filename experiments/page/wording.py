@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
 
-from experiments.page.document import Entry, Line
 from experiments.page.record import Cell
 from experiments.published import Number
-from regulargpt.cli.output import percent
+from regulargpt.tables import percent
+
+Kind = Literal["", "published", "ours", "difference", "rule", "state"]
 
 # Published values have one decimal: what is nearer than half of its last digit is the same.
 HALF = 0.05
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an entry, and what it says."""
+
+    text: str
+    kind: Kind = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of a table: lines, and the numbers of its notes."""
+
+    lines: tuple[Line, ...]
+    notes: tuple[int, ...] = ()
 
 
 def entry(cell: Cell, everywhere: Collection[int] = ()) -> Entry:
@@ -20,17 +39,19 @@ def entry(cell: Cell, everywhere: Collection[int] = ()) -> Entry:
     """
     if not cell.runs:
         return Entry((Line("does not apply", "state"),))
-    if cell.shows != "accuracy":
-        return Entry((Line(MEASURES[cell.shows](cell), "ours"), *state(cell)))
+    if cell.shows.what != "accuracy":
+        return Entry((Line(MEASURES[cell.shows.what](cell), "ours"), *state(cell)))
     lines = [Line(text_of(cell.published.values()), "published")] if cell.is_published else []
     if known(cell.ours.values()):
         lines.append(Line(text_of(cell.ours.values(), ours=True), "ours"))
     elif cell.done:
-        lines.append(Line(f"not tested at {cell.length:,} symbols" if cell.length else "not tested", "state"))
+        lines.append(
+            Line(f"not tested at {cell.shows.length:,} symbols" if cell.shows.length else "not tested", "state")
+        )
     if known(cell.difference.values()):
         lines.append(Line(" / ".join(map(signed, cell.difference.values())), "difference"))
     if cell.shortcuts:
-        name, score = max(cell.shortcuts.items(), key=lambda item: item[1])
+        name, score = max(cell.shortcuts.scores.items(), key=lambda item: item[1])
         lines.append(Line(f"{name} {percent(score)}", "rule"))
     lines += [Line(sentence) for sentence in cell.found]
     return Entry((*lines, *state(cell)), tuple(note for note in cell.notes if note not in everywhere))
@@ -42,15 +63,6 @@ def texts(found: Cell) -> dict[str, str]:
     of = {kind: [line.text for line in lines if line.kind == kind] for kind in ("published", "difference")}
     ours = [line.text for line in lines if line.kind in ("ours", "state")]
     return {"published": " ".join(of["published"]), "ours": ", ".join(ours), "difference": " ".join(of["difference"])}
-
-
-def span(low: float | None, high: float | None) -> str:
-    """From the one to the other.
-
-    >>> span(98.0, 100.0), span(None, None)
-    ('98.00 to 100', 'none')
-    """
-    return "none" if low is None or high is None else f"{percent(low)} to {percent(high)}"
 
 
 def known(values: Iterable[Number | None]) -> bool:
@@ -93,7 +105,8 @@ def proven(cell: Cell) -> str:
     """How many runs are proven."""
     if not cell.done:
         return "-"
-    return "no proof asked" if cell.proven is None else f"{cell.proven} of {cell.runs} proven"
+    group = cell.group
+    return f"{group.n_proven} of {cell.runs} proven" if group and group.n_asked else "no proof asked"
 
 
 def seconds(cell: Cell) -> str:
@@ -105,7 +118,7 @@ def seconds(cell: Cell) -> str:
 
 def levels(cell: Cell) -> str:
     """How many levels a word of that length has."""
-    return f"{cell.levels} levels at T = {cell.length}"
+    return f"{cell.levels} levels at T = {cell.shows.length}"
 
 
 MEASURES = {"proven": proven, "seconds": seconds, "depth": levels}
@@ -113,7 +126,7 @@ MEASURES = {"proven": proven, "seconds": seconds, "depth": levels}
 
 def state(cell: Cell) -> list[Line]:
     """What is missing of the runs, if anything is."""
-    if cell.shows == "depth":
+    if cell.shows.what == "depth":
         return []
     if cell.missing == cell.runs:
         return [Line("no run finished", "state")]

@@ -14,13 +14,13 @@ import re
 from collections.abc import Iterable
 
 from languages.automata import Dfa, MooreMachine
-from languages.budget import MOST_TRANSITIONS, check
+from languages.budget import MAX_TRANSITIONS, check
 from languages.convert.dot_parser import Drawing, Node, parse, unescape
 from languages.errors import AutomatonError, UserError
 
 INVISIBLE = {"point", "none", "plaintext", "plain"}
 ACCEPTING = {"doublecircle", "doubleoctagon"}
-MOST_LABELLED = 2**20  # characters of a label
+MAX_LABELLED = 2**20  # characters of a label
 SYMBOL = re.compile(r"\\[nlr]|((?:[^\\,\s]++|\\[^nlr]|\\\Z)++)")  # between line breaks, commas and blanks
 
 
@@ -50,6 +50,7 @@ def to_dot(machine: Dfa | MooreMachine) -> str:
     lines += ["node [shape=circle]", '"" [shape=point]']
     lines += _nodes(machine)
     lines.append(f'"" -> {_quoted(machine.initial)}')
+    # Parallel arrows are drawn as one, in the order of their targets.
     place = {state: i for i, state in enumerate(machine.states)}
     for state, row in machine.transitions.items():
         symbols: dict[str, list[str]] = {}
@@ -123,6 +124,7 @@ def _machine(drawing: Drawing) -> Dfa | MooreMachine:
 
 def _initial(drawing: Drawing) -> tuple[str, set[str]]:
     """The initial state, and the nodes that only serve to draw the arrow to it."""
+    # A point that something leads to is a state that is drawn small, not the arrow's beginning.
     targets = {edge.target for edge in drawing.edges}
     arrows = {q for q, node in drawing.nodes.items() if _is_invisible(node) and q not in targets}
     initial = [edge for edge in drawing.edges if edge.source in arrows]
@@ -152,8 +154,9 @@ def _transitions(drawing: Drawing, arrows: set[str]) -> dict[str, dict[str, str]
         if edge.source in arrows:
             continue
         symbols = split_label(edge.attributes.get("label", ""))
+        # While they are read: one label may hold a million symbols.
         count += len(symbols)
-        check(count, MOST_TRANSITIONS, f"there are {count:,} transitions or more")
+        check(count, MAX_TRANSITIONS, f"there are {count:,} transitions or more")
         if not symbols:
             arrow = f"{edge.source!r:.80} -> {edge.target!r:.80}"
             raise AutomatonError(f"line {drawing.line(edge)}: the transition {arrow} has no symbol; add [label=...]")
@@ -184,7 +187,7 @@ def split_label(label: str) -> list[str]:
     >>> split_label(r"a, b\nc\,")
     ['a', 'b', 'c,']
     """
-    check(len(label), MOST_LABELLED, f"a label has {len(label):,} characters")
+    check(len(label), MAX_LABELLED, f"a label has {len(label):,} characters")
     if "\\" not in label:
         return label.replace(",", " ").split()
     return [unescape(symbol) for symbol in SYMBOL.findall(label) if symbol]

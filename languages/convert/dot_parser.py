@@ -19,7 +19,7 @@ TOKEN = re.compile(
 )
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 KEPT = {"alphabet", "output_names", "label", "shape", "style", "peripheries"}  # of all attributes
-MOST_TOKENS = 2**22
+MAX_TOKENS = 2**22
 Attributes = dict[str, str]
 
 
@@ -71,10 +71,11 @@ def parse(text: str) -> Drawing:
 
 def tokens(text: str) -> Iterator[Token]:
     """What is no blank and no comment, and a last token for the end."""
-    most = allowed(MOST_TOKENS)
+    most = allowed(MAX_TOKENS)
+    # Lazily, so that a file that is refused at its beginning is not taken apart to its end.
     for count, match in enumerate(TOKEN.finditer(text)):
         if count > most:
-            raise too_large(count, MOST_TOKENS, f"the drawing has {count:,} words and marks or more")
+            raise too_large(count, MAX_TOKENS, f"the drawing has {count:,} words and marks or more")
         kind = match.lastgroup or ""
         if kind == "wrong":
             what = "a string without an end" if match.group() == '"' else f"unexpected {match.group()!r}"
@@ -91,7 +92,7 @@ def line_at(text: str, at: int) -> int:
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        self.tokens = tokens(text)
+        self.tokens = tokens(text)  # one token is looked at ahead; there is no going back
         self.token = next(self.tokens)
         self.drawing = Drawing(text)
         self.defaults: dict[str, Attributes] = {"node": {}, "edge": {}, "graph": self.drawing.attributes}
@@ -159,9 +160,11 @@ class _Parser:
         nodes, edges = self.drawing.nodes, self.drawing.edges
         for name in chain:
             if name not in nodes:
+                # Defaults count for nodes that come after them, as in graphviz.
                 nodes[name] = Node(name, dict(self.defaults["node"]))
         if len(chain) == 1:
             nodes[first].attributes.update(attributes)
+        # a -> b -> c is two edges with the same attributes.
         attributes = self.defaults["edge"] | attributes
         edges += [Edge(source, target, attributes, at) for source, target in pairwise(chain)]
 

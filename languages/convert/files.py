@@ -12,7 +12,7 @@ from languages.convert.json_text import from_json, to_json
 from languages.errors import AutomatonError, UserError
 
 READERS = {".json": from_json, ".dot": from_dot, ".gv": from_dot}
-MOST_BYTES = 2**24
+MAX_BYTES = 2**24
 WRITERS = {".json": to_json, ".dot": to_dot, ".gv": to_dot}
 
 
@@ -33,15 +33,16 @@ def load(path: str | Path) -> Dfa | MooreMachine:
 
 def _read(path: Path) -> bytes:
     """The bytes of a regular file. A pipe or device, which may wait or give bytes forever, is not even opened."""
+    # Looked at before it is opened, and bounded again while it is read: it may grow in between.
     found = os.stat(path)
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
     if not stat.S_ISREG(found.st_mode):
         raise OSError(EINVAL, "it is a pipe or device, not a file")
-    check(found.st_size, MOST_BYTES, f"{path}: {found.st_size:,} bytes")
+    check(found.st_size, MAX_BYTES, f"{path}: {found.st_size:,} bytes")
     with open(path, "rb") as file:
-        content = file.read(allowed(MOST_BYTES) + 1)
-    check(len(content), MOST_BYTES, f"{path}: {len(content):,} bytes or more")
+        content = file.read(allowed(MAX_BYTES) + 1)
+    check(len(content), MAX_BYTES, f"{path}: {len(content):,} bytes or more")
     return content
 
 

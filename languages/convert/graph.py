@@ -52,6 +52,7 @@ def from_networkx(graph: "MultiDiGraph[Any]") -> Dfa | MooreMachine:
     initial = graph.graph.get("initial")
     if initial is None:
         raise AutomatonError("the graph has no attribute 'initial'; set graph.graph['initial'] to a state")
+    # Nodes may be of any type; states are names.
     delta: dict[str, dict[str, str]] = {str(node): {} for node in graph.nodes}
     edges = cast("list[tuple[Hashable, Hashable, Hashable]]", list(graph.edges(keys=True)))
     for source, target, symbol in edges:

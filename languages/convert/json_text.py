@@ -50,6 +50,7 @@ def from_json(text: str, name: str = "<text>") -> Dfa | MooreMachine:
     True
     """
     try:
+        # Python keeps the last of two equal keys: a state given twice would lose transitions unseen.
         data = json.loads(text, object_pairs_hook=_no_key_twice)
     except json.JSONDecodeError as error:
         where = f"{name}, line {error.lineno}, column {error.colno}"

@@ -1,5 +1,1 @@
-"""Regular expressions: text to syntax tree (parser), tree to terms and their derivatives, terms to automaton."""
-
-from languages.regex.expression import from_regex
-
-__all__ = ["from_regex"]
+"""Regular expressions: text to syntax tree (parser), tree to terms and their derivatives, terms to a table."""

@@ -1,59 +1,41 @@
-"""The minimal automaton of a regular expression."""
+"""The deterministic automaton of a regular expression, as a table."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from languages.budget import MOST_TRANSITIONS, TooLarge, allowed, check_transitions, too_large
+from languages.budget import MAX_TRANSITIONS, TooLarge, allowed, check_transitions, too_large
 from languages.errors import LanguageError, one_of
 from languages.regex.parser import OPERATORS, parse
 from languages.regex.terms import Term, Terms
 from languages.regex.tree import Letters, Repetition, Tree
 
-if TYPE_CHECKING:
-    from languages.automata import Dfa
-
 Arrows = list[list[tuple[int, int]]]  # of each state: (symbol, target)
 Subset = tuple[int, ...]  # of states, ascending
 
-MOST_ARROWS = 2**20  # of the non-deterministic automaton
-MOST_STEPS = 2**22  # arrows followed in the subset construction
+MAX_ARROWS = 2**20  # of the non-deterministic automaton
+MAX_STEPS = 2**22  # arrows followed in the subset construction
 
 
-def from_regex(pattern: str, alphabet: Sequence[str] | None = None) -> "Dfa":
-    """The minimal automaton of a regular expression over single characters.
+def deterministic_table(
+    pattern: str, alphabet: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], list[list[int]], list[bool]]:
+    """The symbols, a table (Q, Sigma) and whether each state accepts, for a regular expression; state 0 is initial.
 
-    `ab` one after the other, `a|b` union, `a*` any number, `a+` one or more, `a?` one or none, `a{2}`, `a{2,}`,
-    `a{,3}` and `a{2,3}` so many, `(...)` a group, `()` the empty word, `a&b` intersection, `a^b` shuffle, `.` any
-    symbol, `[ab]`, `[a-c]` and `[^ab]` one symbol of a class. Quantifiers bind most tightly, then concatenation,
-    `^`, `&` and `|`. Other characters stand for themselves; there are no escapes. `alphabet` gives the symbols in
-    order; by default the characters that stand for themselves, sorted.
+    The table is not minimal. It is what `Dfa.from_regex` makes an automaton of, which says what an expression may be
+    and what is refused; no class of automata is known here.
 
-    LanguageError, with the position: a syntax error, a character outside the alphabet, no symbols at all.
-    TooLarge: an expression or automaton beyond the limits of docs/languages.md.
-
-    >>> from_regex("(ab)*").states
-    ('q0', 'q1', 'q2')
-    >>> from_regex("0*1", alphabet="012").accepts("0021").item()
-    False
-    >>> [word in from_regex("a{0}b^c") for word in ("bc", "cb", "abc")]
-    [True, True, False]
+    >>> deterministic_table("ab")
+    (('a', 'b'), [[1, 2], [2, 3], [2, 2], [2, 2]], [False, False, False, True])
     """
-    from languages.automata import Dfa
-    from languages.semiautomaton import numbered
-
     tree = parse(pattern)
     symbols = _symbols(pattern, tree, alphabet)
     terms = Terms(symbols)
     try:
-        start = terms.of(tree)
-        arrows, accepting = automaton(terms, start)
+        arrows, accepting = automaton(terms, terms.of(tree))
         rows, subsets = determinise(arrows, len(symbols))
     except TooLarge as error:
         shown = pattern if len(pattern) <= 60 else f"{pattern[:57]}..."
         raise TooLarge(f"{shown!r}: {error}") from None
-    states = numbered(len(rows))
-    final = {states[i] for i, subset in enumerate(subsets) if any(accepting[q] for q in subset)}
-    return Dfa(states, symbols, rows, states[0], final).minimise()
+    return symbols, rows, [any(accepting[q] for q in subset) for subset in subsets]
 
 
 def automaton(terms: Terms, start: Term) -> tuple[Arrows, list[bool]]:
@@ -64,7 +46,7 @@ def automaton(terms: Terms, start: Term) -> tuple[Arrows, list[bool]]:
     number = {start: 0}
     order = [start]
     arrows: Arrows = []
-    count, most = 0, allowed(MOST_ARROWS)
+    count, most = 0, allowed(MAX_ARROWS)
     for term in order:
         out: list[tuple[int, int]] = []
         for mask, target in terms.form(term):
@@ -77,7 +59,7 @@ def automaton(terms: Terms, start: Term) -> tuple[Arrows, list[bool]]:
         arrows.append(out)
         count += len(out)
         if count > most:
-            raise too_large(count, MOST_ARROWS, f"its non-deterministic automaton has {count:,} arrows or more")
+            raise too_large(count, MAX_ARROWS, f"its non-deterministic automaton has {count:,} arrows or more")
     return arrows, [terms.nullable[term] for term in order]
 
 
@@ -99,11 +81,12 @@ def determinise(arrows: Arrows, n_symbols: int) -> tuple[list[list[int]], list[S
     order: list[Subset] = [(0,)]
     rows: list[list[int]] = []
     degree = [len(out) for out in arrows]
-    steps, most, most_states = 0, allowed(MOST_STEPS), allowed(MOST_TRANSITIONS) // n_symbols
+    # Every subset is a state that is looked at once; what costs time is the arrows that leave its members.
+    steps, most, most_states = 0, allowed(MAX_STEPS), allowed(MAX_TRANSITIONS) // n_symbols
     for subset in order:
         steps += sum(map(degree.__getitem__, subset))
         if steps > most:
-            raise too_large(steps, MOST_STEPS, f"its subset construction needs {steps:,} steps or more")
+            raise too_large(steps, MAX_STEPS, f"its subset construction needs {steps:,} steps or more")
         row: list[int] = []
         for target in successors(subset, arrows, n_symbols):
             if target not in number:

@@ -20,9 +20,9 @@ OPERATORS = "*|()?&+.^{}[]"
 QUANTIFIERS = "*+?{"
 BOUNDS = re.compile(r"\{([0-9]*)(,?)([0-9]*)\}")
 SIMPLE = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-MOST_SYMBOLS = 2**16  # with all quantifiers written out
-MOST_SPANNED = 2**18  # by all ranges together
-MOST_NESTED = 64
+MAX_SYMBOLS = 2**16  # with all quantifiers written out
+MAX_SPANNED = 2**18  # by all ranges together
+MAX_NESTED = 64
 SHOWN = 30  # characters of the pattern on each side of an error
 
 
@@ -40,7 +40,7 @@ def parse(pattern: str) -> Tree:
 
 class _Parser:
     def __init__(self, pattern: str) -> None:
-        check(len(pattern), MOST_SYMBOLS, f"the regular expression has {len(pattern):,} characters")
+        check(len(pattern), MAX_SYMBOLS, f"the regular expression has {len(pattern):,} characters")
         self.pattern = pattern
         self.at = 0
         self.open: list[int] = []  # where the brackets begin that are open here
@@ -68,7 +68,7 @@ class _Parser:
         tree, size = self.expression()
         if self.next:
             self.refuse("this ')' closes no bracket; remove it, or add '(' before")
-        check(size, MOST_SYMBOLS, f"with its quantifiers written out the regular expression has {size:,} symbols")
+        check(size, MAX_SYMBOLS, f"with its quantifiers written out the regular expression has {size:,} symbols")
         return tree
 
     # Each of these returns a tree and how many symbols it has with all quantifiers written out.
@@ -120,11 +120,12 @@ class _Parser:
             inner, outer = self.pattern[start : self.at], self.next if self.next != "{" else "{...}"
             part = f"({inner}){outer}" if len(inner) <= SHOWN else f"(...){outer}"
             self.refuse(f"a second quantifier, and there are no lazy ones; to repeat what is repeated write {part}")
+        # Before it is written out: a{9}{9}{9}... is short as text and as a tree.
         times = max(low, high or 0, 1)
-        if size * times > allowed(MOST_SYMBOLS):
+        if size * times > allowed(MAX_SYMBOLS):
             text = self.pattern[first : self.at]
             what = f"{text} makes {size * times:,} symbols of {size:,}"
-            self.refuse(str(too_large(size * times, MOST_SYMBOLS, what)), first)
+            self.refuse(str(too_large(size * times, MAX_SYMBOLS, what)), first)
         return Repetition(tree, low, high), size * times
 
     def bounds(self) -> tuple[int, int | None]:
@@ -162,8 +163,9 @@ class _Parser:
 
     def group(self) -> tuple[Tree, int]:
         self.open.append(self.at)
-        if len(self.open) > MOST_NESTED:
-            self.refuse(f"brackets are nested more than {MOST_NESTED} deep; use fewer")
+        # Each bracket is a few Python calls deep.
+        if len(self.open) > MAX_NESTED:
+            self.refuse(f"brackets are nested more than {MAX_NESTED} deep; use fewer")
         self.at += 1
         found = self.expression()
         if not self.take(")"):
@@ -205,7 +207,7 @@ class _Parser:
         if last < first:
             self.refuse(f"the range {first}-{last} runs backwards; write {last}-{first}", at)
         self.spanned += ord(last) - ord(first) + 1
-        check(self.spanned, MOST_SPANNED, f"the ranges up to {first}-{last} span {self.spanned:,} symbols")
+        check(self.spanned, MAX_SPANNED, f"the ranges up to {first}-{last} span {self.spanned:,} symbols")
         symbols = {chr(code) for code in range(ord(first), ord(last) + 1)}
         wrong = next((c for c in sorted(symbols) if c.isspace() or c in OPERATORS or c == "\\"), None)
         if wrong is not None:

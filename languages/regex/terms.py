@@ -17,7 +17,7 @@ Form = tuple[tuple[int, Term], ...]  # the sets S are bit masks over the alphabe
 
 NOTHING, EMPTY = 0, 1  # the terms without words and with the empty word only
 ALWAYS = -1  # the most repetitions where there is no most
-MOST_STEPS = 2**18  # pairs of all linear forms; each counts once more for every 1024 symbols of the alphabet
+MAX_STEPS = 2**18  # pairs of all linear forms; each counts once more for every 1024 symbols of the alphabet
 
 
 class Terms:
@@ -39,7 +39,7 @@ class Terms:
         self.nullable = [False, True]  # whether the empty word is a word of each term
         self.forms: dict[Term, Form] = {NOTHING: (), EMPTY: ()}
         self.cost = 1 + len(alphabet) // 1024  # of a pair, in steps
-        self.steps, self.most = 0, allowed(MOST_STEPS)
+        self.steps, self.most = 0, allowed(MAX_STEPS)
 
     def of(self, tree: Tree) -> Term:
         """The term of a tree, whose symbols must be in the alphabet."""
@@ -53,6 +53,7 @@ class Terms:
             return self.union(parts)
         if isinstance(tree, Concatenation):
             whole = EMPTY
+            # To the right, so that of a long chain each step takes one part off.
             for part in reversed(parts):
                 whole = self.then(part, whole)
             return whole
@@ -80,6 +81,7 @@ class Terms:
 
     def union(self, parts: Sequence[Term]) -> Term:
         """Any of the parts."""
+        # Equal terms once, in order: without such identities derivatives would not be finitely many.
         different = tuple(dict.fromkeys(part for part in parts if part != NOTHING))
         if len(different) <= 1:
             return different[0] if different else NOTHING
@@ -101,6 +103,7 @@ class Terms:
 
     def repeat(self, r: Term, low: int, high: int) -> Term:
         """r, `low` to `high` times."""
+        # Where r has the empty word, fewer repetitions are among more: r{2,5} is r{0,5}.
         low = 0 if self.nullable[r] else low
         if high == 0 or r == EMPTY or (r == NOTHING and low == 0):
             return EMPTY
@@ -154,7 +157,7 @@ class Terms:
     def _count(self, pairs: int) -> None:
         self.steps += pairs * self.cost
         if self.steps > self.most:
-            raise too_large(self.steps, MOST_STEPS, f"its derivatives need {self.steps:,} steps or more")
+            raise too_large(self.steps, MAX_STEPS, f"its derivatives need {self.steps:,} steps or more")
 
 
 def joined(join: Callable[[Term, Term], Term], parts: Sequence[Term]) -> Term:

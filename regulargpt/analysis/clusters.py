@@ -1,4 +1,4 @@
-"""Do the hidden states fall into one cluster for each transition? Numbers behind the picture (Figure 6.3)."""
+"""Do the hidden states fall into one cluster for each monoid element? Numbers behind the picture (Figure 6.3)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import AgglomerativeClustering
-from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score, pairwise_distances, silhouette_score
 
 from languages.randomness import rng
+from regulargpt.analysis.plane import plane
 from regulargpt.analysis.probe import Probe, probe
 from regulargpt.analysis.states import NodeStates
 
 # Clustering and silhouette need all pairs: more rows than this are thinned out.
-MOST_ROWS = 3000
+MAX_ROWS = 3000
 # Merges lower than this share of the highest one are counted as this high: below is rounding, not structure.
 FLOOR = 0.05
 # A clear cut: what it keeps apart is twice as far apart as what it joins, and its gap is, in logarithms, at least this
 # share of the widest one's.
-CLEAR, NEARLY = 2.0, 0.75
+MIN_GAP, MIN_SHARE = 2.0, 0.75
 # So few rows may be a cluster each, if no two are nearer to each other than this share of the highest merge.
-FEW, APART = 32, 1 / 3
+MAX_SINGLETONS, MIN_DISTANCE = 32, 1 / 3
 
 Labels = npt.NDArray[np.int64]  # (rows,)
 States = npt.NDArray[np.floating]  # (rows, width)
@@ -31,7 +31,7 @@ States = npt.NDArray[np.floating]  # (rows, width)
 
 @dataclass(frozen=True)
 class Scores:
-    """How the states of one depth, or of all, agree with their transitions; None where too few rows were left.
+    """How the states of one depth, or of all, agree with their monoid elements; None where too few rows were left.
 
     `spread` is the largest distance of a state from the mean of its class, `distance` the smallest between two means.
     """
@@ -51,8 +51,8 @@ class Scores:
 
 
 def thinned(nodes: NodeStates, seed: int) -> NodeStates:
-    """At most `MOST_ROWS` of the rows, drawn by `seed`, in their order."""
-    return nodes.where(np.sort(rng(seed, "clusters").permutation(len(nodes))[:MOST_ROWS]))
+    """At most `MAX_ROWS` of the rows, drawn by `seed`, in their order."""
+    return nodes.where(np.sort(rng(seed, "clusters").permutation(len(nodes))[:MAX_ROWS]))
 
 
 def find_clusters(states: States) -> tuple[Labels, float | None]:
@@ -69,12 +69,14 @@ def find_clusters(states: States) -> tuple[Labels, float | None]:
     """
     if len(states) < 2 or not np.ptp(states, axis=0).any():
         return np.zeros(len(states), np.int64), None
+    # Average linkage: single linkage chains clusters through one stray state, complete linkage cuts long ones.
     tree = AgglomerativeClustering(n_clusters=1, linkage="average", compute_distances=True).fit(states)
     heights = tree.distances_[::-1]  # (rows - 1,)
     heights = np.maximum(heights, FLOOR * heights[0])
-    below = np.append(heights[1:], APART * heights[0] if len(states) <= FEW else heights[-1])
+    below = np.append(heights[1:], MIN_DISTANCE * heights[0] if len(states) <= MAX_SINGLETONS else heights[-1])
+    # Ratios, not differences: a network's states may be of any size.
     gaps = np.log(heights / below)  # gaps[i]: of the cut into i + 2 clusters
-    clear = (gaps >= np.log(CLEAR)) & (gaps >= NEARLY * gaps.max())
+    clear = (gaps >= np.log(MIN_GAP)) & (gaps >= MIN_SHARE * gaps.max())
     cut = int(clear.argmax() if clear.any() else gaps.argmax())
     found = AgglomerativeClustering(n_clusters=cut + 2, linkage="average").fit_predict(states)
     return found.astype(np.int64), float(np.exp(gaps[cut]))
@@ -110,6 +112,7 @@ def purity(elements: Labels, clusters: Labels) -> float:
     >>> purity(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]))
     0.75
     """
+    # table[cluster, element] counts the rows: np.add.at adds for repeated places too, where indexing adds once.
     table = np.zeros((clusters.max() + 1, elements.max() + 1), int)
     np.add.at(table, (clusters, elements), 1)
     return float(table.max(1).sum() / len(elements))
@@ -134,24 +137,6 @@ def scores(nodes: NodeStates, clusters: Labels, gap: float | None, seed: int) ->
         distance=float(distances(means).min()) if len(found) > 1 else None,
         explained_variance=plane(x)[1],
     )
-
-
-def plane(states: States) -> tuple[States, tuple[float, ...]]:
-    """The states in the plane of their first two principal components (rows, 2), and the shares of variance there.
-
-    >>> points, shares = plane(np.array([[0.0, 0.0, 1.0], [3.0, 0.0, 1.0], [6.0, 0.0, 1.0]]))
-    >>> points.round(6).tolist(), shares
-    ([[-3.0, 0.0], [0.0, 0.0], [3.0, 0.0]], (1.0, 0.0))
-    """
-    if len(states) < 2 or not np.ptp(states, axis=0).any():
-        return np.zeros((len(states), 2)), (0.0, 0.0)
-    n = min(2, *states.shape)
-    pca = PCA(n, svd_solver="full").fit(states)
-    axes = np.asarray(pca.components_)  # (n, width), each up to its sign
-    signs = np.sign(axes[np.arange(n), np.abs(axes).argmax(1)])
-    points = pca.transform(states) * signs
-    shares = [float(share) for share in pca.explained_variance_ratio_]
-    return np.pad(points, ((0, 0), (0, 2 - n))), tuple(shares + [0.0] * (2 - n))
 
 
 def merged(elements: Labels, clusters: Labels) -> list[list[int]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from regulargpt import tables
 from regulargpt.analysis import pictures
 from regulargpt.analysis.receptive_field import ReceptiveField, receptive_field
+from regulargpt.analysis.rounding import rounded
 from regulargpt.analysis.subject import subject
-from regulargpt.analysis.tables import csv_text, rounded
 from regulargpt.plots import title
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
@@ -25,11 +26,11 @@ def receptive_field_report(
     They go to `out`, by default RUN/receptive-field. What is returned is what the JSON holds. Raises UserError, before
     anything is written, as `subject` does.
     """
-    looked_at = subject(folder, FOLDER, length=length, words=words, seed=seed, out=out)
-    field = receptive_field(looked_at.model, looked_at.words, k_hot=looked_at.config.task.supervision == "next")
+    run = subject(folder, FOLDER, length=length, words=words, seed=seed, out=out)
+    field = receptive_field(run.model, run.words, k_hot=run.config.objective.name == "next")
     report = {
-        **looked_at.facts,
-        "summary": sentence(field, looked_at.length),
+        **run.facts,
+        "summary": sentence(field, run.length),
         "erf": field.erf,
         "erf_words": field.erf_words,
         "deviation_from_line": field.deviation,
@@ -38,12 +39,12 @@ def receptive_field_report(
         "low": field.low.tolist(),
         "high": field.high.tolist(),
     }
-    report, out = rounded(report), looked_at.out
+    report, out = rounded(report), run.out
     atomic.make_folder(out)
     rows = zip(range(1, len(field.c) + 1), report["c"], report["low"], report["high"], strict=True)
-    atomic.write_text(out / "receptive-field.csv", csv_text(COLUMNS, rows))
-    train_len = looked_at.config.task.train_len
-    pictures.receptive_field_png(out / "receptive-field.png", field, train_len, title(looked_at.config))
+    atomic.write_text(out / "receptive-field.csv", tables.csv([COLUMNS, *rows]))
+    train_len = run.config.data.train_len
+    pictures.receptive_field_png(out / "receptive-field.png", field, train_len, title(run.config))
     atomic.write_json(out / "receptive-field.json", report)
     return report
 

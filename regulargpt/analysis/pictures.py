@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regulargpt.analysis.clusters import States
 from regulargpt.analysis.receptive_field import BAND, ReceptiveField
 from regulargpt.analysis.states import NodeStates
-from regulargpt.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, YELLOW
-from regulargpt.storage.atomic import write_bytes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from regulargpt.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, YELLOW, new_figure, save
 
 # With more elements than these, shades of cividis.
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
 MARKERS = "osD^v<>PX*hp"
-MOST_IN_LEGEND = 12
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), dpi=150, layout="constrained")
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write it; the same figure is the same bytes."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
-    write_bytes(path, buffer.getvalue())
+MAX_IN_LEGEND = 12
 
 
 def colours(count: int) -> list[str]:
@@ -70,13 +50,13 @@ def pca_png(path: Path, nodes: NodeStates, points: States, names: list[str], sha
         Line2D([], [], color=GREY, marker=MARKERS[i % len(MARKERS)], linestyle="", label=f"depth {depth}")
         for i, depth in enumerate(depths)
     ]
-    rest = [Line2D([], [], linestyle="", label=f"and {len(dots) - MOST_IN_LEGEND} more")]
-    dots = dots if len(dots) <= MOST_IN_LEGEND else [*dots[:MOST_IN_LEGEND], *rest]
+    rest = [Line2D([], [], linestyle="", label=f"and {len(dots) - MAX_IN_LEGEND} more")]
+    dots = dots if len(dots) <= MAX_IN_LEGEND else [*dots[:MAX_IN_LEGEND], *rest]
     for legend in figure.legend(handles=[*dots, *shapes], loc="outside right upper", fontsize=8).get_texts():
         legend.set_parse_math(False)
     axes.set(xlabel=f"PC 1 ({100 * shares[0]:.1f} %)", ylabel=f"PC 2 ({100 * shares[1]:.1f} %)")
     axes.set_title(title, parse_math=False, fontsize=10)
-    save(figure, path)
+    save(path, figure)
 
 
 def receptive_field_png(path: Path, field: ReceptiveField, train_len: int, title: str) -> None:
@@ -94,4 +74,4 @@ def receptive_field_png(path: Path, field: ReceptiveField, train_len: int, title
     axes.set(xlabel="m most recent symbols (dashed: longest training word)", ylabel="share of the gradient $c_m$")
     axes.set_ylim(-0.02, 1.02)
     axes.set_title(title, parse_math=False, fontsize=10)
-    save(figure, path)
+    save(path, figure)

@@ -1,4 +1,4 @@
-"""A linear probe of the hidden states for their transitions, and the control task that says what it is worth."""
+"""A linear probe of the hidden states for their monoid elements, and the control task that says what it is worth."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +10,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regulargpt.batches import Words
-from regulargpt.evaluation import words_at_once
-from regulargpt.hooks import HookPoint
+from regulargpt.data.language import Words
+from regulargpt.evaluation.by_length import words_at_once
+from regulargpt.models.hooks import HookPoint, hooks
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.objectives import to_tensor
+from regulargpt.objectives.answers import to_tensor
 
 # Symbols differentiated at once, for memory.
 SYMBOLS_AT_ONCE = 1 << 14
@@ -47,6 +46,7 @@ def receptive_field(model: nn.Module, words: Words, *, k_hot: bool = False) -> R
     """The receptive field of the model's prediction at the end of these words."""
     norms = gradient_norms(model, words, k_hot=k_hot)
     total = norms.sum(1)
+    # A word without a gradient has no curve: it would divide 0 by 0.
     whole = (total > 0) & np.isfinite(total)
     if not whole.any():
         none = np.zeros(0)
@@ -97,17 +97,17 @@ def norms_of(model: nn.Module, words: Words, k_hot: bool) -> Curves:
     """`gradient_norms` of words that fit into memory together."""
     passed: list[Tensor] = []
 
-    def detach(_module: nn.Module, _inputs: Any, output: Tensor) -> Tensor:
-        passed.append(output.detach().requires_grad_())
+    def detach(value: Tensor, hook: HookPoint) -> Tensor:
+        # A leaf of its own: the gradient then stops at the embeddings, and is kept for each position.
+        passed.append(value.detach().requires_grad_())
         return passed[-1]
 
-    point = model.get_submodule("hook_embed")
-    assert isinstance(point, HookPoint)
     options = {"computation": "dense" if model.full else "plain-tree"} if isinstance(model, RegularGPT) else {}
-    with torch.enable_grad(), point.register_forward_hook(detach):
+    with torch.enable_grad(), hooks(model, [("hook_embed", detach)]):
         logits = model(to_tensor(words, torch.device("cpu")), readout="last", **options)
         gradients = torch.autograd.grad(margin(logits, k_hot).sum(), passed)
-    return torch.cat(gradients, dim=1).norm(dim=-1).numpy()
+    # Recurrent models read a word in pieces, each of which passed by itself.
+    return torch.cat(gradients, dim=1).norm(dim=-1).numpy()  # (words, length)
 
 
 def margin(logits: Float[Tensor, "batch n_outputs"], k_hot: bool) -> Float[Tensor, "batch"]:

@@ -1,4 +1,4 @@
-"""The hidden states of a trained network, each with the true transition of the sub-word behind it (section 6.6.3)."""
+"""The hidden states of a network, each with the true monoid element of the sub-word behind it (section 6.6.3)."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from languages.automata.monoid import TransitionMonoid
+from languages.automata.words import smallest_unsigned
 from languages.errors import UserError
-from languages.monoid import TransitionMonoid
 from languages.randomness import rng
-from languages.words import smallest_unsigned
-from regulargpt.batches import Words
-from regulargpt.evaluation import words_at_once
-from regulargpt.hooks import run_with_cache
+from regulargpt.data.language import Words
+from regulargpt.evaluation.by_length import words_at_once
+from regulargpt.models.hooks import hook_names, run_with_cache
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.tree import tree_levels
-from regulargpt.models.transformer import Transformer
-from regulargpt.objectives import to_tensor
+from regulargpt.objectives.answers import to_tensor
 
 # Of each depth so many nodes are drawn, and so many distinct sub-words of theirs are kept.
-DRAWN, KEPT = 8192, 1000
+MAX_NODES, MAX_SUBWORDS = 8192, 1000
 # What holds the sub-words of the drawn nodes while equal ones are found: fewer are drawn where they are very long.
-SYMBOLS = 1 << 26
+MAX_SYMBOLS = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class NodeStates:
     """Rows of hidden states: no two of one depth stand for the same sub-word.
 
     Row n is the state at depth `depths[n]` and position `ends[n] - 1` of word `words[n]`; what it depends on is the
-    sub-word from `starts[n]` (inclusive) to `ends[n]` (exclusive), whose transition A(sigma_{a:b}) is `elements[n]`,
+    sub-word from `starts[n]` (inclusive) to `ends[n]` (exclusive). Its monoid element A(sigma_{a:b}) is `elements[n]`,
     an index into a `TransitionMonoid`. Among the nodes drawn, `counts[n]` had that sub-word. Depth 0 are the leaves;
     depth l + 1 are the block outputs o_i^(l) of section 6.6.2.
     """
@@ -71,18 +70,20 @@ class Layer:
 
 @torch.no_grad()
 def node_states(
-    model: nn.Module, words: Words, monoid: TransitionMonoid, seed: int = 0, *, every: bool = False
+    model: nn.Module, words: Words, monoid: TransitionMonoid, seed: int = 0, *, all_positions: bool = False
 ) -> NodeStates:
-    """The states of the model on words of one length, at every depth, with their true transitions.
+    """The states of the model on words of one length, at every depth, with their true monoid elements.
 
-    RegularGPT: the nodes of the tree, or with `every` all positions. Of a thick level (K > 1), the last layer. Pads are
-    left out; a node at the left end stands for what it has of the word. With full attention there is no tree: all
-    positions, with the transition of the prefix. Transformer: the residual stream after each
-    block at every position; recurrent models: the state of the last layer; both with the transition of the prefix.
+    RegularGPT: the nodes of the tree, or with `all_positions` those of every position. Of a thick level (K > 1), the
+    last layer. Pads are left out; a node at the left end stands for what it has of the word. With full attention there
+    is no tree: all positions, with the monoid element of the prefix. Of other models the state that passes `hook_state`
+    (recurrent models: of the last layer), or else the residual stream after each block (Transformer). Both are taken at
+    every position, with the monoid element of the prefix.
 
-    Of each depth at most `DRAWN` nodes are drawn, and at most `KEPT` distinct sub-words of them kept, by `seed`.
+    Of each depth at most `MAX_NODES` nodes are drawn by `seed`, and at most `MAX_SUBWORDS` distinct sub-words kept.
 
-    Raises UserError where states are not finite: some recurrent networks overflow on long words.
+    Raises UserError where states are not finite (some recurrent networks overflow on long words), and for a model that
+    has neither hook point.
 
     >>> import languages
     >>> task = languages.get("parity")
@@ -98,37 +99,51 @@ def node_states(
     """
     words = np.asarray(words)
     parts = []
-    for layer in layers(model, words, every):
+    for layer in layers(model, words, all_positions):
         parts.append(draw(layer, words, monoid, seed))
         if not np.isfinite(parts[-1].states).all():
             raise UserError(f"states on words of length {words.shape[1]} are not finite; choose a shorter --length")
     return NodeStates.join(parts)
 
 
-def layers(model: nn.Module, words: Words, every: bool) -> list[Layer]:
+def layers(model: nn.Module, words: Words, all_positions: bool) -> list[Layer]:
     """The states of every depth at every node."""
     if isinstance(model, RegularGPT):
-        return every_layers(model, words) if every or model.full else tree_layers(model, words)
-    if isinstance(model, Transformer):
-        names = [f"blocks.{number}.hook_resid_post" for number in range(len(model.blocks))]
-    else:
-        names = ["hook_state"]
+        return position_layers(model, words) if all_positions or model.full else tree_layers(model, words)
     length = words.shape[1]
-    found = hooked(model, words, names)
+    found = hooked(model, words, state_points(model))
     return [Layer(depth, states, np.arange(length), length) for depth, states in enumerate(found, start=1)]
+
+
+def state_points(model: nn.Module) -> list[str]:
+    """The hook points where a model's states pass, (batch, length, width) each: `hook_state`, or one for each block.
+
+    >>> from regulargpt.models.gru import Gru
+    >>> from regulargpt.models.transformer import Transformer
+    >>> state_points(Gru(2, 2)), state_points(Transformer(2, 2, n_layers=2))
+    (['hook_state'], ['blocks.0.hook_resid_post', 'blocks.1.hook_resid_post'])
+    """
+    names = hook_names(model)
+    # A model may have both, as the linear RNN: its blocks pass pieces of the word, `hook_state` the whole.
+    found = ["hook_state"] if "hook_state" in names else [name for name in names if name.endswith("hook_resid_post")]
+    if not found:
+        raise UserError(f"{type(model).__name__} has no hook point 'hook_state' or 'blocks.N.hook_resid_post'; add one")
+    return found
 
 
 def tree_layers(model: RegularGPT, words: Words) -> list[Layer]:
     """The nodes of the tree; those of depth l stand C^l apart, counted from the right end."""
     C, length = model.chunk_size, words.shape[1]
+    levels = list(tree_levels(model, to_tensor(words, torch.device("cpu"))))[:: model.thickness]
     found = []
-    for depth, level in enumerate(list(tree_levels(model, to_tensor(words, torch.device("cpu"))))[:: model.thickness]):
+    for depth, level in enumerate(levels):
+        # The last node of a depth stands at the word's end, whatever its length; at the left end there may be no room.
         positions = np.arange(length - 1, -1, -min(C**depth, length))[::-1]
         found.append(Layer(depth, level.states[level.node].float().numpy(), positions, C**depth))
     return found
 
 
-def every_layers(model: RegularGPT, words: Words) -> list[Layer]:
+def position_layers(model: RegularGPT, words: Words) -> list[Layer]:
     """All positions of all depths; the one at i depends on the last C^l symbols up to i, in full attention on all."""
     # Listened to at `hook_embed`, the leaves too pass position by position.
     _, *states = hooked(model, words, ["hook_embed", "hook_state"])
@@ -143,7 +158,7 @@ def hooked(model: nn.Module, words: Words, names: Sequence[str]) -> list[npt.NDA
     parts = []
     for at in range(0, len(words), at_once):
         some = to_tensor(words[at : at + at_once], torch.device("cpu"))
-        parts.append(list(run_with_cache(model, some, readout="all", names=names)[1].values()))
+        parts.append(list(run_with_cache(model, some, readout="all", names_filter=names)[1].values()))
     return [torch.cat(passage).float().numpy() for passage in zip(*parts, strict=True)]
 
 
@@ -152,12 +167,12 @@ def draw(layer: Layer, words: Words, monoid: TransitionMonoid, seed: int) -> Nod
     random = rng(seed, "nodes", layer.depth)
     reach = min(layer.reach, words.shape[1])
     n_nodes = len(words) * len(layer.positions)
-    drawn = np.sort(random.permutation(n_nodes)[: min(DRAWN, max(1, SYMBOLS // reach))])
+    drawn = np.sort(random.permutation(n_nodes)[: min(MAX_NODES, max(1, MAX_SYMBOLS // reach))])
     word, node = drawn // len(layer.positions), drawn % len(layer.positions)
     position = layer.positions[node]
     below = sub_words(words, word, position, reach, before=len(monoid.alphabet))
     first, counts = distinct(below)
-    kept = np.sort(random.permutation(len(first))[:KEPT])
+    kept = np.sort(random.permutation(len(first))[:MAX_SUBWORDS])
     rows = first[kept]
     word, node, position = word[rows], node[rows], position[rows]
     return NodeStates(
@@ -177,6 +192,7 @@ def sub_words(words: Words, word: npt.NDArray, position: npt.NDArray, reach: int
     >>> sub_words(np.array([[0, 1, 1]]), np.array([0, 0]), np.array([0, 2]), 2, before=2).tolist()
     [[2, 0], [1, 1]]
     """
+    # In the smallest integers that hold the symbols: there are `reach` of them for each row.
     kind = smallest_unsigned(before + 1)
     padded = np.concatenate([np.full((len(words), reach - 1), before, kind), words.astype(kind)], axis=1)
     return np.lib.stride_tricks.sliding_window_view(padded, reach, axis=1)[word, position]
@@ -190,6 +206,7 @@ def elements_of(monoid: TransitionMonoid, rows: Words) -> npt.NDArray[np.int64]:
     >>> elements_of(parity, np.array([[2, 1], [1, 1], [0, 1]])).tolist()
     [1, 0, 1]
     """
+    # One column more, which changes nothing: that of the number that stands before the word.
     left = np.column_stack([monoid.left, np.arange(monoid.size)]).astype(np.int64)
     elements: npt.NDArray[np.int64] = np.full(len(rows), monoid.identity, np.int64)
     for symbols in rows.T[::-1]:
@@ -203,7 +220,8 @@ def distinct(rows: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
     >>> [found.tolist() for found in distinct(np.array([[1, 1], [0, 1], [1, 1]]))]
     [[0, 1], [2, 1]]
     """
-    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
+    # A row as one value of its bytes: np.unique sorts these many times faster than rows with axis=0.
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]  # (rows,)
     _, first, counts = np.unique(whole, return_index=True, return_counts=True)
     order = np.argsort(first)
     return first[order], counts[order]

@@ -8,18 +8,19 @@ from typing import Any
 
 from torch import nn
 
-import languages
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.ablations import MOST_PAIRED, too_long
-from regulargpt.batches import Words, test_words
-from regulargpt.config import RunConfig
-from regulargpt.run import load_model, prepare
+from regulargpt import data
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.language import Words
+from regulargpt.models.regulargpt.options import LONGEST_PAIRED
+from regulargpt.runs.load import load_model
+from regulargpt.runs.run import prepare
 from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
 
 LENGTH = 500
-MOST_SYMBOLS = 1 << 20
+MAX_SYMBOLS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,9 @@ class Subject:
         }
 
     @property
-    def every(self) -> bool:
+    def answers_prefixes(self) -> bool:
         """Whether the run was trained to answer at every position."""
-        return self.config.task.supervision in ("every", "next")
+        return self.config.objective.answers_prefixes
 
 
 def subject(
@@ -73,18 +74,19 @@ def subject(
         raise UserError(f"{shown(out)} is a file; choose another --out")
     config = RunConfig.parse(folder.config_text).replaced({"device": "cpu", "tensorboard": False, "compile": False})
     folder.load_summary()
-    task = languages.get(config.task.language)
+    of_language = data.build(config.data)
+    task = of_language.task
     length = default_length(task, config) if length is None else length
     seed = config.seed if seed is None else seed
     check(folder, config, task, length, words)
-    drawn = test_words(task, config.evaluation, seed, length, words)
+    drawn = of_language.test(seed, length, words)
     prepare(config)
     return Subject(folder.path, config, task, load_model(folder), drawn, seed, out)
 
 
 def default_length(task: Task, config: RunConfig) -> int:
     """The longest length up to `LENGTH` with words, longer than the training words."""
-    return max(task.lengths(config.task.train_len + 1, LENGTH), default=LENGTH)
+    return max(task.lengths(config.data.train_len + 1, LENGTH), default=LENGTH)
 
 
 def check(folder: RunFolder, config: RunConfig, task: Task, length: int, count: int) -> None:
@@ -92,14 +94,16 @@ def check(folder: RunFolder, config: RunConfig, task: Task, length: int, count: 
     record = folder.load_model_config()
     if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
         raise UserError(f"{task.name} has other symbols or answers than the run in {shown(folder.path)} was trained on")
-    if length <= config.task.train_len:
-        trained = config.task.train_len
+    if length <= config.data.train_len:
+        trained = config.data.train_len
         raise UserError(f"--length {length}: the run was trained on words of up to {trained}; choose a longer one")
-    if length * count > MOST_SYMBOLS:
-        raise UserError(f"--length {length} with {count} words: at most {MOST_SYMBOLS:,} symbols; choose fewer --words")
-    if config.model.name == "transformer" and length > MOST_PAIRED:
-        raise UserError(f"--length {length}: at most {MOST_PAIRED:,} for a transformer; choose a shorter one")
-    if (reason := too_long(config.model, length)) is not None:
+    if length * count > MAX_SYMBOLS:
+        raise UserError(f"--length {length} with {count} words: at most {MAX_SYMBOLS:,} symbols; choose fewer --words")
+    if (reason := config.model.too_long(length)) is not None:
+        raise UserError(f"--length {length}: {reason}")
+    if config.model.quadratic and length > LONGEST_PAIRED:
+        raise UserError(f"--length {length}: at most {LONGEST_PAIRED:,} for {config.model.label}; choose a shorter one")
+    if (reason := config.model.too_long(length)) is not None:
         raise UserError(f"--length {length}: {reason}")
     if not task.has_length(length):
         raise UserError(task.describe_length(length))

@@ -1,128 +1,29 @@
-"""`regulargpt verify`: the clusters of a run's hidden states, as numbers, tables, a picture and a sentence."""
+"""`regulargpt verify`: what a run has learned, measured in its hidden states and proven for every length."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from languages.monoid import TransitionMonoid
-from regulargpt.analysis import pictures
-from regulargpt.analysis.clusters import (
-    Labels,
-    Scores,
-    States,
-    by_depth,
-    find_clusters,
-    merged,
-    plane,
-    scores,
-    thinned,
-    too_close,
-)
-from regulargpt.analysis.states import NodeStates, node_states
-from regulargpt.analysis.subject import subject
-from regulargpt.analysis.tables import csv_text, rounded
-from regulargpt.plots import title
-from regulargpt.storage import atomic
+from regulargpt.analysis.cluster_report import clusters
+from regulargpt.certificate.checker import Progress
+from regulargpt.runs.certify import certificate_report
 from regulargpt.storage.folder import RunFolder
 
-FOLDER = "verify"
-COLUMNS = ("depth", *(field.name for field in dataclasses.fields(Scores) if field.name != "explained_variance"))
-STATE_COLUMNS = ("depth", "word", "start", "end", "count", "element", "least_word", "cluster", "pc1", "pc2")
-# The sentence names so many elements; the JSON has them all.
-NAMED = 8
 
-
-def clusters_report(
-    folder: RunFolder, *, length: int | None = None, words: int = 32, seed: int | None = None, out: Path | None = None
+def verify(
+    folder: RunFolder,
+    *,
+    length: int | None = None,
+    words: int = 32,
+    seed: int | None = None,
+    out: Path | None = None,
+    progress: Progress = lambda part, done, count: None,
 ) -> dict[str, Any]:
-    """Measure the clusters of a finished run and write clusters.json, clusters.csv, states-pca.csv and pca.png.
+    """The clusters of a finished run's hidden states, and under `certificate` whether it holds at every length.
 
-    They go to `out`, by default RUN/verify. What is returned is what clusters.json holds. Raises UserError, before
-    anything is written, as `subject` does.
+    Either is a function of its own, with files of its own: `clusters` and `certificate_report`. Raises UserError,
+    before anything is written, as `subject` does.
     """
-    looked_at = subject(folder, FOLDER, length=length, words=words, seed=seed, out=out)
-    seed, out = looked_at.seed, looked_at.out
-    monoid = TransitionMonoid.of(looked_at.task.machine.minimise())
-    every = node_states(looked_at.model, looked_at.words, monoid, seed, every=looked_at.every)
-    nodes = every.where(every.depths > 0)
-    pool = thinned(nodes, seed)
-    found, gap = find_clusters(pool.states)
-    overall = scores(pool, found, gap, seed)
-    depths = [(depth, scores(rows, *find_clusters(rows.states), seed)) for depth, rows in by_depth(nodes)]
-    occurring, groups = set(nodes.elements.tolist()), merged(pool.elements, found)
-    report = {
-        **looked_at.facts,
-        "monoid": monoid.size,
-        "summary": sentence(overall, monoid, occurring, groups),
-        "overall": rounded(dataclasses.asdict(overall)),
-        "depths": [{"depth": depth, **rounded(dataclasses.asdict(row))} for depth, row in depths],
-        "never_occurred": [name for e, name in enumerate(names(monoid)) if e not in occurring],
-        "merged": [[names(monoid)[e] for e in group] for group in groups],
-        "too_close": [[names(monoid)[e] for e in pair] for pair in too_close(pool.states, pool.elements)],
-    }
-    atomic.make_folder(out)
-    write_tables(out, report, pool, found, monoid)
-    heading = f"{title(looked_at.config)}\nstates at T = {looked_at.length}"
-    points, shares = plane(pool.states)
-    pictures.pca_png(out / "pca.png", pool, points, names(monoid), shares, heading)
-    atomic.write_json(out / "clusters.json", report)
-    return report
-
-
-def names(monoid: TransitionMonoid) -> list[str]:
-    """The elements by their shortlex least words, the empty one as ε."""
-    return [word or "ε" for word in monoid.words]
-
-
-def write_tables(out: Path, report: dict[str, Any], pool: NodeStates, found: Labels, monoid: TransitionMonoid) -> None:
-    """clusters.csv, a row overall and for each depth; states-pca.csv, a row for each state in the picture."""
-    rows = [{"depth": "all", **report["overall"]}, *report["depths"]]
-    atomic.write_text(out / "clusters.csv", csv_text(COLUMNS, [[row[name] for name in COLUMNS] for row in rows]))
-    points: States = plane(pool.states)[0]
-    least = np.array(names(monoid), dtype=object)[pool.elements]
-    columns = (pool.depths, pool.words, pool.starts, pool.ends, pool.counts, pool.elements, least, found)
-    states = zip(*(column.tolist() for column in columns), *points.astype(float).round(6).T.tolist(), strict=True)
-    atomic.write_text(out / "states-pca.csv", csv_text(STATE_COLUMNS, states))
-
-
-def sentence(overall: Scores, monoid: TransitionMonoid, occurring: set[int], groups: Sequence[Sequence[int]]) -> str:
-    """What was found, in words.
-
-    >>> import languages
-    >>> two = TransitionMonoid.of(languages.get("parity").machine)
-    >>> found = Scores(9, 2, 2, 3.0, 1.0, 1.0, 0.9, 1.0, 0.5, 1.0, 9.0, (0.9, 0.1))
-    >>> sentence(found, two, {0, 1}, [])
-    '2 clusters found for 2 of 2 transitions, one for each'
-    >>> sentence(dataclasses.replace(found, clusters=1, ari=0.0), two, {0, 1}, [[0, 1]])
-    '1 cluster found for 2 of 2 transitions; in one cluster: ε with 1'
-    """
-    name = names(monoid)
-    text = f"{overall.clusters} cluster{'s' * (overall.clusters != 1)} found for {len(occurring)} of {monoid.size}"
-    text += " transitions"
-    if overall.ari == 1.0:
-        text += ", one for each"
-    parts = [text]
-    if never := [name[e] for e in range(monoid.size) if e not in occurring]:
-        parts.append("never occurred in a node: " + some(never))
-    if groups:
-        parts.append("in one cluster: " + some([" with ".join(some_of(group, name)) for group in groups]))
-    elif overall.ari < 1.0:
-        parts.append(f"purity {overall.purity:.4f}, adjusted Rand index {overall.ari:.4f}")
-    return "; ".join(parts)
-
-
-def some_of(group: Sequence[int], name: Sequence[str]) -> list[str]:
-    """The names of a group, not more than `NAMED`."""
-    shown = [name[e] for e in group[:NAMED]]
-    return shown if len(group) <= NAMED else [*shown, f"{len(group) - NAMED} more"]
-
-
-def some(texts: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
-    rest = len(texts) - NAMED
-    return ", ".join(texts[:NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    report = clusters(folder, length=length, words=words, seed=seed, out=out)
+    return {**report, "certificate": certificate_report(folder, progress)}

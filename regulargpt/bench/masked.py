@@ -43,10 +43,11 @@ def masked_layer(
     attn = block.attn
     C = attn.r.shape[1]
     normed, normed_pad = block.normed(x), block.normed(pad)
-    keys = torch.cat([normed_pad.expand(len(x), C - 1, -1), normed], 1)
-    q, k, v = (attn.heads(f).transpose(1, 2) for f in (attn.query(normed), attn.key(keys), attn.value(keys)))
+    keys = torch.cat([normed_pad.expand(len(x), C - 1, -1), normed], 1)  # (batch, C - 1 + length, d_model)
+    projected = attn.query(normed), attn.key(keys), attn.value(keys)
+    q, k, v = (attn.heads(f).transpose(1, 2) for f in projected)  # each (batch, n_heads, positions, d_head)
     mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=additive_mask(attn.r, x.shape[1], dilation)[None])
-    return block.finish(x, attn.out(mixed.transpose(1, 2).flatten(-2)))
+    return block.finish(x, attn.out_of(mixed.transpose(1, 2)))  # (batch, length, n_heads, d_head) goes out
 
 
 def additive_mask(
@@ -62,7 +63,7 @@ def additive_mask(
     n = torch.where(m >= i * dilation, C - 1 + m - i * dilation, i - 1)  # (length, C): column of each offset
     full = r.new_full((len(r), length, C - 1 + length), -torch.inf)
     heads = torch.arange(len(r), device=r.device)[:, None, None]
-    return full.index_put_((heads, m, n), r[:, None].expand(-1, length, -1))
+    return full.index_put_((heads, m, n), r[:, None].expand(-1, length, -1))  # r as (n_heads, length, C)
 
 
 def bytes_needed(model: RegularGPT, length: int, training: bool) -> int:

@@ -7,12 +7,12 @@ from typing import Any
 import torch
 
 import languages
+from regulargpt import data, objectives
 from regulargpt.bench.timing import Effort, in_turn, quartiles
+from regulargpt.config.recipes import recommended, resolve
 from regulargpt.models import MODELS
-from regulargpt.objectives import objective
-from regulargpt.recipes import recommended, resolve
-from regulargpt.run import make_model
-from regulargpt.training import Trainer
+from regulargpt.runs.run import make_model
+from regulargpt.training.trainer import Trainer
 
 METHOD = (
     "Whole steps of `regulargpt run parity --model MODEL` (words, loss, backward, clipping, optimiser), lengths 1..40, "
@@ -42,9 +42,9 @@ def trainer(name: str) -> Trainer:
     """A new model of this name at the start of its training."""
     task = languages.get(LANGUAGE)
     config = resolve(recommended(LANGUAGE, name), name, LANGUAGE, task.sampling)
-    goal = objective(task, config)
-    device = torch.device("cpu")
-    return Trainer(config, task, goal, make_model(config.model, goal, config.seed, device), device)
+    words = data.build(config.data)
+    goal, device = objectives.build(config.objective, words), torch.device("cpu")
+    return Trainer(config, words, goal, make_model(config, goal, device), device)
 
 
 def walk(trainer: Trainer, steps: int) -> None:

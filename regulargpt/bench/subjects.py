@@ -61,7 +61,8 @@ def training(forward: Forward, model: RegularGPT, batches: Sequence[Words]) -> C
         model.train()
         for words, right in zip(batches, labels, strict=True):
             optimiser.zero_grad(set_to_none=True)
-            F.cross_entropy(forward(model, words).flatten(0, -2), right.flatten()).backward()
+            logits = forward(model, words).flatten(0, -2)  # (batch, n_outputs), or (batch * length, n_outputs)
+            F.cross_entropy(logits, right.flatten()).backward()  # labels (batch,), or (batch * length,)
             optimiser.step()
 
     return step

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 Seconds = dict[str, list[float]]
@@ -80,7 +81,8 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     >>> quartiles([1.0, 2.0, 3.0, 4.0, 5.0])
     (2.0, 3.0, 4.0)
     """
-    return tuple(torch.tensor(values, dtype=torch.float64).quantile(torch.tensor([0.25, 0.5, 0.75]).double()).tolist())
+    low, median, high = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
+    return low, median, high
 
 
 def compare(seconds: Seconds, of: str, over: str) -> Row:
@@ -110,7 +112,4 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
     >>> round(exponent([1, 2, 4], [3, 12, 48]), 6)
     2.0
     """
-    x, y = [math.log(size) for size in sizes], [math.log(cost) for cost in costs]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
-    return slope / sum((a - mean_x) ** 2 for a in x)
+    return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])

@@ -1,18 +1,23 @@
 """From a trained network to a statement about every length.
 
-machine   what is asked: one Moore machine, without an answer where a word is outside the domain
-levels    which kinds of node the trees of all words have, level by level, until nothing new comes
-table     the quantised network: the block on every tuple of prototypes that occurs, brought to the nearest prototype
-codebook  where the prototypes come from: the true classes
-proof     the quantised network's answers against the machine's, and the shortest word on which they differ
-certify   a trained network in, the best codebook's proof out
-verdict   what is said about a finished run
-sentences the same in words
-record    certificate.json
-network   the network in numpy and float64
-enclosure balls around the prototypes that the network as it is maps into themselves
-cells     on the way there: how far from its prototype the image of a window of balls can be
-forms     affine forms with balls: linear maps exactly, LayerNorm and activation up to a bounded rest
-attention_ball  attention, up to a bounded rest
-checker   the independent checker: ball arithmetic, and none of the code above
+search        what finds a proof, and is believed by nobody:
+  specification      what has to be answered: one Moore machine, without an answer outside the domain
+  levels             which kinds of node the trees of all words have, level by level, until nothing new comes
+  float64_network    the network in float64
+  table              the quantised network: the block on every window of prototypes that occurs
+  codebook           where the prototypes come from: the true elements
+  proof              the quantised network's answers against the machine's, and the shortest wrong word
+  certify            a trained network in, the best codebook's proof out
+  fine_tuning        training on the table of a network that is certified, or nearly
+  separation         prototypes to train towards, moved apart
+  numpy_network      the network in numpy and float64
+  affine_forms       vectors in the network while states move in balls: linear maps exactly
+  remainders         what LayerNorm and activation leave beyond their first order
+  attention_remainder  what attention leaves
+  image_bounds       how far from its prototype the image of a window of balls can be
+  invariant_balls    balls around the prototypes that the unquantised network maps into themselves
+checker       the independent checker: ball arithmetic, and none of the code above
+record        certificate.json
+outcome       what is said of a trained network
+sentences     the same in words
 """

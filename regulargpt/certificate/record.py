@@ -9,38 +9,40 @@ from typing import Any
 import numpy as np
 
 from languages.automata import MooreMachine
-from regulargpt.certificate.certify import Snapped
 from regulargpt.certificate.checker import FORMAT
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
-from regulargpt.certificate.table import Entries
+from regulargpt.certificate.search.certify import Quantised
+from regulargpt.certificate.search.table import Entries
 from regulargpt.storage.folder import AUTOMATON, MODEL_CONFIG, WEIGHTS
 from regulargpt.storage.manifest import digest
 
 NAMES = {"weights": WEIGHTS, "network": MODEL_CONFIG, "automaton": AUTOMATON}
 
 
-def record(snapped: Snapped, files: Mapping[str, bytes], balls: Mapping[str, Any] | None) -> dict[str, Any]:
+def record(quantised: Quantised, files: Mapping[str, bytes], balls: Mapping[str, Any] | None) -> dict[str, Any]:
     """The certificate as a value, for these weights, network and automaton; `balls` are those of `unquantised`."""
-    machine, C = snapped.question.machine, snapped.table.chunk_size
-    answers = [answer if asked else None for answer, asked in zip(snapped.answers.tolist(), snapped.asked, strict=True)]
+    machine, C = quantised.specification.machine, quantised.table.chunk_size
+    # Nothing is claimed of prototypes that are the root of no word with an answer: their balls may then be larger.
+    known = zip(quantised.answers.tolist(), quantised.has_answer, strict=True)
+    answers = [answer if has_answer else None for answer, has_answer in known]
     return {
         "format": FORMAT,
-        "claim": claim(machine.alphabet, C, len(snapped.book), total(machine)),
+        "claim": claim(machine.alphabet, C, len(quantised.book), answers_every_word(machine)),
         "unquantised": balls,
         **{name: {"file": file, "sha256": digest(files[name])} for name, file in NAMES.items()},
         "chunk_size": C,
-        "prototypes": snapped.book.prototypes.tolist(),
+        "prototypes": quantised.book.prototypes.tolist(),
         "answers": answers,
-        "leaves": entries(snapped.table.leaves, C),
-        "nodes": entries(snapped.table.nodes, C),
+        "leaves": entries(quantised.table.leaves, C),
+        "nodes": entries(quantised.table.nodes, C),
     }
 
 
-def total(machine: MooreMachine) -> bool:
+def answers_every_word(machine: MooreMachine) -> bool:
     """Whether a minimal machine has an answer to every word of at least one symbol.
 
     >>> import languages
-    >>> total(languages.get("parity").machine)
+    >>> answers_every_word(languages.get("parity").machine)
     True
     """
     return bool((machine.output_table[np.unique(machine.table)] >= 0).all())

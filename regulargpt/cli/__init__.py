@@ -14,11 +14,11 @@ import click
 from languages.errors import UserError, nearest
 from regulargpt.cli.output import say
 from regulargpt.cli.streams import Unwritable, guarded, reason
-from regulargpt.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
+from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
 from regulargpt.storage.atomic import StorageError, shown
 
 VERBS = {
-    "list": "List the languages, models, encodings, recipes, protocols or experiments.",
+    "list": "List the languages, models, encodings, ..., or the options of one of them.",
     "show": "Show a language: its automaton, its monoid, sample words.",
     "sample": "Draw labelled words of a language.",
     "run": "Train a model on short words and test it on long ones.",
@@ -36,6 +36,36 @@ VERBS = {
     "report": "Write a page that shows what a network learned.",
     "bench": "Measure speed and memory, side by side in one process.",
 }
+RUN = "runs/parity-regulargpt-C2-seed0"
+EXAMPLES = {
+    "list": ("languages", "models regulargpt"),
+    "show": ("parity", "'regex:(ab)*' --dot"),
+    "sample": ("parity --length 20", "dyck-2 --length 20 --near-misses 0.5 --text"),
+    "run": ("parity --train-len 40", "dyck-4 --model transformer --encoding rotary --seed 1"),
+    "construct": ("parity --out constructed", "cyclic-5 --chunk-size 3 --out constructed-5"),
+    "sweep": ("parity tomita-3 --model regulargpt,lstm --seed 0-2", "dyck-2 --lr 1e-4,3e-4 --dry-run"),
+    "resume": (RUN, f"{RUN} --json"),
+    "evaluate": (f"{RUN} --lengths 100,1000", f"{RUN} --protocol hard"),
+    "shortcuts": ("parity", "dyck-2 --protocol hard"),
+    "verify": (RUN, f"{RUN} --length 64 --words 100"),
+    "check": (RUN, f"{RUN} --language parity"),
+    "extract": (RUN, f"{RUN} --out parity.dot"),
+    "receptive-field": (RUN, f"{RUN} --length 100"),
+    "results": ("runs", "runs --group-by language,model --format latex"),
+    "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
+    "report": (RUN, f"{RUN} --out parity.html"),
+    "bench": ("", "tree --scale smoke"),
+}
+"""What is written behind each verb in the two examples that end its help."""
+
+
+def examples(verb: str) -> list[str]:
+    """The examples of a verb, as typed.
+
+    >>> examples("bench")
+    ['regulargpt bench', 'regulargpt bench tree --scale smoke']
+    """
+    return [f"regulargpt {verb} {rest}".rstrip() for rest in EXAMPLES[verb]]
 
 
 class Verbs(click.Group):
@@ -51,7 +81,10 @@ class Verbs(click.Group):
             raise click.UsageError(
                 f"unknown command '{cmd_name}';{nearest(cmd_name, VERBS) or ' see regulargpt --help'}"
             )
-        return import_module(f"regulargpt.cli.{cmd_name.replace('-', '_')}_").command
+        command = import_module(f"regulargpt.cli.commands.{cmd_name.replace('-', '_')}").command
+        # click leaves the lines of a paragraph that begins with \\b as they are.
+        command.epilog = "\n".join(["\b", "Examples:", *(f"  {line}" for line in examples(cmd_name))])
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -8,10 +8,12 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from regulargpt.cli.output import Checking, percent, progress_to_stderr
-from regulargpt.evaluation import Point
-from regulargpt.run import Watch
-from regulargpt.training import Trainer
+from regulargpt.cli.output import Checking, progress_to_stderr
+from regulargpt.evaluation.by_length import Point
+from regulargpt.evaluation.measures import MEASURES, measure
+from regulargpt.runs.run import Watch
+from regulargpt.tables import number
+from regulargpt.training.trainer import Trainer
 
 
 class Bars:
@@ -100,48 +102,53 @@ class StepsLine(Line):
     def __init__(self, trainer: Trainer):
         self.trainer = trainer
         self.row: Mapping[str, Any] = {}
-        super().__init__(initial=trainer.progress.step - 1)
+        super().__init__(initial=trainer.step_count - 1)
 
     def advance(self) -> None:
         """A step is done."""
-        self.total = self.trainer.progress.known_end(self.trainer.config.training)
+        self.total = self.trainer.known_end
         self.update()
         if self.trainer.finished:
             self.close()
 
     def parts(self) -> list[str]:
         """The step, the nearest condition, accuracy and loss of the last row, then the rest."""
-        config, progress = self.trainer.config.training, self.trainer.progress
-        awaited = progress.awaited(config, self.trainer.missed)
+        config, awaited = self.trainer.config.training, self.trainer.awaited
         step = f"step {self.n:,} of {self.total:,}" if self.total else f"step {self.n:,}"
         row, metrics = self.row, []
         if row:
-            metrics = [f"accuracy {percent(100 * row['accuracy'])} %", f"loss {row['loss']:.4f}"]
+            measured = [f"{m.name} {number(row[m.name], m.unit)} {m.unit}" for m in MEASURES.values() if m.name in row]
+            metrics = [*measured[:1], f"loss {row['loss']:.4f}"]
         most = [] if self.total else [f"at most {config.steps:,} steps"]
-        return [f"training: {step}", *metrics[:1], *awaited, *self.left(), self.elapsed(), *most, *metrics[1:]]
+        return [f"training: {step}", *metrics[:-1], *awaited, *self.left(), self.elapsed(), *most, *metrics[-1:]]
 
 
 class LengthsLine(Line):
     """A test: how many lengths are done, and the time that is left by the symbols that are left."""
 
     def __init__(self, words: Mapping[int, int]):
-        self.words, self.lengths, self.done, self.worst = words, list(words), 0, 1.0
+        self.words, self.lengths, self.values = words, list(words), []
         symbols = sum(length * count for length, count in words.items())
         # Shown after every length: the next one may take long.
         super().__init__(total=symbols, mininterval=0, miniters=1)
 
     def advance(self, point: Point) -> None:
         """A length is tested."""
-        self.done, self.worst = self.done + 1, min(self.worst, point.accuracy)
+        name, value = next(iter(point.measures.items()))
+        self.measure = measure(name)
+        self.values.append(value.value)
         self.update(point.length * self.words[point.length])
-        if self.done == len(self.lengths):
+        if len(self.values) == len(self.lengths):
             self.close()
 
     def parts(self) -> list[str]:
         """How many lengths are done, which is next, the worst, the time."""
-        next_one = [f"now {length:,}" for length in self.lengths[self.done : self.done + 1]]
-        worst = [f"worst {percent(100 * self.worst)} %"] if self.done else []
-        return [f"testing: {self.done} of {len(self.lengths)} lengths", *next_one, *worst, *self.left(), self.elapsed()]
+        done, worst = len(self.values), []
+        if self.values:
+            value = self.measure.worst(self.values)
+            worst = [f"worst {number(value, self.measure.unit)} {self.measure.unit}".strip()]
+        next_one = [f"now {length:,}" for length in self.lengths[done : done + 1]]
+        return [f"testing: {done} of {len(self.lengths)} lengths", *next_one, *worst, *self.left(), self.elapsed()]
 
 
 def fitted(parts: Sequence[str], width: int | None) -> str:

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from languages.errors import UserError
-from regulargpt.config import RunConfig, read_value
-from regulargpt.protocols import shown
-from regulargpt.sweep.values import ARGUMENTS, settings
-
-if TYPE_CHECKING:
-    from languages.task import Task
+from regulargpt.config.schema import RunConfig, why_unused
+from regulargpt.runs.sweep.values import ARGUMENTS, settings
 
 
 def texts(
     options: Mapping[str, str | None], given: Sequence[str], elsewhere: Mapping[str, str] = ARGUMENTS
-) -> dict[str, Any]:
-    """The fields that were given, as values: options first, then `--set KEY=VALUE`.
+) -> dict[str, str]:
+    """The options that were given, as written: those of the command first, then `--set KEY=VALUE`.
 
-    Raises UserError for a field with two values, and for one with an argument or option of its own (`elsewhere`).
+    Raises UserError for a key with two values, and for one with an argument or option of its own (`elsewhere`).
 
     >>> texts({"seed": "3", "training.lr": None}, ["training.clip=0.5"])
-    {'seed': 3, 'training.clip': 0.5}
+    {'seed': '3', 'training.clip': '0.5'}
     """
-    values = {key: read_value(key, text) for key, text in options.items() if text is not None}
+    values = {key: text for key, text in options.items() if text is not None}
     for key, text in settings(given, elsewhere, "KEY=VALUE, as in --set training.clip=0.5"):
-        value = read_value(key, text)
-        if values.setdefault(key, value) != value:
-            raise UserError(f"{key} is given twice, {shown(values[key])} and {shown(value)}; leave one of them out")
+        if values.setdefault(key, text) != text:
+            raise UserError(f"{key} is given twice, {values[key]} and {text}; leave one of them out")
     return values
 
 
@@ -38,46 +33,61 @@ def configure(
     model: str | None,
     recipe: str | None,
     config_file: Path | None,
-    values: Mapping[str, Any],
+    written: Mapping[str, str],
     preset: str | None = None,
 ) -> RunConfig:
-    """A recipe's config, or that of a file, under a protocol, with the given fields set over it."""
+    """A recipe's config, or that of a file, under a protocol, with the options set over it that were written.
+
+    Raises UserError for one that changes nothing in this run.
+    """
     import languages
-    from regulargpt.protocols import protocol
-    from regulargpt.recipes import recommended, resolve
+    from regulargpt.config.protocols import protocol
+    from regulargpt.config.recipes import recommended, resolve
 
     if config_file is not None:
         if recipe is not None:
             raise UserError("--config and --recipe exclude each other; a config is complete")
         config = read_config(config_file)
-        named = {"task.language": language, "model.name": model}
+        named = {"data.name": language, "model": model}
         config = config.replaced({key: name for key, name in named.items() if name is not None})
     else:
         if language is None:
             raise UserError("which language? as in `regulargpt run parity`; `regulargpt list languages` lists them")
         task = languages.get(language)
-        name = "regulargpt" if model is None else model
-        chunk_size = values.get("model.chunk_size", 2)
+        name = RunConfig().model.name if model is None else model
         chosen = recommended(language, name) if recipe is None else recipe
-        config = resolve(chosen, name, language, task.sampling, chunk_size)
+        config = resolve(chosen, name, language, task.sampling, deciding(written))
     if preset is not None:
         config = protocol(preset).apply(config)
-    return config.replaced(values)
+    refuse_twice({"model": model, **written})
+    config = config.reading(written)
+    for key, text in written.items():
+        if (reason := why_unused(config, key)) is not None:
+            raise UserError(f"{key} = {text} changes nothing {reason}; leave it out")
+    return config
 
 
-def refuse_unused(values: Mapping[str, Any], config: RunConfig, task: Task) -> None:
-    """Raise UserError for a field that was given and changes nothing in this run.
+def refuse_twice(written: Mapping[str, str | None]) -> None:
+    """Raise UserError for an option that stands behind the name of its part and also by itself.
 
-    >>> import languages
-    >>> refuse_unused({"task.edits": 2}, RunConfig(), languages.get("parity"))
+    >>> refuse_twice({"model": "lstm:d_model=2", "model.d_model": "3"})
     Traceback (most recent call last):
-    languages.errors.UserError: task.edits = 2 changes nothing for parity with regulargpt; leave it out
+    languages.errors.UserError: model.d_model is given twice, in lstm:d_model=2 and as 3; leave one of them out
     """
-    from regulargpt.sweep.applies import why_unused
+    for part, text in written.items():
+        for pair in (text or "").rpartition(":")[2].split(","):
+            key, equals, _ = pair.partition("=")
+            if equals and f"{part}.{key}" in written:
+                given = written[f"{part}.{key}"]
+                raise UserError(f"{part}.{key} is given twice, in {text} and as {given}; leave one of them out")
 
-    for key, value in values.items():
-        if (reason := why_unused(key, config, task)) is not None:
-            raise UserError(f"{key} = {shown(value)} changes nothing {reason}; leave it out")
+
+def deciding(written: Mapping[str, str]) -> dict[str, Any]:
+    """The options that a recipe asks about, read."""
+    from regulargpt.config.options import read
+    from regulargpt.config.recipes import DECIDING
+
+    return {key: read(key, int, written[key]) for key in DECIDING if key in written}
 
 
 def read_config(path: Path) -> RunConfig:
@@ -93,6 +103,6 @@ def default_folder(config: RunConfig) -> Path:
     >>> default_folder(RunConfig()).as_posix()
     'runs/parity-regulargpt-C2-seed0'
     """
-    from regulargpt.sweep.names import language_part, model_part
+    from regulargpt.runs.sweep.names import language_part, model_part
 
     return Path("runs") / f"{language_part(config)}-{model_part(config)}-seed{config.seed}"

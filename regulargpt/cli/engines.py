@@ -12,30 +12,27 @@ from regulargpt.cli.output import say
 from regulargpt.cli.types import FiniteRange
 
 if TYPE_CHECKING:
-    from regulargpt.config import RunConfig
-    from regulargpt.sweep.engine import Engine
+    from regulargpt.config.schema import RunConfig
+    from regulargpt.runs.sweep.engine import Engine
 
 MINUTES, AT_ONCE = 60, 256
-# Option of the command line: field of the engine, values, text.
+# Option of the command line: option of sbatch, values, text.
 SLURM: dict[str, tuple[str, Any, str]] = {
     "--partition": ("partition", str, "Slurm: partition.  [default: the cluster's]"),
     "--account": ("account", str, "Slurm: account.  [default: yours]"),
     "--qos": ("qos", str, "Slurm: quality of service."),
-    "--minutes": (
-        "minutes",
-        click.IntRange(min=5),
-        f"Slurm: a job's time, then the next.  [default: {MINUTES}]",
-    ),
-    "--memory": ("memory_gb", FiniteRange(0, min_open=True), "Slurm: GB a job.  [default: the cluster's]"),
-    "--cpus": ("cpus", click.IntRange(min=1), "Slurm: cores a job.  [default: as many as threads]"),
-    "--gpus": ("gpus", click.IntRange(min=0), "Slurm: GPUs a job.  [default: 0]"),
+    # A job is warned 90 seconds before its end, and starting takes time too.
+    "--minutes": ("time", click.IntRange(min=5), f"Slurm: a job's time, then the next.  [default: {MINUTES}]"),
+    "--memory": ("mem", FiniteRange(0, min_open=True), "Slurm: GB a job.  [default: the cluster's]"),
+    "--cpus": ("cpus_per_task", click.IntRange(min=1), "Slurm: cores a job.  [default: as many as threads]"),
+    "--gpus": ("gpus_per_node", click.IntRange(min=0), "Slurm: GPUs a job.  [default: 0]"),
 }
 
 
 def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --engine and the options of each."""
-    for option, (field, values, text) in reversed(SLURM.items()):
-        function = click.option(option, f"slurm_{field}", type=values, help=text)(function)
+    for option, (key, values, text) in reversed(SLURM.items()):
+        function = click.option(option, f"slurm_{key}", type=values, help=text)(function)
     jobs = f"Runs at once.  [default: as many as cores, or GPUs; on Slurm {AT_ONCE}]"
     function = click.option("--per-gpu", type=click.IntRange(min=1), help="Runs at once on one GPU.  [default: 1]")(
         function
@@ -52,23 +49,27 @@ def choose_engine(options: Mapping[str, Any]) -> Callable[[list[RunConfig]], Eng
     if name == "slurm":
         if per_gpu is not None:
             raise UserError("--per-gpu is for --engine local; on Slurm a job is one run, with --gpus of its own")
-        return lambda configs: slurm_engine({"jobs": jobs, **given} if jobs else given)
-    for option, (field, _, _) in SLURM.items():
-        if field in given:
+        return lambda configs: slurm_engine(given, jobs or AT_ONCE)
+    for option, (key, _, _) in SLURM.items():
+        if key in given:
             raise UserError(f"{option} is for --engine slurm; leave it out, or add that")
     return lambda configs: local_engine(configs, jobs, per_gpu or 1)
 
 
 def local_engine(configs: list[RunConfig], jobs: int | None, per_gpu: int) -> Engine:
     """This machine, with the GPUs that the runs may use."""
-    from regulargpt.sweep.gpus import gpus_for
-    from regulargpt.sweep.local import LocalEngine
+    from regulargpt.runs.sweep.gpus import gpus_for
+    from regulargpt.runs.sweep.local import LocalEngine
 
     return LocalEngine(jobs, gpus_for(configs), per_gpu)
 
 
-def slurm_engine(fields: Mapping[str, Any]) -> Engine:
+def slurm_engine(given: Mapping[str, Any], at_once: int) -> Engine:
     """A cluster."""
-    from regulargpt.sweep.slurm import SlurmEngine
+    from regulargpt.runs.sweep.slurm.engine import SlurmEngine
 
-    return SlurmEngine(on_notice=lambda text: say(f"note: {text}", err=True), **fields)
+    options = {key: value for key, value in given.items() if value}
+    if "mem" in options:
+        # Slurm's numbers are whole.
+        options["mem"] = f"{round(1024 * options['mem'])}M"
+    return SlurmEngine(options, at_once, lambda text: say(f"note: {text}", err=True))

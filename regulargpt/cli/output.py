@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
 from typing import Any
 
 import click
 
-Line = Sequence[str]
+from regulargpt.tables import Line, columns, wrapped
 
-GAP = "  "
-# A column is wrapped to no less than this, and a word in it is broken only if it is longer than that.
-NARROW, LONG_WORD = 16, 40
 _WIDE = "regulargpt.wide"
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
@@ -53,88 +48,9 @@ def say(text: str, err: bool = False) -> None:
     click.echo(text if room is None else "\n".join(wrapped(line, room) for line in text.split("\n")), err=err)
 
 
-def wrapped(line: str, room: int) -> str:
-    """The line, broken between words where it is wider than this; a longer word, such as a path, stays whole.
-
-    >>> print(wrapped("two principal components hold 95 %", 24))
-    two principal components
-    hold 95 %
-    """
-    return "\n".join(textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False)) or line
-
-
 def table(rows: Sequence[Line], header: Line = (), err: bool = False) -> str:
-    """Columns aligned on the left, two spaces between them; no wider than the terminal, if there is one.
-
-    There texts are wrapped, and if that does not do, the last columns left out, as a line below says.
-
-    >>> print(table([("parity", "2"), ("tomita-3", "5")], ("language", "states")))
-    language  states
-    parity    2
-    tomita-3  5
-    """
-    lines = [tuple(header), *map(tuple, rows)] if header else [tuple(row) for row in rows]
-    natural = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    room = width(err)
-    if room is None or total(natural) <= room:
-        return aligned(lines, natural)
-    widths = fitting(lines, natural, room) if header else [*natural[:-1], max(room - total(natural[:-1]) - 2, NARROW)]
-    shown = aligned([line for cells in lines for line in broken(cells, widths, bool(header))], widths)
-    hidden = ", ".join(header[len(widths) :])
-    return f"{shown}\n{wrapped(f'not shown for want of room: {hidden}; --wide shows all', room)}" if hidden else shown
-
-
-def aligned(lines: Sequence[Line], widths: Sequence[int]) -> str:
-    """The cells side by side."""
-    return "\n".join(
-        GAP.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
-
-
-def total(widths: Sequence[int]) -> int:
-    """The width of a table with these columns.
-
-    >>> total([8, 6])
-    16
-    """
-    return sum(widths) + len(GAP) * (len(widths) - 1)
-
-
-def fitting(lines: Sequence[Line], natural: Sequence[int], room: int) -> list[int]:
-    """The widths of the first columns, as many as fit, the widest ones narrowed; of the first one at least.
-
-    >>> fitting([("parity", "words with an even number of ones", "Table 6.1")], [6, 33, 9], 40)
-    [6, 21, 9]
-    >>> fitting([("parity", "words with an even number of ones", "Table 6.1")], [6, 33, 9], 30)
-    [6, 22]
-    """
-    columns = zip(*lines, strict=True)
-    words = [max((len(word) for cell in column for word in cell.split()), default=0) for column in columns]
-    least = [min(own, max(NARROW, min(word, LONG_WORD))) for own, word in zip(natural, words, strict=True)]
-    kept = next((n for n in range(len(natural), 1, -1) if total(least[:n]) <= room), 1)
-    for most in range(room, 0, -1):
-        widths = [max(low, min(own, most)) for low, own in zip(least[:kept], natural, strict=False)]
-        if total(widths) <= room:
-            return widths
-    return least[:1]
-
-
-def broken(cells: Line, widths: Sequence[int], long_words: bool) -> list[Line]:
-    """A line of a table as the lines that its cells are wrapped to."""
-    columns = [
-        textwrap.wrap(cell, width, break_long_words=long_words, break_on_hyphens=False) if len(cell) > width else [cell]
-        for cell, width in zip(cells, widths, strict=False)
-    ]
-    return list(zip_longest(*columns, fillvalue=""))
-
-
-def percent(value: float) -> str:
-    """A share in percent, never rounded up to 100.
-
-    >>> percent(100.0), percent(99.9996), percent(98.1234)
-    ('100', '99.99', '98.12')
-    """
-    return "100" if value == 100 else f"{min(value, 99.99):.2f}"
+    """Columns side by side, no wider than the terminal behind stdout, or stderr (`regulargpt.tables.columns`)."""
+    return columns(rows, header, width(err))
 
 
 class Checking:

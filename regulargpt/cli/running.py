@@ -10,15 +10,17 @@ import click
 
 from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.bars import Bars
-from regulargpt.cli.output import emit, percent, say, table
-from regulargpt.config import RunConfig
-from regulargpt.run import Watch
-from regulargpt.training import Diverged, Interrupted
+from regulargpt.cli.output import emit, say, table
+from regulargpt.config.schema import RunConfig
+from regulargpt.evaluation.measures import measure
+from regulargpt.runs.run import Watch
+from regulargpt.tables import number, percent
+from regulargpt.training.trainer import Diverged, Interrupted
 
 
 def announcement(config: RunConfig, folder: Path) -> str:
     """What is done and where."""
-    return f"{config.task.language}: {config.model.name}, recipe {config.recipe}, into {folder}"
+    return f"{config.data.name}: {config.model.name}, recipe {config.recipe}, into {folder}"
 
 
 def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folder: Path, as_json: bool) -> int:
@@ -55,35 +57,47 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     return [("every length", f"not proven; `regulargpt verify {summary['run_dir']}` says why")]
 
 
-def also_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+def extra_lengths(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """The lengths beyond the scored ones, and what was measured there."""
+    unit, values = measure(result["measure"]).unit, result["measures"][result["measure"]]["values"]
+    longer = sorted((int(T), value) for T, value in values.items() if int(T) > result["test_len"])
+    return [(f"{T:,}", f"{number(value, unit)} {unit} of {result['samples'][str(T)]} words") for T, value in longer]
+
+
+def protocol_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """What the run scores under further protocols."""
     rows = []
-    for name, result in summary.get("also", {}).items():
-        low, high = result["test_from"], result["test_len"]
-        rows.append((f"{name}, {low}..{high}", f"{percent(result['score'])} %"))
-        beyond = {int(T): a for T, a in result["accuracy"].items() if int(T) > high}
-        rows += [(f"{name}, {T:,}", f"{percent(a)} % of {result['samples'][str(T)]} words") for T, a in beyond.items()]
+    for name, result in summary.get("extra_protocols", {}).items():
+        unit = measure(result["measure"]).unit
+        rows.append((f"{name}, {result['test_from']}..{result['test_len']}", f"{number(result['score'], unit)} {unit}"))
+        rows += [(f"{name}, {T}", found) for T, found in extra_lengths(result)]
     return rows
+
+
+def guess_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What guessing scores, where that means something."""
+    if summary["majority"] is None:
+        return []
+    return [("always one answer", f"{percent(summary['majority'])} % (chance {percent(summary['chance'])} %)")]
 
 
 def text(summary: dict[str, Any]) -> str:
     """The short table at the end of a run."""
-    low, high = summary.get("test_from", summary["train_len"] + 1), summary["test_len"]
-    beyond = dict(sorted((int(T), a) for T, a in summary["accuracy"].items() if int(T) > high))
+    unit = measure(summary["measure"]).unit
     size = f"{summary['parameters']:,} parameters"
     rows = [
         ("training", f"{summary['steps']} steps, {summary['train_seconds']:.1f} s, {size}")
         if summary["steps"]
         else ("weights", f"{summary['recipe']}, {size}"),
         *time_rows(summary),
-        (f"score {low}..{high}", f"{percent(summary['score'])} %"),
-        ("worst length", f"{percent(summary['min_accuracy'])} %"),
+        (f"score {summary['test_from']}..{summary['test_len']}", f"{number(summary['score'], unit)} {unit}"),
+        ("worst length", f"{number(summary['worst'], unit)} {unit}"),
         ("first below 99 %", str(summary["first_below_99"] or "none")),
         ("first below 90 %", str(summary["first_below_90"] or "none")),
-        *((f"length {T:,}", f"{percent(a)} % of {summary['samples'][str(T)]} words") for T, a in beyond.items()),
-        *also_rows(summary),
+        *((f"length {T}", found) for T, found in extra_lengths(summary)),
+        *protocol_rows(summary),
         *proof_row(summary),
-        ("always one answer", f"{percent(summary['majority'])} % (chance {percent(summary['chance'])} %)"),
+        *guess_row(summary),
         ("run folder", summary["run_dir"]),
         ("picture", f"{summary['run_dir']}/accuracy.png"),
     ]

@@ -10,22 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError
-from regulargpt.cli.output import emit, percent, say, table
-from regulargpt.exits import FAILED, STOPPED
-from regulargpt.protocols import shown
+from regulargpt.cli.output import emit, say, table
+from regulargpt.config.options import shown
+from regulargpt.evaluation.measures import measure
+from regulargpt.runs.exits import FAILED, STOPPED
+from regulargpt.runs.sweep import driver
+from regulargpt.runs.sweep.driver import Outcome, Plan, Watch
+from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.storage.folder import RunFolder
-from regulargpt.sweep import driver
-from regulargpt.sweep.driver import Outcome, Plan, Watch
-from regulargpt.sweep.folder import State, SweepFolder
+from regulargpt.tables import number
 
 if TYPE_CHECKING:
-    from regulargpt.config import RunConfig
-    from regulargpt.sweep.engine import Engine
-    from regulargpt.sweep.grid import Grid
+    from regulargpt.config.schema import RunConfig
+    from regulargpt.runs.sweep.engine import Engine
+    from regulargpt.runs.sweep.grid import Grid
 
 SHOWN = 40
 """Lines of a list or table of a sweep that is being run; `--dry-run` and the files hold all."""
-NAMED = ("task.language", "model.name", "recipe", "model.chunk_size", "seed")
+NAMED = ("data.name", "model.name", "recipe", "model.chunk_size", "seed")
 """What the name of a run says, and its line need not say again."""
 
 
@@ -73,7 +75,7 @@ def amounts(plan: Plan) -> str:
 
 def conduct(grid: Grid, path: Path, engine: Callable[[list[RunConfig]], Engine], retry: bool, as_json: bool) -> int:
     """Run the sweep, print its table; the exit code."""
-    # Refusals first: asking for GPUs imports torch.
+    # Refusals first, since asking for GPUs imports torch, which takes seconds.
     driver.plan(path, grid.configs)
     lines = Lines(grid, path)
     try:
@@ -144,7 +146,8 @@ def result(folder: SweepFolder, name: str, state: State) -> str:
         return f"{state}: {folder.failure(name)['reason']}" if state == "failed" else state
     with suppress(UserError):
         summary = RunFolder(folder.run_path(name)).load_summary()
-        return f"{percent(summary['score'])} % in {summary['train_seconds']:.1f} s"
+        unit = measure(summary["measure"]).unit
+        return f"{number(summary['score'], unit)} {unit} in {summary['train_seconds']:.1f} s"
     return "done, and its summary cannot be read"
 
 

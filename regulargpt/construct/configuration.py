@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
+from typing import TYPE_CHECKING
 
 import languages
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.config import ModelConfig, RunConfig
+from regulargpt.config.options import without_name
+from regulargpt.config.recipes import CONSTRUCTED, NEAR_MISSES
+from regulargpt.config.schema import RunConfig, flat
 from regulargpt.construct.plan import model_config, smaller
-from regulargpt.recipes import CONSTRUCTED, NEAR_MISSES
+from regulargpt.models.regulargpt.options import RegularGPTOptions
+
+if TYPE_CHECKING:
+    from regulargpt.models.regulargpt import RegularGPT
 
 # What is exact by construction needs no long test to believe it: this one takes seconds. Weights of one layer of the
 # FFN up to which a model is small: larger ones are tested on fewer and shorter words.
 SMALL = 1 << 14
-TEST = {"evaluation.test_len": 100, "evaluation.samples": 128, "evaluation.beyond": (10_000,)}
-LARGE_TEST = TEST | {"evaluation.samples": 32, "evaluation.beyond": (1000,)}
+TEST = {"evaluation.test_len": 100, "evaluation.samples": 128, "evaluation.extra_lengths": (10_000,)}
+LARGE_TEST = TEST | {"evaluation.samples": 32, "evaluation.extra_lengths": (1000,)}
 
 
 def configuration(language: str, chunk_size: int = 2, representation: str | None = None) -> RunConfig:
@@ -24,14 +29,14 @@ def configuration(language: str, chunk_size: int = 2, representation: str | None
     Raises UserError for an unknown language or representation, or a construction that is too large.
 
     >>> config = configuration("tomita-3", representation="matrix")
-    >>> config.recipe, config.training.steps, config.model.d_model, config.task.near_misses
+    >>> config.recipe, config.training.steps, config.model.d_model, config.data.near_misses
     ('constructed-matrix', 0, 50, 0.5)
     """
     task = languages.get(language)
     chosen = smaller(task, chunk_size) if representation is None else representation
     model = model_config(task, chunk_size, chosen)
-    fields = {"recipe": f"constructed-{chosen}", "task.language": language, "training.steps": 0}
-    fields |= {f"model.{key}": value for key, value in dataclasses.asdict(model).items()}
+    fields = {"recipe": f"constructed-{chosen}", "data.name": language, "training.steps": 0}
+    fields |= {f"model.{key}": value for key, value in without_name(model).items()}
     if task.sampling == "balanced":
         fields |= NEAR_MISSES
     return RunConfig().replaced(fields | (TEST if model.d_model * model.d_ff <= SMALL else LARGE_TEST))
@@ -45,15 +50,24 @@ def check(config: RunConfig, task: Task) -> None:
     Traceback (most recent call last):
     languages.errors.UserError: model.d_model = 6; recipe 'constructed-one-hot' needs 4: use `regulargpt construct`
     """
-    needed = model_config(task, config.model.chunk_size, CONSTRUCTED[config.recipe])
-    for field in dataclasses.fields(ModelConfig):
-        asked, right = getattr(config.model, field.name), getattr(needed, field.name)
-        if asked != right:
+    if not isinstance(config.model, RegularGPTOptions):
+        raise UserError(f"model.name = '{config.model.name}'; recipe '{config.recipe}' is for 'regulargpt'")
+    needed = flat(model_config(task, config.model.chunk_size, CONSTRUCTED[config.recipe]))
+    for key, given in flat(config.model).items():
+        if given != needed[key]:
             raise UserError(
-                f"model.{field.name} = {asked}; recipe '{config.recipe}' needs {right}: use `regulargpt construct`"
+                f"model.{key} = {given}; recipe '{config.recipe}' needs {needed[key]}: use `regulargpt construct`"
             )
-    if config.task.supervision not in ("last", "every"):
+    if config.objective.name not in ("last", "prefixes"):
         raise UserError(
-            f"task.supervision = '{config.task.supervision}'; recipe '{config.recipe}' gives the machine's answers: "
-            "choose 'last' or 'every'"
+            f"objective.name = '{config.objective.name}'; recipe '{config.recipe}' gives the machine's answers: "
+            "choose 'last' or 'prefixes'"
         )
+
+
+def build(config: RunConfig, task: Task) -> RegularGPT:
+    """The model of a constructed config, as `check` lets it pass."""
+    from regulargpt.construct.weights import constructed
+
+    assert isinstance(config.model, RegularGPTOptions), "`check` refuses other models"
+    return constructed(config.model, task, CONSTRUCTED[config.recipe])

@@ -14,7 +14,7 @@ def w1(n: int) -> Binary:
     >>> w1(2)[0].tolist()
     [1, 0, 1, 0, 0, 0, 0, 0]
     """
-    i, j, k = np.indices((n, n, n)).reshape(3, -1)  # unit i n^2 + j n + k, counted from 0
+    i, j, k = np.indices((n, n, n)).reshape(3, -1)  # (n^3,) each: unit i n^2 + j n + k, counted from 0
     weights = np.zeros((2 * n * n, n**3), np.int64)
     unit = np.arange(n**3)
     weights[i * n + k, unit] = 1
@@ -41,4 +41,4 @@ def product(a: npt.NDArray[np.number], b: npt.NDArray[np.number]) -> npt.NDArray
     """
     n = len(a)
     x = np.concatenate([a.ravel(), b.ravel()])
-    return (np.maximum(x @ w1(n) - 1, 0) @ w2(n)).reshape(n, n)
+    return (np.maximum(x @ w1(n) - 1, 0) @ w2(n)).reshape(n, n)  # from (n^2,)

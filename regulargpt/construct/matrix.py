@@ -1,4 +1,4 @@
-"""Transitions as the lemma writes them: Flat of the |Q| x |Q| binary matrix of Eq. (6.2)."""
+"""Monoid elements as the lemma writes them: Flat of the |Q| x |Q| binary matrix of Eq. (6.2)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def matrix(machine: MooreMachine, chunk_size: int) -> Representation:
     (4, 2, [0.0, 1.0, 1.0, 0.0], 8)
     """
     n, C = machine.n_states, chunk_size
-    first, last, *between = np.indices((n,) * (C + 1)).reshape(C + 1, -1)
+    # In this order the paths that write the same coordinate stand together, as the units of Eq. (6.3) do.
+    first, last, *between = np.indices((n,) * (C + 1)).reshape(C + 1, -1)  # (paths,) each
     states = [first, *between, last]  # i_0, ..., i_C
     steps = [p * n + q for p, q in pairwise(states)]  # of the leftmost child first
     readout = np.zeros((len(machine.output_names), n * n))
@@ -43,10 +44,10 @@ def matrix(machine: MooreMachine, chunk_size: int) -> Representation:
     )
 
 
-def flat(transition: np.ndarray) -> Vectors:
-    """Flat of the matrix whose row q is OneHot(transition[q]), Eq. (6.2).
+def flat(element: np.ndarray) -> Vectors:
+    """Flat of the matrix whose row q is OneHot(element[q]), Eq. (6.2).
 
     >>> flat(np.array([1, 1])).tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
-    return np.eye(len(transition))[transition].ravel()
+    return np.eye(len(element))[element].ravel()  # (Q * Q,)

@@ -1,11 +1,11 @@
-"""Transitions as one-hot vectors over the transition monoid: its multiplication table, a path for each entry."""
+"""Monoid elements as one-hot vectors over the transition monoid: its multiplication table, a path for each entry."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from languages.automata import MooreMachine
-from languages.monoid import TransitionMonoid
+from languages.automata.monoid import TransitionMonoid
 from regulargpt.construct.representation import Representation, answers
 
 
@@ -24,7 +24,7 @@ def one_hot(machine: MooreMachine, chunk_size: int) -> Representation:
     """
     monoid = TransitionMonoid.of(machine)
     M, C = monoid.size, chunk_size
-    tuples = np.indices((M,) * C).reshape(C, -1)  # of the leftmost child first
+    tuples = np.indices((M,) * C).reshape(C, -1)  # (C, M^C), the leftmost child first
     written = tuples[0]
     for element in tuples[1:]:
         written = monoid.table[written, element].astype(np.intp)
@@ -34,7 +34,7 @@ def one_hot(machine: MooreMachine, chunk_size: int) -> Representation:
         ones=1,
         identity=vectors[monoid.identity],
         symbols=vectors[monoid.generators],
-        reads=tuples[::-1].T.copy(),
+        reads=tuples[::-1].T.copy(),  # (M^C, C), by offset: the rightmost child first
         writes=written,
         readout=answers(reached, len(machine.output_names)),
     )

@@ -6,20 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from languages.automata import MooreMachine
+from languages.automata.monoid import TransitionMonoid
 from languages.errors import AutomatonError, UserError, one_of
-from languages.monoid import TransitionMonoid
 from languages.task import Task
-from regulargpt.config import ModelConfig
 from regulargpt.construct import matrix, one_hot
 from regulargpt.construct.representation import Representation
+from regulargpt.models.regulargpt.options import RegularGPTOptions
 
-MOST_BYTES = 2 << 30
-MOST_ELEMENTS = 2000  # M^2 paths of more are too many anyway
+MAX_BYTES = 2 << 30
+MAX_ELEMENTS = 2000  # M^2 paths of more are too many anyway
 ROWS = 8192  # nodes that go through the block at once
 
 
 @dataclass(frozen=True)
-class Way:
+class Construction:
     """One representation: how many numbers and paths it takes, and how it is made."""
 
     sizes: Callable[[MooreMachine, int], tuple[int, int]]
@@ -34,13 +34,16 @@ def matrix_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
 def one_hot_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
     """M numbers, M^C paths; of a monoid too large to count, at least so many."""
     try:
-        size = TransitionMonoid.of(machine, MOST_ELEMENTS).size
+        size = TransitionMonoid.of(machine, MAX_ELEMENTS).size
     except AutomatonError:
-        size = MOST_ELEMENTS
+        size = MAX_ELEMENTS
     return size, one_hot.n_paths(size, chunk_size)
 
 
-REPRESENTATIONS = {"matrix": Way(matrix_sizes, matrix.matrix), "one-hot": Way(one_hot_sizes, one_hot.one_hot)}
+REPRESENTATIONS = {
+    "matrix": Construction(matrix_sizes, matrix.matrix),
+    "one-hot": Construction(one_hot_sizes, one_hot.one_hot),
+}
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def smaller(task: Task, chunk_size: int) -> str:
     return min(REPRESENTATIONS, key=lambda name: plan(machine, chunk_size, name).bytes)
 
 
-def model_config(task: Task, chunk_size: int, representation: str) -> ModelConfig:
+def model_config(task: Task, chunk_size: int, representation: str) -> RegularGPTOptions:
     """The model that holds the construction: post-LN, ReLU, no biases in attention, as the original code's block.
 
     Raises UserError for an unknown representation, or if the model would need more than 2 GiB.
@@ -102,12 +105,12 @@ def model_config(task: Task, chunk_size: int, representation: str) -> ModelConfi
         raise UserError(f"unknown representation '{representation}'; choose {one_of(REPRESENTATIONS)}")
     machine = task.machine.minimise()
     found = plan(machine, chunk_size, representation)
-    if found.bytes > MOST_BYTES:
+    if found.bytes > MAX_BYTES:
         raise UserError(
             f"{task.name} as '{representation}' with chunk_size = {chunk_size} needs {gibibytes(found.bytes)}, "
             f"at most 2 are taken; {remedy(machine, chunk_size, representation)}"
         )
-    return ModelConfig(
+    return RegularGPTOptions(
         name="regulargpt",
         d_model=found.d_model,
         n_heads=chunk_size,
@@ -134,7 +137,7 @@ def remedy(machine: MooreMachine, chunk_size: int, representation: str) -> str:
     others = sorted(REPRESENTATIONS, key=lambda name: name == representation)
     for C in range(chunk_size, 1, -1):
         for name in others:
-            if plan(machine, C, name).bytes <= MOST_BYTES:
+            if plan(machine, C, name).bytes <= MAX_BYTES:
                 smaller_chunk = "" if chunk_size == C else f" --chunk-size {C}"
                 return f"choose --representation {name}{smaller_chunk}"
     return "no representation of it is small enough, train one with `regulargpt run`"

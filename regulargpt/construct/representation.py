@@ -1,4 +1,4 @@
-"""What a way of writing transitions as 0/1 vectors has to bring so that a RegularGPT can compose them."""
+"""What a way of writing monoid elements as 0/1 vectors has to bring so that a RegularGPT can compose them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Representation:
-    """Transitions A(sigma) as vectors of `size` zeros and ones, `ones` of them ones, and their product as paths.
+    """Monoid elements A(sigma) as vectors of `size` zeros and ones, `ones` of them ones, and their product as paths.
 
     Path p is active if the children at offsets 0..C-1 have a one at the coordinates `reads[p]`; of the composition
-    it writes the coordinate `writes[p]`. For transitions at most one path of each coordinate is active at a time.
+    it writes the coordinate `writes[p]`. For monoid elements at most one path of each coordinate is active at a time.
     `identity` is what stands before the word; `readout @ state` is 1 at the answer and -1 at all others.
     """
 
@@ -29,7 +29,7 @@ class Representation:
 
     @property
     def size(self) -> int:
-        """The numbers of a transition."""
+        """The numbers of an element."""
         return len(self.identity)
 
     @property
@@ -56,4 +56,4 @@ def answers(outputs: npt.NDArray[np.int64], n_outputs: int) -> Vectors:
     >>> answers(np.array([0, 1, -1]), 2).tolist()
     [[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0]]
     """
-    return np.where(outputs == np.arange(n_outputs)[:, None], 1.0, -1.0)
+    return np.where(outputs == np.arange(n_outputs)[:, None], 1.0, -1.0)  # (n_outputs, states)

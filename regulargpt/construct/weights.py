@@ -11,18 +11,18 @@ from torch import Tensor, nn
 
 from languages.task import Task
 from regulargpt import models
-from regulargpt.config import ModelConfig
 from regulargpt.construct.plan import REPRESENTATIONS
 from regulargpt.construct.representation import Representation
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.block import Attention, Block
+from regulargpt.models.regulargpt.options import RegularGPTOptions
 
 # A path reads C numbers; its sum is C if it is active and at most C - 1 if not. Its two units rise from 0 to 1 between
 # these distances below C and are flat outside, so that an error in what they read is not passed on.
 RISES, SETTLES = 0.75, 0.25
 
 
-def constructed(config: ModelConfig, task: Task, representation: str) -> RegularGPT:
+def constructed(config: RegularGPTOptions, task: Task, representation: str) -> RegularGPT:
     """The RegularGPT that answers as the task's machine does, for every word.
 
     `config` is that of `plan.model_config`, from which the sizes come.
@@ -67,9 +67,9 @@ def fill_attention(attn: Attention, size: int) -> None:
     """
     C = attn.n_heads
     attn.r.copy_(torch.zeros(C, C).masked_fill_(~torch.eye(C, dtype=torch.bool), -torch.inf))
-    attn.value.weight[:, :size] = torch.eye(size).repeat(C, 1)
+    attn.value.weight[:, :size] = torch.eye(size).repeat(C, 1)  # (C * size, size): slot 0 of the child, once a head
     attn.out.weight.copy_(torch.eye(C * size))
-    attn.out.weight[:size] = 0.0
+    attn.out.weight[:size] = 0.0  # slot 0
 
 
 def fill_ffn(block: Block, found: Representation) -> None:
@@ -83,7 +83,7 @@ def fill_ffn(block: Block, found: Representation) -> None:
     steep = 1.0 / (RISES - SETTLES)
     columns = torch.from_numpy(found.reads + found.size * np.arange(C))  # (paths, C): slot j is the child at offset j
     rising = block.ff_in.weight[:paths].scatter_(1, columns, steep)
-    block.ff_in.weight[paths : 2 * paths] = rising
+    block.ff_in.weight[paths : 2 * paths] = rising  # the second unit reads the same, and rises later
     block.ff_in.bias[:paths] = -steep * (C - RISES)
     block.ff_in.bias[paths : 2 * paths] = -steep * (C - SETTLES)
     writes = torch.from_numpy(found.writes)

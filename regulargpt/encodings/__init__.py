@@ -3,59 +3,69 @@
 This module only lists them: it imports torch no earlier than the first `build`.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from __future__ import annotations
 
-from languages.errors import UserError, nearest, one_of
+from typing import TYPE_CHECKING
+
+from regulargpt.config.options import hints
+from regulargpt.config.registry import Registry, Row
+from regulargpt.encodings.options import AlibiOptions, EncodingOptions, RotaryOptions
 
 if TYPE_CHECKING:
     import torch
 
     from regulargpt.encodings.base import Encoding
 
-
-class Row(NamedTuple):
-    """One line of the registry: where the class lives, what it does, who published it."""
-
-    place: str
-    summary: str
-    source: str
-
-
-ENCODINGS = {
-    "none": Row("none:NoEncoding", "no positions at all", "Chi et al. 2023 (chapter 2)"),
-    "sinusoidal": Row("sinusoidal:Sinusoidal", "sines and cosines added to the input", "Vaswani et al. 2017"),
-    "rotary": Row("rotary:Rotary", "queries and keys rotated by their position", "Su et al. 2021"),
-    "alibi": Row("alibi:Alibi", "logits lowered in proportion to the distance", "Press et al. 2022"),
-    "transformer_xl": Row(
-        "transformer_xl:TransformerXL", "content and distance, each with a learned bias", "Dai et al. 2019"
-    ),
-}
+PLACE = "regulargpt.encodings"
+ENCODINGS = Registry(
+    "encoding",
+    {
+        "none": Row(f"{PLACE}.none:NoEncoding", EncodingOptions, "no positions at all", "Chi et al. 2023 (chapter 2)"),
+        "sinusoidal": Row(
+            f"{PLACE}.sinusoidal:Sinusoidal",
+            EncodingOptions,
+            "sines and cosines added to the input",
+            "Vaswani et al. 2017",
+        ),
+        "rotary": Row(
+            f"{PLACE}.rotary:Rotary", RotaryOptions, "queries and keys rotated by their position", "Su et al. 2021"
+        ),
+        "alibi": Row(
+            f"{PLACE}.alibi:Alibi", AlibiOptions, "logits lowered in proportion to the distance", "Press et al. 2022"
+        ),
+        "transformer_xl": Row(
+            f"{PLACE}.transformer_xl:TransformerXL",
+            EncodingOptions,
+            "content and distance, each with a learned bias",
+            "Dai et al. 2019",
+        ),
+    },
+    EncodingOptions,
+    "regulargpt.encodings",
+    "regulargpt.encodings.base:Encoding",
+)
 
 
 def build(
-    name: str,
+    encoding: str | EncodingOptions,
     *,
     d_model: int,
     n_heads: int,
     n_layers: int = 1,
     causal: bool = True,
-    generator: "torch.Generator | None" = None,
-) -> "Encoding":
-    """The encoding of that name for one model; its parameters, if it has any, are drawn from `generator`.
+    generator: torch.Generator | None = None,
+) -> Encoding:
+    """The encoding of these options, or as it is written, for one model; its parameters are drawn from `generator`.
 
-    Raises `UserError` for an unknown name, or a width the encoding cannot work with.
+    Raises `UserError` for an unknown name or option, or a width the encoding cannot work with.
 
     >>> build("alibi", d_model=8, n_heads=2)
     Alibi()
     >>> build("rotery", d_model=8, n_heads=2)
     Traceback (most recent call last):
-    ...
-    languages.errors.UserError: unknown encoding 'rotery'; did you mean 'rotary'?
+    regulargpt.config.options.ConfigError: unknown encoding 'rotery'; did you mean 'rotary'?
     """
-    if name not in ENCODINGS:
-        hint = nearest(name, ENCODINGS) or f" known are {one_of(ENCODINGS)}"
-        raise UserError(f"unknown encoding {name!r};{hint}")
-    module, _, kind = ENCODINGS[name].place.partition(":")
-    cls = getattr(import_module(f"{__name__}.{module}"), kind)
-    return cls(d_model=d_model, n_heads=n_heads, n_layers=n_layers, causal=causal, generator=generator)
+    options = ENCODINGS.options(encoding, "encoding") if isinstance(encoding, str) else encoding
+    given = {name: getattr(options, name) for name in hints(type(options)) if name != "name"}
+    cls = ENCODINGS[options.name].load()
+    return cls(d_model=d_model, n_heads=n_heads, n_layers=n_layers, causal=causal, generator=generator, **given)

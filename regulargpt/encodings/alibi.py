@@ -1,19 +1,35 @@
 """Attention with linear biases (Press et al. 2022, section 3; Eq. 4.3 of the thesis)."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from regulargpt.encodings.base import Encoding, distances
+from regulargpt.encodings.options import AlibiOptions
 
 
-def slopes(n_heads: int) -> Float[Tensor, "n_heads"]:
+def geometric(n_heads: int) -> Float[Tensor, "n_heads"]:
     """2^(-8n/H) for n = 1..H (Eq. 4.3); for H a power of two also what the ALiBi paper prints.
 
-    >>> slopes(8)[:3]
+    >>> geometric(8)[:3]
     tensor([0.5000, 0.2500, 0.1250], dtype=torch.float64)
     """
     return 2.0 ** -(8.0 / n_heads * torch.arange(1, n_heads + 1, dtype=torch.float64))
+
+
+def press(n_heads: int) -> Float[Tensor, "n_heads"]:
+    """As the published code: those of the largest power of two P <= H, then every second one of 2P heads.
+
+    >>> [-int(2 * e) / 2 for e in press(12).log2()]
+    [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 0.5, 1.5, 2.5, 3.5]
+    """
+    power = 1 << (n_heads.bit_length() - 1)
+    return torch.cat([geometric(power), geometric(2 * power)[0::2][: n_heads - power]])
+
+
+SLOPES = {"geometric": geometric, "press": press}
 
 
 class Alibi(Encoding):
@@ -28,6 +44,12 @@ class Alibi(Encoding):
             [-2., -1., -0.]])
     """
 
+    Options = AlibiOptions
+
+    def __init__(self, *, slopes: str = "geometric", **sizes: Any):
+        super().__init__(**sizes)
+        self.slopes = SLOPES[slopes]
+
     def bias(
         self,
         q: Float[Tensor, "batch n_heads queries d_head"],
@@ -35,5 +57,5 @@ class Alibi(Encoding):
         layer: int = 0,
     ) -> Float[Tensor, "1 n_heads queries keys"]:
         """The same for every word and every layer."""
-        slope = slopes(self.n_heads).to(q)
-        return -slope[None, :, None, None] * distances(q, k).abs()
+        slope = self.slopes(self.n_heads).to(q)
+        return -slope[None, :, None, None] * distances(q, k).abs()  # (1, n_heads, queries, keys)

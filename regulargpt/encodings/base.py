@@ -6,20 +6,53 @@
 
 A model owns one encoding and hands it to all its blocks; parameters that differ between blocks have a leading
 layer axis. The causal mask is the attention's business, never the encoding's.
+
+An encoding of your own is a class derived from `Encoding`, in any package. It overrides what it needs of the three
+hooks, and `draw` if it has parameters. If it has options, a frozen dataclass derived from `EncodingOptions`, its class
+attribute `Options`, names them with types, defaults, bounds and a line of help; they arrive as keyword arguments.
 """
+
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from languages.errors import UserError
+from regulargpt.encodings.options import EncodingOptions
 
 
 class Encoding(nn.Module):
     """Base of all encodings. The queries stand at the last of the keys' positions (outside decoding, at all).
 
+    The constructor gets the model's sizes, and `generator`, from which `draw` draws the parameters. A class with
+    options takes them by name and hands everything else on; what `draw` reads is set before that.
+
     Raises `UserError` where `n_heads` does not divide `d_model`.
+
+    >>> from dataclasses import dataclass
+    >>> from regulargpt.config.options import option
+    >>> @dataclass(frozen=True)
+    ... class WindowOptions(EncodingOptions):
+    ...     width: int = option(2, "Positions that are seen.", least=1, why="a window has at least 1 position")
+    >>> class Window(Encoding):
+    ...     Options = WindowOptions
+    ...
+    ...     def __init__(self, *, width=2, **sizes):
+    ...         self.width = width
+    ...         super().__init__(**sizes)
+    ...
+    ...     def bias(self, q, k, layer=0):
+    ...         far = distances(q, k) >= self.width
+    ...         return torch.zeros(far.shape).masked_fill(far, -torch.inf).expand(1, self.n_heads, -1, -1)
+    >>> q = torch.zeros(1, 1, 3, 4)
+    >>> Window(width=2, d_model=4, n_heads=1).bias(q, q)[0, 0]
+    tensor([[0., 0., 0.],
+            [0., 0., 0.],
+            [-inf, 0., 0.]])
     """
+
+    Options: ClassVar[type[EncodingOptions]] = EncodingOptions
 
     def __init__(
         self,
@@ -85,6 +118,7 @@ def distances(
             [ 2,  1,  0]])
     """
     n_queries, n_keys = q.shape[-2], k.shape[-2]
+    # While decoding there are fewer queries than keys: they are the last ones.
     m = torch.arange(n_keys - n_queries, n_keys, device=q.device)
     n = torch.arange(n_keys, device=q.device)
-    return m[:, None] - n
+    return m[:, None] - n  # (queries, keys)

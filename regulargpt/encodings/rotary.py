@@ -18,7 +18,8 @@ def rotate(x: Float[Tensor, "*rows length width"], angle: Float[Tensor, "length 
     """
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
-    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
+    turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1)  # (*rows, length, pairs, 2)
+    return turned.flatten(-2)  # (*rows, length, width)
 
 
 class Rotary(Encoding):
@@ -51,5 +52,6 @@ class Rotary(Encoding):
     ) -> tuple[Float[Tensor, "batch n_heads queries d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
         """R_m q_m and R_n k_n."""
         theta = BASE ** -(torch.arange(0, self.d_head, 2, dtype=torch.float64, device=q.device) / self.d_head)
+        # Angles in float64: near position 100,000, numbers in float32 are 0.008 apart.
         m, n = (positions(x, k.shape[-2])[:, None] * theta for x in (q, k))
         return rotate(q, m), rotate(k, n)

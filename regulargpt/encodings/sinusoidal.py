@@ -18,7 +18,8 @@ def sinusoid(at: Float[Tensor, "length"], width: int) -> Float[Tensor, "length w
     """
     even = torch.arange(0, width, 2, dtype=at.dtype, device=at.device)
     angle = at[:, None] * BASE ** (-even / width)  # (length, width / 2, rounded up)
-    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)[:, :width]
+    # An odd width has one sine more than cosines: the last cosine is cut off.
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)[:, :width]  # (length, width)
 
 
 class Sinusoidal(Encoding):

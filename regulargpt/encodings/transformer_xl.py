@@ -27,8 +27,8 @@ def relative_shift(
     """
     n_queries, columns = scores.shape[-2:]
     first = n_queries - 1
-    rows = scores.flatten(-2)[..., first : first + n_queries * (columns - 1)]
-    return rows.unflatten(-1, (n_queries, columns - 1))[..., :n_keys]
+    rows = scores.flatten(-2)[..., first : first + n_queries * (columns - 1)]  # (*rows, queries * (columns - 1))
+    return rows.unflatten(-1, (n_queries, columns - 1))[..., :n_keys]  # (*rows, queries, keys)
 
 
 class TransformerXL(Encoding):
@@ -76,19 +76,21 @@ class TransformerXL(Encoding):
         """(q_m + v) W_R R_{m-n}, scaled as the product that it is added to; q as `rotate` left it, q_m + u."""
         n_queries, n_keys = q.shape[-2], k.shape[-2]
         r = self.keys_of_distances(n_keys - 1, -1 if self.causal else -n_queries, layer)
+        # q comes with u in it, for the content's part; this part has v instead.
         shifted = q + (self.v[layer] - self.u[layer])[:, None]
-        return relative_shift(shifted @ r.mT, n_keys)
+        return relative_shift(shifted @ r.mT, n_keys)  # shifted @ r.mT is (batch, n_heads, queries, columns)
 
     def keys_of_distances(self, highest: int, lowest: int, layer: int) -> Float[Tensor, "n_heads columns d_head"]:
         """W_R R_d / sqrt(d_head) for the distances d = highest, highest - 1, ..., lowest."""
         scale = 1 / math.sqrt(self.d_head)
         r = self.sinusoids(highest, lowest).to(self.weight.dtype) @ (self.weight[layer] * scale)  # (columns, d_model)
-        return r.unflatten(-1, (self.n_heads, self.d_head)).transpose(0, 1)
+        return r.unflatten(-1, (self.n_heads, self.d_head)).transpose(0, 1)  # (n_heads, columns, d_head)
 
     def sinusoids(self, highest: int, lowest: int) -> Float[Tensor, "columns d_model"]:
         """R_d in float64; a table of a power of two of distances on either side is kept from call to call."""
         size = 1 << max(highest, -lowest - 1).bit_length()
         if len(self.table) < 2 * size or self.table.device != self.weight.device:
+            # A tensor made in inference mode could not be used in training later.
             with torch.inference_mode(False):
                 d = torch.arange(size - 1, -size - 1, -1, dtype=torch.float64, device=self.weight.device)
                 self.table = sinusoid(d, self.d_model)

@@ -19,13 +19,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from languages.automata import Dfa, MooreMachine
+from languages.automata.moore import UNDEFINED
 from languages.errors import UserError
-from languages.monoid import TransitionMonoid
-from regulargpt.certificate.levels import levels
-from regulargpt.certificate.machine import Question
-from regulargpt.certificate.table import Entries, Exact, Table
-from regulargpt.extraction.clusters import MOST_PROTOTYPES, Cut, Growing, cuts
-from regulargpt.extraction.trees import roots, short, states
+from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.certificate.search.levels import levels
+from regulargpt.certificate.search.specification import Specification
+from regulargpt.certificate.search.table import Entries, QuantisedTable
+from regulargpt.extraction.clusters import MAX_PROTOTYPES, Cut, GrowingCodebook, cuts
+from regulargpt.extraction.trees import roots, states, states_of_short_words
 
 Ints = npt.NDArray[np.int64]
 
@@ -34,7 +35,7 @@ Ints = npt.NDArray[np.int64]
 class Blind:
     """A network brought to prototypes that its states gave; `agreement` is the share of sample words it kept."""
 
-    table: Table
+    table: QuantisedTable
     cut: Cut
     agreement: float
 
@@ -44,23 +45,30 @@ class Blind:
         return len(self.table.prototypes)
 
     @classmethod
-    def of(cls, network: Exact, question: Question, words: Sequence[Ints], most: int = MOST_PROTOTYPES) -> Blind:
+    def of(
+        cls,
+        network: Float64Network,
+        specification: Specification,
+        words: Sequence[Ints],
+        max_prototypes: int = MAX_PROTOTYPES,
+    ) -> Blind:
         """The quantised network, given sample words, batches (count, length), one a length.
 
-        Raises UserError if at no cut at most `most` prototypes are enough.
+        Raises UserError if at no cut at most `max_prototypes` prototypes are enough.
 
         >>> from regulargpt.models.regulargpt import RegularGPT
-        >>> network = Exact(RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32))
+        >>> network = Float64Network(RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32))
         >>> words = [np.array([[0, 1, 1, 0]])]
-        >>> Blind.of(network, every_word(("0", "1")), words, most=400).n_prototypes <= 400
+        >>> Blind.of(network, every_word(("0", "1")), words, max_prototypes=400).n_prototypes <= 400
         True
         """
         nodes, at_roots = zip(*(states(network, batch) for batch in words), strict=True)
         right = network.readout(torch.cat(at_roots)).argmax(1).numpy()
         best, failure = None, None
-        for cut in cuts(torch.cat([short(network, question), *nodes])):
+        # The states of the deepest sub-words are left out where they are too many: `closure` comes to them anyway.
+        for cut in cuts(torch.cat([states_of_short_words(network, specification), *nodes])):
             try:
-                table = Table(network, closure(network, question, cut, most))
+                table = QuantisedTable(network, closure(network, specification, cut, max_prototypes))
             except UserError as error:
                 failure = failure or error
                 continue
@@ -76,8 +84,8 @@ class Blind:
         return best
 
 
-def every_word(alphabet: tuple[str, ...], domain: Dfa | None = None) -> Question:
-    """The question that asks nothing of the words of the domain, and does not ask other words.
+def every_word(alphabet: tuple[str, ...], domain: Dfa | None = None) -> Specification:
+    """The specification that asks nothing of the words of the domain, and does not ask other words.
 
     >>> every_word(("0", "1")).monoid.size
     1
@@ -85,23 +93,25 @@ def every_word(alphabet: tuple[str, ...], domain: Dfa | None = None) -> Question
     if domain is None:
         machine = MooreMachine(("any",), alphabet, ((0,) * len(alphabet),), "any", (0,), ("any",))
     else:
-        asked = domain.minimise()
-        outputs = tuple(np.where(asked.is_accepting, 0, -1).tolist())
-        machine = MooreMachine(asked.states, alphabet, asked.delta, asked.initial, outputs, ("any",))
-    monoid = TransitionMonoid.of(machine)
-    return Question(machine, monoid, monoid, np.arange(monoid.size))
+        inside = domain.minimise()
+        outputs = tuple(np.where(inside.is_accepting, 0, UNDEFINED).tolist())
+        machine = MooreMachine(inside.states, alphabet, inside.delta, inside.initial, outputs, ("any",))
+    return Specification.of_machine(machine)
 
 
-def closure(network: Exact, question: Question, cut: Cut, most: int = MOST_PROTOTYPES) -> Float[Tensor, "K d_model"]:
-    """The prototypes that all windows of all words come to; UserError if they are more than `most`."""
-    grown = Growing(cut.means, cut.rho, most)
+def closure(
+    network: Float64Network, specification: Specification, cut: Cut, max_prototypes: int = MAX_PROTOTYPES
+) -> Float[Tensor, "K d_model"]:
+    """The prototypes that all windows of all words come to; UserError if they are more than `max_prototypes`."""
+    book = GrowingCodebook(cut.means, cut.rho, max_prototypes)
 
-    def seen(states: Tensor) -> tuple[Ints, npt.NDArray[np.float64]]:
-        images = grown(states)
+    def grow(states: Tensor) -> tuple[Ints, npt.NDArray[np.float64]]:
+        images = book(states)
         return images, np.zeros(len(images))
 
-    symbols = Entries(len(network.symbols), lambda windows: seen(network.over_symbols(windows)))
-    nodes = Entries(1 + most, lambda windows: seen(network.over(grown.prototypes, windows)))
-    for _ in levels(question, network.chunk_size, lambda level, windows: (nodes if level else symbols)(windows)):
+    symbols = Entries(len(network.symbols), lambda windows: grow(network.over_symbols(windows)))
+    # Windows are numbered to the base of the most prototypes there may be: there will be more than there are.
+    nodes = Entries(1 + max_prototypes, lambda windows: grow(network.over(book.prototypes, windows)))
+    for _ in levels(specification, network.chunk_size, lambda level, windows: (nodes if level else symbols)(windows)):
         pass
-    return grown.means()
+    return book.means()

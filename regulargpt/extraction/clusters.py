@@ -11,19 +11,19 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from languages.errors import UserError
-from regulargpt.certificate.table import distances
+from regulargpt.certificate.search.table import distances
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 # More prototypes than this are no finite set of states, but a cloud or a counter.
-MOST_PROTOTYPES = 512
+MAX_PROTOTYPES = 512
 # States that are compared each with each, and the cuts that are tried.
 SAMPLE = 1500
-TRIED = 6
+MAX_CUTS = 6
 COVERS = 10
 # Distances below this share of the largest leap do not tell states apart.
-SAME = 0.01
+SAME_POINT = 0.01
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,18 @@ def cuts(states: Float[Tensor, "n d_model"]) -> list[Cut]:
     [0.125, 10.125, 14.0]
     """
     distinct = states.round(decimals=6).unique(dim=0)
-    some = distinct[torch.linspace(0, len(distinct) - 1, min(SAMPLE, len(distinct))).long()]
-    order, joined = linkage(some)
-    same = SAME * joined.max(initial=0.0)
+    sample = distinct[torch.linspace(0, len(distinct) - 1, min(SAMPLE, len(distinct))).long()]
+    # Linkage takes n^2 distances: a sample shows where the gaps are.
+    order, joined = linkage(sample)
+    # Distances of rounding would make the widest gap of all.
+    same = SAME_POINT * joined.max(initial=0.0)
     heights = np.unique(np.maximum(np.append(joined, same), same))
-    widest = np.argsort(-heights[1:] / heights[:-1], kind="stable")[:TRIED]
+    # Not more clusters than are told apart by the widest gaps: each is then tried by what it makes of sample words.
+    widest = np.argsort(-heights[1:] / heights[:-1], kind="stable")[:MAX_CUTS]
     found = [(float(heights[i]), float(heights[i + 1])) for i in widest]
     if not found:  # all states are one
         found = [(float(heights.max(initial=0.0)), 1.0)]
-    return [Cut(below, above, cluster_means(some[order], joined > below)) for below, above in found]
+    return [Cut(below, above, cluster_means(sample[order], joined > below)) for below, above in found]
 
 
 def covers(states: Float[Tensor, "n d_model"]) -> list[Cut]:
@@ -87,6 +90,7 @@ def linkage(states: Float[Tensor, "n d_model"]) -> tuple[Int[Tensor, "n"], Float
     distance = states.new_full((len(states),), torch.inf)
     outside = torch.ones(len(states), dtype=torch.bool)
     for i in range(len(joined)):
+        # Prim: the distance of each state from the nearest of those that are in order already.
         outside[order[i]] = False
         distance = torch.minimum(distance, (states - states[order[i]]).norm(dim=1))
         order[i + 1] = torch.where(outside, distance, torch.inf).argmin()
@@ -98,25 +102,26 @@ def cluster_means(
     states: Float[Tensor, "n d_model"], begins: npt.NDArray[np.bool_]
 ) -> Float[Tensor, "clusters d_model"]:
     """The mean of each piece of the states; `begins` (n - 1,) says which of them, but the first, begin one."""
+    # Clusters are pieces of the order: (n,) numbers that grow by one where a piece begins.
     label = torch.from_numpy(np.cumsum(np.append(0, begins)))
     means = states.new_zeros(int(label[-1]) + 1, states.shape[1]).index_add(0, label, states)
-    return means / label.bincount()[:, None]
+    return means / label.bincount()[:, None]  # (clusters, 1)
 
 
-class Growing:
+class GrowingCodebook:
     """A codebook to which every state farther than rho from all prototypes is added.
 
-    Raises UserError when they become more than `most`.
+    Raises UserError when they become more than `max_prototypes`.
 
-    >>> book = Growing(torch.tensor([[0.0]]), rho=1.0)
+    >>> book = GrowingCodebook(torch.tensor([[0.0]]), rho=1.0)
     >>> book(torch.tensor([[0.1], [0.5], [3.0], [3.2]])).tolist()
     [1, 1, 2, 2]
     >>> book.means().flatten().tolist()
     [0.30000001192092896, 3.0999999046325684]
     """
 
-    def __init__(self, prototypes: Float[Tensor, "K d_model"], rho: float, most: int = MOST_PROTOTYPES):
-        self.prototypes, self.rho, self.most = prototypes, rho, most
+    def __init__(self, prototypes: Float[Tensor, "K d_model"], rho: float, max_prototypes: int = MAX_PROTOTYPES):
+        self.prototypes, self.rho, self.max_prototypes = prototypes, rho, max_prototypes
         self.sums = torch.zeros_like(prototypes)
         self.counts = prototypes.new_zeros(len(prototypes))
 
@@ -124,17 +129,19 @@ class Growing:
         """The nearest prototype (n,) of each state, from 1; new ones are taken in the order of the states."""
         before = len(self.prototypes)
         distance, nearest = distances(states, self.prototypes).min(1)
+        # One after the other, for each new prototype may be near to states that are still far.
         while bool((far := distance > self.rho).any()):
             new = states[int(far.int().argmax())]
-            if len(self.prototypes) >= self.most:
+            if len(self.prototypes) >= self.max_prototypes:
                 raise UserError(
-                    f"the states do not lie near {self.most} points or fewer (radius {self.rho:.3g}): there is no "
-                    "codebook to extract a machine from; train longer, or with state noise"
+                    f"the states do not lie near {self.max_prototypes} points or fewer (radius {self.rho:.3g}): "
+                    "there is no codebook to extract a machine from; train longer, or with state noise"
                 )
             self.prototypes = torch.cat([self.prototypes, new[None]])
             closer = (away := (states - new).norm(dim=1)) < distance
             nearest[closer] = len(self.prototypes) - 1
             distance = torch.where(closer, away, distance)
+        # Room in sums and counts for the new prototypes: (K, d_model), (K,).
         grown = (0, len(self.prototypes) - before)
         self.sums = torch.nn.functional.pad(self.sums, (0, 0, *grown)).index_add(0, nearest, states)
         self.counts = torch.nn.functional.pad(self.counts, grown) + nearest.bincount(minlength=len(self.prototypes))
@@ -144,4 +151,5 @@ class Growing:
 
     def means(self) -> Float[Tensor, "K d_model"]:
         """The mean of the states that came to each prototype, or itself. Not to be iterated: means of means drift."""
-        return torch.where(self.counts[:, None] > 0, self.sums / self.counts[:, None].clamp(min=1), self.prototypes)
+        counts = self.counts[:, None]  # (K, 1)
+        return torch.where(counts > 0, self.sums / counts.clamp(min=1), self.prototypes)

@@ -15,20 +15,19 @@ import numpy.typing as npt
 
 from languages.automata import Dfa, MooreMachine
 from languages.errors import UserError
-from languages.monoid import TransitionMonoid
 from languages.task import all_words
-from regulargpt.certificate.levels import Image
-from regulargpt.certificate.machine import Question
-from regulargpt.certificate.proof import prove
+from regulargpt.certificate.search.levels import Image
+from regulargpt.certificate.search.proof import prove
+from regulargpt.certificate.search.specification import Specification
 from regulargpt.extraction.lstar import Learner, Unbounded
-from regulargpt.extraction.nonempty import Word, difference, machine, smallest
+from regulargpt.extraction.nonempty import Word, counterexample, machine, smallest_machine
 from regulargpt.extraction.trees import roots
 
 Ints = npt.NDArray[np.int64]
 
-MOST_STATES = 256
+MAX_STATES = 256
 # Elements of a proposal's transition monoid for which a proof is tried, and words it must get right before.
-MOST_ELEMENTS = 2000
+MAX_ELEMENTS = 2000
 FIRST_WORDS = 4000
 
 
@@ -60,31 +59,31 @@ class Teacher:
         found = self.at_prototypes[roots(self.chunk_size, self.image, words) - 1]
         return found if self.domain is None else np.where(self.domain.accepts(words), found, -1)
 
-    def mistake(self, table: Ints, colours: Ints, first: Sequence[tuple[Ints, Ints]]) -> Word | None:
+    def find_counterexample(self, table: Ints, colours: Ints, first: Sequence[tuple[Ints, Ints]]) -> Word | None:
         """A word that the proposed machine answers otherwise, None if there is none.
 
         `first` are (words, answers) to be looked at before. Raises UserError where the proof would be too large.
         """
         proposed = machine(table, colours, self.alphabet, self.output_names)
+        # Cheap first: words whose answers are known, then the domain, and the proof for what survives.
         for words, right in first:
             wrong = np.flatnonzero(proposed.answers(words) != right)
             if len(wrong):
                 return tuple(words[wrong[0]].tolist())
-        if (outside := self._outside(table, colours)) is not None:
+        if (outside := self._outside_domain(table, colours)) is not None:
             return outside
-        monoid = TransitionMonoid.of(proposed, MOST_ELEMENTS)
-        question = Question(proposed, monoid, monoid, np.arange(monoid.size))
-        return prove(question, self.chunk_size, self.image, self.at_prototypes).wrong
+        specification = Specification.of_machine(proposed, MAX_ELEMENTS)
+        return prove(specification, self.chunk_size, self.image, self.at_prototypes).wrong
 
-    def _outside(self, table: Ints, colours: Ints) -> Word | None:
+    def _outside_domain(self, table: Ints, colours: Ints) -> Word | None:
         """The shortest word of the domain that the machine has no answer to, or the other way round."""
         domain = self.domain or all_words(self.alphabet)
         found = domain.as_moore()
-        return difference(machine(table, np.where(colours >= 0, 1, 0), self.alphabet, found.output_names), found)
+        return counterexample(machine(table, np.where(colours >= 0, 1, 0), self.alphabet, found.output_names), found)
 
 
 def learn(
-    teacher: Teacher, words: Sequence[Ints] = (), most_states: int = MOST_STATES, empty: int | None = None
+    teacher: Teacher, words: Sequence[Ints] = (), most_states: int = MAX_STATES, empty: int | None = None
 ) -> Extracted:
     """The language of the teacher's quantised network, from batches of sample words (n, T) and its own questions.
 
@@ -96,31 +95,33 @@ def learn(
     (True, ((0, 1), (1, 0)), (0, 1))
     """
     first = [(batch, teacher.answers(batch)) for batch in (*short_words(len(teacher.alphabet)), *words)]
+    # Two teachers in one: the table answers words, the proof decides about machines.
     learner = Learner(len(teacher.alphabet), teacher.answers, most_states)
     reason = ""
     while True:
         try:
             table, colours = learner.hypothesis()
         except Unbounded:
-            few = f"no machine of at most {most_states} states is the quantised network's language"
-            return Extracted(None, False, few)
+            reason = f"no machine of at most {most_states} states is the quantised network's language"
+            return Extracted(None, False, reason)
         try:
-            word = teacher.mistake(table, colours, first)
+            word = teacher.find_counterexample(table, colours, first)
         except UserError as error:
             reason = f"right on every word that was looked at, but not proven: {error}"
             break
         if word is None:
             break
-        learner.refine(table, word)
-    found = smallest(table, colours, teacher.alphabet, teacher.output_names, empty)
+        learner.refine(table, word)  # at least one state more, so this ends
+    found = smallest_machine(table, colours, teacher.alphabet, teacher.output_names, empty)
     return Extracted(found, not reason, reason)
 
 
-def short_words(n_symbols: int, most: int = FIRST_WORDS) -> list[Ints]:
-    """All words, length by length, while a length has at most `most`.
+def short_words(n_symbols: int, max_words: int = FIRST_WORDS) -> list[Ints]:
+    """All words, length by length, while a length has at most `max_words`.
 
     >>> [len(words) for words in short_words(2, 8)]
     [2, 4, 8]
     """
-    lengths = range(1, 1 + max(T for T in range(1, 64) if T == 1 or n_symbols**T <= most))
+    # Length 1 is always among them, or a large alphabet would have none.
+    lengths = range(1, 1 + max(T for T in range(1, 64) if T == 1 or n_symbols**T <= max_words))
     return [np.array(list(product(range(n_symbols), repeat=T)), dtype=np.int64) for T in lengths]

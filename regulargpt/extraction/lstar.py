@@ -16,7 +16,7 @@ import numpy.typing as npt
 from regulargpt.extraction.nonempty import EMPTY, Word
 
 Ints = npt.NDArray[np.int64]
-Asked = Callable[[Ints], Ints]  # the answers (n,) to words (n, T) of one length
+Query = Callable[[Ints], Ints]  # the answers (n,) to words (n, T) of one length
 
 
 class Unbounded(Exception):
@@ -32,8 +32,8 @@ class Learner:
     ([[1, 2], [1, 2], [2, 3], [3, 1]], [-2, 0, 1, 2])
     """
 
-    def __init__(self, n_symbols: int, asked: Asked, most_states: int):
-        self.n_symbols, self.asked, self.most_states = n_symbols, asked, most_states
+    def __init__(self, n_symbols: int, query: Query, most_states: int):
+        self.n_symbols, self.query, self.most_states = n_symbols, query, most_states
         self.access: list[Word] = [()]
         self.suffixes: list[Word] = [()]
         self.known: dict[Word, int] = {(): EMPTY}
@@ -45,8 +45,8 @@ class Learner:
         for word in dict.fromkeys(wanted):
             if word not in self.known:
                 by_length[len(word)].append(word)
-        for some in by_length.values():
-            self.known.update(zip(some, self.asked(np.array(some, dtype=np.int64)).tolist(), strict=True))
+        for batch in by_length.values():
+            self.known.update(zip(batch, self.query(np.array(batch, dtype=np.int64)).tolist(), strict=True))
         return [self.known[word] for word in wanted]
 
     def rows(self, words: list[Word]) -> list[tuple[int, ...]]:
@@ -62,6 +62,7 @@ class Learner:
         """
         state = {row: q for q, row in enumerate(self.rows(self.access))}
         table: list[list[int]] = []
+        # Rows that are new become states, whose successors are looked at in the next round.
         while len(table) < len(self.access):
             new = self.access[len(table) :]
             after = [(*word, a) for word in new for a in range(self.n_symbols)]
@@ -84,6 +85,7 @@ class Learner:
         def after(i: int) -> int:
             return self.answers([self.access[path[i]] + word[i:]])[0]
 
+        # Bisection: on the way the answer to "access word, then rest of the word" changes; there is the suffix.
         low, high = 0, len(word)
         start = after(low)
         assert start != after(high), "the word is no counter-example"

@@ -21,9 +21,9 @@ from torch import Tensor
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.table import distances
-from regulargpt.extraction.clusters import MOST_PROTOTYPES, Cut, Growing, covers, cuts
-from regulargpt.extraction.nonempty import apart, smallest, to_empty, within
+from regulargpt.certificate.search.table import distances
+from regulargpt.extraction.clusters import MAX_PROTOTYPES, Cut, GrowingCodebook, covers, cuts
+from regulargpt.extraction.nonempty import answer_to_empty_word, restricted_to, smallest_machine, with_fresh_start
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.recurrent import TorchRecurrent
 
@@ -52,25 +52,27 @@ class Step:
     @torch.no_grad()
     def __call__(self, states: Float[Tensor, "n d_state"], symbols: Int[Tensor, "n"]) -> Float[Tensor, "n d_state"]:
         """The states after one more symbol."""
-        parts = states.unflatten(1, (self.parts, self.n_layers, self.width)).permute(1, 2, 0, 3).contiguous()
+        parts = states.unflatten(1, (self.parts, self.n_layers, self.width))  # (n, parts, n_layers, width)
+        parts = parts.permute(1, 2, 0, 3).contiguous()  # (parts, n_layers, n, width), as torch wants them
         carried: Any = tuple(parts) if self.parts == 2 else parts[0]
-        _, after = self.model.advance(symbols[:, None], carried, "last")
+        _, after = self.model.advance(symbols[:, None], carried, "last")  # words (n, 1)
         moved = torch.stack(after) if self.parts == 2 else after[None]  # (parts, n_layers, n, width)
-        return moved.permute(2, 0, 1, 3).flatten(1)
+        return moved.permute(2, 0, 1, 3).flatten(1)  # (n, d_state)
 
     @torch.no_grad()
     def readout(self, states: Float[Tensor, "n d_state"]) -> Float[Tensor, "n n_outputs"]:
         """The logits: of the last layer's h."""
-        h = states.unflatten(1, (self.parts, self.n_layers, self.width))[:, 0, -1]
+        h = states.unflatten(1, (self.parts, self.n_layers, self.width))[:, 0, -1]  # (n, width)
         return self.model.readout(self.model.activation(h))
 
     def along(self, words: Ints) -> Float[Tensor, "n length d_state"]:
         """The states after each symbol of words (n, T)."""
+        # Symbol by symbol, though torch could take whole words: these states are what the automaton has to follow.
         state, found = self.initial(len(words)), []
         for symbols in torch.from_numpy(words.astype(np.int64)).T:
             state = self(state, symbols)
             found.append(state)
-        return torch.stack(found, 1)
+        return torch.stack(found, 1)  # (n, length, d_state)
 
 
 @dataclass(frozen=True)
@@ -88,18 +90,19 @@ class Automaton:
     agreement: float = 0.0
 
     @classmethod
-    def of(cls, step: Step, words: Sequence[Ints], most: int = MOST_PROTOTYPES) -> Automaton:
+    def of(cls, step: Step, words: Sequence[Ints], max_prototypes: int = MAX_PROTOTYPES) -> Automaton:
         """The automaton at the first cut at which it answers the sample words as the network does; else at the best.
 
-        Raises UserError if at no cut at most `most` prototypes are enough.
+        Raises UserError if at no cut at most `max_prototypes` prototypes are enough.
         """
         states = [step.along(batch) for batch in words]
-        right = np.concatenate([step.readout(some[:, -1]).argmax(1).numpy() for some in states])
+        right = np.concatenate([step.readout(batch[:, -1]).argmax(1).numpy() for batch in states])
         best, failure = None, None
-        seen = torch.cat([step.initial(), *(some.flatten(0, 1) for some in states)])
+        seen = torch.cat([step.initial(), *(batch.flatten(0, 1) for batch in states)])  # (states, d_state)
+        # Clusters first; where states drift along a trail there are none, and balls cover it.
         for cut in (*cuts(seen), *covers(seen)):
             try:
-                prototypes = closure(step, cut, most)
+                prototypes = closure(step, cut, max_prototypes)
             except UserError as error:
                 failure = failure or error
                 continue
@@ -118,15 +121,17 @@ class Automaton:
     @classmethod
     def at(cls, step: Step, prototypes: Float[Tensor, "K d_state"], cut: Cut) -> Automaton:
         """The transitions between given prototypes."""
+        # The nearest prototype, however far: `agreement` says what that costs.
         after = distances(every_symbol(step, prototypes), prototypes).argmin(1)
-        table = after.reshape(len(prototypes), -1).numpy()
+        table = after.reshape(len(prototypes), -1).numpy()  # (K, Sigma)
         start = int(distances(step.initial(), prototypes).argmin())
         return cls(table, step.readout(prototypes).argmax(1).numpy(), start, cut, prototypes)
 
     def machine(self, task: Task) -> MooreMachine:
         """The minimal machine, with the task's names, without an answer outside its domain."""
-        table, colours = within(*apart(self.table, self.start, self.answers), task.domain)
-        return smallest(table, colours, task.alphabet, task.output_names, to_empty(task))
+        # No network answers the empty word, and words outside the domain have no answer: both before minimising.
+        table, colours = restricted_to(*with_fresh_start(self.table, self.start, self.answers), task.domain)
+        return smallest_machine(table, colours, task.alphabet, task.output_names, answer_to_empty_word(task))
 
     def run(self, words: Ints) -> Ints:
         """The states (n,) to which words (n, T) lead."""
@@ -136,15 +141,16 @@ class Automaton:
         return states
 
 
-def closure(step: Step, cut: Cut, most: int = MOST_PROTOTYPES) -> Float[Tensor, "K d_state"]:
-    """The prototypes that all words come to; UserError if they are more than `most`."""
-    grown = Growing(cut.means, cut.rho, most)
-    grown(step.initial())
+def closure(step: Step, cut: Cut, max_prototypes: int = MAX_PROTOTYPES) -> Float[Tensor, "K d_state"]:
+    """The prototypes that all words come to; UserError if they are more than `max_prototypes`."""
+    book = GrowingCodebook(cut.means, cut.rho, max_prototypes)
+    book(step.initial())
     done = 0
-    while done < len(grown.prototypes):
-        new, done = grown.prototypes[done:], len(grown.prototypes)
-        grown(every_symbol(step, new))
-    return grown.means()
+    # Only what is new has to be followed: the others' successors are there.
+    while done < len(book.prototypes):
+        new, done = book.prototypes[done:], len(book.prototypes)
+        book(every_symbol(step, new))
+    return book.means()
 
 
 def every_symbol(step: Step, states: Float[Tensor, "n d_state"]) -> Float[Tensor, "steps d_state"]:

@@ -14,19 +14,20 @@ from languages import rng
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.certify import Certifier
-from regulargpt.certificate.machine import Question, asked
-from regulargpt.certificate.proof import prove
-from regulargpt.certificate.table import Exact, Table
-from regulargpt.config import RunConfig
+from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.certificate.search.proof import prove
+from regulargpt.certificate.search.specification import Specification, specified_machine
+from regulargpt.certificate.search.table import QuantisedTable
+from regulargpt.config.schema import RunConfig
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.clusters import Cut
 from regulargpt.extraction.learn import Extracted, Teacher, learn
-from regulargpt.extraction.nonempty import Word, difference, to_empty
+from regulargpt.extraction.nonempty import Word, answer_to_empty_word, counterexample
 from regulargpt.extraction.recurrent import Automaton, Step
 from regulargpt.models.recurrent import TorchRecurrent
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.run import load_model
+from regulargpt.runs.load import load_model
 from regulargpt.storage.folder import RunFolder
 
 Ints = npt.NDArray[np.int64]
@@ -59,13 +60,13 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, 
     Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
     language has other symbols or answers than the run was trained on.
     """
-    task = languages.get(config.task.language)
+    task = languages.get(config.data.name)
     record = folder.load_model_config()
     if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
         raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
     model = load_model(folder)
     torch.set_num_threads(config.threads)
-    words = samples(task, config.seed, config.task.train_len)
+    words = samples(task, config.seed, config.data.train_len)
     if isinstance(model, TorchRecurrent):
         return task, of_recurrent(model, task, words)
     assert isinstance(model, RegularGPT), "other models are refused before they are loaded"
@@ -79,25 +80,27 @@ def samples(task: Task, seed: int, longest: int) -> list[Ints]:
 
 
 def of_tree(model: RegularGPT, task: Task, words: list[Ints], codebook: str) -> Extraction:
-    """Snap to a codebook, "blind" or of the "classes", learn the machine, compare."""
-    network = Exact(model)
+    """Quantise to a codebook, "blind" or of the "classes", learn the machine, compare."""
+    network = Float64Network(model)
     if codebook == "blind":
         blind = Blind.of(network, every_word(task.alphabet, task.domain), words)
         table, cut, agreement = blind.table, blind.cut, blind.agreement
     else:
         table, cut, agreement = Certifier.of(task, network.chunk_size).certify(model).table, None, None
+    # From here on the network is its table: L* and the proof look at nothing else.
     at_prototypes = table.answers()[0]
     teacher = Teacher(task.alphabet, task.output_names, network.chunk_size, table.image, at_prototypes, task.domain)
-    found = learn(teacher, words, empty=to_empty(task))
+    found = learn(teacher, words, empty=answer_to_empty_word(task))
+    # What is proven to be the network's machine is compared as a machine; else the network itself is, if it can be.
     equal, word = compared(found, task) if found.proven else decided(teacher, task)
     answers = None
     if word is not None:
         given = int(teacher.answers(np.array([word]))[0])
-        answers = given, int(asked(task).answers(np.array([word]))[0])
+        answers = given, int(specified_machine(task).answers(np.array([word]))[0])
     return Extraction(len(table.prototypes), cut, agreement, margin(table), found, equal, word, answers)
 
 
-def margin(table: Table) -> float:
+def margin(table: QuantisedTable) -> float:
     """By how much the nearest prototype is nearer than the second, at worst."""
     return min(float(part.margins.min(initial=np.inf)) for part in (table.leaves, table.nodes))
 
@@ -105,14 +108,14 @@ def margin(table: Table) -> float:
 def compared(found: Extracted, task: Task) -> tuple[bool, Word | None]:
     """Whether the extracted machine is the task's, or the shortest word on which they differ."""
     assert found.machine is not None, "what is proven is there"
-    word = difference(found.machine, asked(task))
+    word = counterexample(found.machine, specified_machine(task))
     return word is None, word
 
 
 def decided(teacher: Teacher, task: Task) -> tuple[bool | None, Word | None]:
     """The same of the quantised network itself; (None, None) where that is too large to decide."""
     try:
-        proof = prove(Question.of(task), teacher.chunk_size, teacher.image, teacher.at_prototypes)
+        proof = prove(Specification.of(task), teacher.chunk_size, teacher.image, teacher.at_prototypes)
     except UserError:
         return None, None
     return proof.holds, proof.wrong
@@ -122,8 +125,8 @@ def of_recurrent(model: TorchRecurrent, task: Task, words: list[Ints]) -> Extrac
     """Cluster the states: the transitions between clusters are the machine."""
     automaton = Automaton.of(Step(model), words)
     found = automaton.machine(task)
-    word = difference(found, asked(task))
-    answers = None if word is None else (_answer(found, word), _answer(asked(task), word))
+    word = counterexample(found, specified_machine(task))
+    answers = None if word is None else (_answer(found, word), _answer(specified_machine(task), word))
     extracted = Extracted(found, True)
     return Extraction(
         len(automaton.table), automaton.cut, automaton.agreement, None, extracted, word is None, word, answers
@@ -152,5 +155,5 @@ def described(task: Task, extraction: Extraction) -> dict[str, Any]:
         "proven_quantised": found.proven,
         "reason": found.reason or None,
         "equal": extraction.equal,
-        "difference": differs,
+        "counterexample": differs,
     }

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regulargpt.certificate.levels import Image, levels
-from regulargpt.certificate.machine import Question
-from regulargpt.certificate.table import Exact
+from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.certificate.search.levels import Image, levels
+from regulargpt.certificate.search.specification import Specification
 from regulargpt.models.regulargpt.depth import depth
 
 Ints = npt.NDArray[np.int64]
@@ -26,26 +26,30 @@ def roots(chunk_size: int, image: Image, words: Ints) -> Ints:
     nodes = 1 + words.astype(np.int64)
     for level in range(depth(words.shape[1], chunk_size)):
         left = -nodes.shape[1] % chunk_size
-        windows = np.pad(nodes, ((0, 0), (left, 0))).reshape(-1, chunk_size)[:, ::-1]  # by offset
-        nodes = image(level, windows).reshape(len(words), -1)
+        # Padded at the left end to whole windows; reversed, for windows are by offset from the right.
+        windows = np.pad(nodes, ((0, 0), (left, 0))).reshape(-1, chunk_size)[:, ::-1]  # (n * windows, C)
+        nodes = image(level, windows).reshape(len(words), -1)  # (n, windows)
     return nodes[:, 0]
 
 
-def states(network: Exact, words: Ints) -> tuple[Float[Tensor, "nodes d_model"], Float[Tensor, "n d_model"]]:
+def states(network: Float64Network, words: Ints) -> tuple[Float[Tensor, "nodes d_model"], Float[Tensor, "n d_model"]]:
     """The states of all nodes over words (n, T), each different sub-word of a level once, and those of the roots."""
     found: list[Tensor] = []
 
     def image(level: int, windows: Ints) -> Ints:
+        # Equal sub-words have equal windows: each goes through the block once.
         distinct, which = np.unique(windows, axis=0, return_inverse=True)
         found.append(network.over(found[-1], distinct) if level else network.over_symbols(distinct))
-        return 1 + which.reshape(-1)
+        return 1 + which.reshape(-1)  # (n * windows,), whichever shape numpy gives
 
     at = roots(network.chunk_size, image, words)
     return torch.cat(found), found[-1][at - 1]
 
 
-def short(network: Exact, question: Question, most: int = 1000) -> Float[Tensor, "nodes d_model"]:
-    """The states of all sub-words of the lower levels: of those levels that have at most `most` windows."""
+def states_of_short_words(
+    network: Float64Network, specification: Specification, max_windows: int = 1000
+) -> Float[Tensor, "nodes d_model"]:
+    """The states of all sub-words of the lower levels: of those levels that have at most `max_windows` windows."""
     found: list[list[Tensor]] = []
 
     def image(level: int, windows: Ints) -> Ints:
@@ -57,7 +61,8 @@ def short(network: Exact, question: Question, most: int = 1000) -> Float[Tensor,
         )
         return first + np.arange(len(windows))
 
-    for level in levels(question, network.chunk_size, image):
-        if len(level.nodes) ** network.chunk_size > most:
+    # The levels are followed with each state as its own prototype: nothing is brought together yet.
+    for level in levels(specification, network.chunk_size, image):
+        if len(level.nodes) ** network.chunk_size > max_windows:
             break
-    return torch.cat([states for some in found for states in some] or [network.symbols[:0]])
+    return torch.cat([states for level in found for states in level] or [network.symbols[:0]])

@@ -1,74 +1,61 @@
-"""The models, one file each, behind one call: `model(words, readout="last" | "all") -> logits`."""
+"""The models, one file each, behind one call: `model(words, readout="last" | "all") -> logits`.
+
+This module only lists them: it imports torch no earlier than the first `build`. What a model must be is in base.py.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from languages.errors import UserError, nearest, one_of
+from regulargpt.config.registry import Registry, Row
+from regulargpt.models.options import ModelOptions, RecurrentOptions, TransformerOptions
+from regulargpt.models.regulargpt.options import RegularGPTOptions
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
 
-    from regulargpt.config import ModelConfig
+    from regulargpt.models.base import Model
 
-
-class Row(NamedTuple):
-    """One line of the registry: where the class lives, what it is, who published it, which config fields it knows."""
-
-    place: str
-    summary: str
-    source: str
-    fields: tuple[str, ...]
-
-
-RECURRENT = ("d_model", "n_layers")
-
-MODELS = {
-    "regulargpt": Row(
-        "regulargpt:RegularGPT",
-        "one weight-shared block, depth log_C T, sliding-dilated attention",
-        "Chi et al. 2023",
-        (
-            *("chunk_size", "thickness", "d_model", "n_heads", "d_ff", "norm", "activation", "attention_bias"),
-            *("embedding_std", "embedding_scale", "state_norm", "distinct_levels", "levels", "pad", "attention"),
+PLACE = "regulargpt.models"
+MODELS = Registry(
+    "model",
+    {
+        "regulargpt": Row(
+            f"{PLACE}.regulargpt.model:RegularGPT",
+            RegularGPTOptions,
+            "one weight-shared block, depth log_C T, sliding-dilated attention",
+            "Chi et al. 2023",
         ),
-    ),
-    "rnn": Row("rnn:Rnn", "recurrent network with ReLU", "Elman 1990", RECURRENT),
-    "lstm": Row("lstm:Lstm", "long short-term memory", "Hochreiter and Schmidhuber 1997", RECURRENT),
-    "gru": Row("gru:Gru", "gated recurrent unit", "Cho et al. 2014", RECURRENT),
-    "transformer": Row(
-        "transformer:Transformer",
-        "pre- or post-LN, causal or not, any encoding",
-        "Vaswani et al. 2017",
-        ("d_model", "n_heads", "d_ff", "n_layers", "norm", "activation", "dropout", "causal", "encoding"),
-    ),
-    "linear-rnn": Row(
-        "linear_rnn:LinearRnn", "x_k = A x_{k-1} + B u_k by a parallel scan", "Orvieto et al. 2023", RECURRENT
-    ),
-}
+        "rnn": Row(f"{PLACE}.rnn:Rnn", RecurrentOptions, "recurrent network with ReLU", "Elman 1990"),
+        "lstm": Row(
+            f"{PLACE}.lstm:Lstm", RecurrentOptions, "long short-term memory", "Hochreiter and Schmidhuber 1997"
+        ),
+        "gru": Row(f"{PLACE}.gru:Gru", RecurrentOptions, "gated recurrent unit", "Cho et al. 2014"),
+        "transformer": Row(
+            f"{PLACE}.transformer:Transformer",
+            TransformerOptions,
+            "pre- or post-LN, causal or not, any encoding",
+            "Vaswani et al. 2017",
+        ),
+        "linear-rnn": Row(
+            f"{PLACE}.linear_rnn:LinearRnn",
+            RecurrentOptions,
+            "x_k = A x_{k-1} + B u_k by a parallel scan",
+            "Orvieto et al. 2023",
+        ),
+    },
+    ModelOptions,
+    "regulargpt.models",
+    "regulargpt.models.base:Model",
+)
 
 
-def model_class(name: str) -> type[nn.Module]:
-    """The class of the model with this name; UserError with the nearest name if there is none."""
-    if name not in MODELS:
-        raise UserError(f"unknown model '{name}';{nearest(name, MODELS) or ' choose ' + one_of(MODELS)}")
-    module, _, attribute = MODELS[name].place.partition(":")
-    return getattr(import_module(f"regulargpt.models.{module}"), attribute)
-
-
-def build(config: ModelConfig, n_symbols: int, n_outputs: int, generator: torch.Generator) -> nn.Module:
-    """The model of a config, its weights drawn from `generator`. A model takes the config fields it knows.
+def build(options: ModelOptions, n_symbols: int, n_outputs: int, generator: torch.Generator) -> Model:
+    """The model of these options, its weights drawn from `generator`.
 
     >>> import torch
-    >>> from regulargpt.config import ModelConfig
-    >>> build(ModelConfig(name="gru", d_model=8), 2, 2, torch.Generator().manual_seed(0))(torch.tensor([[0, 1]])).shape
+    >>> options = RecurrentOptions("gru", d_model=8)
+    >>> build(options, 2, 2, torch.Generator().manual_seed(0))(torch.tensor([[0, 1]])).shape
     torch.Size([1, 2])
     """
-    cls = model_class(config.name)
-    known = inspect.signature(cls).parameters
-    fields = {name: value for name, value in dataclasses.asdict(config).items() if name in known and name != "name"}
-    return cls(n_symbols, n_outputs, **fields, generator=generator)
+    return MODELS[options.name].load()(n_symbols, n_outputs, **options.arguments(), generator=generator)

@@ -13,7 +13,7 @@ from jaxtyping import Complex, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regulargpt.hooks import HookPoint
+from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout, embedding, linear
 from regulargpt.models.recurrent import Recurrent
 
@@ -55,10 +55,11 @@ class Lru(nn.Module):
         self.b = linear(d_model, 2 * d_model, generator, bias=False)
         self.c = linear(2 * d_model, d_model, generator, bias=False)
         self.d = nn.Parameter(torch.randn(d_model, generator=generator))
-        square, turn = torch.rand(2, d_model, generator=generator)
+        square, phase = torch.rand(2, d_model, generator=generator)
+        # Uniform in the square of the radius is uniform on the ring's area.
         radius = (square * (0.999**2 - 0.9**2) + 0.9**2).sqrt()
         self.nu = nn.Parameter((-radius.log()).log())
-        self.theta = nn.Parameter(2 * math.pi * turn)
+        self.theta = nn.Parameter(2 * math.pi * phase)
 
     def a(self) -> Complex[Tensor, "d_model"]:
         """The diagonal of A."""
@@ -74,11 +75,13 @@ class Lru(nn.Module):
         a = self.a()
         gamma = (-torch.expm1(-2 * self.nu.exp())).sqrt()  # |a|^2 = exp(-2 exp(nu)), close to 1
         v = torch.view_as_complex(self.b(u).unflatten(-1, (-1, 2))) * gamma  # (batch, length, d_model)
+        # What the pieces before left enters as if it were part of the first input: the scan is linear.
         if state is not None:
             v = torch.cat([v[:, :1] + a * state, v[:, 1:]], dim=1)
         x = scan_last(a, v) if readout == "last" else scan(a, v)
         u = u[:, -1:] if readout == "last" else u
-        return self.c(torch.view_as_real(x).flatten(-2)) + self.d * u, x[:, -1:]
+        pairs = torch.view_as_real(x).flatten(-2)  # (batch, read, 2 * d_model)
+        return self.c(pairs) + self.d * u, x[:, -1:]
 
 
 class Block(nn.Module):

@@ -7,14 +7,15 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regulargpt.hooks import HookPoint
+from regulargpt.models.base import Model
+from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout, check_words, linear
 
 PIECE = 512
 """Symbols read at once: it bounds the memory of a long word and changes no result."""
 
 
-class Recurrent(nn.Module):
+class Recurrent(Model):
     """A model that carries a state along the word; `advance` says how a piece of the word moves it."""
 
     def __init__(self, d_model: int, n_outputs: int, generator: torch.Generator):
@@ -40,7 +41,9 @@ class Recurrent(nn.Module):
         state, seen = None, []
         for piece in words.split(PIECE, dim=1):
             states, state = self.advance(piece, state, readout)
+            # Earlier pieces are let go where only the last position is read.
             seen = [*seen, states] if readout == "all" else [states]
+        # The whole word at once, so that who listens hears (batch, length, d_model) however it was cut.
         states = self.hook_state(torch.cat(seen, dim=1))  # (batch, 1 or length, d_model)
         logits = self.readout(self.activation(states))
         return logits[:, 0] if readout == "last" else logits

@@ -1,7 +1,7 @@
 """One page that shows what networks learned: opens from disk, with no network, and computes any word's tree itself.
 
 data       what is read from a run folder, and refused
-facts      what is said of a run in words
+facts      a run in words
 network    the certificate's table as the page's script reads it
 geometry   arrows and directions
 layout     where an automaton's states stand

@@ -1,4 +1,8 @@
-"""Accuracy by length and the receptive field, as SVG."""
+"""A measure by length and the receptive field, as SVG.
+
+Not drawn by `regulargpt.plots`: here the colours are those of the page, dark or light, a point says its value when it
+is pointed at, and a page with many runs stays small.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from regulargpt.cli.output import percent
+from regulargpt.evaluation.measures import Measure
+from regulargpt.evaluation.measures import measure as measure_of
 from regulargpt.report.data import Field
+from regulargpt.report.facts import with_unit
 from regulargpt.report.svg import Point, points, tag, text
 
 WIDTH, HEIGHT = 420.0, 250.0
@@ -18,11 +24,13 @@ SUFFIXES = ((10**6, "M"), (10**3, "k"))
 
 @dataclass(frozen=True)
 class Axes:
-    """Lengths from left to right, per cent from the bottom up."""
+    """Lengths from left to right, values from the bottom up."""
 
     low: float
     high: float
     log: bool = False
+    bottom: float = 0.0
+    top: float = 100.0
 
     def x(self, length: float) -> float:
         """Where a length is."""
@@ -30,13 +38,13 @@ class Axes:
         span = scale(self.high) - scale(self.low) or 1.0
         return LEFT + (RIGHT - LEFT) * (scale(length) - scale(self.low)) / span
 
-    def y(self, share: float) -> float:
-        """Where a share is."""
-        return BOTTOM - (BOTTOM - TOP) * share / 100
+    def y(self, value: float) -> float:
+        """Where a value is."""
+        return BOTTOM - (BOTTOM - TOP) * (value - self.bottom) / (self.top - self.bottom)
 
-    def at(self, length: float, share: float) -> Point:
+    def at(self, length: float, value: float) -> Point:
         """Where both are."""
-        return self.x(length), self.y(share)
+        return self.x(length), self.y(value)
 
     def ticks(self) -> list[int]:
         """Lengths to write down.
@@ -52,10 +60,10 @@ class Axes:
     def grid(self, y_label: str, x_label: str) -> list[str]:
         """Lines and numbers."""
         parts = []
-        for share in (0, 25, 50, 75, 100):
-            y = self.y(share)
+        for value in (self.bottom + share * (self.top - self.bottom) for share in (0, 0.25, 0.5, 0.75, 1)):
+            y = self.y(value)
             parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="grid"))
-            parts.append(tag("text", text(share), x=LEFT - 6, y=y + 5, class_="tick end"))
+            parts.append(tag("text", text(f"{value:.4g}"), x=LEFT - 6, y=y + 5, class_="tick end"))
         for length in self.ticks():
             x = self.x(length)
             parts.append(tag("line", x1=x, x2=x, y1=BOTTOM, y2=BOTTOM + 5, class_="grid"))
@@ -86,33 +94,50 @@ def thousands(length: int) -> str:
     return str(length)
 
 
-def accuracy(rows: Sequence[tuple[int, float]], train_len: int, summary: Mapping[str, Any]) -> str:
-    """The share of right answers at each length, with its 95 % interval, chance, and where training ended."""
+def by_length(rows: Sequence[tuple[int, float]], summary: Mapping[str, Any]) -> str:
+    """What was measured at each length, with its 95 % interval, chance, and where training ended."""
+    measure, train_len = measure_of(summary["measure"]), summary["train_len"]
+    intervals = summary["measures"][measure.name]["intervals"]
     lengths = [length for length, _ in rows]
-    axes = Axes(min(train_len, lengths[0]), lengths[-1], log=lengths[-1] > 10 * train_len and len(rows) > 1)
-    if not axes.log:
-        axes = Axes(0, lengths[-1])
-    parts = axes.grid("right answers, %", "length of the word" + (", log scale" if axes.log else ""))
-    intervals = summary.get("interval", {})
-    if all(str(length) in intervals for length in lengths):
-        low = [axes.at(length, intervals[str(length)][0]) for length in lengths]
-        high = [axes.at(length, intervals[str(length)][1]) for length in reversed(lengths)]
-        parts.append(tag("polygon", points=points([*low, *high]), class_="band"))
-    if "chance" in summary:
+    low, high = ([intervals[str(length)][bound] for length in lengths] for bound in (0, 1))
+    axes = axes_of(lengths, train_len, measure, low, high)
+    parts = axes.grid(measure.label, "length of the word" + (", log scale" if axes.log else ""))
+    band = [*zip(lengths, low, strict=True), *reversed([*zip(lengths, high, strict=True)])]
+    parts.append(tag("polygon", points=points(axes.at(*point) for point in band), class_="band"))
+    if summary.get("chance") is not None:
         y = axes.y(summary["chance"])
         parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="chance"))
         parts.append(tag("text", "chance", x=RIGHT, y=y - 5, class_="chance end"))
     if summary.get("steps"):
         parts += axes.mark(train_len, f"trained up to {train_len}")
     parts.append(tag("polyline", points=points(axes.at(*row) for row in rows), class_="curve"))
-    dots = rows if len(rows) <= 40 else [row for row in rows if row[0] > 2 * summary.get("test_len", lengths[-1])]
+    dots = rows if len(rows) <= 40 else [row for row in rows if row[0] > 2 * summary["test_len"]]
     parts += [
-        tag("circle", tag("title", text(f"length {n}: {percent(p)} %")), cx=axes.x(n), cy=axes.y(p), r=4)
-        for n, p in dots
+        tag(
+            "circle",
+            tag("title", text(f"length {n}: {with_unit(value, measure)}")),
+            cx=axes.x(n),
+            cy=axes.y(value),
+            r=4,
+        )
+        for n, value in dots
     ]
-    worst = min(rows, key=lambda row: row[1])
-    label = f"Right answers at lengths {lengths[0]} to {lengths[-1]}; worst {percent(worst[1])} % at length {worst[0]}"
+    at, value = (min if measure.higher_is_better else max)(rows, key=lambda row: row[1])
+    name = measure.name.replace("_", " ").capitalize()
+    label = f"{name} at lengths {lengths[0]} to {lengths[-1]}; worst {with_unit(value, measure)} at length {at}"
     return plot(parts, label)
+
+
+def axes_of(
+    lengths: Sequence[int], train_len: int, measure: Measure, low: Sequence[float], high: Sequence[float]
+) -> Axes:
+    """Axes that hold the intervals at these lengths, and all values that the measure can have if that is known."""
+    bottom = min(low) if measure.low is None else measure.low
+    top = max(high) if measure.high is None else measure.high
+    span = (bottom, top if top > bottom else bottom + 1.0)
+    if lengths[-1] > 10 * train_len and len(lengths) > 1:
+        return Axes(min(train_len, lengths[0]), lengths[-1], True, *span)
+    return Axes(0, lengths[-1], False, *span)
 
 
 def receptive_field(field: Field) -> str:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import languages
 from languages.automata import MooreMachine
+from languages.automata.monoid import TransitionMonoid
 from languages.convert.json_text import from_json
 from languages.errors import UserError
-from languages.monoid import TransitionMonoid
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
-from regulargpt.certificate.machine import asked
+from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.certificate.sentences import sentences
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
 from regulargpt.storage import atomic
-from regulargpt.storage.folder import ACCURACY, AUTOMATON, CERTIFICATE, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
 RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
@@ -53,16 +51,16 @@ class Certificate:
 class Gathered:
     """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
 
-    `why` there is none, in words, if `verify` was asked.
+    `reasons` say why there is none, if `verify` was called.
     """
 
     path: Path
     config: RunConfig
     summary: dict[str, Any]
-    accuracy: tuple[tuple[int, float], ...]
+    points: tuple[tuple[int, float], ...]  # what was measured at each length
     machine: MooreMachine | None
     certificate: Certificate | None
-    why: tuple[str, ...]
+    reasons: tuple[str, ...]
     field: Field | None
 
 
@@ -74,13 +72,14 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> G
     folder = RunFolder.open(path)
     config = RunConfig.parse(folder.config_text)
     summary = folder.load_summary()
-    rows = csv.DictReader(io.StringIO(atomic.parse_text(folder.final_bytes(ACCURACY), path / ACCURACY)))
-    accuracy = tuple((int(row["length"]), 100 * float(row["accuracy"])) for row in rows)
+    folder.final_bytes(MEASURES)
+    values = summary["measures"][summary["measure"]]["values"]
+    points = tuple(sorted((int(length), value) for length, value in values.items()))
     certificate, machine = certified(folder, progress)
-    why: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
     if certificate is None:
-        machine, why = of_language(config.task.language), uncertified(folder)
-    return Gathered(path, config, summary, accuracy, machine, certificate, why, receptive_field(path))
+        machine, reasons = of_language(config.data.name), uncertified(folder)
+    return Gathered(path, config, summary, points, machine, certificate, reasons, receptive_field(path))
 
 
 def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None, MooreMachine | None]:
@@ -112,29 +111,29 @@ def stands_for(machine: MooreMachine, accepted: Accepted) -> tuple[tuple[str, ..
 
 
 def uncertified(folder: RunFolder) -> tuple[str, ...]:
-    """Why these weights have no certificate, in words; empty if `verify` was not asked about them."""
+    """Why these weights have no certificate, in words; empty if `verify` was not called for them."""
     path = folder.path / UNCERTIFIED
     if not atomic.disk.exists(path):
         return ()
-    verdict = atomic.parse_json(atomic.read_bytes(path), path)
+    attempt = atomic.parse_json(atomic.read_bytes(path), path)
     try:
-        of_these = verdict["weights"]["sha256"] == digest(folder.final_bytes(WEIGHTS))
-        return tuple(sentences(verdict)) if of_these else ()
+        of_these = attempt["weights"]["sha256"] == digest(folder.final_bytes(WEIGHTS))
+        return tuple(sentences(attempt)) if of_these else ()
     except (KeyError, TypeError) as error:
         again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
-        raise UserError(f"{atomic.shown(path)} is no verdict of `verify`: {error} is missing; {again}") from error
+        raise UserError(f"{atomic.shown(path)} is no result of `verify`: {error} is missing; {again}") from error
 
 
 def of_language(name: str) -> MooreMachine | None:
-    """The automaton of a language, None if it is not to be had: a file of the user's may have gone."""
+    """The automaton of a language, None if it cannot be found: the user may have deleted its file."""
     try:
-        return asked(languages.get(name))
+        return specified_machine(languages.get(name))
     except UserError:
         return None
 
 
 def receptive_field(path: Path) -> Field | None:
-    """What `regulargpt receptive-field` measured, None if it was not asked or has found nothing."""
+    """What `regulargpt receptive-field` measured, None if it was not called or has found nothing."""
     file = path / RECEPTIVE_FIELD
     if not atomic.disk.exists(file):
         return None

@@ -1,4 +1,4 @@
-"""What is said of a run in words: what it is, what is proven of it, and what is only observed."""
+"""A run in words: what it is, what is proven of it, and what is only observed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from regulargpt.certificate.checker import Accepted
-from regulargpt.cli.output import percent
-from regulargpt.config import RunConfig
-from regulargpt.recipes import CONSTRUCTED
+from regulargpt.config.recipes import CONSTRUCTED
+from regulargpt.config.schema import RunConfig
+from regulargpt.evaluation.measures import Measure
+from regulargpt.evaluation.measures import measure as measure_of
 from regulargpt.report.data import Gathered
 from regulargpt.report.svg import tag, text
 from regulargpt.storage.folder import CERTIFICATE
+from regulargpt.tables import number
 
 PROVEN, PARTLY, OBSERVED = "proven", "partly", "observed"
 MARKS = {PROVEN: "✓", PARTLY: "◐", OBSERVED: "○"}
@@ -21,10 +23,10 @@ def identity(config: RunConfig) -> str:
     """The run in a line under its language.
 
     >>> identity(RunConfig())
-    'regulargpt, C = 2 · recipe robust · seed 0 · trained on words of up to 40 symbols'
+    'regulargpt-C2 · recipe robust · seed 0 · trained on words of up to 40 symbols'
     """
-    model = config.model.name + (f", C = {config.model.chunk_size}" if config.model.name == "regulargpt" else "")
-    words = f"trained on words of up to {config.task.train_len} symbols"
+    model = config.model.label
+    words = f"trained on words of up to {config.data.train_len} symbols"
     if config.recipe in CONSTRUCTED:
         words = "not trained: its weights were constructed"
     return f"{model} · recipe {config.recipe} · seed {config.seed} · {words}"
@@ -44,8 +46,8 @@ def status(run: Gathered) -> tuple[str, str]:
 
 def without(run: Gathered) -> str:
     """That there is no certificate, and why, or how to ask for one."""
-    if run.why:
-        return run.why[0][0].upper() + run.why[0][1:]
+    if run.reasons:
+        return run.reasons[0][0].upper() + run.reasons[0][1:]
     return "No certificate" + (f"; run `regulargpt verify {run.path}`" if run.config.model.name == "regulargpt" else "")
 
 
@@ -61,7 +63,7 @@ def proof(run: Gathered) -> str:
     """The section on what is proven and what is observed, with the digests and how to check them."""
     observed = tag("h4", "Observed, not proven") + listed(observations(run))
     if run.certificate is None:
-        return tag("p", code(status(run)[1])) + (listed(run.why[1:]) if run.why[1:] else "") + observed
+        return tag("p", code(status(run)[1])) + (listed(run.reasons[1:]) if run.reasons[1:] else "") + observed
     record, accepted = run.certificate.record, run.certificate.accepted
     lines = [("claim", text(accepted.claim)), ("as it is", text(accepted.unquantised_claim or "not proven"))]
     lines += [("table", text(entries(accepted))), ("automaton", text(answered(accepted)))]
@@ -71,8 +73,8 @@ def proof(run: Gathered) -> str:
     ]
     rows = [tag("dt", text(name)) + tag("dd", value) for name, value in lines]
     path = tag("code", text(f"regulargpt check {run.path / CERTIFICATE}"))
-    how = "Checked when this page was made, by a program that shares no code with what trained. Check it yourself: "
-    return tag("h4", "Proven") + tag("dl", *rows) + tag("p", text(how), path) + observed
+    checked = "Checked when this page was made, by a program that shares no code with what trained. Check it yourself: "
+    return tag("h4", "Proven") + tag("dl", *rows) + tag("p", text(checked), path) + observed
 
 
 def listed(lines: Sequence[str]) -> str:
@@ -100,18 +102,26 @@ def answered(accepted: Accepted) -> str:
 def observations(run: Gathered) -> list[str]:
     """What was measured on samples.
 
-    Accuracy by length is always there; the rest where it was measured.
+    The measure by length is always there; the rest where it was measured.
     """
     summary = run.summary
-    found = [
-        f"mean accuracy {percent(summary['score'])} % over lengths {summary['train_len'] + 1} to "
-        f"{summary['test_len']}, worst {percent(summary['min_accuracy'])} %"
-    ]
-    beyond = [(length, share) for length, share in run.accuracy if length > summary["test_len"]]
-    found += [f"{percent(share)} % at length {length:,}" for length, share in beyond]
+    measure = measure_of(summary["measure"])
+    name, score, worst = (
+        measure.name.replace("_", " "),
+        with_unit(summary["score"], measure),
+        with_unit(summary["worst"], measure),
+    )
+    found = [f"mean {name} {score} over lengths {summary['test_from']} to {summary['test_len']}, worst {worst}"]
+    longer = [(length, value) for length, value in run.points if length > summary["test_len"]]
+    found += [f"{with_unit(value, measure)} at length {length:,}" for length, value in longer]
     if run.field is not None and run.field.erf is not None:
         found.append(f"99 % of the gradient in the last {run.field.erf} of {len(run.field.c)} symbols")
     return found
+
+
+def with_unit(value: float, measure: Measure) -> str:
+    """A value with its unit."""
+    return f"{number(value, measure.unit)} {measure.unit}".strip()
 
 
 def code(words: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from languages.automata import MooreMachine
+from languages.automata.monoid import TransitionMonoid
 from languages.errors import AutomatonError
-from languages.monoid import TransitionMonoid
 from regulargpt.report.data import Certificate
 from regulargpt.report.svg import colours
 
@@ -75,7 +75,7 @@ def entries(part: Mapping[str, Any], chunk_size: int, base: int) -> dict[str, An
     >>> entries({"windows": [[1, 2], [1, 0]], "images": [7, 8]}, 2, 3)
     {'base': 3, 'steps': [3, 2], 'images': [8, 7]}
     """
-    windows = np.array(part["windows"], dtype=np.int64).reshape(-1, chunk_size)
+    windows = np.array(part["windows"], dtype=np.int64).reshape(-1, chunk_size)  # (windows, C), also of none
     keys = windows @ base ** np.arange(chunk_size - 1, -1, -1)
     order = np.argsort(keys)
     images = np.array(part["images"], dtype=np.int64)

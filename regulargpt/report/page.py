@@ -33,7 +33,7 @@ def render(runs: Sequence[Gathered]) -> str:
     """The page as text."""
     files = resources.files("regulargpt.report")
     data = [script_data(run.machine, run.certificate) for run in runs]
-    names = ", ".join(dict.fromkeys(run.config.task.language for run in runs))
+    names = ", ".join(dict.fromkeys(run.config.data.name for run in runs))
     return Template((files / "page.html").read_text("utf-8")).substitute(
         title=text(f"What a network learned: {names}"),
         style=(files / "page.css").read_text("utf-8"),
@@ -57,7 +57,7 @@ def embedded(value: Any) -> str:
 
 def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
     """All sections of one run."""
-    language = tag("h2", text(run.config.task.language), id=f"run-{i}")
+    language = tag("h2", text(run.config.data.name), id=f"run-{i}")
     line = tag("p", text(facts.identity(run.config)), class_="identity")
     folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")
     parts = [tag("header", language, line, folder, facts.badge(run)), tag("p", class_="answer", aria_live="polite")]
@@ -67,9 +67,9 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
         parts += [tree_section(), prototypes_section(run, data), cayley_section(data)]
     elif run.machine is not None:
         parts.append(section("tree", "The network's tree", tag("p", no_table(run))))
-    if run.accuracy:
-        picture = curves.accuracy(run.accuracy, run.config.task.train_len, run.summary)
-        parts.append(section("accuracy", "Accuracy by length", picture))
+    if run.points:
+        name = run.summary["measure"].replace("_", " ")
+        parts.append(section("accuracy", f"{name.capitalize()} by length", curves.by_length(run.points, run.summary)))
     if run.field is not None:
         parts.append(section("field", "Receptive field", curves.receptive_field(run.field)))
     parts.append(section("proof", "What is proven, and what is observed", facts.proof(run)))
@@ -155,7 +155,7 @@ def no_table(run: Gathered) -> str:
     if run.config.model.name != "regulargpt":
         return text(f"{run.config.model.name} has no tree.")
     unknown = "Without a certificate the page does not know this network's states."
-    if run.why:
+    if run.reasons:
         return facts.code(f"{unknown} {facts.without(run)}.")
     return facts.code(f"{unknown} Run `regulargpt verify {run.path}`, then `regulargpt report` again.")
 

@@ -1,4 +1,4 @@
-"""The prototypes in two dimensions: their principal components, and a picture of them."""
+"""A picture of the prototypes in two dimensions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from regulargpt.analysis.plane import plane
 from regulargpt.report.svg import tag, text
 
 Floats = npt.NDArray[np.float64]
@@ -15,25 +16,9 @@ WIDTH, HEIGHT, EDGE = 420.0, 310.0, 44.0
 RADIUS = 9.0
 
 
-def principal(rows: Floats) -> tuple[Floats, Floats]:
-    """The rows (K, d) on their first two principal components (K, 2), and the variance these explain (2,).
-
-    >>> places, explained = principal(np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0]]))
-    >>> np.abs(places).tolist(), explained.round(9).tolist()
-    ([[1.0, 0.0], [1.0, 0.0]], [1.0, 0.0])
-    """
-    centred = np.pad(rows - rows.mean(0), ((0, 0), (0, max(0, 2 - rows.shape[1]))))
-    _, scales, directions = np.linalg.svd(centred, full_matrices=False)
-    scales, directions = np.pad(scales, (0, 2))[:2], np.pad(directions, ((0, 2), (0, 0)))[:2]
-    # The sign of a component is arbitrary: the largest entry is made positive, so that a page can be made again.
-    signs = np.sign(directions[np.arange(2), np.abs(directions).argmax(1)])
-    total = np.square(centred).sum()
-    return centred @ (signs[:, None] * directions).T, np.square(scales) / (total or 1.0)
-
-
 def scatter(prototypes: Floats, labels: Sequence[str], colours: Sequence[tuple[str, str]]) -> str:
     """A dot for each prototype with the words it stands for; where labels would overlap, only the first is shown."""
-    places, explained = principal(prototypes)
+    places, explained = plane(prototypes)
     low, high = places.min(0), places.max(0)
     span = np.where(high - low > 1e-9, high - low, 1.0)
     middle = np.where(high - low > 1e-9, 0.0, 0.5)

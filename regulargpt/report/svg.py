@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from regulargpt.colours import BLUE, GREEN, LIGHT_GREY, ORANGE, PURPLE, SKY, VERMILION, YELLOW
+from regulargpt.plots import BLUE, GREEN, LIGHT_GREY, ORANGE, PURPLE, SKY, VERMILION, YELLOW
 
 Point = tuple[float, float]
 

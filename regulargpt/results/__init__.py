@@ -1,5 +1,14 @@
 """What runs came to: one tidy table of them, statistics over seeds, tables to print and curves by length.
 
-`rows` finds the runs and reads them, `statistics` groups them, `render` and `curves` show the groups. Nothing here
-needs torch, and everything is a pure function of the run folders.
+places      where runs lie
+row         a row of the table
+read        a run folder as rows
+rows        the table of a folder, and its files results.csv and results.jsonl
+columns     which columns a table has, and in which of them its runs differ
+select      which rows are asked for
+statistics  rows in groups, and what the runs of a group came to
+render      groups as a table
+curves      groups by length, and their picture
+
+Nothing here needs torch, or knows an option of a model: a config is what its config.toml says.
 """

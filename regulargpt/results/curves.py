@@ -1,19 +1,28 @@
-"""Accuracy by length of groups: the mean over runs, and the band from the worst to the best."""
+"""A measure by length of groups: the mean over runs, and the band from the lowest to the highest; and their picture."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 
+from languages.errors import UserError
+from regulargpt import plots
+from regulargpt.evaluation.measures import MEASURES, Measure
+from regulargpt.plots import Line
 from regulargpt.results.row import Key, Row, cell
 from regulargpt.results.statistics import Group, groups, key_of
+from regulargpt.storage.atomic import shown
+
+ACCURACY = MEASURES["accuracy"]
+MAX_LINES = len(plots.COLOURS)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One group by length: mean, worst and best run at every length, in percent; no lengths if every run failed."""
+    """One group by length: the mean, lowest and highest of its runs; no lengths if every run failed."""
 
     group: Group
     lengths: tuple[int, ...]
@@ -21,37 +30,83 @@ class Curve:
     low: tuple[float, ...]
     high: tuple[float, ...]
 
+    def line(self, name: str) -> Line:
+        """To draw, with how many of its runs failed, if any did."""
+        return Line(name + note(self), self.lengths, self.mean, self.low, self.high)
 
-def curves(rows: Sequence[Row], by: Sequence[str]) -> list[Curve]:
+
+def curves(rows: Sequence[Row], by: Sequence[str], measure: Measure = ACCURACY) -> list[Curve]:
     """The curves of the groups, in the order of the table.
 
-    >>> rows = [Row(run, "done", seed=0, length=41, accuracy=a) for run, a in [("a", 100.0), ("b", 90.0)]]
+    >>> rows = [Row(run, "done", length=41, measures={"accuracy": a}) for run, a in [("a", 100.0), ("b", 90.0)]]
     >>> (curve,) = curves(rows, ["seed"])
     >>> curve.lengths, curve.mean, curve.low, curve.high
     ((41,), (95.0,), (90.0,), (100.0,))
     """
     at: dict[Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        if row.length is not None and row.accuracy is not None:
-            at[key_of(row, by)][row.length].append(row.accuracy)
-    return [curve_of(group, at[group.key]) for group in groups(rows, by)]
+        if row.length is not None and (value := row.measures.get(measure.name)) is not None:
+            at[key_of(row, by)][row.length].append(value)
+    return [curve_of(group, at[group.key]) for group in groups(rows, by, measure)]
 
 
 def curve_of(group: Group, at: Mapping[int, Sequence[float]]) -> Curve:
-    """The curve of the accuracies of runs by length."""
+    """The curve of the values of runs by length."""
     lengths = sorted(at)
     mean, low, high = (tuple(of(at[length]) for length in lengths) for of in (fmean, min, max))
     return Curve(group, tuple(lengths), mean, low, high)
 
 
-def label(key: Key, by: Sequence[str]) -> str:
+def picture(
+    path: Path, rows: Sequence[Row], by: Sequence[str], names: Sequence[str], measure: Measure = ACCURACY
+) -> None:
+    """Draw the groups: up to eight in one picture, more in a panel each value of the first column.
+
+    `names` are those of the columns `by`. Raises UserError if a panel would have more lines than can be told apart, or
+    there is nothing to draw.
+    """
+    found = curves(rows, by, measure)
+    if not any(curve.lengths for curve in found):
+        raise UserError(f"--plot {shown(path)}: no run here was tested")
+    height = f"{measure.label}: mean and range of runs"
+    if len(found) <= MAX_LINES:
+        lines = [curve.line(label(curve.group.key, names)) for curve in found]
+        return plots.save(path, plots.single(lines, measure, label=height))
+    if (tails := len({curve.group.key[1:] for curve in found})) > MAX_LINES:
+        raise UserError(
+            f"--plot {shown(path)}: {tails} lines in a picture, at most {MAX_LINES} can be told apart; "
+            "choose with --where, or --group-by fewer columns"
+        )
+    return plots.save(path, plots.panels(in_panels(found, names), measure, label=height))
+
+
+def in_panels(found: Sequence[Curve], names: Sequence[str]) -> dict[str, list[Line]]:
+    """The curves by the first column, named by the others."""
+    heads: dict[Key, list[Curve]] = {}
+    for curve in found:
+        heads.setdefault(curve.group.key[:1], []).append(curve)
+    return {
+        label(head, names[:1]) + note(*of): [
+            Line(label(c.group.key[1:], names[1:]) if names[1:] else "", c.lengths, c.mean, c.low, c.high) for c in of
+        ]
+        for head, of in heads.items()
+    }
+
+
+def note(*found: Curve) -> str:
+    """How many of the runs behind these curves failed, if any did."""
+    n_failed, n_runs = (sum(getattr(curve.group, what) for curve in found) for what in ("n_failed", "n_runs"))
+    return f" ({n_failed} of {n_runs} failed)" if n_failed else ""
+
+
+def label(key: Key, names: Sequence[str]) -> str:
     """A key in words: a name speaks for itself, a number needs that of its column.
 
     >>> label(("parity", 2, None), ("language", "chunk_size", "lr"))
     'parity, chunk_size 2'
     """
-    named = zip(key, by, strict=True)
+    pairs = zip(key, names, strict=True)
     parts = [
-        cell(value) if isinstance(value, str) else f"{column} {cell(value)}" for value, column in named if cell(value)
+        cell(value) if isinstance(value, str) else f"{column} {cell(value)}" for value, column in pairs if cell(value)
     ]
     return ", ".join(parts) or "others"

@@ -1,4 +1,4 @@
-"""Where runs lie: a run folder, a folder of run folders, or a sweep."""
+"""Where runs lie: a run folder, a folder of run folders, a sweep, or a table that was written of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from languages.errors import UserError, nearest
+from regulargpt.runs.sweep.folder import RUNS, SweepFolder, is_sweep
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import CONFIG, DONE
-from regulargpt.sweep.folder import RUNS, SweepFolder, is_sweep
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run lies, or will. Of a run in a sweep also where its config lies, and its failure if it failed."""
+    """Where a run lies, or will. Of a run in a sweep also where its config lies, and its failure if it failed.
+
+    A results.csv is a place too: its runs lie in a file.
+    """
 
     name: str
     folder: Path
@@ -34,6 +37,8 @@ def places(path: str | Path) -> list[Place]:
         if not atomic.disk.exists(path):
             siblings = atomic.disk.names(path.parent) if atomic.disk.is_folder(path.parent) else []
             raise UserError(f"folder {place} does not exist;{nearest(path.name, siblings) or ' ' + right}")
+        if path.suffix == ".csv" and not atomic.disk.is_folder(path):
+            return [Place(path.name, path)]
         if not atomic.disk.is_folder(path):
             raise UserError(f"{place} is a file; {right}")
         if is_sweep(path):

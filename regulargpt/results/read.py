@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from languages.errors import UserError
-from regulargpt.config import check
 from regulargpt.results.places import Place
-from regulargpt.results.row import DAMAGED, DONE, FAILED, Row
-from regulargpt.storage import atomic, checkpoint, lock, toml
-from regulargpt.storage.folder import ACCURACY, CONFIG, METRICS, WEIGHTS, RunFolder
-from regulargpt.sweep.folder import UNKNOWN
-
-# Of the config. A config of another version is read too: only these fields matter here.
-FACTS: dict[str, tuple[str, type]] = {
-    "language": ("task.language", str),
-    "model": ("model.name", str),
-    "chunk_size": ("model.chunk_size", int),
-    "recipe": ("recipe", str),
-    "supervision": ("task.supervision", str),
-    "protocol": ("protocol", str),
-    "seed": ("seed", int),
-    "lr": ("training.lr", float),
-    "d_model": ("model.d_model", int),
-}
+from regulargpt.results.row import DAMAGED, DONE, FAILED, Row, Value
+from regulargpt.runs.sweep.folder import UNKNOWN
+from regulargpt.storage import atomic, toml
+from regulargpt.storage.folder import MEASURES, RunFolder
 
 
 def read(place: Place) -> list[Row] | None:
@@ -37,10 +21,8 @@ def read(place: Place) -> list[Row] | None:
     try:
         # Also a run that was done and failed then, over its certificate, is not what was asked for.
         if place.failure and atomic.disk.exists(place.failure):
-            return [failed(place, place.failure)]
-        if folder.is_done:
-            return finished(place.name, folder)
-        return kept(place.name, place.folder) if is_kept(place.folder) else None
+            return [failed(place)]
+        return finished(place.name, folder) if folder.is_done else None
     except UserError as error:
         return [damaged(place, str(error))]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -49,71 +31,41 @@ def read(place: Place) -> list[Row] | None:
 
 def finished(name: str, folder: RunFolder) -> list[Row]:
     """The rows of a finished run, each file that says something of it checked against the manifest."""
-    known, summary = facts(folder.config_text), folder.load_summary()
-    folder.final_bytes(ACCURACY)
-    known |= {key: summary.get(key) for key in ("steps", "train_seconds", "proven")}
-    own = known.get("protocol", "")
-    also = sorted(item for item in summary.get("also", {}).items() if item[0] != own)
+    config, summary = flat(toml.parse(folder.config_text)), folder.load_summary()
+    folder.final_bytes(MEASURES)
+    known = {key: summary.get(key) for key in ("steps", "train_seconds", "proven")} | {"measure": summary["measure"]}
+    own = str(config.get("protocol", ""))
+    others = sorted(item for item in summary.get("extra_protocols", {}).items() if item[0] != own)
     return [
-        Row(name, DONE, **known, tested=tested, **point)
-        for tested, result in [(own, summary), *also]
-        for point in points(result, scored(result, summary))
+        Row(name, DONE, config=config, tested=tested, **known, **point)
+        for tested, result in [(own, summary), *others]
+        for point in points(result)
     ]
 
 
-def scored(result: Mapping[str, Any], summary: Mapping[str, Any]) -> range:
-    """The lengths that make the score of a test.
+def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What every length of a test has of its own; of a test without lengths, nothing once.
 
-    >>> scored({"test_len": 500}, {"train_len": 40})
-    range(41, 501)
-    """
-    first = result.get("test_from") or summary["train_len"] + 1
-    return range(first, result["test_len"] + 1, result.get("stride", 1))
-
-
-def points(result: Mapping[str, Any], inside: range) -> list[dict[str, Any]]:
-    """The columns that every length has of its own; of a test without lengths, one row without.
-
-    >>> points({"accuracy": {"41": 99.0}, "samples": {"41": 512}}, range(41, 501))
-    [{'length': 41, 'accuracy': 99.0, 'samples': 512, 'in_score': True}]
-    """
-    accuracy = {int(length): float(share) for length, share in result["accuracy"].items()}
+    >>> test = {"test_from": 41, "test_len": 500, "samples": {"41": 512}, "measures": {"accuracy": {"values": {"41": 99.0}}}}
+    >>> points(test)
+    [{'length': 41, 'samples': 512, 'in_score': True, 'measures': {'accuracy': 99.0}}]
+    """  # noqa: E501
+    scored = range(result["test_from"], result["test_len"] + 1, result.get("stride", 1))
+    by_length: dict[int, dict[str, float]] = {int(length): {} for length in result["samples"]}
+    for name, found in result["measures"].items():
+        for length, value in found["values"].items():
+            by_length[int(length)][name] = float(value)
     return [
-        {"length": T, "accuracy": accuracy[T], "samples": result["samples"][str(T)], "in_score": T in inside}
-        for T in sorted(accuracy)
+        {"length": T, "samples": result["samples"][str(T)], "in_score": T in scored, "measures": by_length[T]}
+        for T in sorted(by_length)
     ] or [{}]
 
 
-def is_kept(path: Path) -> bool:
-    """Whether this is a config with its accuracies, kept without what a run works with, as in docs/results."""
-    work = (METRICS, WEIGHTS, checkpoint.FOLDER, lock.NAME)
-    return atomic.disk.exists(path / ACCURACY) and not any(atomic.disk.exists(path / name) for name in work)
-
-
-def kept(name: str, path: Path) -> list[Row]:
-    """The rows of such a copy. No digest vouches for it; steps, time and proof are not known."""
-    text = atomic.parse_text(atomic.read_bytes(path / CONFIG), path / CONFIG)
-    known, config = facts(text), toml.parse(text)
-    evaluation = config.get("evaluation", {})
-    inside = scored({"test_len": 0, **evaluation}, config["task"])
-    table = csv.DictReader(io.StringIO(atomic.parse_text(atomic.read_bytes(path / ACCURACY), path / ACCURACY)))
-    rows = sorted((int(row["length"]), 100 * float(row["accuracy"]), int(row["samples"])) for row in table)
-    if not rows or len({T for T, *_ in rows}) < len(rows):
-        raise ValueError("each length once, and at least one")
-    if not all(T > 0 and 0 <= accuracy <= 100 and samples > 0 for T, accuracy, samples in rows):
-        raise ValueError("shares from 0 to 1 of at least one word")
-    tested = known.get("protocol", "")
-    return [
-        Row(name, DONE, **known, tested=tested, length=T, accuracy=accuracy, samples=samples, in_score=T in inside)
-        for T, accuracy, samples in rows
-    ]
-
-
-def failed(place: Place, failure: Path) -> Row:
+def failed(place: Place) -> Row:
     """The row of a run that a sweep gave up."""
-    known = facts_of(place)
-    reason = atomic.parse_json(atomic.read_bytes(failure), failure).get("reason")
-    return Row(place.name, FAILED, one_line(str(reason or UNKNOWN)), **known, tested=known["protocol"])
+    assert place.failure is not None
+    reason = atomic.parse_json(atomic.read_bytes(place.failure), place.failure).get("reason")
+    return unfinished(place, FAILED, str(reason or UNKNOWN))
 
 
 def damaged(place: Place, reason: str) -> Row:
@@ -121,29 +73,19 @@ def damaged(place: Place, reason: str) -> Row:
 
     Files are named from the run's folder or the sweep's on: the table says the same wherever it is made.
     """
-    known = facts_of(place)
     for folder in [place.folder, *(place.config.parents[1:2] if place.config else ())]:
         reason = reason.replace(f"{atomic.shown(folder)}/", "")
-    return Row(place.name, DAMAGED, one_line(reason), **known, tested=known["protocol"])
+    return unfinished(place, DAMAGED, reason)
 
 
-def facts_of(place: Place) -> dict[str, Any]:
-    """What can still be known of the config of a run that went wrong."""
+def unfinished(place: Place, status: str, reason: str) -> Row:
+    """A row without a test, with what can still be known of the run's config; the reason in one line."""
+    config: dict[str, Value] = {}
     for text in texts(place):
         with suppress(UserError):
-            return {"protocol": "", **facts(text)}
-    return {"protocol": ""}
-
-
-def fields(place: Place) -> dict[str, Any]:
-    """All fields of a run's config by their dotted keys, as far as they can be read."""
-    for text in texts(place):
-        with suppress(UserError):
-            config = toml.parse(text)
-            sections = {name: part for name, part in config.items() if isinstance(part, dict)}
-            single = {key: value for key, value in config.items() if key not in sections}
-            return single | {f"{name}.{key}": value for name, part in sections.items() for key, value in part.items()}
-    return {}
+            config = flat(toml.parse(text))
+            break
+    return Row(place.name, status, " ".join(reason.split()), config, tested=str(config.get("protocol", "")))
 
 
 def texts(place: Place) -> Iterator[str]:
@@ -155,24 +97,21 @@ def texts(place: Place) -> Iterator[str]:
             yield atomic.parse_text(atomic.read_bytes(place.config), place.config)
 
 
-def facts(text: str) -> dict[str, Any]:
-    """The columns that a config.toml knows; UserError if a field is not what it should be.
+def flat(sections: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
+    """The values of a config.toml by their dotted keys, lists as they are written on the command line.
 
-    >>> facts('seed = 1\\n[model]\\nname = "lstm"\\nchunk_size = 2')
-    {'model': 'lstm', 'seed': 1}
+    >>> flat({"seed": 0, "model": {"name": "lstm", "encoding": {"name": "none"}, "sizes": [8, 16]}})
+    {'seed': 0, 'model.name': 'lstm', 'model.encoding.name': 'none', 'model.sizes': '8,16'}
     """
-    config = toml.parse(text)
-    found = {}
-    for column, (key, kind) in FACTS.items():
-        section, _, name = key.rpartition(".")
-        values = config.get(section, {}) if section else config
-        if isinstance(values, dict) and name in values:
-            found[column] = check(key, kind, values[name])
-    if found.get("model") != "regulargpt":
-        found.pop("chunk_size", None)
+    found: dict[str, Value] = {}
+    for key, value in sections.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = listed(value) if isinstance(value, list) else value
     return found
 
 
-def one_line(text: str) -> str:
-    """The text without line breaks."""
-    return " ".join(text.split())
+def listed(values: list[Any]) -> str:
+    """A list as text."""
+    return ",".join(value if isinstance(value, str) else json.dumps(value, default=str) for value in values)

@@ -1,156 +1,131 @@
-"""Groups as a table: for the terminal, for Markdown, for LaTeX, and as CSV with every digit."""
+"""Groups as a table, a row each or pivoted: for people, and as CSV with every digit."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from regulargpt.cli.output import percent, table
-from regulargpt.results.row import Value, cell, render_csv
+from regulargpt import tables
+from regulargpt.evaluation.measures import MEASURES, Measure
+from regulargpt.results.row import Key, Value, cell, sortable
 from regulargpt.results.statistics import Group
+from regulargpt.tables import Bold, Table, number
 
-HEADER = ("max", "mean", "sd", "range", "below 99 % at", "runs", "failed", "proven")
-INTERVAL = "median, 95 % interval"
+INTERVAL, BELOW = "median, 95 % interval", "below 99 % at"
+HEADER = ("max", "mean", "sd", "range", INTERVAL, BELOW, "runs", "failed", "proven")
 NUMBERS = ("max", "mean", "sd", "min", "low", "high", "first_below_99", "n_runs", "n_failed", "n_proven", "n_asked")
-
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "_": r"\_",
-    "%": r"\%",
-    "&": r"\&",
-    "#": r"\#",
-    "$": r"\$",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\symbol{34}",
-    "'": r"\textquotesingle{}",
-    "`": r"\textasciigrave{}",
-}
-MARKDOWN = {character: "\\" + character for character in "\\`*_[]<>|~&$#"}
+FORMATS: dict[str, Callable[[Table], str]] = {"text": tables.text, "markdown": tables.markdown, "latex": tables.latex}
+ACCURACY = MEASURES["accuracy"]
 
 
-def text(groups: Sequence[Group], by: Sequence[str]) -> str:
-    """For the terminal.
+def table(groups: Sequence[Group], names: Sequence[str], measure: Measure = ACCURACY, caption: str = "") -> Table:
+    """A row each group, as people read it: shares in percent with two digits, never rounded up to 100.
 
     >>> group = Group(("parity",), 3, 1, (98.0, 100.0), 100.0, 99.0, 1.41421, 98.0, None, None, 73, 1, 2)
-    >>> print(text([group], ["language"]))
+    >>> print(tables.text(table([group], ["language"])))
     language  max  mean   sd    range      below 99 % at  runs  failed  proven
     parity    100  99.00  1.41  98.00-100  73             3     1       1 of 2
     """
-    return table(lines(groups, "-", "-"), (*by, *header(groups)))
+    left_out = set() if any(group.low is not None for group in groups) else {INTERVAL}
+    left_out |= set() if measure.unit == "%" else {BELOW}
+    header = [name for name in HEADER if name not in left_out]
+    rows = [[*map(one_line, group.key), *(figures(group, measure)[name] for name in header)] for group in groups]
+    return Table((*names, *header), [tuple(cell or "–" for cell in row) for row in rows], len(names), caption)
 
 
-def markdown(groups: Sequence[Group], by: Sequence[str]) -> str:
-    """A table of GitHub's Markdown, numbers on the right."""
-    names = header(groups)
-    rule = ["---"] * len(by) + ["---:"] * len(names)
-    return markdown_table((*by, *names), rule, lines(groups, "–", "–"))
+def figures(group: Group, measure: Measure) -> Mapping[str, str]:
+    """A group's statistics as people read them, nothing for what there is not."""
+    unit = measure.unit
+    return {
+        "max": shown(group.max, unit),
+        "mean": shown(group.mean, unit),
+        "sd": spread(group.sd, unit),
+        "range": span(group.min, group.max, unit),
+        INTERVAL: span(group.low, group.high, unit),
+        BELOW: cell(group.first_below_99),
+        "runs": str(group.n_runs),
+        "failed": str(group.n_failed),
+        "proven": f"{group.n_proven} of {group.n_asked}" if group.n_asked else "",
+    }
 
 
-def markdown_table(header: Sequence[str], rule: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Any table in Markdown, its texts as they are; `rule` says how its columns are set.
-
-    >>> print(markdown_table(["a"], ["---:"], [["x|y"]]))
-    | a |
-    | ---: |
-    | x\\|y |
-    """
-    first, *rest = ([escaped(part, MARKDOWN) for part in line] for line in (header, *rows))
-    return "\n".join(f"| {' | '.join(line)} |" for line in (first, rule, *rest))
-
-
-def latex(groups: Sequence[Group], by: Sequence[str]) -> str:
-    """A tabular in the style of the package booktabs."""
-    names = header(groups)
-    all_lines = [(*by, *names), *lines(groups, "–", "–")]
-    first, *rest = (" & ".join(latex_cell(part) for part in line) + r" \\" for line in all_lines)
-    columns = "l" * len(by) + "r" * len(names)
-    return "\n".join(
-        [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", first, r"\midrule", *rest, r"\bottomrule", r"\end{tabular}"]
-    )
-
-
-def latex_cell(value: str) -> str:
-    """A text as LaTeX shows it character by character: two hyphens are no dash.
-
-    >>> print(latex_cell("a_b--c"), latex_cell("98.00–100 %"))
-    a\\_b-{}-c 98.00--100 \\%
-    """
-    return re.sub("-(?=-)", "-{}", escaped(value, LATEX)).replace("–", "--")
-
-
-def comma_separated(groups: Sequence[Group], by: Sequence[str]) -> str:
+def comma_separated(groups: Sequence[Group], names: Sequence[str]) -> str:
     """CSV: numbers as they are, nothing for what there is not."""
-    values = [[cell(value) for value in (*group.key, *numbers(group))] for group in groups]
-    return render_csv([(*by, *NUMBERS), *values]).removesuffix("\n")
+    values = [[*group.key, *(getattr(group, name) for name in NUMBERS)] for group in groups]
+    return tables.csv([(*names, *NUMBERS), *([*map(cell, line)] for line in values)])
 
 
-FORMATS: dict[str, Callable[[Sequence[Group], Sequence[str]], str]] = {
-    "text": text,
-    "markdown": markdown,
-    "latex": latex,
-    "csv": comma_separated,
-}
+def pivot(groups: Sequence[Group], names: Sequence[str], measure: Measure = ACCURACY, caption: str = "") -> Table:
+    """Means over runs with their standard deviation: the last of the names goes across, the others down.
+
+    The best of a row stands out: all that print the same.
+
+    >>> pair = [Group(("parity", m), 2, 0, (), None, mean, 0.5, *[None] * 4, 0, 0) for m, mean in (("gru", 99.0), ("rnn", 80.0))]
+    >>> print(tables.text(pivot(pair, ["language", "model"])))
+    language  gru            rnn
+    parity    99.00 ± 0.50*  80.00 ± 0.50
+    """  # noqa: E501
+    cells, across = crossed(groups, names)
+    rows = [(*map(one_line, down), *best(found, across, measure)) for down, found in cells.items()]
+    filled = [tuple(cell or "–" for cell in row) for row in rows]
+    return Table((*names[:-1], *headings(across, names[-1])), filled, len(names) - 1, caption)
 
 
-def numbers(group: Group) -> list[Value]:
-    """The statistics of a group, in the order of NUMBERS."""
-    return [getattr(group, name) for name in NUMBERS]
+def pivot_csv(groups: Sequence[Group], names: Sequence[str]) -> str:
+    """The means of a pivot with every digit."""
+    cells, across = crossed(groups, names)
+    rows = [[*down, *(found[at].mean if at in found else None for at in across)] for down, found in cells.items()]
+    return tables.csv([(*names[:-1], *headings(across, names[-1])), *([*map(cell, row)] for row in rows)])
 
 
-def header(groups: Sequence[Group]) -> tuple[str, ...]:
-    """The names of the statistics; that of the interval only where a group has one."""
-    after = HEADER.index("range") + 1
-    return (*HEADER[:after], *[INTERVAL] * has_interval(groups), *HEADER[after:])
+def crossed(groups: Sequence[Group], names: Sequence[str]) -> tuple[dict[Key, dict[Value, Group]], list[Value]]:
+    """The groups by what goes down and what goes across, and what goes across in its order."""
+    cells: dict[Key, dict[Value, Group]] = {}
+    for group in groups:
+        cells.setdefault(group.key[:-1], {})[group.key[-1]] = group
+    return cells, sorted({group.key[-1] for group in groups}, key=sortable)
 
 
-def has_interval(groups: Iterable[Group]) -> bool:
-    """Whether a group has so many runs that there is an interval."""
-    return any(group.low is not None for group in groups)
+def headings(across: Iterable[Value], name: str) -> list[str]:
+    """What stands above the columns: a name speaks for itself, a number needs that of its column.
+
+    >>> headings(["lstm", 2], "chunk_size")
+    ['lstm', 'chunk_size 2']
+    """
+    return [value if isinstance(value, str) and value else f"{name} {cell(value) or '–'}" for value in across]
 
 
-def lines(groups: Sequence[Group], dash: str, blank: str) -> list[tuple[str, ...]]:
-    """The groups as people read them, in the columns of their header."""
-    shown = has_interval(groups)
-    return [cells(group, dash, blank, shown) for group in groups]
+def best(found: Mapping[Value, Group], across: Sequence[Value], measure: Measure) -> list[str]:
+    """The cells of a row of a pivot, the best in bold, and how many runs failed."""
+    means = [group.mean for group in found.values() if group.mean is not None]
+    top = (max if measure.higher_is_better else min)(means, default=None)
+    cells = []
+    for at in across:
+        group = found.get(at)
+        mean, sd = (shown(group.mean, measure.unit), spread(group.sd, measure.unit)) if group else ("", "")
+        text = f"{mean} ± {sd}" if sd else mean
+        if group and group.n_failed:
+            text = f"{text} ({group.n_failed} of {group.n_runs} failed)".strip()
+        cells.append(Bold(text) if mean and mean == shown(top, measure.unit) and len(found) > 1 else text)
+    return cells
 
 
-def cells(group: Group, dash: str, blank: str, interval: bool) -> tuple[str, ...]:
-    """A group as people read it: shares in percent with two digits, never rounded up to 100."""
-    return (
-        *(one_line(value) or blank for value in group.key),
-        *(blank if value is None else percent(value) for value in (group.max, group.mean)),
-        blank if group.sd is None else f"{group.sd:.2f}",
-        span(group.min, group.max, dash, blank),
-        *[span(group.low, group.high, dash, blank)] * interval,
-        blank if group.first_below_99 is None else f"{group.first_below_99}",
-        f"{group.n_runs}",
-        f"{group.n_failed}",
-        f"{group.n_proven} of {group.n_asked}" if group.n_asked else blank,
-    )
+def shown(value: float | None, unit: str) -> str:
+    """A value, or nothing."""
+    return "" if value is None else number(value, unit)
 
 
-def span(low: float | None, high: float | None, dash: str, blank: str) -> str:
+def spread(value: float | None, unit: str) -> str:
+    """A standard deviation, or nothing."""
+    return "" if value is None else f"{value:.2f}" if unit == "%" else f"{value:.2g}"
+
+
+def span(low: float | None, high: float | None, unit: str) -> str:
     """From the one to the other.
 
-    >>> span(98.0, 100.0, "-", "none"), span(None, None, "-", "none")
-    ('98.00-100', 'none')
+    >>> span(98.0, 100.0, "%"), span(None, None, "%")
+    ('98.00–100', '')
     """
-    return blank if low is None or high is None else f"{percent(low)}{dash}{percent(high)}"
-
-
-def escaped(value: str, escapes: dict[str, str]) -> str:
-    """The text with the characters replaced that mean something in a format.
-
-    >>> print(escaped("regex:(a|b)*_1", MARKDOWN), escaped("100 % & more", LATEX))
-    regex:(a\\|b)\\*\\_1 100 \\% \\& more
-    """
-    return "".join(escapes.get(character, character) for character in value)
+    return "" if low is None or high is None else f"{number(low, unit)}–{number(high, unit)}"
 
 
 def one_line(value: Value) -> str:

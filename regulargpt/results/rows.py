@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from regulargpt import tables
+from regulargpt.results.columns import NAMES, PARTS, differing, known
 from regulargpt.results.places import Place, places
-from regulargpt.results.read import fields, read
-from regulargpt.results.row import COLUMNS, Row, to_csv, to_jsonl
-from regulargpt.results.settings import with_settings
+from regulargpt.results.read import read
+from regulargpt.results.row import Row, Value, cell
 from regulargpt.storage import atomic
-
-__all__ = ["COLUMNS", "CSV", "JSONL", "Results", "Row", "collect", "rows", "write"]
+from regulargpt.storage.metrics import render_rows
 
 CSV, JSONL = "results.csv", "results.jsonl"
+# The columns of every table, before and after those of the configs.
+FIRST = ("run", "status", "reason", *PARTS, "tested", "seed")
+LAST = ("steps", "train_seconds", "proven", "length", "samples", "in_score")
 
 
 @dataclass(frozen=True)
@@ -28,16 +35,9 @@ class Results:
 
 
 def rows(path: str | Path) -> list[Row]:
-    """The table of a sweep, of a folder of run folders, or of one run, sorted by run, protocol and length.
+    """The table of a sweep, of a folder of run folders, of one run, or of a results.csv, sorted by run.
 
     Unfinished runs have no rows. Raises UserError if the folder holds no runs.
-
-    >>> import tempfile
-    >>> from regulargpt.storage.folder import RunFolder
-    >>> run = RunFolder.create(Path(tempfile.mkdtemp()) / "a", "seed = 3\\n[task]\\ntrain_len = 1\\n", {})
-    >>> run.write_accuracy([(2, 1.0, 512)])
-    >>> [(row.run, row.seed, row.length, row.accuracy) for row in rows(run.path)]
-    [('a', 3, 2, 100.0)]
     """
     return collect([path]).rows
 
@@ -62,17 +62,96 @@ def collect(paths: Sequence[str | Path]) -> Results:
     for path in map(Path, paths):
         for place in places(path):
             found.setdefault(place.folder.resolve(), (path, place))
-    names = Counter(place.name for _, place in found.values())
-    table: list[Row] = []
-    configs: dict[str, dict[str, Any]] = {}
-    unfinished: list[str] = []
+    runs: list[tuple[Path, str, list[Row] | None]] = []
     for path, place in found.values():
-        name = place.name if names[place.name] == 1 else f"{atomic.shown(path)}/{place.name}"
-        of_run = read(place)
+        if place.folder.suffix == ".csv" and not atomic.disk.is_folder(place.folder):
+            by_run = groupby(from_csv(place.folder), key=lambda row: row.run)
+            runs += [(path, name, list(of_run)) for name, of_run in by_run]
+        else:
+            runs.append((path, place.name, read(place)))
+    names, table, unfinished = Counter(name for _, name, _ in runs), [], []
+    for path, own, of_run in runs:
+        name = own if names[own] == 1 else f"{atomic.shown(path)}/{own}"
         if of_run is None:
             unfinished.append(name)
         else:
-            table += of_run if name == place.name else [replace(row, run=name) for row in of_run]
-            configs[name] = fields(place)
+            table += of_run if name == own else [replace(row, run=name) for row in of_run]
     # Sorting is stable: within a run the order is that of `read`.
-    return Results(sorted(with_settings(table, configs), key=lambda row: row.run), sorted(unfinished))
+    return Results(sorted(table, key=lambda row: row.run), sorted(unfinished))
+
+
+def columns(rows: Sequence[Row]) -> dict[str, str]:
+    """The columns of results.csv but for the measures, and their keys: of the configs those in which runs differ."""
+    names, several = known(rows), set(differing(rows))
+    apart = {name: key for name, key in names.items() if key in several and name not in FIRST and name not in LAST}
+    return {name: names.get(name, name) for name in FIRST} | apart | {name: names[name] for name in LAST}
+
+
+def measures(rows: Iterable[Row]) -> list[str]:
+    """The names of all measures, those that scores are made of first."""
+    rows = list(rows)
+    first = dict.fromkeys(row.measure for row in rows if row.measure)
+    return list(first | dict.fromkeys(name for row in rows for name in row.measures))
+
+
+def lines(rows: Sequence[Row]) -> tuple[list[str], list[list[Value]]]:
+    """The header and the values of results.csv."""
+    keys, named = columns(rows), measures(rows)
+    values = [[*map(row.get, keys.values()), *map(row.measures.get, named)] for row in rows]
+    return [*keys, *named], values
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """results.csv.
+
+    >>> print(to_csv([Row("a", "done", config={"seed": 3}, length=41, measures={"accuracy": 100.0})]), end="")
+    run,status,reason,language,model,recipe,supervision,protocol,tested,seed,steps,train_seconds,proven,length,samples,in_score,accuracy
+    a,done,,,,,,,,3,,,,41,,,100.0
+    """
+    header, values = lines(rows)
+    return tables.csv([header, *([cell(value) for value in line] for line in values)])
+
+
+def to_jsonl(rows: Sequence[Row]) -> bytes:
+    """results.jsonl: the same table, one JSON object a row."""
+    header, values = lines(rows)
+    return render_rows(dict(zip(header, line, strict=True)) for line in values)
+
+
+def from_csv(path: Path) -> list[Row]:
+    """The rows of a results.csv, with as much of the configs as it says; FormatError if it is none."""
+    table = csv.reader(io.StringIO(atomic.parse_text(atomic.read_bytes(path), path)))
+    header = next(table, [])
+    if header[: len(FIRST)] != list(FIRST) or LAST[-1] not in header:
+        raise atomic.FormatError(f"{atomic.shown(path)} is no table of runs; give results.csv, or a folder of runs")
+    end = header.index(LAST[-1]) + 1
+    configs: dict[tuple[Any, ...], dict[str, Value]] = {}
+    found = []
+    for number, line in enumerate(table, 2):
+        if len(line) != len(header):
+            place = f"{atomic.shown(path)}, line {number}"
+            raise atomic.FormatError(f"{place}: {len(line)} columns, not {len(header)}; restore it from a copy")
+        known = dict(zip(header[:end], map(value_of, header[:end], line), strict=True))
+        own = {name: known.pop(name) for name in ("run", "status", "reason", "tested", *LAST)}
+        config = {NAMES.get(name, name): value for name, value in known.items() if value not in (None, "")}
+        config = configs.setdefault(tuple(config.items()), config)
+        measured = {name: float(text) for name, text in zip(header[end:], line[end:], strict=True) if text}
+        measure = next(iter(measured), "")
+        found.append(Row(**own, config=config, measure=measure, measures=measured))
+    return found
+
+
+def value_of(name: str, text: str) -> Any:
+    """A value of results.csv: a name is text, anything else what it looks like; None if it is blank.
+
+    >>> value_of("lr", "0.001"), value_of("proven", "true"), value_of("language", "012"), value_of("lr", "")
+    (0.001, True, '012', None)
+    """
+    if name in (*PARTS, "run", "status", "reason", "tested"):
+        return text
+    if text in ("true", "false"):
+        return text == "true"
+    for number in (int, float):
+        with suppress(ValueError):
+            return number(text)
+    return text or None

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from languages.errors import UserError
+from regulargpt.evaluation.measures import Measure
+from regulargpt.evaluation.measures import measure as measure_of
 from regulargpt.results.row import OF_A_TEST, Key, Row, sortable
 
 FAILS_BELOW = 99.0
@@ -20,11 +22,11 @@ TAIL = 0.025
 class Group:
     """Runs that agree in the columns asked for.
 
-    `scores` are those of the runs that were done, ascending, in percent; the score of a run is its mean accuracy over
-    the scored lengths. `sd` is the standard deviation over runs (n - 1), None of a single run; `low` to `high` the
-    95 % interval of the median, None of fewer than six runs. `first_below_99` is the smallest length at which one of
-    the runs is below 99 %. Of `n_runs`, `n_failed` failed or are damaged; of `n_asked` that were asked for a proof,
-    `n_proven` gave it.
+    `scores` are those of the runs that were done, ascending; the score of a run is the mean of its measure over the
+    scored lengths. `sd` is the standard deviation over runs (n - 1), None of a single run; `low` to `high` the 95 %
+    interval of the median, None of fewer than six runs. `first_below_99` is the smallest length at which one of the
+    runs is below 99 %, None of a measure that is no share. Of `n_runs`, `n_failed` failed or are damaged; of `n_asked`
+    that were asked for a proof, `n_proven` gave it.
     """
 
     key: Key
@@ -42,18 +44,20 @@ class Group:
     n_asked: int
 
 
-def groups(rows: Sequence[Row], by: Sequence[str]) -> list[Group]:
-    """The rows in groups that agree in the columns `by`, sorted by them.
+def groups(rows: Sequence[Row], by: Sequence[str], measure: Measure | None = None) -> list[Group]:
+    """The rows in groups that agree in the columns `by` (keys, as `Row.get` takes them), sorted by them.
 
-    A run that failed has no test and no length: it belongs to every group that it agrees with in the other columns.
-    In a group without scored lengths, as when only longer ones are asked for, all its lengths make the score.
+    `measure` is what scores are made of, that of each run if there is none. A run that failed has no test and no
+    length: it belongs to every group that it agrees with in the other columns. In a group without scored lengths, as
+    when only longer ones are asked for, all its lengths make the score.
     Raises UserError if a group mixes tests of one run under different protocols.
 
-    >>> rows = [Row(name, "done", length=41, accuracy=a, in_score=True) for name, a in (("a", 100.0), ("b", 90.0))]
-    >>> (group,) = groups([*rows, Row("c", "failed")], ["chunk_size"])
+    >>> tests = (("a", 100.0), ("b", 90.0))
+    >>> rows = [Row(name, "done", length=41, in_score=True, measure="accuracy", measures={"accuracy": a}) for name, a in tests]
+    >>> (group,) = groups([*rows, Row("c", "failed")], ["model.chunk_size"])
     >>> group.key, group.n_runs, group.n_failed, group.max, group.mean, group.first_below_99
     ((None,), 3, 1, 100.0, 95.0, 41)
-    """
+    """  # noqa: E501
     done: dict[Key, list[Row]] = defaultdict(list)
     failed: dict[Key, list[Row]] = defaultdict(list)
     for row in rows:
@@ -64,12 +68,12 @@ def groups(rows: Sequence[Row], by: Sequence[str]) -> list[Group]:
             for key in agreeing(row, by, done) or [key_of(row, by)]:
                 failed[key].append(row)
     keys = sorted(done.keys() | failed.keys(), key=lambda key: [sortable(value) for value in key])
-    return [group_of(key, done.get(key, []), len(failed.get(key, []))) for key in keys]
+    return [group_of(key, done.get(key, []), len(failed.get(key, [])), measure) for key in keys]
 
 
 def key_of(row: Row, by: Sequence[str]) -> Key:
     """What the row has in these columns."""
-    return tuple(getattr(row, column) for column in by)
+    return tuple(row.get(key) for key in by)
 
 
 def agreeing(row: Row, by: Sequence[str], keys: dict[Key, list[Row]]) -> list[Key]:
@@ -79,12 +83,16 @@ def agreeing(row: Row, by: Sequence[str], keys: dict[Key, list[Row]]) -> list[Ke
     return [key for key in keys if all(key[at] == own[at] for at in known)]
 
 
-def group_of(key: Key, done: Sequence[Row], n_failed: int) -> Group:
+def value_of(row: Row, measure: Measure | None) -> float | None:
+    """What was measured in this row."""
+    return row.measures.get(measure.name if measure else row.measure)
+
+
+def group_of(key: Key, done: Sequence[Row], n_failed: int, measure: Measure | None) -> Group:
     """The statistics of one group."""
     proven = {row.run: row.proven for row in done}
-    scores = run_scores(done)
+    scores = run_scores(done, measure)
     low, high = median_interval(scores) or (None, None)
-    below = [row.length for row in done if row.length and row.accuracy is not None and row.accuracy < FAILS_BELOW]
     return Group(
         key=key,
         n_runs=len(proven) + n_failed,
@@ -96,16 +104,23 @@ def group_of(key: Key, done: Sequence[Row], n_failed: int) -> Group:
         min=scores[0] if scores else None,
         low=low,
         high=high,
-        first_below_99=min(below, default=None),
+        first_below_99=min((T for row in done if (T := failing(row, measure)) is not None), default=None),
         n_proven=sum(value is True for value in proven.values()),
         n_asked=sum(value is not None for value in proven.values()),
     )
 
 
-def run_scores(rows: Sequence[Row]) -> tuple[float, ...]:
+def failing(row: Row, measure: Measure | None) -> int | None:
+    """The row's length, if a share of right answers is below 99 % there."""
+    is_share = (measure or measure_of(row.measure)).unit == "%"
+    value = value_of(row, measure)
+    return row.length if is_share and value is not None and value < FAILS_BELOW else None
+
+
+def run_scores(rows: Sequence[Row], measure: Measure | None) -> tuple[float, ...]:
     """The score of each run, ascending."""
     tested: dict[str, str] = {}
-    accuracies: dict[str, list[float]] = defaultdict(list)
+    found: dict[str, list[float]] = defaultdict(list)
     scored = [row for row in rows if row.in_score]
     if scored and (without := sorted({row.run for row in rows} - {row.run for row in scored})):
         raise UserError(f"run {without[0]} has no length in its scored range, {scored[0].run} has: group them apart")
@@ -115,9 +130,9 @@ def run_scores(rows: Sequence[Row]) -> tuple[float, ...]:
                 f"run {row.run} was tested under {tested[row.run] or 'no protocol'} and {row.tested}: "
                 "name one, or group by tested"
             )
-        if row.accuracy is not None:
-            accuracies[row.run].append(row.accuracy)
-    return tuple(sorted(statistics.fmean(of_run) for of_run in accuracies.values()))
+        if (value := value_of(row, measure)) is not None:
+            found[row.run].append(value)
+    return tuple(sorted(statistics.fmean(of_run) for of_run in found.values()))
 
 
 def median_interval(scores: Sequence[float]) -> tuple[float, float] | None:

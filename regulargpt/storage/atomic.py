@@ -101,7 +101,7 @@ _SHORT = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, 
 _SPACE = ("no space is left on the device", "free some space and try again")
 _DENIED = ("permission denied", "make the folder writable or choose another one")
 _FILES = ("too many files are open", "raise the limit (`ulimit -n 4096`) and try again")
-_GONE = ("no such file or folder", "check that the folder was not moved or deleted")
+_ABSENT = ("no such file or folder", "check that the folder was not moved or deleted")
 _REASONS = {
     errno.ENOSPC: _SPACE,
     errno.EDQUOT: _SPACE,
@@ -110,7 +110,7 @@ _REASONS = {
     errno.EROFS: ("the file system is read-only", _DENIED[1]),
     errno.EMFILE: _FILES,
     errno.ENFILE: _FILES,
-    errno.ENOENT: _GONE,
+    errno.ENOENT: _ABSENT,
     errno.ENOTDIR: ("a part of the path is not a folder", "choose another path"),
     errno.EEXIST: ("a file is in the way", "choose another path"),
     errno.ESPIPE: ("it is a pipe or a device, not a file", "give a file"),
@@ -192,6 +192,7 @@ def write_new(path: Path, data: bytes) -> None:
     handle = disk.create(path)
     try:
         write_all(handle, data)
+        # Before the rename, or a power cut may leave the new name with no bytes behind it.
         disk.sync(handle)
     finally:
         disk.close(handle)
@@ -231,6 +232,7 @@ def write_bytes(path: Path, data: bytes) -> None:
             with contextlib.suppress(OSError):
                 disk.remove(draft)
             raise
+        # The rename itself is data of the folder: without this a power cut may undo it.
         disk.sync_folder(path.parent)
 
 
@@ -263,7 +265,7 @@ def make_folder(path: Path) -> None:
         try:
             disk.make_folder(path)
         except FileExistsError:
-            # Another process may have been faster; a file of that name is still in the way.
+            # Not exist_ok: another process may have been faster, but a file of that name is still in the way.
             if not disk.is_folder(path):
                 raise
         disk.sync_folder(path.parent)

@@ -1,8 +1,8 @@
 """Checkpoints: folder/checkpoints/000001000/{model.safetensors,state.pt,manifest.json}, the last two kept.
 
 A checkpoint is built under another name, synced, and renamed when complete, so that a name of digits always
-means a whole one. Loading trusts nothing: the newest checkpoint whose digests hold is used, and what was
-passed over is told.
+means a whole one. Loading trusts nothing: the newest checkpoint whose digests hold is used, and reports those
+that it skipped.
 """
 
 import contextlib
@@ -58,6 +58,7 @@ def save(folder: Path, step: int, weights: Mapping[str, "Tensor"], state: Mappin
             with contextlib.suppress(OSError):
                 atomic.remove_tree(draft)
             raise
+        # Last: until the new one is in place, the old ones are all that there is.
         _prune(parent, final, step)
     return final
 
@@ -81,6 +82,7 @@ def load_latest(folder: Path) -> Checkpoint | None:
         try:
             return _load(path, step, tuple(skipped))
         except (manifest.IntegrityError, atomic.FormatError, atomic.StorageError) as error:
+            # A newer checkpoint that merely cannot be opened now must not be overwritten by training on from an older.
             if not manifest.is_damage(error):
                 raise
             skipped.append(str(error))
@@ -95,6 +97,7 @@ def load_latest(folder: Path) -> Checkpoint | None:
 def _load(path: Path, step: int, skipped: tuple[str, ...]) -> Checkpoint:
     contents = manifest.read_verified(path, (WEIGHTS, STATE))
     saved = tensors.parse_state(contents[STATE], path / STATE)
+    # The folder's name is in no digest; a renamed one would put wrong steps behind right weights.
     if not isinstance(saved, dict) or saved.get("step") != step or not isinstance(saved.get("state"), dict):
         place = atomic.shown(path / STATE)
         raise atomic.FormatError(f"{place} is not the state of step {step}; undo a renaming of its folder")
@@ -134,6 +137,7 @@ def _move_aside(final: Path) -> None:
 
 
 def _prune(parent: Path, final: Path, step: int) -> None:
+    # Two: should the newest be damaged later, the one before it is still there.
     older = [path for other, path in _candidates(parent) if other < step]
     kept = {final.name, *(path.name for path in older[: KEPT - 1])}
     for name in atomic.disk.names(parent):

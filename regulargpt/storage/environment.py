@@ -3,8 +3,6 @@
 import hashlib
 import os
 import platform
-import subprocess
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +44,15 @@ def source_digest() -> str:
     digest = hashlib.sha256()
     for root in (PACKAGE, PACKAGE.parent / "languages"):
         for file in sorted(root.rglob("*.py")):
+            # Each part with its length, so that no two sets of files have the same bytes in a row.
             for part in (file.relative_to(PACKAGE.parent).as_posix().encode(), file.read_bytes()):
                 digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()[:12]
 
 
 def _version(distribution: str) -> str:
+    from importlib import metadata  # slow, and help and refusals import this file
+
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
@@ -77,6 +78,8 @@ def _commit() -> str | None:
 
 
 def _git(*arguments: str) -> str | None:
+    import subprocess
+
     try:
         result = subprocess.run(
             ["git", "-C", str(PACKAGE), *arguments], capture_output=True, text=True, timeout=5, check=True

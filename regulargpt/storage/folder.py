@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError, nearest
 from regulargpt.storage import atomic, checkpoint, lock, manifest, metrics, tensors
+from regulargpt.storage.format import FORMAT, refuse_other_format
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 CONFIG = "config.toml"
 ENVIRONMENT = "environment.json"
 METRICS = "metrics.jsonl"
-ACCURACY = "accuracy.csv"
+MEASURES = "measures.csv"
 WEIGHTS = "model.safetensors"
 MODEL_CONFIG = "config.json"
 SUMMARY = "summary.json"
 DONE = "DONE"
 # What `verify` says of a run: no part of the manifest, and written anew by each `verify`.
 CERTIFICATE, AUTOMATON, UNCERTIFIED = "certificate.json", "automaton.json", "uncertified.json"
-FINAL = (CONFIG, ENVIRONMENT, METRICS, ACCURACY, WEIGHTS, MODEL_CONFIG, SUMMARY)
+FINAL = (CONFIG, ENVIRONMENT, METRICS, MEASURES, WEIGHTS, MODEL_CONFIG, SUMMARY)
 
 
 class Fields(dict[str, Any]):
@@ -67,13 +68,13 @@ class RunFolder:
             # Asked again: another process may have been faster. config.toml comes last: it makes the folder a
             # run.
             _refuse_occupied(path)
-            atomic.write_json(path / ENVIRONMENT, dict(environment))
+            atomic.write_json(path / ENVIRONMENT, {"format": FORMAT, **environment})
             atomic.write_text(path / CONFIG, config_text)
         return cls(path)
 
     @classmethod
     def open(cls, path: str | Path) -> "RunFolder":
-        """The run folder at `path`; UserError saying what is missing if it is none."""
+        """The run folder at `path`; UserError saying what is missing if it is none, or that its format is another."""
         path = Path(path)
         with atomic.reported(path):
             if not atomic.disk.exists(path):
@@ -85,6 +86,9 @@ class RunFolder:
                 f"{atomic.shown(path)} is not a run folder: {' and '.join(missing)} missing;"
                 " give a folder that `regulargpt run` made"
             )
+        # First written, so that the oldest unfinished run has it too.
+        known = atomic.parse_json(atomic.read_bytes(path / ENVIRONMENT), path / ENVIRONMENT)
+        refuse_other_format(known, path)
         return cls(path)
 
     @contextmanager
@@ -162,9 +166,9 @@ class RunFolder:
         """What `write_weights` was given as `model_config`, checked against the manifest."""
         return Fields(atomic.parse_json(self.final_bytes(MODEL_CONFIG), self.path / MODEL_CONFIG), MODEL_CONFIG)
 
-    def write_accuracy(self, rows: Iterable[tuple[int, float, int]]) -> None:
-        """accuracy.csv from rows (length, accuracy, samples)."""
-        atomic.write_text(self.path / ACCURACY, metrics.render_accuracy(rows))
+    def write_measures(self, samples: Mapping[str, int], measures: Mapping[str, Mapping[str, Any]]) -> None:
+        """measures.csv, from `samples` and `measures` as summary.json has them."""
+        atomic.write_text(self.path / MEASURES, metrics.render_measures(samples, measures))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """summary.json: what `run --json` prints."""

@@ -23,20 +23,27 @@ class LockedError(UserError):
 
 @dataclass(frozen=True)
 class Owner:
-    """A process: its number, its host, and when it started, since numbers are used again."""
+    """A process: its number, its host, and when it started, since numbers are used again; its Slurm job, if any."""
 
     pid: int
     host: str
     started: str
+    job: str = ""
 
     @classmethod
     def current(cls) -> "Owner":
         """This process."""
-        return cls(os.getpid(), platform.node(), start_time(os.getpid()) or "")
+        return cls(os.getpid(), platform.node(), start_time(os.getpid()) or "", slurm_job())
 
     def is_alive(self) -> bool:
         """Whether the process still runs; one on another host cannot be asked and counts as running."""
         return self.host != platform.node() or start_time(self.pid) == self.started
+
+
+def slurm_job() -> str:
+    """The Slurm job that this process belongs to, as in `12` or `12_3`, and as submitit numbers it; "" if none."""
+    array, task = (os.environ.get(f"SLURM_ARRAY_{part}_ID") for part in ("JOB", "TASK"))
+    return f"{array}_{task}" if array else os.environ.get("SLURM_JOB_ID", "")
 
 
 def start_time(pid: int) -> str | None:
@@ -89,6 +96,14 @@ def _release(path: Path, owner: Owner) -> None:
         release(path.parent, owner)
 
 
+def owner_of(folder: Path) -> Owner | None:
+    """Who holds the lock of `folder`, dead or alive; LockedError if the file does not say."""
+    path = folder / NAME
+    with atomic.reported(path):
+        data = path.read_bytes() if path.exists() else b""
+    return _owner_in(data, path)
+
+
 def release(folder: Path, owner: Owner) -> None:
     """Take away the lock of a process that the caller knows to be dead, as one on another host may be.
 
@@ -131,7 +146,7 @@ def _is_still_at(handle: int, path: Path) -> bool:
 def _refuse_if_held(path: Path, owner: Owner | None) -> None:
     if owner is None or not owner.is_alive():
         return
-    where = f"process {owner.pid} on {owner.host}"
+    where = f"process {owner.pid} on {owner.host}" + (f" (Slurm job {owner.job})" if owner.job else "")
     remedy = "wait for it or stop it first"
     if owner.host != platform.node():
         remedy = f"if that process is gone, delete {atomic.shown(path)}"

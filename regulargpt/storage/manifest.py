@@ -13,9 +13,9 @@ from typing import Any
 
 from languages.errors import UserError
 from regulargpt.storage import atomic
+from regulargpt.storage.format import FORMAT, refuse_other_format
 
 NAME = "manifest.json"
-FORMAT = 1
 _TAIL = b'"\n}\n'
 _HEX = 64
 
@@ -47,6 +47,7 @@ def render(digests: Mapping[str, str]) -> bytes:
     >>> text.splitlines()[-2][:12], len(text.splitlines())
     ('  "sha256": ', 7)
     """
+    # The digest of itself cannot be part of what is digested: an empty one stands in for it.
     blank = atomic.render_json({"files": dict(digests), "format": FORMAT, "sha256": ""})
     head = blank[: -len(_TAIL)]
     return head + digest(blank).encode() + _TAIL
@@ -54,15 +55,14 @@ def render(digests: Mapping[str, str]) -> bytes:
 
 def parse(data: bytes, path: Path) -> dict[str, str]:
     """The digests of a manifest read from `path`; IntegrityError if its own digest does not hold."""
+    # By position, not by parsing: the digest must vouch for the bytes before anything reads meaning into them.
     cut = len(data) - len(_TAIL) - _HEX
     head, written, tail = data[: max(cut, 0)], data[max(cut, 0) : cut + _HEX], data[cut + _HEX :]
     found = digest(head + tail)
     if written != found.encode():
         raise damaged(path, written.decode("ascii", "backslashreplace"), found)
     body = atomic.parse_json(data, path)
-    if body.get("format") != FORMAT:
-        message = f"{atomic.shown(path)} has format {body.get('format')!r}; this program reads {FORMAT}"
-        raise atomic.FormatError(f"{message}, so read it with the version that wrote it")
+    refuse_other_format(body, path.parent)
     return _plain_names(body.get("files"), path)
 
 

@@ -1,4 +1,4 @@
-"""Rows of numbers as files whose bytes depend on the numbers alone: metrics.jsonl and accuracy.csv."""
+"""Rows of numbers as files whose bytes depend on the numbers alone: metrics.jsonl and measures.csv."""
 
 import json
 import math
@@ -25,15 +25,22 @@ def _plain(value: Any) -> Any:
     return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def render_accuracy(rows: Iterable[tuple[int, float, int]]) -> str:
-    """The table `length,accuracy,samples`; floats are written so that reading gives the same float.
+def render_measures(samples: Mapping[str, int], measures: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    """measures.csv, from `samples` and `measures` of summary.json: a row a length, three columns each measure.
 
-    >>> print(render_accuracy([(41, 1.0, 512)]), end="")
-    length,accuracy,samples
-    41,1.0,512
+    These are its value and the bounds of its interval; reading gives the same floats.
+
+    >>> found = {"accuracy": {"values": {"41": 100.0}, "intervals": {"41": [99.25, 100.0]}}}
+    >>> print(render_measures({"41": 512}, found), end="")
+    length,samples,accuracy,accuracy_low,accuracy_high
+    41,512,100.0,99.25,100.0
     """
-    lines = [f"{int(length)},{float(accuracy)!r},{int(samples)}\n" for length, accuracy, samples in rows]
-    return "length,accuracy,samples\n" + "".join(lines)
+    header = ["length", "samples", *(f"{name}{part}" for name in measures for part in ("", "_low", "_high"))]
+    lines = [
+        [length, count, *(x for of in measures.values() for x in (of["values"][length], *of["intervals"][length]))]
+        for length, count in sorted(samples.items(), key=lambda item: int(item[0]))
+    ]
+    return "".join(",".join(map(str, line)) + "\n" for line in (header, *lines))
 
 
 def append(path: Path, data: bytes) -> None:

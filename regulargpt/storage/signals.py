@@ -24,6 +24,7 @@ class StopRequested:
         self._former: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "StopRequested":
+        # SIGHUP is left alone: a closed terminal ends the process, and what is on the disk is whole.
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._former[number] = signal.signal(number, self._handle)
@@ -33,6 +34,7 @@ class StopRequested:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for number, handler in self._former.items():
+            # None is a handler that was installed from C, which Python cannot put back.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         self._former.clear()
 
@@ -40,6 +42,7 @@ class StopRequested:
         return self.requested
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        # A second Ctrl-C is somebody who does not want to wait; a second SIGTERM is often a scheduler's habit.
         if self.requested and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.requested = True

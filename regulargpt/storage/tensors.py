@@ -61,6 +61,7 @@ def parse_state(data: bytes, path: Path) -> Any:
 
 
 def _plain_tensor(tensor: "Tensor") -> "Tensor":
+    # A view would be saved with all the memory that it looks into; a clone has its own alone.
     return tensor.detach().cpu().contiguous().clone()
 
 

@@ -45,9 +45,10 @@ def parse(text: str, name: str = "config.toml") -> dict[str, Any]:
 
 
 def _blocks(section: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
-    header = [f"[{'.'.join(map(_key, path))}]\n"] if path else []
     scalars = {key: value for key, value in section.items() if not isinstance(value, Mapping)}
     lines = [f"{_key(key)} = {_value(value, '.'.join((*path, key)))}\n" for key, value in scalars.items()]
+    # A section that holds sections only needs no line of its own.
+    header = [f"[{'.'.join(map(_key, path))}]\n"] if path and (lines or not section) else []
     blocks = ["".join(header + lines)]
     for key, value in section.items():
         if isinstance(value, Mapping):
@@ -60,11 +61,13 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any, place: str) -> str:
+    # Before the numbers: in Python a bool is an int.
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return _string(value)
     if isinstance(value, int | float):
+        # The shortest text that reads back as the very same float.
         return repr(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(item, place) for item in value)}]"

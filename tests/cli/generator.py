@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import click
 
 from regulargpt.cli import VERBS
-from regulargpt.cli.run_ import FIELDS
-from regulargpt.config import keys, type_of
+from regulargpt.cli.flags import flags
+from regulargpt.config.protocols import PROTOCOLS
+from regulargpt.config.recipes import RECIPES
+from regulargpt.config.schema import RunConfig, keys, type_of
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
-from regulargpt.protocols import PROTOCOLS
-from regulargpt.recipes import RECIPES
+from regulargpt.objectives import OBJECTIVES
 
 SLOW_VERBS = ("verify", "receptive-field", "extract", "check")
 LANGUAGES = ["parity", "even-pairs", "tomita-3", "dyck-2", "cyclic-5", "flip-flop", "parity:p_one=0.1", "regex:(ab)*"]
@@ -47,7 +48,7 @@ TEXTS: dict[str, list[str]] = {
     "tested": ["thesis", "hard-2"],
     "representation": ["matrix", "one-hot"],
     "name": ["figure-6.4a", "table-6.3", "ablation"],
-    "model": [*MODELS],
+    "model": [*MODELS, "gru:d_model=8", "gru:d_model", "no.such:Model", "json:JSONDecoder"],
     "models": [*MODELS, "gru,lstm", "gru,"],
     "recipe": [*RECIPES],
     "recipes": [*RECIPES, "robust,paper"],
@@ -55,8 +56,18 @@ TEXTS: dict[str, list[str]] = {
     "protocols": [*PROTOCOLS, "thesis,hard"],
     "preset": [*PROTOCOLS],
     "device": ["cpu", "auto", "gpu"],
-    "encoding": [*ENCODINGS],
+    "model.encoding": [*ENCODINGS, "alibi:", "alibi:=", "alibi:slopes=1", "no.such:Encoding", "json:decoder"],
+    "objective": [*OBJECTIVES, "last:output_token=true", "subwords:weight=2", "last:"],
 }
+PARTS = [
+    *({"model.name": model} for model in MODELS),
+    *({"objective.name": objective} for objective in OBJECTIVES),
+    {"phases.table_fine_tuning.every": 100},
+    {"data.name": "dyck-2"},
+]
+# The keys of all parts, and what they take.
+KINDS = {key: type_of(config, key) for config in map(RunConfig().replaced, PARTS) for key in keys(config)}
+KINDS |= {"objective": str, "model.encoding": str}
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ class Arguments:
     def draw(self) -> list[str]:
         """Mostly what could be meant; sometimes with a word lost, doubled, moved or replaced by any other."""
         if self.random.random() < 0.03:
-            return self.random.choices([*VERBS, *NASTY, *keys(), *FIELDS], k=self.random.randrange(5))
+            return self.random.choices([*VERBS, *NASTY, *KINDS, *flags()], k=self.random.randrange(5))
         verb = self.random.choice([*VERBS])
         if verb in SLOW_VERBS and self.random.random() < 0.7:
             verb = "run"
@@ -108,21 +119,21 @@ class Arguments:
         if name in ("language", "languages"):
             return self.random.choice(LANGUAGES * 8 + ODD_LANGUAGES)
         if name == "settings":
-            key = self.random.choice(keys())
+            key = self.random.choice([*KINDS])
             return f"{key}={self.field(key)}"
-        if name.replace("__", ".") in keys():
+        if name.replace("__", ".") in KINDS:
             return self.field(name.replace("__", "."))
         return self.random.choice(TEXTS.get(name, NUMBERS))
 
     def field(self, key: str) -> str:
         """A value of a field of the config."""
-        kind = type_of(key)
+        kind = KINDS[key]
         if typing.get_origin(kind) is typing.Literal:
             return self.random.choice(typing.get_args(kind))
         if kind is bool:
             return self.random.choice(["true", "false", "yes"])
         if kind is str:
-            return self.random.choice(TEXTS.get(key.rpartition(".")[2], LANGUAGES))
+            return self.random.choice(TEXTS.get(key, TEXTS.get(key.rpartition(".")[2], LANGUAGES)))
         return self.random.choice([*NUMBERS, "8,16", "16,8"])
 
     def mutated(self, text: str) -> str:
@@ -134,13 +145,13 @@ class Arguments:
         """A word lost, doubled, moved or replaced."""
         at = self.random.randrange(len(words))
         word = words.pop(at)
-        instead = self.random.choice([[], [word, word], [self.random.choice(NASTY)], [self.random.choice([*FIELDS])]])
+        instead = self.random.choice([[], [word, word], [self.random.choice(NASTY)], [self.random.choice([*flags()])]])
         return words[:at] + instead + words[at:]
 
 
 def parameters(verb: str) -> list[click.Parameter]:
     """What a verb takes."""
-    command: click.Command = importlib.import_module(f"regulargpt.cli.{verb.replace('-', '_')}_").command
+    command: click.Command = importlib.import_module(f"regulargpt.cli.commands.{verb.replace('-', '_')}").command
     return command.params
 
 

@@ -8,12 +8,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from regulargpt import run as running
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs import run as running
+from regulargpt.runs.load import load_model
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything
-from tests.regulargpt.small import COMMON, contents
+from tests.regulargpt.small import ATTENTION, COMMON, contents
 
 ABLATIONS: dict[str, dict[str, Any]] = {
     "model.levels = 2": {"model.levels": 2},
@@ -24,7 +25,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 
 def configured(reason: str) -> RunConfig:
-    return RunConfig().replaced({**COMMON, **ABLATIONS[reason]})
+    return RunConfig().replaced({**COMMON, **ATTENTION, **ABLATIONS[reason]})
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_it_is_resumed_bit_for_bit_and_loaded(tmp_path: Path, runs: dict[str, Pa
         pass
 
     def on_step(trainer) -> None:
-        if trainer.progress.step == 25:
+        if trainer.step_count == 25:
             raise Stop
 
     with pytest.raises(Stop):
@@ -74,7 +75,7 @@ def test_it_is_resumed_bit_for_bit_and_loaded(tmp_path: Path, runs: dict[str, Pa
     running.resume(tmp_path / "run")
     assert contents(tmp_path / "run") == contents(runs[reason])
     assert ("pad" in load_file(runs[reason] / "model.safetensors")) == ("masked" not in reason)
-    loaded = running.load_model(RunFolder.open(runs[reason]))
+    loaded = load_model(RunFolder.open(runs[reason]))
     assert loaded(torch.tensor([[0, 1, 1, 0, 1]])).shape == (1, 2)
 
 
@@ -87,34 +88,3 @@ def test_of_full_attention_long_words_are_refused_before_they_are_drawn(cli: Cli
         assert_refused(cli(verb, run, "--length", "4097", "--words", "2"), f"--length 4097: {part}")
     assert everything(run) == before
     assert cli("evaluate", run, "--lengths", "9-20", "--samples", "4").code == 0
-
-
-def test_a_run_from_before_these_fields_is_read_as_it_was(tmp_path: Path, cli: Cli):
-    config = RunConfig().replaced({**COMMON, "training.steps": 2})
-    running.run(config, tmp_path / "new")
-    new = RunFolder.open(tmp_path / "new")
-    fields = ("levels = ", "pad = ", "attention = ")
-    text = "\n".join(line for line in config.render().split("\n") if not line.startswith(fields))
-    record = new.load_model_config()
-    for name in ("levels", "pad", "attention"):
-        del record["model"][name]
-    old = RunFolder.create(tmp_path / "old", text, {"python": "3.11"})
-    old.append_metrics([{"step": 1, "loss": 0.5}])
-    old.write_weights(new.load_weights(), record)
-    old.write_accuracy([(9, 1.0, 16)])
-    old.write_summary(new.load_summary())
-    old.finish()
-    assert text.count("\n") == config.render().count("\n") - 3
-    assert RunConfig.parse(old.config_text) == config
-    words = torch.tensor([[0, 1, 1, 0, 1]])
-    models = [running.load_model(RunFolder.open(tmp_path / name)) for name in ("old", "new")]
-    assert torch.equal(models[0](words), models[1](words))
-    assert cli("evaluate", tmp_path / "old", "--lengths", "9-12").code == 0
-
-
-def test_other_models_ignore_them(tmp_path: Path):
-    ignored = {"model.levels": 2, "model.distinct_levels": 3, "model.pad": "masked", "model.attention": "full"}
-    small = {**COMMON, "model.name": "gru", "training.steps": 5, "evaluation.beyond": (5000,)}
-    running.run(RunConfig().replaced(small), tmp_path / "plain")
-    running.run(RunConfig().replaced(small | ignored), tmp_path / "with")
-    assert contents(tmp_path / "plain") == contents(tmp_path / "with")

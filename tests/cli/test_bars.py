@@ -7,19 +7,23 @@ import struct
 import sys
 import termios
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
+from regulargpt.certificate.phase import Standing, TableFineTuning
 from regulargpt.cli.bars import Bars
-from regulargpt.config import RunConfig, TrainingConfig
-from regulargpt.progress import Progress
+from regulargpt.config.schema import RunConfig
+from regulargpt.training.progress import Progress
+from regulargpt.training.trainer import Trainer
 from tests.cli.conftest import Cli
 from tests.cli.test_run import SMALL
+from tests.regulargpt.small import ATTENTION, COMMON, trainer_of
 
-CERTIFIED = TrainingConfig(certify_every=100, anchor_steps=3000, anchor_missed=0.5, cooldown=50, solved_below=0.1)
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 Terminal = Callable[[int], Callable[[], list[str]]]
 
 
@@ -73,12 +77,29 @@ def test_a_run_fits_the_terminal(cli: Cli, terminal: Terminal, columns: int):
     assert "testing: 5 of 5 lengths".startswith(lines[-1][:23])
 
 
+def trainer_at(
+    changes: Mapping[str, Any],
+    step: int,
+    progress: Mapping[str, Any] = NOTHING,
+    standing: Mapping[str, Any] = NOTHING,
+    missed: float | None = None,
+) -> Trainer:
+    """A trainer of 20,000 steps at most that has come so far."""
+    options = {"training.steps": 20_000, "training.loss_memory": 0.98, **changes}
+    trainer = trainer_of(RunConfig().replaced({**COMMON, **ATTENTION, **options}))
+    trainer.step_count, trainer.words.progress = step, Progress(**progress)
+    for phase in trainer.further:
+        assert isinstance(phase, TableFineTuning)
+        phase.standing, phase.missed = Standing(**standing), missed
+    return trainer
+
+
 @pytest.mark.parametrize(("columns", "whole"), [(80, True), (50, True), (40, False)])
 def test_the_accuracy_is_shown_whole_or_not_at_all(terminal: Terminal, columns: int, whole: bool):
     shown, bars = terminal(columns), Bars()
-    trainer = trainer_at(Progress(step=1402, solved_at=802), TrainingConfig(solved_below=0.05, cooldown=600), True)
-    bars.on_step(trainer)  # type: ignore[arg-type]
-    bars.training.row = {"accuracy": 1.0, "loss": 0.00004}  # type: ignore[union-attr]
+    trainer = trainer_at({"training.solved_loss": 0.05, "training.cooldown": 600}, 1402, {"solved_at": 802})
+    bars.on_step(trainer)
+    bars.training.row = {"accuracy": 100.0, "loss": 0.00004}  # type: ignore[union-attr]
     line = str(bars.training)
     bars.close()
     shown()
@@ -87,61 +108,62 @@ def test_the_accuracy_is_shown_whole_or_not_at_all(terminal: Terminal, columns: 
     assert len(line) < columns
 
 
-def trainer_at(progress: Progress, training: TrainingConfig, finished: bool = False, missed: float | None = None):
-    config = RunConfig(training=training)
-    return SimpleNamespace(progress=progress, config=config, missed=missed, finished=finished)
-
-
+SOLVED = {"training.solved_loss": 0.05, "training.cooldown": 9}
+CERTIFIED = {
+    **{"training.solved_loss": 0.1, "training.cooldown": 50, "phases.table_fine_tuning.every": 100},
+    **{"phases.table_fine_tuning.steps": 3000, "phases.table_fine_tuning.missed": 0.5},
+}
+NOISY = {**SOLVED, "model.state_noise": 0.4, "model.noise_loss": 0.2}
+STAGED = {**SOLVED, "training.curriculum": (3, 6), "training.stage_loss": 0.2}
 WAITING = [
-    (TrainingConfig(solved_below=0.05, cooldown=9), Progress(step=7, loss=0.061), None, "waits for loss 0.061 < 0.05"),
+    (SOLVED, (7, {"loss": 0.061}), "waits for loss 0.061 < 0.05"),
+    (NOISY, (7, {"loss": 0.3, "noise": 0.123}), "waits for noise 0.12 of 0.4, which waits for loss 0.300 < 0.2"),
+    (STAGED, (7, {"loss": 0.3, "stage": 1}), "stage 2 waits for loss 0.300 < 0.2"),
+    (CERTIFIED, (7, {"loss": 0.3}), "waits for a proof (tried every 100 steps), waits for loss 0.300"),
     (
-        TrainingConfig(solved_below=0.05, state_noise=0.4, noise_below=0.2),
-        Progress(step=7, loss=0.3, noise=0.123),
-        None,
-        "waits for noise 0.12 of 0.4, which waits for loss 0.300 < 0.2",
+        CERTIFIED,
+        (107, {"loss": 0.3, "solved_at": 100}, {}, 0.123),
+        "waits for a proof (12.3 % missed), cooldown 7 of",
     ),
     (
-        TrainingConfig(solved_below=0.05, curriculum=(3, 9), stage_below=0.2),
-        Progress(step=7, loss=0.3, stage=1),
-        None,
-        "stage 2 waits for loss 0.300 < 0.2",
+        CERTIFIED,
+        (107, {}, {"began_at": 100}, 0.003),
+        "waits for a proof (0.3 % missed), table fine-tuning 7 of 1,000",
     ),
-    (CERTIFIED, Progress(step=7, loss=0.3), None, "waits for a proof (tried every 100 steps), waits for loss 0.300"),
-    (CERTIFIED, Progress(step=107, loss=0.3, solved_at=100), 0.123, "waits for a proof (12.3 % missed), cooldown 7 of"),
-    (CERTIFIED, Progress(step=107, anchored_at=100), 0.003, "waits for a proof (0.3 % missed), anchoring 7 of 1,000"),
 ]
 
 
-@pytest.mark.parametrize(("training", "progress", "missed", "words"), WAITING, ids=[case[3] for case in WAITING])
+@pytest.mark.parametrize(("options", "place", "words"), WAITING, ids=[case[2] for case in WAITING])
 def test_what_is_waited_for_is_said_and_no_time(
-    terminal: Terminal, training: TrainingConfig, progress: Progress, missed: float | None, words: str
+    terminal: Terminal, options: Mapping[str, Any], place: tuple[Any, ...], words: str
 ):
     shown, bars = terminal(200), Bars()
-    bars.on_step(trainer_at(progress, training, missed=missed))  # type: ignore[arg-type]
+    bars.on_step(trainer_at(options, *place))
     line = str(bars.training)
     bars.close()
     shown()
-    assert line.startswith(f"training: step {progress.step}, {words}")
+    assert line.startswith(f"training: step {place[0]}, {words}")
     assert "left" not in line
     assert line.endswith("at most 20,000 steps")
 
 
 KNOWN = [
-    (TrainingConfig(steps=90), Progress(step=7), 90),
-    (TrainingConfig(solved_below=0.05, cooldown=9), Progress(step=100, solved_at=95), 104),
-    (TrainingConfig(solved_below=0.05, cooldown=9, steps=100), Progress(step=95), 100),
-    (CERTIFIED, Progress(step=200, certified_at=100), 3100),
+    ({"training.steps": 90}, (7,), 90),
+    (SOLVED, (100, {"solved_at": 95}), 104),
+    ({**SOLVED, "training.steps": 100}, (95,), 100),
+    (CERTIFIED, (200, {}, {"certified_at": 100}), 3100),
 ]
 
 
-@pytest.mark.parametrize(("training", "progress", "end"), KNOWN)
-def test_a_known_end_is_shown(terminal: Terminal, training: TrainingConfig, progress: Progress, end: int):
+@pytest.mark.parametrize(("options", "place", "end"), KNOWN)
+def test_a_known_end_is_shown(terminal: Terminal, options: Mapping[str, Any], place: tuple[Any, ...], end: int):
     shown, bars = terminal(200), Bars()
-    bars.on_step(trainer_at(progress, training))  # type: ignore[arg-type]
-    assert str(bars.training).startswith(f"training: step {progress.step} of {end:,}, ")
+    trainer = trainer_at(options, *place)
+    bars.on_step(trainer)
+    assert str(bars.training).startswith(f"training: step {place[0]} of {end:,}, ")
     bars.close()
     shown()
-    assert progress.awaited(training) == []
+    assert trainer.awaited == []
 
 
 def test_evaluate_shows_its_lengths_on_a_terminal_only(cli: Cli, terminal: Terminal):
@@ -158,7 +180,7 @@ def test_evaluate_shows_its_lengths_on_a_terminal_only(cli: Cli, terminal: Termi
 
 
 def test_the_seconds_of_training_testing_and_certifying_are_told_apart(cli: Cli):
-    long = ("--certify", "--steps", "3", "--set", "training.certify_every=2")
+    long = ("--certify", "--steps", "3", "--set", "phases.table_fine_tuning.every=2")
     small = [part for part in SMALL if part not in ("--steps", "12")]
     assert cli("run", "parity", *small, *long, "--out", "r").code == 0
     out = cli("resume", "r").out

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from regulargpt.bench import PARTS
 from regulargpt.cli import call
-from regulargpt.cli.bench_ import command
+from regulargpt.cli.commands.bench import command
 from regulargpt.models import MODELS
 
 

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
-from regulargpt.run import run
+from regulargpt.runs.run import run
 from tests.cli.conftest import Cli
-from tests.regulargpt.small import config
+from tests.regulargpt.small import ATTENTION, COMMON, config
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "run"
-    run(configuration("tomita-2").replaced({"evaluation.test_len": 42, "evaluation.beyond": ()}), folder)
+    run(configuration("tomita-2").replaced({"evaluation.test_len": 42, "evaluation.extra_lengths": ()}), folder)
     return folder
 
 
@@ -99,7 +100,7 @@ def test_a_missing_file_is_named_in_one_line(cli: Cli, made: Path, tmp_path: Pat
 
 
 def test_a_run_that_errs_is_refuted_by_a_word(cli: Cli, tmp_path: Path):
-    run(config("regulargpt", task__language="parity", task__supervision="last", training__steps=2), tmp_path / "r")
+    run(RunConfig().replaced({**COMMON, **ATTENTION, "training.steps": 2}), tmp_path / "r")
     report = json.loads(cli("verify", str(tmp_path / "r"), "--json", "--length", "60", "--words", "8").out)
     proof = report["certificate"]
     assert not proof["proven"]
@@ -121,7 +122,7 @@ def test_the_note_of_an_earlier_failure_goes_when_the_certificate_comes(cli: Cli
 
 
 def test_a_baseline_has_no_certificate_and_the_reason_is_said(cli: Cli, tmp_path: Path):
-    run(config("gru"), tmp_path / "r")
+    run(config("gru", objective__name="last"), tmp_path / "r")
     out = cli("verify", str(tmp_path / "r"), "--length", "60", "--words", "8").out
     assert "no certificate: the levels of gru are not one map on finitely many states" in out
 
@@ -129,12 +130,21 @@ def test_a_baseline_has_no_certificate_and_the_reason_is_said(cli: Cli, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--model gru", "training.certify_every = 100: the levels of gru are not one map"),
-        ("--supervision every", "training.certify_every = 100: the run answers 'every', not the word at its end"),
-        ("--set model.thickness=2", "training.certify_every = 100: only one weight-shared layer"),
-        ("--set model.levels=6", "training.certify_every = 100: model.levels = 6 fixes the depth; needed is 0"),
-        ("--set model.pad=masked", "training.certify_every = 100: model.pad = 'masked' composes fewer than C states"),
-        ("--set model.attention=full --beyond 1000", "training.certify_every = 100: model.attention = 'full' makes"),
+        ("--model gru", "phases.table_fine_tuning: the levels of gru are not one map"),
+        (
+            "--supervision prefixes",
+            "phases.table_fine_tuning: the run answers 'prefixes', not the word at its end",
+        ),
+        ("--set model.thickness=2", "phases.table_fine_tuning: only one weight-shared layer"),
+        ("--set model.levels=6", "phases.table_fine_tuning: model.levels = 6 fixes the depth; needed is 0"),
+        (
+            "--set model.pad=masked",
+            "phases.table_fine_tuning: model.pad = 'masked' composes fewer than C states",
+        ),
+        (
+            "--set model.attention=full --extra-lengths 1000",
+            "phases.table_fine_tuning: model.attention = 'full' makes",
+        ),
     ],
 )
 def test_what_cannot_be_certified_is_refused_before_training(cli: Cli, tmp_path: Path, arguments: str, message: str):

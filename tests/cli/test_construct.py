@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt import run as running
 from regulargpt.construct.configuration import configuration
+from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.cli.test_run import FILES
 
@@ -19,11 +19,12 @@ def test_construct_then_evaluate(cli: Cli, tmp_path: Path, language: str, way: s
     assert {path.name for path in (tmp_path / "here").iterdir()} == FILES - {"checkpoints"}
     assert json.loads((tmp_path / "here" / "summary.json").read_text()) == summary
     assert (summary["recipe"], summary["steps"], summary["train_seconds"]) == (f"constructed-{way}", 0, 0.0)
-    assert (summary["solved_at"], summary["score"], summary["min_accuracy"]) == (None, 100.0, 100.0)
+    assert (summary["solved_at"], summary["score"], summary["worst"]) == (None, 100.0, 100.0)
     assert (tmp_path / "here" / "metrics.jsonl").read_bytes() == b""
     found = json.loads(cli("evaluate", "here", "--lengths", "41-60,1000000", "--json").out)
-    assert set(found["accuracy"].values()) == {100.0}
-    assert "1000000" in found["accuracy"]
+    accuracy = found["measures"]["accuracy"]["values"]
+    assert set(accuracy.values()) == {100.0}
+    assert "1000000" in accuracy
     assert json.loads(cli("resume", "here", "--json").out) == summary
 
 
@@ -40,7 +41,7 @@ def test_the_table_for_people_and_what_lies_there_is_kept(cli: Cli, tmp_path: Pa
 
 
 def lengths(summary: str) -> list[int]:
-    return [int(length) for length in json.loads(summary)["accuracy"]]
+    return [int(length) for length in json.loads(summary)["samples"]]
 
 
 def test_the_test_is_short_and_what_is_asked_for(cli: Cli):
@@ -50,11 +51,11 @@ def test_the_test_is_short_and_what_is_asked_for(cli: Cli):
     large = cli("construct", "tomita-3", "--representation", "one-hot", "--out", "large", "--json").out
     assert lengths(large) == [*range(41, 101), 1000]
     assert set(json.loads(large)["samples"].values()) == {32}
-    asked = ("--test-len", "43", "--beyond", "50,60", "--samples", "3", "--seed", "7", "--threads", "1")
+    asked = ("--test-len", "43", "--extra-lengths", "50,60", "--samples", "3", "--seed", "7", "--threads", "1")
     summary = cli("construct", "parity", "--out", "asked", *asked, "--json").out
     assert lengths(summary) == [41, 42, 43, 50, 60]
     assert (set(json.loads(summary)["samples"].values()), json.loads(summary)["seed"]) == ({3}, 7)
-    none = ("--test-len", "41", "--beyond", "")
+    none = ("--test-len", "41", "--extra-lengths", "")
     assert lengths(cli("construct", "parity", "--out", "none", *none, "--json").out) == [41]
 
 
@@ -65,12 +66,14 @@ def test_interrupted_while_testing_and_from_its_config_it_is_the_same(cli: Cli, 
     def stop(point) -> None:
         raise Stop
 
-    config = configuration("tomita-5", 3, "matrix").replaced({"evaluation.test_len": 44, "evaluation.beyond": ()})
+    config = configuration("tomita-5", 3, "matrix").replaced(
+        {"evaluation.test_len": 44, "evaluation.extra_lengths": ()}
+    )
     with pytest.raises(Stop):
         running.run(config, tmp_path / "killed", running.Watch(on_point=stop))
     assert cli("resume", "killed").code == 0
     assert cli("run", "--config", "killed/config.toml", "--out", "twin", "--json").code == 0
-    for name in ("config.toml", "model.safetensors", "accuracy.csv", "metrics.jsonl", "config.json"):
+    for name in ("config.toml", "model.safetensors", "measures.csv", "metrics.jsonl", "config.json"):
         assert Path("killed", name).read_bytes() == Path("twin", name).read_bytes()
 
 
@@ -80,7 +83,7 @@ REFUSED = [
     ("construct partiy --out x", "unknown language 'partiy'; did you mean 'parity'?"),
     ("construct parity --out x --chunk-size 1", "--chunk-size"),
     ("construct parity --out x --chunk-size 99", "over 1,000,000 GiB, at most 2 are taken; choose --representation"),
-    ("construct parity --out x --test-len 40", "evaluation.test_len = 40; test words are longer than task.train_len"),
+    ("construct parity --out x --test-len 40", "evaluation.test_len = 40; test words are longer than data.train_len"),
     ("construct parity --out x --samples many", "evaluation.samples = 'many'; give a whole number"),
     ("construct parity --out x --representation flat", "unknown representation 'flat'; choose 'matrix', 'one-hot'"),
     ("construct dyck-12 --out x --representation one-hot", "at most 2 are taken; choose --representation matrix"),

@@ -9,15 +9,15 @@ import pytest
 import languages
 from languages.convert.dot import from_dot
 from languages.convert.json_text import from_json
-from regulargpt import run as running
-from regulargpt.cli.extract_ import verdict
-from regulargpt.config import RunConfig
+from regulargpt.cli.commands.extract import verdict
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything, unfinished
 
 KEYS = [
     *("run_dir", "language", "model", "codebook", "prototypes", "clusters", "agreement", "smallest_margin", "states"),
-    *("proven_quantised", "reason", "equal", "difference", "out"),
+    *("proven_quantised", "reason", "equal", "counterexample", "out"),
 ]
 COMMON = {
     "device": "cpu",
@@ -25,22 +25,22 @@ COMMON = {
     "training.lr": 0.003,
     "training.warmup": 10,
     "evaluation.test_len": 14,
-    "evaluation.beyond": (),
+    "evaluation.extra_lengths": (),
     "evaluation.samples": 16,
 }
 RUNS: dict[str, dict[str, Any]] = {
     "regulargpt": {
-        "task.train_len": 10,
+        "data.train_len": 10,
         "model.d_model": 16,
         "model.n_heads": 2,
         "model.d_ff": 64,
-        "training.state_noise": 0.2,
-        "training.noise_below": 100.0,
-        "training.noise_growth": 1.1,
+        "model.state_noise": 0.2,
+        "model.noise_loss": 100.0,
+        "model.noise_growth": 1.1,
     },
-    "rnn": {"task.train_len": 8, "model.d_model": 32},
-    "transformer": {"training.steps": 2, "model.d_model": 8, "model.n_heads": 2, "task.train_len": 8},
-    "linear-rnn": {"training.steps": 2, "model.d_model": 8, "task.train_len": 8},
+    "rnn": {"data.train_len": 8, "model.d_model": 32},
+    "transformer": {"training.steps": 2, "model.d_model": 8, "model.n_heads": 2, "data.train_len": 8},
+    "linear-rnn": {"training.steps": 2, "model.d_model": 8, "data.train_len": 8},
 }
 
 
@@ -63,7 +63,7 @@ def test_of_a_network_that_learned_parity_the_machine_of_parity(
     assert list(result) == KEYS
     assert (result["model"], result["codebook"], result["language"]) == (model, codebook, "parity")
     assert (result["states"], result["proven_quantised"]) == (2, True)
-    assert (result["equal"], result["difference"]) == (True, None)
+    assert (result["equal"], result["counterexample"]) == (True, None)
     assert from_json((tmp_path / "dfa.json").read_text()) == languages.get("parity").machine.minimise()
 
 
@@ -97,13 +97,13 @@ def test_a_network_that_learned_something_else_is_told_apart_by_the_shortest_wor
     )
     folder = tmp_path / "run"
     changes = {"model.name": "regulargpt"} | COMMON | RUNS["regulargpt"]
-    running.run(RunConfig().replaced(changes | {"task.language": f"dfa:{other}"}), folder)
+    running.run(RunConfig().replaced(changes | {"data.name": f"dfa:{other}"}), folder)
     first = json.loads(cli("extract", folder, "--json").out)
     assert (first["equal"], first["states"]) == (True, 2)
     other.write_text(other.read_text().replace('"1": "r"}, "r"', '"1": "p"}, "r"'))
     second = json.loads(cli("extract", folder, "--json").out)
     assert (second["equal"], second["states"]) == (False, 2)
-    assert second["difference"] == {"word": "11", "network": "odd", "task": "even"}
+    assert second["counterexample"] == {"word": "11", "network": "odd", "task": "even"}
     assert "compared    not dfa:" in cli("extract", folder).out
     other.write_text(other.read_text().replace('["even", "odd"]', '["odd", "even"]'))
     assert_refused(cli("extract", folder), "has other symbols or answers than the run in")
@@ -135,9 +135,9 @@ def test_refusals(cli: Cli, runs: dict[str, Path], tmp_path: Path):
 
 
 def test_states_without_clusters_are_refused_and_nothing_is_written(cli: Cli, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("regulargpt.extraction.blind.MOST_PROTOTYPES", 3)
+    monkeypatch.setattr("regulargpt.extraction.blind.MAX_PROTOTYPES", 3)
     monkeypatch.setattr("regulargpt.extraction.blind.Blind.of.__func__.__defaults__", (3,))
-    changes = COMMON | RUNS["regulargpt"] | {"training.steps": 2, "task.language": "symmetric-3"}
+    changes = COMMON | RUNS["regulargpt"] | {"training.steps": 2, "data.name": "symmetric-3"}
     running.run(RunConfig().replaced(changes), tmp_path / "run")
     before = everything(tmp_path)
     assert_refused(cli("extract", "run"), "the states do not lie near 3 points or fewer")

@@ -40,9 +40,9 @@ class Failing(atomic.Disk):
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch) -> Path:
     """The config of a run that writes everything but a picture, which takes longer than all the rest."""
-    monkeypatch.setattr(plots, "accuracy_png", lambda path, points, config: atomic.write_bytes(path, b"picture"))
+    monkeypatch.setattr(plots, "of_run", lambda path, *rest: atomic.write_bytes(path, b"picture"))
     path = tmp_path / "small.toml"
-    path.write_text(config("gru", task__language="parity", task__supervision="last", training__steps=22).render())
+    path.write_text(config("gru", data__name="parity", objective__name="last", training__steps=22).render())
     return path
 
 

@@ -15,16 +15,17 @@ from typing import Any
 
 import pytest
 
-from regulargpt import bench, evaluate
-from regulargpt import run as running
+from regulargpt import bench
 from regulargpt.analysis import pictures
 from regulargpt.bench.memory import STATUS
 from regulargpt.cli import call
-from regulargpt.config import RunConfig
-from regulargpt.results import picture
-from regulargpt.shortcuts import panel
+from regulargpt.config.schema import RunConfig
+from regulargpt.evaluation import again as evaluate
+from regulargpt.evaluation.shortcuts import scores
+from regulargpt.results import curves
+from regulargpt.runs import run as running
+from regulargpt.runs.sweep import driver
 from regulargpt.storage import atomic
-from regulargpt.sweep import driver
 from tests.cli.conftest import Answer
 from tests.cli.generator import DAMAGES, Arguments
 from tests.cli.world import World, build
@@ -35,14 +36,16 @@ PATIENCE = 20
 MOST_MEMORY = 2 << 30
 MOST_SYMBOLS = 4_000
 """Of a test that is really made."""
-SUMMARY: dict[str, Any] = {"train_len": 1, "test_len": 2, "accuracy": {}, "steps": 1, "train_seconds": 0.0}
+MEASURED: dict[str, Any] = {
+    **{"measure": "accuracy", "score": 50.0, "worst": 50.0, "majority": 50.0, "chance": 50.0, "samples": {"9": 4}},
+    "measures": {"accuracy": {"values": {"9": 50.0}, "intervals": {"9": [40.0, 60.0]}}},
+}
+SUMMARY = MEASURED | {"train_len": 1, "test_from": 2, "test_len": 9, "steps": 1, "train_seconds": 0.0}
 SUMMARY |= {"first_below_99": None, "first_below_90": None, "run_dir": "nowhere", "parameters": 1}
-SUMMARY |= dict.fromkeys(("score", "min_accuracy", "majority", "chance"), 50.0)
-PANEL: dict[str, Any] = {"language": "parity", "test_from": 9, "test_len": 9, "train_from": 1, "train_len": 8}
-RULE = {"score": 50.0, "min_accuracy": 50.0, "trained": 50.0, "rule": "x", "accuracy": {"9": 50.0}}
-PANEL |= {"best": "first", "shortcuts": {"first": RULE}}
-TESTED: dict[str, Any] = {"accuracy": {"9": 50.0}, "interval": {"9": (40.0, 60.0)}, "samples": {"9": 4}}
-TESTED |= {"scored": ["9"]} | dict.fromkeys(("score", "min_accuracy", "majority"), 50.0)
+SHORTCUTS: dict[str, Any] = {"language": "parity", "test_from": 9, "test_len": 9, "train_from": 1, "train_len": 8}
+RULE = {"score": 50.0, "worst": 50.0, "trained": 50.0, "rule": "x", "accuracy": {"9": 50.0}}
+SHORTCUTS |= {"best": "first", "shortcuts": {"first": RULE}}
+TESTED = MEASURED | {"scored": ["9"]}
 
 
 class Confined(atomic.Disk):
@@ -84,9 +87,9 @@ def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
     monkeypatch.setattr(running, "run", lambda config, out, watch: SUMMARY)
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
     monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
-    monkeypatch.setattr(panel, "panel_report", lambda config: PANEL)
+    monkeypatch.setattr(scores, "shortcut_report", lambda config: SHORTCUTS)
     monkeypatch.setattr(evaluate, "evaluate", short_only(evaluate.evaluate))
-    for module, name in ((pictures, "pca_png"), (pictures, "receptive_field_png"), (picture, "accuracy_png")):
+    for module, name in ((pictures, "pca_png"), (pictures, "receptive_field_png"), (curves, "picture")):
         monkeypatch.setattr(module, name, lambda *arguments: None)
     signal.signal(signal.SIGALRM, hangs)
     yield World(tmp_path)

@@ -2,21 +2,26 @@
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 import languages
 from experiments.registry import EXPERIMENTS
-from languages import MooreMachine, TransitionMonoid, monoid
+from languages import MooreMachine, TransitionMonoid
+from languages.automata import monoid
 from languages.convert.dot import from_dot
 from languages.convert.files import save
 from languages.registry import FAMILIES, names
-from regulargpt.cli.list_ import KINDS
+from regulargpt.cli.commands.list import KINDS
+from regulargpt.config.options import describe
+from regulargpt.config.protocols import PROTOCOLS
+from regulargpt.config.recipes import RECIPES
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
-from regulargpt.protocols import PROTOCOLS
-from regulargpt.recipes import RECIPES
+from regulargpt.objectives import OBJECTIVES
+from regulargpt.training.phases import PHASES
 from tests.cli.conftest import Cli
 from tests.languages.cases import CASES
 from tests.languages.test_budget import random_dfa
@@ -25,6 +30,8 @@ LISTED = {
     "languages": [family.pattern for family in FAMILIES],
     "models": list(MODELS),
     "encodings": list(ENCODINGS),
+    "objectives": list(OBJECTIVES),
+    "phases": list(PHASES),
     "recipes": list(RECIPES),
     "protocols": list(PROTOCOLS),
     "experiments": list(EXPERIMENTS),
@@ -43,6 +50,94 @@ def test_list_names_every_row_once_and_in_order(cli: Cli, kind: str):
     assert [row["name"] for row in shown[kind]] == LISTED[kind]
     for row, line in zip(shown[kind], lines, strict=True):
         assert all(value in line for value in row.values())
+
+
+REGISTRIES = {"models": MODELS, "encodings": ENCODINGS, "objectives": OBJECTIVES, "phases": PHASES}
+NAMED = [(kind, name) for kind, registry in REGISTRIES.items() for name in registry]
+
+
+@pytest.mark.parametrize(("kind", "name"), NAMED)
+def test_list_of_a_part_has_a_row_an_option(cli: Cli, kind: str, name: str):
+    row = REGISTRIES[kind][name]
+    code, out, err = cli("list", kind, name)
+    assert (code, err) == (0, "")
+    heading, _, *lines = out.splitlines()
+    assert heading.startswith(f"{name}: {row.summary}")
+    described = describe(row.options)
+    shown = json.loads(cli("list", kind, name, "--json").out)
+    assert (shown["name"], shown["summary"], shown["source"]) == (name, row.summary, row.source)
+    assert shown["options"] == [asdict(option) for option in described]
+    if not described:
+        assert lines == ["no options"]
+        return
+    assert lines[0].split() == ["option", "default", "accepts", "help"]
+    for option, line in zip(described, lines[1:], strict=False):
+        assert all(text in line for text in asdict(option).values())
+        assert option.help.endswith(".")
+    assert lines[-1].startswith(f"set as in --set {shown['section']}.{described[0].name}=")
+
+
+@pytest.mark.parametrize(("kind", "name"), [case for case in NAMED if describe(REGISTRIES[case[0]][case[1]].options)])
+def test_an_option_is_set_as_its_list_says(cli: Cli, kind: str, name: str):
+    setting = cli("list", kind, name).out.splitlines()[-1].removeprefix("set as in ").split()
+    chosen = {
+        "models": ["--model", name],
+        "encodings": ["--model", "transformer", "--encoding", name],
+        "objectives": ["--supervision", name],
+        "phases": [],
+    }
+    answer = cli("sweep", "dyck-2", *chosen[kind], *setting, "--dry-run")
+    assert (answer.code, answer.err) == (0, "")
+
+
+OUTSIDE = """
+from dataclasses import dataclass
+from regulargpt.config.options import option
+from regulargpt.encodings.base import Encoding
+from regulargpt.encodings.options import EncodingOptions
+
+
+@dataclass(frozen=True)
+class TiltOptions(EncodingOptions):
+    slope: float = option(0.5, "How steep it is.")
+
+
+class Tilt(Encoding):
+    \"\"\"An encoding from outside.\"\"\"
+
+    Options = TiltOptions
+"""
+
+
+def test_a_part_outside_is_listed_like_any_other(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "tilted_outside.py").write_text(OUTSIDE)
+    monkeypatch.syspath_prepend(tmp_path)
+    answer = cli("list", "encodings", "tilted_outside:Tilt")
+    assert answer.err == ""
+    lines = answer.out.splitlines()
+    assert lines[0] == "tilted_outside:Tilt: An encoding from outside. (tilted_outside)"
+    assert lines[3].split() == ["slope", "0.5", "a", "number", "How", "steep", "it", "is."]
+    assert lines[-1] == "set as in --set model.encoding.slope=0.5"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("models", "lstmm"), "unknown model 'lstmm'; did you mean 'lstm'?"),
+        (("phases", "words"), "unknown phase 'words'; choose 'table_fine_tuning'"),
+        (("languages", "parity"), "languages are listed without a name: leave parity out; `regulargpt show` shows"),
+        (("recipes", "robust"), "recipes are listed without a name: leave robust out; options have 'models', 'enc"),
+        (("models", "no.such:Model"), "model no.such:Model: No module named 'no'; install the package, or put"),
+        (
+            ("models", "json:JSONEncodr"),
+            "model json:JSONEncodr: json has no class JSONEncodr; did you mean 'JSONEnc",
+        ),
+    ],
+)
+def test_what_is_not_listed_is_refused(cli: Cli, arguments: tuple[str, ...], message: str):
+    code, out, err = cli("list", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: {message}")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +170,7 @@ def test_a_language_whose_monoid_is_not_enumerated_is_shown_and_sampled(cli: Cli
     save(random_dfa(12, seed=1), tmp_path / "random.json")
     task = languages.get(name)
     shown = json.loads(cli("show", name, "--json").out)
-    unknown = dict.fromkeys(("size", "idempotents", "d_classes", "is_group_free"))
+    unknown = dict.fromkeys(("size", "idempotents", "d_classes", "is_aperiodic"))
     assert shown["monoid"] == {**unknown, "is_group": False, "more_than": 20000}
     assert shown["states"] == task.machine.n_states
     assert shown["minimal_states"] == task.machine.minimise().n_states
@@ -94,7 +189,7 @@ def test_a_group_that_is_not_enumerated_is_known_to_be_one(cli: Cli, monkeypatch
     assert (shown["size"], shown["is_group"]) == (20, True)
     monkeypatch.setattr(monoid, "MAX_SIZE", 500)
     shown = json.loads(cli("show", "cyclic-20", "--json").out)["monoid"]
-    assert (shown["size"], shown["more_than"], shown["is_group"], shown["is_group_free"]) == (None, 10, True, False)
+    assert (shown["size"], shown["more_than"], shown["is_group"], shown["is_aperiodic"]) == (None, 10, True, False)
 
 
 def test_many_symbols_and_answers_are_counted_and_not_all_printed(cli: Cli):
@@ -110,7 +205,7 @@ def test_the_drawn_automaton_reads_back_as_the_same_machine(cli: Cli, name: str)
     machine = languages.get(name).machine
     back = from_dot(out)
     back = back if isinstance(back, MooreMachine) else back.as_moore()
-    assert back.difference(machine) is None
+    assert back.counterexample(machine) is None
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.language} {case.word}")

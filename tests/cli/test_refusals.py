@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from regulargpt import cli as program
-from regulargpt import run as running
 from regulargpt.cli import VERBS
+from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.cli.generator import parameters
 from tests.regulargpt.small import config
@@ -31,18 +31,21 @@ REFUSED = [
     ("run parity even-pairs", "unexpected extra argument (even-pairs)"),
     (
         "run parity --model lstm --chunk-size 3",
-        "model.chunk_size = 3 changes nothing for parity with lstm; leave it out",
-    ),
-    ("run parity --set task.edits=2", "task.edits = 2 changes nothing for parity with regulargpt; leave it out"),
-    (
-        "run parity --set training.anchor_lr=0.01",
-        "training.anchor_lr = 0.01 changes nothing with training.certify_every = 0; leave it out",
+        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
     ),
     (
-        "run tomita-3 --near-misses 0 --set task.edits=2",
-        "task.edits = 2 changes nothing with task.near_misses = 0.0; leave it out",
+        "run parity --set data.edits=2",
+        "unknown key 'data.edits': 'parity' has no edits; languages of members and non-members have",
     ),
-    ("run parity --set task.language=tomita-3", "--set task.language: languages are arguments"),
+    (
+        "run parity --set phases.table_fine_tuning.every=0 --set phases.table_fine_tuning.lr=0.01",
+        "phases.table_fine_tuning.lr = 0.01 changes nothing with phases.table_fine_tuning.every = 0; leave it out",
+    ),
+    (
+        "run tomita-3 --near-misses 0 --set data.edits=2",
+        "data.edits = 2 changes nothing with data.near_misses = 0.0; leave it out",
+    ),
+    ("run parity --set data.name=tomita-3", "--set data.name: languages are arguments"),
     ("run parity --model lstm --set model.name=gru", "--set model.name: write --model"),
     ("run parity --set recipe=paper", "--set recipe: write --recipe"),
     ("run parity --protocol thesis --set protocol=hard", "--set protocol: write --protocol"),
@@ -50,14 +53,20 @@ REFUSED = [
     ("run parity --set seed=1 --set seed=3", "seed is given twice, 1 and 3; leave one of them out"),
     ("run parity --seed 1 --seed 3", "--seed is given 2 times; give it once"),
     ("run parity --compile --set compile=false", "compile is given twice, true and false; leave one of them out"),
-    ("run parity --certify --set training.certify_every=0", "--certify and training.certify_every = 0 contradict each"),
-    ("sweep parity --certify --set training.certify_every=0,9", "--certify and training.certify_every = 0 contradict"),
+    (
+        "run parity --certify --set phases.table_fine_tuning.every=0",
+        "--certify and phases.table_fine_tuning.every = 0 contradict each",
+    ),
+    (
+        "sweep parity --certify --set phases.table_fine_tuning.every=0,9",
+        "--certify and phases.table_fine_tuning.every = 0 contradict",
+    ),
     ("sweep parity --out a --out b", "--out is given 2 times; give it once"),
     ("shortcuts parity --seed 1 --set seed=2", "seed is given twice, 1 and 2; leave one of them out"),
     ("shortcuts parity --set model.name=lstm", "--set model.name: changes no word; leave it out"),
     ("evaluate run --lengths 3 --lengths 4", "--lengths is given 2 times; give it once"),
     ("sample parity --length 3 --length 4", "--length is given 2 times; give it once"),
-    ("sample parity --length 3 --edits 2", "--edits and --exchanges are about near misses; add --near-misses, or"),
+    ("sample parity --length 3 --edits 2", "--edits and --swaps are about near misses; add --near-misses, or"),
     ("sample tomita-3 --length 3 --near-misses nan", "'--near-misses': nan is not a finite number."),
     ("sweep parity --engine slurm --memory nan", "'--memory': nan is not a finite number."),
     ("show parity --dot --json", "--dot and --json exclude each other; give one"),
@@ -72,8 +81,8 @@ REFUSED = [
     ("run parity --set model.embedding_scale=0", "model.embedding_scale = 0.0; at least 1e-06: with 0 all symbols"),
     ("run parity --set model.embedding_std=1e300", "model.embedding_std = 1e+300; at most 1000000"),
     ("run parity --set training.weight_decay=1e300", "training.weight_decay = 1e+300; at most 1000000"),
-    ("run parity --set training.noise_growth=0", "training.noise_growth = 0.0; the noise is multiplied by it as it"),
-    ("run parity --set training.solved_below=-1", "training.solved_below = -1.0; a loss is not negative"),
+    ("run parity --set model.noise_growth=0", "model.noise_growth = 0.0; the noise is multiplied by it as it"),
+    ("run parity --set training.solved_loss=-1", "training.solved_loss = -1.0; a loss is not negative"),
     (
         "run parity --d-model 65536",
         "model.d_model = 65536, model.d_ff = 256, model.thickness = 1, model.distinct_levels = 1 make about "
@@ -85,41 +94,44 @@ REFUSED = [
     ("show dfa:digits.json", "digits.json: not JSON (a number has too many digits)"),
     ("show dfa:half.json", "half.json: a state contains '\\ud800', half a character; rename it"),
     ("resume dangling", "run folder dangling does not exist; give a folder that `regulargpt run` made"),
-    ("results folder --plot /", "--plot /: pictures are PNG; name it /accuracy.png"),
+    ("results folder --plot /", "--plot /: pictures are PNG, SVG or PDF; name it /accuracy.png"),
     ("sample dyck-2 --length 3 --out missing/words", "missing/words: no such file or folder; check that the folder"),
     ("run parity --seed " + "9" * 5000, "... (5,003 characters) ..."),
     ("run parity --chunk-size 1", "model.chunk_size = 1; a chunk has at least 2 symbols"),
     ("run parity --chunk-size two", "model.chunk_size = 'two'; give a whole number"),
-    ("run parity --train-len 0", "task.train_len = 0; a word has at least 1 symbol"),
-    ("run parity --train-len -3", "task.train_len = -3; a word has at least 1 symbol"),
-    ("run parity --train-len 1", "task.train_len = 1 is shorter than one chunk (model.chunk_size = 2)"),
-    ("run parity --test-len 40", "evaluation.test_len = 40; test words are longer than task.train_len = 40"),
+    ("run parity --train-len 0", "data.train_len = 0; a word has at least 1 symbol"),
+    ("run parity --train-len -3", "data.train_len = -3; a word has at least 1 symbol"),
+    ("run parity --train-len 1", "data.train_len = 1 is too short for regulargpt-C2; at least 2"),
+    ("run parity --test-len 40", "evaluation.test_len = 40; test words are longer than data.train_len = 40"),
     ("run parity --test-len 999999999999", "evaluation.test_len = 999999999999; at most 1000000"),
-    ("run parity --beyond 41-500", "evaluation.beyond = '41-500'; give a whole number"),
+    ("run parity --extra-lengths 41-500", "evaluation.extra_lengths = '41-500'; give a whole number"),
     ("run parity --steps 0", "training.steps = 0; training has at least 1 step"),
     ("run parity --seed -1", "seed = -1; seeds are whole numbers from 0"),
     ("run parity --seed 99999999999999999999", "seed = 99999999999999999999; at most 9223372036854775807"),
     ("run parity --lr nan", "training.lr = nan; it is a finite number"),
     ("run parity --lr fast", "training.lr = 'fast'; give a number"),
-    ("run parity --near-misses 0.5", "task.near_misses = 0.5: parity has no non-members, set it to 0"),
-    ("run tomita-3 --near-misses 2", "task.near_misses = 2.0; it is a share, 0 to 1"),
+    ("run parity --near-misses 0.5", "unknown key 'data.near_misses': 'parity' has no near_misses; languages of"),
+    ("run tomita-3 --near-misses 2", "data.near_misses = 2.0; it is a share, 0 to 1"),
     ("run parity --model regulargtp", "unknown model 'regulargtp'; did you mean 'regulargpt'?"),
     ("run parity --recipe robst", "unknown recipe 'robst'; did you mean 'robust'?"),
-    ("run parity --recipe robust-nodes --model rnn", "is for 'regulargpt', not for 'rnn'; choose --recipe robust"),
+    ("run parity --recipe robust-subwords --model rnn", "is for 'regulargpt', not for 'rnn'; choose --recipe robust"),
     ("run parity --model transformer --encoding rotery", "unknown encoding 'rotery'; did you mean 'rotary'?"),
-    ("run parity --encoding rotary", "model.encoding = 'rotary' is for the transformer"),
-    ("run parity --model rnn --supervision nodes", "needs the tree of regulargpt; for 'rnn' choose 'last' or 'every'"),
+    ("run parity --encoding rotary", "unknown key 'model.encoding': 'regulargpt' has no encoding; 'transformer' has"),
     (
-        "run parity --model transformer --supervision every --set model.causal=false",
+        "run parity --model rnn --supervision subwords",
+        "objective.name = 'subwords': rnn computes no tree of sub-words; choose 'last' or 'prefixes'",
+    ),
+    (
+        "run parity --model transformer --supervision prefixes --set model.causal=false",
         "asks at every position: set model.causal = true",
     ),
     ("run cycle-navigation --supervision next", "needs members"),
-    ("run parity --supervision lats", "task.supervision = 'lats'; choose one of last, every, next, nodes"),
+    ("run parity --supervision lats", "unknown supervision 'lats'; did you mean 'last'?"),
     ("run parity --device gpu", "device = 'gpu'; choose 'auto', 'cpu', 'cuda'"),
     ("run parity --d-model 30", "model.d_model = 30 is not a multiple of model.n_heads = 4"),
     ("run parity --set model.levels=-1", "model.levels = -1; 0 is a depth that grows with the word, more is the depth"),
     ("run parity --set model.levels=1025", "model.levels = 1025; at most 1024"),
-    ("run parity --set training=3", "'training' is a section; name one of its fields, as in training.steps"),
+    ("run parity --set training=3", "'training' is a section; set one of its keys, as in training.steps"),
     ("run parity --set model.levels=two", "model.levels = 'two'; give a whole number"),
     ("run parity --set model.pad=none", "model.pad = 'none'; choose one of learned, masked"),
     ("run parity --set model.attention=dense", "model.attention = 'dense'; choose one of dilated, full"),
@@ -129,24 +141,28 @@ REFUSED = [
     ),
     (
         "run parity --recipe robust --set model.attention=full",
-        "evaluation.beyond = 10000: at most 4,096 with model.attention = 'full'; choose a shorter length",
+        "evaluation.extra_lengths = 10000: at most 4,096 with model.attention = 'full'; choose a shorter length",
     ),
     (
-        "run dyck-4 --set model.attention=full",
-        "task.supervision = 'nodes': model.attention = 'full' makes a state depend on every earlier one; needed is",
+        "run dyck-4 --extra-lengths 600 --set model.attention=full",
+        "objective.name = 'subwords': model.attention = 'full' makes a state depend on every earlier one; needed is",
     ),
-    ("run dyck-4 --set model.levels=6", "task.supervision = 'nodes': model.levels = 6 fixes the depth; needed is 0"),
+    ("run dyck-4 --set model.levels=6", "objective.name = 'subwords': model.levels = 6 fixes the depth; needed is 0"),
     ("run dyck-4 --set model.pad=masked", "composes fewer than C states where the word begins; needed is 'learned'"),
-    ("run parity --certify --set model.pad=masked", "training.certify_every = 100: model.pad = 'masked' composes"),
+    (
+        "run parity --certify --set model.pad=masked",
+        "phases.table_fine_tuning: model.pad = 'masked' composes fewer",
+    ),
     ("run parity --set training.clipp=1", "unknown key 'training.clipp'; did you mean 'clip'?"),
     ("run parity --set clip=1", "unknown key 'clip'; did you mean 'training.clip'?"),
     ("run parity --set trainnig.clip=1", "unknown section 'trainnig'; did you mean 'training'?"),
     ("run parity --set training=1", "'training'"),
     ("run parity --set training.clip", "--set training.clip: write KEY=VALUE, as in --set training.clip=0.5"),
-    ("run parity --set training.curriculum=16,8 --set training.stage_below=0.1", "its lengths must increase"),
+    ("run parity --set training.curriculum=16,8 --set training.stage_loss=0.1", "its lengths must increase"),
     ("run parity --config missing.toml", "missing.toml: no such file or folder"),
     ("run parity --config broken.toml", "broken.toml is not TOML"),
     ("run parity --config typo.toml", "unknown key 'model.chunk_sise'; did you mean 'chunk_size'?"),
+    ("run parity --config nameless.toml", "[model] has no name; write name = 'MODEL' in it"),
     ("run parity --config typo.toml --recipe robust", "--config and --recipe exclude each other"),
     ("run parity --config folder", "folder"),
     ("run dfa:missing.json", "missing.json"),
@@ -204,23 +220,30 @@ REFUSED = [
     ("sweep parity,even-pairs", "unknown language 'parity,even-pairs'; did you mean 'even-pairs'?"),
     ("sweep parity partiy --dry-run", "unknown language 'partiy'; did you mean 'parity'?"),
     ("sweep parity --model lstm,", "unknown model ''; choose 'regulargpt', 'rnn'"),
-    ("sweep parity --model lstm --recipe robust,robust-nodes", "recipe 'robust-nodes' is for 'regulargpt', not for"),
+    (
+        "sweep parity --model lstm --recipe robust,robust-subwords",
+        "recipe 'robust-subwords' is for 'regulargpt', not for",
+    ),
     ("sweep parity --protocol thesis,hrd", "unknown protocol 'hrd'; did you mean 'hard'?"),
     ("sweep parity --protocol thesis --test-len 400", "protocol thesis-1 fixes evaluation.test_len = 500, not 400"),
     (
         "sweep parity --model lstm --chunk-size 2,3",
-        "model.chunk_size changes nothing in any of these runs; leave it out",
+        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
     ),
     (
         "sweep parity --model lstm,gru --certify",
         "--certify: the levels of lstm are not one map on finitely many states",
     ),
-    ("sweep parity --chunk-size 1,2", "parity, regulargpt: model.chunk_size = 1; a chunk has at least 2 symbols"),
+    ("sweep parity --chunk-size 1,2", "model.chunk_size = 1; a chunk has at least 2 symbols"),
+    (
+        "sweep parity --train-len 1,2",
+        "parity, regulargpt: data.train_len = 1 is too short for regulargpt-C2; at least 2",
+    ),
     ("sweep parity --chunk-size 3-2", "model.chunk_size = '3-2'; a range increases, as in 2-3"),
     ("sweep parity --seed 0-99999", "seed = '0-99999': 100,000 values; at most 10,000"),
     ("sweep parity --seed 0-999 --steps 1-999", "999,000 runs; a sweep has at most 100,000"),
     ("sweep parity --lr 1e-4;3e-4", "training.lr = '1e-4;3e-4'; give a number"),
-    ("sweep parity --set task.language=tomita-3", "--set task.language: languages are arguments"),
+    ("sweep parity --set data.name=tomita-3", "--set data.name: languages are arguments"),
     ("sweep parity --set training.clip", "--set training.clip: write KEY=V1,V2, as in --set training.clip=0.5,1"),
     ("sweep parity --set training.clipp=1,2", "unknown key 'training.clipp'; did you mean 'clip'?"),
     ("sweep parity --jobs 0", "--jobs"),
@@ -248,7 +271,8 @@ def places(tmp_path: Path) -> None:
     files = {
         "a-file": "precious",
         "broken.toml": "seed",
-        "typo.toml": "[model]\nchunk_sise = 3\n",
+        "typo.toml": "[model]\nname = 'regulargpt'\nchunk_sise = 3\n",
+        "nameless.toml": "[model]\nchunk_size = 3\n",
         "broken.json": "{",
         "incomplete.json": '{"states": ["p"], "alphabet": ["a"], "transitions": {"p": {}}, "initial": "p", '
         '"accepting": []}',
@@ -296,7 +320,7 @@ def test_a_machine_without_a_gpu_refuses_cuda_before_it_writes(cli: Cli, tmp_pat
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    running.run(config("gru", task__language="parity", task__supervision="last", training__steps=11), folder)
+    running.run(config("gru", data__name="parity", objective__name="last", training__steps=11), folder)
     return folder
 
 
@@ -304,15 +328,25 @@ def finished(tmp_path_factory) -> Path:
     ("arguments", "part"),
     [
         ("--device gpu", "device = 'gpu'; choose 'auto', 'cpu', 'cuda'"),
-        ("--set model.d_model=3", "--set model.d_model: a trained run can be tested under another task.* or"),
-        ("--set training.lr=3", "--set training.lr: a trained run can be tested under another task.* or"),
+        (
+            "--set model.d_model=3",
+            "--set model.d_model: a trained run can be tested under other data, objective or evaluation only",
+        ),
+        (
+            "--set training.lr=3",
+            "--set training.lr: a trained run can be tested under other data, objective or evaluation only",
+        ),
         ("--set evaluation.samples=0", "--set evaluation.samples: give --samples"),
         ("--set evaluation.stride=2", "--set evaluation.stride: give --lengths"),
-        ("--set task.language=tomita-3", "has other symbols or answers than the run"),
-        ("--set task.language=dyck-2", "has other symbols or answers than the run"),
-        ("--set task.near_misses=7", "task.near_misses = 7.0; it is a share, 0 to 1"),
-        ("--set task.supervision=nodes", "needs the tree of regulargpt"),
-        ("--set task.supervision=next", "task.supervision = 'next' needs members"),
+        ("--set data.name=tomita-3", "has other symbols or answers than the run"),
+        ("--set data.name=dyck-2", "has other symbols or answers than the run"),
+        ("--set data.near_misses=0.5", "unknown key 'data.near_misses': 'parity' has no near_misses"),
+        ("--set data.train_from=0", "data.train_from = 0; a word has at least 1 symbol"),
+        ("--set objective.name=subwords", "objective.name = 'subwords': gru computes no tree of sub-words"),
+        (
+            "--set objective.name=next",
+            "objective.name = 'next': it needs members; parity answers 'even', 'odd': choose 'prefixes'",
+        ),
     ],
 )
 def test_a_finished_run_refuses_to_be_tested_on_what_it_is_not(cli: Cli, finished: Path, arguments: str, part: str):
@@ -322,7 +356,7 @@ def test_a_finished_run_refuses_to_be_tested_on_what_it_is_not(cli: Cli, finishe
 
 
 def test_lengths_without_words_are_refused(cli: Cli, tmp_path: Path):
-    settings = config("linear-rnn", task__language="modular-arithmetic", training__steps=2, evaluation__test_len=13)
+    settings = config("linear-rnn", data__name="modular-arithmetic", training__steps=2, evaluation__test_len=13)
     running.run(settings, tmp_path / "run")
     answer = cli("evaluate", tmp_path / "run", "--lengths", "10,12")
     assert_refused(answer, "length 10: modular-arithmetic has no words; the nearest lengths with words: 9 and 11")
@@ -351,7 +385,7 @@ def unfinished(folder: Path) -> None:
         pass
 
     def on_step(trainer) -> None:
-        if trainer.progress.step == 25:
+        if trainer.step_count == 25:
             raise Stop
 
     with pytest.raises(Stop):
@@ -375,7 +409,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_said_and_with_none_left_the_run
     assert answer.code == 0
     assert answer.err.startswith("warning: ")
     assert f"checkpoints/{newer.name}/model.safetensors is damaged" in answer.err
-    for name in ("model.safetensors", "metrics.jsonl", "accuracy.csv"):
+    for name in ("model.safetensors", "metrics.jsonl", "measures.csv"):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "twin" / name).read_bytes()
 
     unfinished(tmp_path / "third")

@@ -73,7 +73,7 @@ def test_refusals_write_nothing(cli: Cli, runs: Path):
     shutil.copytree(runs / "parity", runs / "broken")
     (runs / "broken" / "certificate.json").write_text("[]")
     shutil.copytree(runs / "parity", runs / "damaged")
-    (runs / "damaged" / "accuracy.csv").write_text("length")
+    (runs / "damaged" / "measures.csv").write_text("length")
     before = everything(runs)
     found = manifest.digest((runs / "other" / "model.safetensors").read_bytes())[:12]
     stale = (
@@ -95,7 +95,7 @@ def test_refusals_write_nothing(cli: Cli, runs: Path):
         assert everything(runs) == before
     answer = cli("report", "damaged")
     assert answer.code == 2
-    assert answer.err.startswith("error: damaged/accuracy.csv is damaged: SHA-256 expected ")
+    assert answer.err.startswith("error: damaged/measures.csv is damaged: SHA-256 expected ")
     assert everything(runs) == before
 
 

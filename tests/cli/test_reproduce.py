@@ -9,9 +9,9 @@ import pytest
 
 from experiments import shortcuts
 from experiments.registry import EXPERIMENTS, experiment
+from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.storage.atomic import disk
 from regulargpt.storage.signals import StopRequested
-from regulargpt.sweep.folder import State, SweepFolder
 from tests.cli.conftest import Cli
 from tests.experiments.folders import Result, fill, filled
 
@@ -80,7 +80,7 @@ class ByHand:
         on_done: Callable[[str, State], None],
         stop: StopRequested,
     ) -> None:
-        """See `regulargpt.sweep.engine.Engine`."""
+        """See `regulargpt.runs.sweep.engine.Engine`."""
         for number, name in enumerate(names):
             if number == self.stop_after:
                 signal.raise_signal(signal.SIGTERM)
@@ -94,11 +94,11 @@ def by_hand(monkeypatch) -> Callable[..., None]:
     """Runs come from this engine; no rules are fitted and nothing waits for the disk."""
     monkeypatch.setattr(disk, "sync", lambda handle: None)
     monkeypatch.setattr(disk, "sync_folder", lambda path: None)
-    monkeypatch.setattr(shortcuts, "panel", lambda trained, tested, path: None)
+    monkeypatch.setattr(shortcuts, "rule_scores", lambda trained, tested, path: None)
 
     def use(*arguments, **more) -> None:
         engine = ByHand(*arguments, **more)
-        monkeypatch.setattr("regulargpt.cli.reproduce_.choose_engine", lambda options: lambda configs: engine)
+        monkeypatch.setattr("regulargpt.cli.commands.reproduce.choose_engine", lambda options: lambda configs: engine)
 
     return use
 
@@ -110,12 +110,12 @@ def test_all_there(cli: Cli, by_hand):
     lines = answer.out.splitlines()
     assert lines[0].split() == ["row", "column", "published", "ours", "difference", "done", "notes"]
     assert "parity  RegularGPT, C = 3               100.0 / 88.7   99.00 / 99.00   −1.0 / +10.3" in answer.out
-    assert lines[-1] == "r/table-6.1-smoke/page.html"
+    assert lines[-1] == "r/table-6.1-smoke/page.md"
     assert answer.err.splitlines()[0] == "8 runs in r: 0 done, 8 missing, 0 failed"
     assert Path("r/results.csv").exists()
     again = cli(*SMOKE, "--json")
     assert (again.code, again.err) == (0, "8 runs in r: 8 done, 0 missing, 0 failed\n")
-    assert len(json.loads(again.out)["seconds"]) == 2
+    assert len(json.loads(again.out)["session_seconds"]) == 2
 
 
 def test_a_failed_run_is_told_and_tried_again_only_on_demand(cli: Cli, by_hand):
@@ -157,7 +157,7 @@ def test_more_rows_join_those_that_are_there(cli: Cli, by_hand):
 def test_the_default_folder_is_the_scale_s(cli: Cli, by_hand):
     by_hand(lambda config: 99.0)
     assert cli("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity").code == 0
-    assert Path("reproduced/smoke/table-6.1-smoke/page.html").exists()
+    assert Path("reproduced/smoke/table-6.1-smoke/page.md").exists()
 
 
 def test_another_driver_is_refused(cli: Cli, by_hand):
@@ -175,10 +175,10 @@ def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli):
     answer = cli(*arguments, "--json")
     assert answer.code == 0, answer.err
     data = json.loads(answer.out)
-    cells = [cell for cell in data["cells"] if cell["shows"] == "accuracy"]
+    cells = [cell for cell in data["cells"] if cell["shows"]["what"] == "accuracy"]
     assert len(cells) == 24
     assert all(cell["done"] == cell["runs"] == 1 and 0 <= cell["ours"]["mean"] <= 100 for cell in cells)
-    assert all(50 <= max(cell["shortcuts"].values()) <= 100 for cell in cells if cell["row"] == "dyck-2")
+    assert all(50 <= max(cell["shortcuts"]["scores"].values()) <= 100 for cell in cells if cell["row"] == "dyck-2")
     page = Path(data["page"]).read_text("utf-8")
     assert "best rule" in page
     assert cli(*arguments).err.splitlines()[0] == "16 runs in r: 16 done, 0 missing, 0 failed"

@@ -22,7 +22,7 @@ def sweep(monkeypatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(disk, "sync", lambda handle: None)
     monkeypatch.setattr(disk, "sync_folder", lambda path: None)
     configs = {
-        f"{language}-{seed}": made.config_text("thesis-1", task__language=language, seed=seed)
+        f"{language}-{seed}": made.config_text("thesis-1", data__name=language, seed=seed)
         for language in ("parity", "tomita-3", "regex:(a|b)*")
         for seed in range(2)
     }
@@ -30,10 +30,11 @@ def sweep(monkeypatch, tmp_path: Path) -> Path:
     path = made.sweep(tmp_path / "sweep", configs, {"regex-0": "the loss is nan at step 7"})
     scores = {"parity-0": 100.0, "parity-1": 100.0, "tomita-3-0": 60.0, "tomita-3-1": 100.0}
     for name, score in scores.items():
-        also = {"hard-1": made.tested({5: score - 10, 1000: 50.0}, test_from=5, test_len=8, stride=1)}
-        made.done(
-            path / "runs" / name, {5: score, 6: score}, configs[name], also=also, proven=name.startswith("parity")
-        )
+        more = {
+            "extra_protocols": {"hard-1": made.a_test({5: score - 10, 1000: 50.0})},
+            "proven": name.startswith("parity"),
+        }
+        made.done(path / "runs" / name, {5: score, 6: score}, configs[name], **more)
     return path
 
 
@@ -99,11 +100,52 @@ def test_runs_that_differ_in_more_than_the_columns_are_told_of(cli: Cli, tmp_pat
     for clip in (0.5, 2.0):
         made.done(tmp_path / "clips" / f"{clip}", {5: 100 * clip / 2}, made.config_text(training__clip=clip))
     apart = cli("results", "clips")
-    assert apart.out.count("training.clip=") == 2
+    assert [line.split()[:2] for line in apart.out.splitlines()] == [["clip", "max"], ["0.5", "25.00"], ["2.0", "100"]]
     assert apart.err == ""
     pooled = cli("results", "clips", "--group-by", "language")
     assert " 62.50 " in pooled.out
-    assert pooled.err == ("a group has runs that differ in training.clip; add the column settings to --group-by\n")
+    assert pooled.err == "a group has runs that differ in clip; name that in --group-by to tell them apart\n"
+    whole = cli("results", "clips", "--group-by", "training.clip").out
+    assert whole.split() == ["training.clip", *apart.out.split()[1:]]
+
+
+PIVOT = """
+Means over two seeds
+language      thesis-1         hard-1
+parity        100 ± 0.00*      90.00 ± 0.00
+regex:(a|b)*  (1 of 1 failed)  -
+tomita-3      80.00 ± 28.28*   70.00 ± 28.28
+"""
+
+
+def test_a_pivot_with_a_caption(cli: Cli):
+    arguments = ("results", "sweep", "--pivot", "language,tested")
+    answer = cli(*arguments, "--caption", "Means over two seeds")
+    assert sorted(map(sorted, map(str.split, answer.out.splitlines()))) == sorted(
+        map(sorted, map(str.split, PIVOT.strip().splitlines()))
+    )
+    latex = cli(*arguments, "--caption", "50 %", "--format", "latex").out
+    assert r"\caption{50 \%}" in latex
+    assert r"\textbf{100 $\pm$ 0.00}" in latex
+    assert cli(*arguments, "--format", "csv").out.splitlines()[1] == "parity,90.0,100.0"
+
+
+def test_another_measure_can_be_asked_for(cli: Cli, tmp_path: Path):
+    values = {"accuracy": {5: 50.0}, "bits_per_byte": {5: 1.25}}
+    tests = {name: made.a_test(found, name)["measures"][name] for name, found in values.items()}
+    made.done(tmp_path / "text", {5: 50.0}, measures=tests)
+    assert " 50.00 " in cli("results", "text").out
+    answer = cli("results", "text", "--measure", "bits_per_byte")
+    assert answer.out.splitlines()[0] == "bits_per_byte"
+    assert " 1.25 " in answer.out
+    assert json.loads(cli("results", "text", "--measure", "bits_per_byte", "--json").out)["measure"] == "bits_per_byte"
+
+
+def test_a_table_that_was_written_says_the_same(cli: Cli):
+    arguments = ("--group-by", "language,tested", "--format", "csv")
+    folder = cli("results", "sweep", *arguments)
+    assert cli("results", "sweep/results.csv", *arguments).out == folder.out
+    assert folder.out.count("\n") == 6
 
 
 def test_json(cli: Cli):
@@ -121,10 +163,11 @@ def test_json(cli: Cli):
     assert value["unfinished"] == ["regex-1"]
 
 
-def test_a_picture(cli: Cli, tmp_path: Path):
-    answer = cli("results", "sweep", "--tested", "hard-1", "--plot", "curves.png", "--json")
-    assert json.loads(answer.out)["plot"] == "curves.png"
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_a_picture(cli: Cli, tmp_path: Path, suffix: str, start: bytes):
+    answer = cli("results", "sweep", "--tested", "hard-1", "--plot", f"curves.{suffix}", "--json")
+    assert json.loads(answer.out)["plot"] == f"curves.{suffix}"
+    assert (tmp_path / f"curves.{suffix}").read_bytes().startswith(start)
 
 
 def test_damage_is_told_and_counted(cli: Cli, sweep: Path):
@@ -151,12 +194,17 @@ REFUSED = [
     ("sweep --group-by langauge", "--group-by langauge: no such column; did you mean 'language'?"),
     ("sweep --group-by language,", "--group-by '': no such column; run, status, "),
     ("sweep --where language", "--where language: write COLUMN=VALUE, as in --where model=lstm"),
-    ("sweep --where lr=fast", "--where lr=fast: lr is a number"),
+    ("sweep --where lr=fast", "--where lr=fast: no run has that; lr is '0.001'"),
+    ("sweep --pivot language", "--pivot language: name rows and a column, as in --pivot language,model"),
+    ("sweep --pivot language,modle", "--pivot modle: no such column; did you mean 'model'?"),
+    ("sweep --pivot language,model --group-by model", "--group-by and --pivot exclude each other; give one"),
+    ("sweep --caption x --format csv", "--caption: JSON and CSV have none; leave it out"),
+    ("sweep --measure acuracy", "--measure acuracy: no run has that; did you mean 'accuracy'?"),
     ("sweep --where model=lstm", "--where model=lstm: no run has that; model is 'regulargpt'"),
     ("sweep --tested deletang2023", "--tested deletang2023: tests here are under 'hard-1', 'thesis-1'"),
     ("sweep --format html", "'html' is not one of 'text', 'markdown', 'latex', 'csv'"),
     ("sweep --format csv --json", "--format and --json exclude each other; give one"),
-    ("sweep --plot curves.pdf", "--plot curves.pdf: pictures are PNG; name it curves.png"),
+    ("sweep --plot curves.gif", "--plot curves.gif: pictures are PNG, SVG or PDF; name it curves.png"),
     ("sweep --plot missing/curves.png", "missing/curves.png: no such file or folder"),
     ("sweep --plot folder.png", "folder.png"),
     ("sweep --where tested=hard-1 --where tested=thesis-1 --group-by language", "run parity-0 was tested under "),
@@ -178,7 +226,8 @@ def test_refusals(cli: Cli, tmp_path: Path, arguments: str, part: str):
 
 
 def test_nothing_heavy_is_imported():
-    code = "import sys; from regulargpt.cli import call; call(['results', 'docs/results', '--group-by', 'language']); "
+    code = "import sys; from regulargpt.cli import call; "
+    code += "call(['results', 'experiments/results/single/results.csv', '--group-by', 'language']); "
     code += "print([name for name in ('torch', 'sklearn', 'scipy', 'matplotlib', 'networkx') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("language ")

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from regulargpt import run as running
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs import run as running
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import CONFIG, RunFolder
 from tests.regulargpt.small import FAMILIES, config, contents
@@ -99,14 +99,14 @@ def killed(child: int) -> bool:
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(running.plots, "accuracy_png", lambda path, points, config: path.write_bytes(b""))
+    monkeypatch.setattr(running.plots, "of_run", lambda path, *rest: path.write_bytes(b""))
 
 
 # Forking a process with threads warns since Python 3.12; torch's are idle here.
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_killed_at_random_moments(family: str, tmp_path: Path):
-    settings = config(family, training__steps=90, training__checkpoint_every=3, training__solved_below=0.0)
+    settings = config(family, training__steps=90, training__checkpoint_every=3, training__solved_loss=0.0)
     moments = random.Random(f"kill {family}")
     began = time.monotonic()
     assert not killed(fork(settings, tmp_path / "whole"))
@@ -172,7 +172,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def test_real_processes_killed_terminated_and_resumed_by_the_command_line(tmp_path: Path):
-    settings = config("regulargpt", training__steps=600, training__checkpoint_every=10, training__solved_below=0.0)
+    settings = config("regulargpt", training__steps=600, training__checkpoint_every=10, training__solved_loss=0.0)
     (tmp_path / "config.toml").write_text(settings.render())
     folder = tmp_path / "run"
     arguments = ["run", "--config", str(tmp_path / "config.toml"), "--out", str(folder), "--json"]

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt import run as running
+import languages
+from languages.convert.files import save
 from regulargpt.cli.configure import configure, default_folder, texts
-from regulargpt.cli.run_ import FIELDS
-from regulargpt.config import RunConfig, keys
-from regulargpt.training import Diverged, Trainer
+from regulargpt.cli.flags import flags
+from regulargpt.config.schema import RunConfig, flat
+from regulargpt.runs.load import load_model
+from regulargpt.storage.folder import RunFolder
+from regulargpt.training.trainer import Diverged, Trainer
 from tests.cli.conftest import Cli
 
 SMALL = [
@@ -28,17 +31,30 @@ SMALL = [
         "9",
         "--samples",
         "20",
-        "--beyond",
+        "--extra-lengths",
         "15,100",
     ),
     *("--batch-size", "8", "--device", "cpu"),
 ]
 RUN_KEYS = {
-    *("language", "model", "chunk_size", "train_len", "seed", "parameters", "steps", "train_seconds", "test_seconds"),
-    *("score", "min_accuracy", "accuracy", "run_dir"),
+    *(
+        "language",
+        "model",
+        "recipe",
+        "protocol",
+        "supervision",
+        "train_len",
+        "seed",
+        "parameters",
+        "steps",
+        "solved_at",
+    ),
+    *("phases", "proven", "train_seconds", "test_seconds", "test_from", "test_len", "stride", "measure", "score"),
+    *("worst", "first_below_99", "first_below_90", "chance", "majority", "samples", "measures", "extra_protocols"),
+    *("run_dir",),
 }
 FILES = {
-    *("config.toml", "environment.json", "metrics.jsonl", "accuracy.csv", "model.safetensors", "config.json"),
+    *("config.toml", "environment.json", "metrics.jsonl", "measures.csv", "model.safetensors", "config.json"),
     *("summary.json", "manifest.json", "DONE", "accuracy.png", "checkpoints"),
 }
 
@@ -55,27 +71,30 @@ def test_run_json_and_the_folder_say_the_same(cli: Cli, tmp_path: Path, model: s
     code, out, err = cli("run", "parity", "--model", model, *SMALL, "--out", "here", "--json", "--seed", "5")
     assert (code, err) == (0, "")
     summary = one_object(out)
-    assert set(summary) >= RUN_KEYS
+    assert set(summary) == RUN_KEYS
     assert (summary["language"], summary["model"], summary["train_len"], summary["seed"]) == ("parity", model, 6, 5)
     assert (summary["steps"], summary["run_dir"]) == (12, "here")
-    assert summary["chunk_size"] == (2 if model == "regulargpt" else None)
     assert {path.name for path in (tmp_path / "here").iterdir()} == FILES
     assert json.loads((tmp_path / "here" / "summary.json").read_text()) == summary
-    rows = list(csv.DictReader((tmp_path / "here" / "accuracy.csv").read_text().splitlines()))
-    assert list(rows[0]) == ["length", "accuracy", "samples"]
-    assert {row["length"]: 100 * float(row["accuracy"]) for row in rows} == summary["accuracy"]
-    assert list(summary["accuracy"]) == ["7", "8", "9", "15", "100"]
-    inside = [summary["accuracy"][T] for T in ("7", "8", "9")]
-    assert (summary["score"], summary["min_accuracy"]) == (pytest.approx(sum(inside) / 3), min(inside))
-    weights = running.load_model(running.RunFolder.open("here"))
+    rows = list(csv.DictReader((tmp_path / "here" / "measures.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["length", "samples", "accuracy", "accuracy_low", "accuracy_high"]
+    accuracy = summary["measures"]["accuracy"]
+    assert {row["length"]: int(row["samples"]) for row in rows} == summary["samples"]
+    assert {row["length"]: float(row["accuracy"]) for row in rows} == accuracy["values"]
+    ends = {row["length"]: [float(row["accuracy_low"]), float(row["accuracy_high"])] for row in rows}
+    assert ends == accuracy["intervals"]
+    assert list(accuracy["values"]) == ["7", "8", "9", "15", "100"]
+    inside = [accuracy["values"][T] for T in ("7", "8", "9")]
+    assert (summary["score"], summary["worst"]) == (pytest.approx(sum(inside) / 3), min(inside))
+    weights = load_model(RunFolder.open("here"))
     assert sum(p.numel() for p in weights.parameters()) == summary["parameters"]
     config = tomllib.loads((tmp_path / "here" / "config.toml").read_text())
     assert config["training"]["steps"] == 12
     assert (tmp_path / "here" / "accuracy.png").read_bytes().startswith(b"\x89PNG")
 
     found = one_object(cli("evaluate", "here", "--lengths", "7-9,15,100", "--samples", "20", "--json").out)
-    assert found["accuracy"] == summary["accuracy"]
-    assert set(found) >= {"accuracy", "score", "min_accuracy"}
+    assert [found[key] for key in ("samples", "measures")] == [summary[key] for key in ("samples", "measures")]
+    assert set(found) >= {"measure", "score", "worst", "scored"}
     assert found["no_words_of_length"] == []
     assert one_object(cli("resume", "here", "--json").out) == summary
 
@@ -104,7 +123,7 @@ def test_the_table_for_people(cli: Cli):
 def test_a_saved_config_makes_the_same_run(cli: Cli):
     assert cli("run", "parity", *SMALL, "--out", "first", "--json").code == 0
     assert cli("run", "--config", "first/config.toml", "--out", "second", "--json").code == 0
-    for name in ("config.toml", "model.safetensors", "metrics.jsonl", "accuracy.csv"):
+    for name in ("config.toml", "model.safetensors", "metrics.jsonl", "measures.csv"):
         assert Path("first", name).read_bytes() == Path("second", name).read_bytes()
 
 
@@ -127,21 +146,29 @@ def test_a_diverged_run_ends_with_1_and_one_line(cli: Cli, monkeypatch):
     assert Path("here", "checkpoints", "000000000").is_dir()
 
 
-@pytest.mark.parametrize("option", FIELDS)
-def test_every_option_reaches_its_field(option: str):
-    key = FIELDS[option][0]
-    assert key in keys()
-    texts_of = {"model.encoding": "alibi", "task.supervision": "every", "device": "cpu", "training.lr": "0.5"}
-    values = texts({key: texts_of.get(key, "7")}, [])
-    config = configure("parity", "transformer", None, None, values)
-    default = configure("parity", "transformer", None, None, {})
-    changed = [k for k in keys() if at(config, k) != at(default, k)]
-    assert changed == [key]
+WRITTEN = {
+    **{"model.encoding": "alibi", "objective": "prefixes", "device": "cpu", "training.lr": "0.5"},
+    **{"data.near_misses": "0.25", "model.d_model": "8", "evaluation.extra_lengths": "70,80"},
+}
 
 
-def at(config: RunConfig, key: str) -> object:
-    section, _, name = key.rpartition(".")
-    return getattr(getattr(config, section) if section else config, name)
+@pytest.mark.parametrize("flag", flags())
+def test_every_flag_reaches_its_key(flag: str):
+    key = flags()[flag][0]
+    model = "regulargpt" if key == "model.chunk_size" else "transformer:causal=true"
+    text = WRITTEN.get(key, "7")
+    # The recipe is one in which no option decides on another.
+    default, config = (configure("dyck-2", model, "paper", None, texts(written, [])) for written in ({}, {key: text}))
+    before, after = flat(default), flat(config)
+    if key in before:
+        assert [k for k in before if before[k] != after[k]] == [key]
+    else:  # a part, with options of its own
+        assert after[f"{key}.name"] == text != before[f"{key}.name"]
+        assert {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)} <= section(key, before, after)
+
+
+def section(key: str, *configs: dict[str, object]) -> set[str]:
+    return {k for config in configs for k in config if k.startswith(f"{key}.")}
 
 
 @pytest.mark.parametrize(
@@ -153,8 +180,14 @@ def at(config: RunConfig, key: str) -> object:
         ("parity:p_one=0.1", "runs/parity-p_one=0.1-gru-seed3"),
     ],
 )
-def test_the_default_folder_tells_runs_apart_and_stays_in_runs(language: str, folder: str):
-    config = RunConfig().replaced({"task.language": language, "model.name": "gru", "seed": 3})
+def test_the_default_folder_tells_runs_apart_and_stays_in_runs(
+    language: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("a", "here"):
+        (tmp_path / name).mkdir()
+    save(languages.get("parity").machine, tmp_path / "a" / "b.json")
+    monkeypatch.chdir(tmp_path / "here")
+    config = RunConfig().replaced({"data.name": language, "model.name": "gru", "seed": 3})
     assert default_folder(config).as_posix() == folder
 
 
@@ -166,7 +199,7 @@ def test_as_a_module_from_another_folder(tmp_path: Path):
 
 
 def test_under_a_protocol_the_lengths_beyond_are_shown_and_in_no_mean(cli: Cli):
-    long = ("--steps", "3", "--d-model", "8", "--test-len", "42", "--samples", "2", "--beyond", "50")
+    long = ("--steps", "3", "--d-model", "8", "--test-len", "42", "--samples", "2", "--extra-lengths", "50")
     assert cli("run", "parity", *long, "--out", "here").code == 0
     options = ("--protocol", "hard", "--samples", "1")
     lines = cli("evaluate", "here", *options).out.splitlines()
@@ -174,6 +207,7 @@ def test_under_a_protocol_the_lengths_beyond_are_shown_and_in_no_mean(cli: Cli):
     assert lines[-1].startswith("460 lengths: mean ")
     found = one_object(cli("evaluate", "here", *options, "--json").out)
     assert found["scored"] == [str(T) for T in range(41, 501)]
-    inside = [found["accuracy"][T] for T in found["scored"]]
+    values = found["measures"]["accuracy"]["values"]
+    inside = [values[T] for T in found["scored"]]
     assert found["score"] == pytest.approx(sum(inside) / len(inside))
-    assert list(found["accuracy"])[-2:] == ["1000", "10000"]
+    assert list(values)[-2:] == ["1000", "10000"]

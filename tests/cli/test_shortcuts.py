@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from regulargpt.config import RunConfig
-from regulargpt.shortcuts.features import RULES
+from regulargpt.config.schema import RunConfig
+from regulargpt.evaluation.shortcuts.features import RULES
 from tests.cli.conftest import Cli
 
-FEW = ("--samples", "8", "--set", "evaluation.stride=100", "--set", "evaluation.beyond=1000")
+FEW = ("--samples", "8", "--set", "evaluation.stride=100", "--set", "evaluation.extra_lengths=1000")
 
 
 def test_a_row_a_rule(cli: Cli):
@@ -29,7 +29,7 @@ def test_protocols_seeds_and_configs(cli: Cli, tmp_path):
     found = json.loads(cli("shortcuts", "dyck-2", "--protocol", "regular-gpt-code", "--seed", "3", *options).out)
     assert (found["language"], found["protocol"]) == ("dyck-2:members=blocks", "regular-gpt-code-1")
     assert (found["test_from"], found["seed"]) == (42, 3)
-    settings = {"task.language": "tomita-4", "evaluation.test_len": 60, "evaluation.samples": 8, "task.train_len": 10}
+    settings = {"data.name": "tomita-4", "evaluation.test_len": 60, "evaluation.samples": 8, "data.train_len": 10}
     (tmp_path / "config.toml").write_text(RunConfig().replaced(settings).render())
     found = json.loads(cli("shortcuts", "--config", "config.toml", "--json").out)
     assert (found["language"], found["train_len"], found["test_len"]) == ("tomita-4", 10, 60)
@@ -39,7 +39,7 @@ def test_protocols_seeds_and_configs(cli: Cli, tmp_path):
 REFUSED = [
     ("shortcuts", "which language? as in `regulargpt run parity`"),
     ("shortcuts partiy", "unknown language 'partiy'; did you mean 'parity'?"),
-    ("shortcuts parity --test-len 3", "evaluation.test_len = 3; test words are longer than task.train_len = 40"),
+    ("shortcuts parity --test-len 3", "evaluation.test_len = 3; test words are longer than data.train_len = 40"),
     ("shortcuts parity --samples x", "evaluation.samples = 'x'; give a whole number"),
     ("shortcuts parity --set evaluation.strid=2", "unknown key 'evaluation.strid'; did you mean 'stride'?"),
     ("shortcuts parity --protocol theses", "unknown protocol 'theses'; did you mean 'thesis'?"),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from regulargpt import bench
-from regulargpt import run as running
 from regulargpt.cli import VERBS, streams
+from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.regulargpt.small import config
 
@@ -56,7 +56,7 @@ def test_the_streams_of_the_shell(tmp_path: Path, command: str, code: int, err: 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    running.run(config("gru", task__language="parity", task__supervision="last", training__steps=11), folder)
+    running.run(config("gru", data__name="parity", objective__name="last", training__steps=11), folder)
     return folder
 
 
@@ -65,12 +65,12 @@ SUCCEED = {
     "list": "list models",
     "show": "show parity",
     "sample": "sample parity --length 5",
-    "run": "run parity --steps 2 --train-len 4 --test-len 5 --samples 2 --beyond= --out new",
+    "run": "run parity --steps 2 --train-len 4 --test-len 5 --samples 2 --extra-lengths= --out new",
     "construct": "construct parity --out new",
     "sweep": "sweep parity --dry-run",
     "resume": "resume RUN",
     "evaluate": "evaluate RUN --lengths 9",
-    "shortcuts": "shortcuts parity --test-len 42 --samples 2 --set evaluation.beyond=",
+    "shortcuts": "shortcuts parity --test-len 42 --samples 2 --set evaluation.extra_lengths=",
     "verify": "verify RUN --length 9 --words 2",
     "extract": "extract RUN --out new.json",
     "receptive-field": "receptive-field RUN --length 9 --words 2",

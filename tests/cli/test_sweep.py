@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt import run as running
-from regulargpt.cli.run_ import FIELDS
-from regulargpt.config import RunConfig
-from regulargpt.sweep import driver
-from regulargpt.sweep.driver import Outcome
-from regulargpt.sweep.names import name_of
+from regulargpt.cli.configure import configure
+from regulargpt.cli.flags import flags
+from regulargpt.config.schema import RunConfig, flat
+from regulargpt.runs import run as running
+from regulargpt.runs.sweep import driver
+from regulargpt.runs.sweep.driver import Outcome
+from regulargpt.runs.sweep.grid import Grid
+from regulargpt.runs.sweep.names import name_of
 from tests.cli.conftest import Cli
 from tests.regulargpt.sweep.forked import finished_runs, forking, is_gone, results, wait_for
 
@@ -22,18 +24,16 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threade
 
 SMALL = [
     *("--d-model", "8", "--steps", "4", "--train-len", "6", "--test-len", "8", "--samples", "16"),
-    *("--batch-size", "8", "--device", "cpu", "--beyond", "", "--jobs", "2"),
+    *("--batch-size", "8", "--device", "cpu", "--extra-lengths", "", "--jobs", "2"),
 ]
 
 
 def config(language: str, model: str, seed: int, **changes: object) -> RunConfig:
-    fields = {
-        **{"model.d_model": 8, "training.steps": 4, "task.train_len": 6, "evaluation.test_len": 8, "seed": seed},
-        **{"evaluation.samples": 16, "training.batch_size": 8, "device": "cpu", "evaluation.beyond": ()},
+    options = {
+        **{"model.d_model": 8, "training.steps": 4, "data.train_len": 6, "evaluation.test_len": 8, "seed": seed},
+        **{"evaluation.samples": 16, "training.batch_size": 8, "device": "cpu", "evaluation.extra_lengths": ()},
     }
-    from regulargpt.cli.configure import configure
-
-    return configure(language, model, None, None, fields | changes)
+    return configure(language, model, None, None, {}).replaced(options | changes)
 
 
 def test_the_list_the_lines_and_the_table(cli: Cli, tmp_path: Path, monkeypatch):
@@ -64,7 +64,7 @@ def test_the_list_the_lines_and_the_table(cli: Cli, tmp_path: Path, monkeypatch)
     found = json.loads(cli(*arguments, "--dry-run", "--json").out)
     assert (found["sweep"], found["done"], found["missing"], found["failed"]) == (folder, 0, 8, 0)
     assert [run["name"] for run in found["runs"]] == names
-    assert found["runs"][-1]["differs"] == {"task.language": "parity:p_one=0.1", "model.name": "lstm", "seed": 1}
+    assert found["runs"][-1]["differs"] == {"data.name": "parity:p_one=0.1", "model.name": "lstm", "seed": 1}
     assert list(tmp_path.iterdir()) == []
 
     code, out, err = cli(*arguments)
@@ -130,7 +130,7 @@ def test_a_stopped_sweep_ends_with_75(cli: Cli, monkeypatch):
 
 
 def test_long_lists_are_cut_while_running_and_whole_when_asked_for(cli: Cli, monkeypatch):
-    monkeypatch.setattr("regulargpt.sweep.local.LocalEngine.execute", lambda *arguments: None)
+    monkeypatch.setattr("regulargpt.runs.sweep.local.LocalEngine.execute", lambda *arguments: None)
     arguments = ["sweep", "parity", "--model", "gru", "--seed", "0-99", *SMALL, "--out", "here"]
     assert len(cli(*arguments, "--dry-run").out.splitlines()) == 102
     err = cli(*arguments).err.splitlines()
@@ -138,23 +138,24 @@ def test_long_lists_are_cut_while_running_and_whole_when_asked_for(cli: Cli, mon
     assert err[41] == "and 60 more; --dry-run lists all"
 
 
-@pytest.mark.parametrize("option", FIELDS)
-def test_every_option_takes_several_values(option: str):
-    from regulargpt.sweep.grid import Grid
-    from regulargpt.sweep.values import read_values
-
-    key = FIELDS[option][0]
-    texts = {"model.encoding": "alibi,rotary", "task.supervision": "every,next", "device": "cpu,cuda"}
-    texts |= {"training.lr": "0.5,0.25", "task.near_misses": "0.1,0.2"}
-    values = read_values(key, ["7", "8"] if key == "evaluation.beyond" else [texts.get(key, "7,8")])
-    model = "regulargpt" if key == "model.chunk_size" else "transformer"
-    grid = Grid(("tomita-3",), (model,), values={key: values})
-    assert [row[key] for row in grid.differences()] == list(values)
+@pytest.mark.parametrize("flag", flags())
+def test_every_flag_takes_several_values(flag: str):
+    key = flags()[flag][0]
+    texts = {"model.encoding": "alibi,rotary", "objective": "prefixes,next", "device": "cpu,cuda"}
+    texts |= {"training.lr": "0.5,0.25", "data.near_misses": "0.1,0.2", "model.d_model": "16,32"}
+    written = ["7", "8"] if key == "evaluation.extra_lengths" else [texts.get(key, "7,8")]
+    model = "regulargpt" if key == "model.chunk_size" else "transformer:causal=true"
+    grid = Grid(("tomita-3",), (model,), values={key: written})
+    name = f"{key}.name" if key in ("model.encoding", "objective") else key
+    values = [flat(config)[name] for config in grid.configs]
+    wanted = [(int(text),) for text in written] if len(written) > 1 else texts.get(key, "7,8").split(",")
+    assert [str(value) for value in values] == [str(value) for value in wanted]
+    assert [row[name] for row in grid.differences()] == values
 
 
 LONGER = ["400" if word == "4" else word for word in SMALL]
 COMMAND = [sys.executable, "-m", "regulargpt", "sweep", "parity", "--model", "gru", "--seed", "0-2", *LONGER]
-COMMAND += ["--set", "training.checkpoint_every=10", "--set", "training.solved_below=0"]
+COMMAND += ["--set", "training.checkpoint_every=10", "--set", "training.solved_loss=0"]
 
 
 def at_work(folder: Path) -> dict[str, int]:

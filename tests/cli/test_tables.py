@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from regulargpt import bench
-from regulargpt import run as running
-from regulargpt.cli import bench_, output
+from regulargpt.cli import output
+from regulargpt.cli.commands import bench as command
 from regulargpt.cli.output import say, table
+from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.regulargpt.results import made
 from tests.regulargpt.small import config
@@ -31,7 +32,7 @@ tomita-3  no odd run of ones        98.12"""
 @pytest.fixture
 def narrow(monkeypatch) -> None:
     monkeypatch.setattr(output, "width", lambda err=False: 80)
-    monkeypatch.setattr(bench_, "width", lambda err=False: 80)
+    monkeypatch.setattr(command, "width", lambda err=False: 80)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_lines_are_broken_between_words_and_keep_their_blanks(monkeypatch, capsy
 @pytest.fixture(scope="module")
 def places(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("places")
-    running.run(config("gru", task__language="parity", task__supervision="last", training__steps=11), folder / "run")
+    running.run(config("gru", data__name="parity", objective__name="last", training__steps=11), folder / "run")
     names = [f"modular-arithmetic-left-to-right-gru-seed{seed}" for seed in range(2)]
     texts = {
         name: made.config_text(model__name="gru", seed=seed, training__clip=seed + 0.5)
@@ -86,14 +87,14 @@ def places(tmp_path_factory) -> Path:
 PRINTED = [
     *(f"list {kind}" for kind in ("languages", "models", "encodings", "recipes", "protocols", "experiments")),
     *("show dihedral-12", "show dyck-2", "show symmetric-3:letters=elements"),
-    "run parity --steps 2 --train-len 4 --test-len 5 --samples 2 --beyond= --out new",
+    "run parity --steps 2 --train-len 4 --test-len 5 --samples 2 --extra-lengths= --out new",
     "evaluate run --lengths 9-12",
-    "shortcuts parity --test-len 42 --samples 2 --set evaluation.beyond=100,200,300,400,500,600,700,800",
+    "shortcuts parity --test-len 42 --samples 2 --set evaluation.extra_lengths=100,200,300,400,500,600,700,800",
     "verify run --length 9 --words 2",
     "receptive-field run --length 9 --words 2",
     "extract run --out new.json",
     "results run",
-    "results sweep --group-by settings,language,seed",
+    "results sweep --group-by recipe,language,seed",
     "sweep parity tomita-3 --model gru,lstm --lr 1e-4,3e-4 --set training.clip=0.5,1 --dry-run",
     "reproduce table-6.2 --dry-run --scale smoke",
     "bench tree",

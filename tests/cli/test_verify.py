@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt import run as running
+import languages
 from regulargpt.analysis import subject
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything, unfinished
-from tests.regulargpt.small import config
+from tests.regulargpt.small import ATTENTION, COMMON, config
 
 FILES = {
     "verify": ["clusters.csv", "clusters.json", "pca.png", "states-pca.csv"],
@@ -22,8 +24,7 @@ VERBS = list(FILES)
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    settings = {"task__language": "parity", "task__supervision": "last", "training__compositions": 0}
-    running.run(config(**settings, training__alignment=0.0, training__steps=3), folder)
+    running.run(RunConfig().replaced({**COMMON, **ATTENTION, "training.steps": 3}), folder)
     return folder
 
 
@@ -56,7 +57,7 @@ def test_files_are_written_beside_the_run_and_again_the_same(cli: Cli, finished:
 def test_the_tables_of_clusters(cli: Cli, finished: Path, tmp_path: Path):
     answer = cli("verify", finished, "--length", 21, "--words", 6, "--out", tmp_path / "v")
     assert answer.out.splitlines()[0] == "parity, regulargpt: states on 6 words of length 21"
-    assert " found for 2 of 2 transitions" in answer.out
+    assert " found for 2 of 2 monoid elements" in answer.out
     assert "no certificate: the quantised network errs on a word" in answer.out
     table, states = rows(tmp_path / "v" / "clusters.csv"), rows(tmp_path / "v" / "states-pca.csv")
     assert [row["depth"] for row in table] == ["all", "1", "2", "3", "4", "5"]
@@ -83,8 +84,8 @@ def test_every_kind_of_run_is_looked_at(cli: Cli, tmp_path: Path, family: str, v
 
 
 def test_a_run_that_answers_everywhere_has_all_positions(cli: Cli, tmp_path: Path):
-    settings = {"task__language": "parity", "task__supervision": "every", "training__compositions": 0}
-    running.run(config(**settings, training__alignment=0.0, training__steps=2), tmp_path / "run")
+    settings = {**COMMON, **ATTENTION, "objective.name": "prefixes", "training.steps": 2}
+    running.run(RunConfig().replaced(settings), tmp_path / "run")
     assert cli("verify", "run", "--length", 16, "--words", 3).code == 0
     ends = {int(row["end"]) for row in rows(tmp_path / "run" / "verify" / "states-pca.csv") if row["depth"] == "4"}
     assert ends == set(range(1, 17))
@@ -111,7 +112,7 @@ def test_what_says_nothing_is_refused(cli: Cli, finished: Path, tmp_path: Path, 
 @pytest.mark.parametrize("verb", VERBS)
 def test_unfinished_runs_and_lengths_without_words_are_refused(cli: Cli, tmp_path: Path, verb: str):
     unfinished(tmp_path / "half")
-    settings = config("linear-rnn", task__language="modular-arithmetic", training__steps=2, evaluation__test_len=13)
+    settings = config("linear-rnn", data__name="modular-arithmetic", training__steps=2, evaluation__test_len=13)
     running.run(settings, tmp_path / "odd")
     before = everything(tmp_path)
     assert_refused(cli(verb, "half"), "the run in half is not finished; `regulargpt resume half` first")
@@ -120,6 +121,6 @@ def test_unfinished_runs_and_lengths_without_words_are_refused(cli: Cli, tmp_pat
 
 
 def test_without_a_length_the_longest_up_to_500_with_words_is_taken(finished: Path):
-    settings = config("linear-rnn", task__language="modular-arithmetic")
-    assert subject.default_length(subject.languages.get("modular-arithmetic"), settings) == 499
-    assert subject.default_length(subject.languages.get("parity"), settings) == 500
+    settings = config("linear-rnn", data__name="modular-arithmetic")
+    assert subject.default_length(languages.get("modular-arithmetic"), settings) == 499
+    assert subject.default_length(languages.get("parity"), settings) == 500

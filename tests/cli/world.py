@@ -11,10 +11,10 @@ from typing import NamedTuple
 import languages
 from languages.convert.dot import to_dot
 from languages.convert.json_text import to_json
-from regulargpt import run as running
-from regulargpt.certificate.verdict import certificate_report
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
+from regulargpt.runs import run as running
+from regulargpt.runs.certify import certificate_report
 from regulargpt.storage import manifest
 from regulargpt.storage.folder import FINAL, RunFolder
 from tests.regulargpt.results import made
@@ -36,11 +36,11 @@ class Stop(Exception):
 
 def build(folder: Path) -> None:
     """Runs: finished, certified, interrupted, of other contents with right digests; a sweep, and odd files."""
-    small = config("gru", task__language="parity", task__supervision="last", training__steps=11)
+    small = config("gru", data__name="parity", objective__name="last", training__steps=11)
     running.run(small, folder / "run")
     begin(small.replaced({"training.steps": 22}), folder / "begun")
     shutil.copytree(folder / "run", folder / "forged")
-    test = {"evaluation.test_len": 42, "evaluation.beyond": (), "evaluation.samples": 4}
+    test = {"evaluation.test_len": 42, "evaluation.extra_lengths": (), "evaluation.samples": 4}
     running.run(configuration("parity").replaced(test), folder / "certified")
     certificate_report(RunFolder.open(folder / "certified"))
     (folder / "forged" / "summary.json").write_text('{"train_len": 8}')
@@ -77,7 +77,7 @@ def begin(settings: RunConfig, folder: Path) -> None:
     """Train until a checkpoint is written, and no further."""
 
     def on_step(trainer: running.Trainer) -> None:
-        if trainer.progress.step > 20:
+        if trainer.step_count > 20:
             raise Stop
 
     try:

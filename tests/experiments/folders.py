@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Experiment, Scale
-from regulargpt.config import RunConfig
-from regulargpt.protocols import protocol
+from regulargpt.config.protocols import protocol
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
-from regulargpt.sweep.folder import SweepFolder
-from regulargpt.sweep.names import name_of
 
 # A run's accuracy at every length, the reason why it failed, or None for a run that is missing.
 Result = float | str | None
@@ -59,21 +59,25 @@ def finished(path: Path, config: RunConfig, accuracy: float, **more: Any) -> Run
     (path / WEIGHTS).write_bytes(b"weights")
     (path / MODEL_CONFIG).write_text("{}")
     own = tested(config, accuracy)
-    folder.write_accuracy([(int(T), accuracy / 100, 8) for T in own["accuracy"]])
-    also = {other.id: tested(other.test_of(config), accuracy) for other in map(protocol, config.evaluation.also)}
-    known = {"train_len": config.task.train_len, "steps": 1400, "train_seconds": 2.5, "proven": None}
-    folder.write_summary({**known, **own, "score": accuracy, "also": also, **more})
+    folder.write_measures(own["samples"], own["measures"])
+    extra = {
+        other.id: tested(other.test_of(config), accuracy) for other in map(protocol, config.evaluation.extra_protocols)
+    }
+    known = {"train_len": config.data.train_len, "steps": 1400, "train_seconds": 2.5, "proven": None}
+    folder.write_summary({**known, **own, "score": accuracy, "extra_protocols": extra, **more})
     folder.finish()
     return folder
 
 
 def tested(config: RunConfig, accuracy: float) -> dict[str, Any]:
     """What a test says in a summary."""
-    lengths = [str(T) for T in sorted({*config.scored, *config.evaluation.beyond})]
-    place = {"test_from": config.scored.start, "test_len": config.evaluation.test_len}
+    lengths = [str(T) for T in config.tested]
+    values, intervals = dict.fromkeys(lengths, accuracy), {key: [accuracy, accuracy] for key in lengths}
     return {
-        **place,
+        "test_from": config.scored.start,
+        "test_len": config.evaluation.test_len,
         "stride": config.evaluation.stride,
-        "accuracy": dict.fromkeys(lengths, accuracy),
+        "measure": "accuracy",
         "samples": dict.fromkeys(lengths, 8),
+        "measures": {"accuracy": {"values": values, "intervals": intervals}},
     }

@@ -2,19 +2,20 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from experiments import certified
-from regulargpt.config import RunConfig
-from regulargpt.recipes import CERTIFY
+from regulargpt.config.recipes import CERTIFY
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import CERTIFICATE
-from regulargpt.sweep.folder import SweepFolder
-from regulargpt.sweep.names import name_of
 from tests.experiments.folders import finished
 
 ASKED = RunConfig().replaced(
-    {**CERTIFY, "task.language": "regex:(a|b)*c", "evaluation.test_len": 42, "evaluation.beyond": (99,)}
+    {**CERTIFY, "data.name": "regex:(a|b)*c", "evaluation.test_len": 42, "evaluation.extra_lengths": (99,)}
 )
 
 
@@ -26,7 +27,8 @@ def sweep_of(path: Path, configs: list[RunConfig]) -> SweepFolder:
 
 def add(folder: SweepFolder, config: RunConfig, slack: float | None, **more: object) -> None:
     proven = slack is not None
-    known = {"proven": proven, "certified_at": 300 if proven else None, "min_accuracy": 98.5}
+    phases = {"table_fine_tuning": {"began_at": 200, "certified_at": 300}} if proven else {}
+    known = {"proven": proven, "phases": phases, "worst": 98.5}
     run = finished(folder.run_path(name_of(config)), config, 99.9995, **{**known, **more})
     if proven:
         balls = {"slack": slack} if slack else None
@@ -37,13 +39,13 @@ def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys):
     configs = [ASKED.replaced({"seed": seed}) for seed in (1, 0, 2)]
     other = ASKED.replaced({"model.chunk_size": 3})
     shorter = ASKED.replaced({"training.steps": 900})
-    plain = ASKED.replaced({"training.certify_every": 0, "training.anchor_steps": 0})
+    plain = ASKED.replaced({"phases.table_fine_tuning.every": 0, "phases.table_fine_tuning.steps": 0})
     missing = ASKED.replaced({"seed": 3})
     wider = ASKED.replaced({"model.d_model": 128})
     folder = sweep_of(tmp_path / "s", [*configs, other, shorter, plain, missing, wider])
     add(folder, configs[0], 0.0299)
     add(folder, configs[1], 0.0)
-    add(folder, configs[2], None, min_accuracy=50.0, train_seconds=7.4)
+    add(folder, configs[2], None, worst=50.0, train_seconds=7.4)
     add(folder, other, 0.1)
     add(folder, shorter, None)
     add(folder, plain, None)
@@ -62,12 +64,14 @@ def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys):
 
 
 def test_the_longest_length_is_the_worst_of_the_tests_there():
-    summary = {
-        "accuracy": {"42": 70.0, "99": 80.0},
-        "also": {"hard-2": {"accuracy": {"99": 60.0, "50": 10.0}}, "x": {"accuracy": {"98": 0.0}}},
-    }
+    def test(values: dict[str, float]) -> dict[str, Any]:
+        return {"measures": {"accuracy": {"values": values}}}
+
+    others = {"hard-2": test({"99": 60.0, "50": 10.0}), "x": test({"98": 0.0})}
+    summary = {**test({"42": 70.0, "99": 80.0}), "extra_protocols": others}
     assert certified.Run(ASKED, summary, {}).longest == (99, 60.0)
-    assert certified.Run(ASKED, {**summary, "also": {"hard-2": {"accuracy": {"500": 90.0}}}}, {}).longest == (500, 90.0)
+    summary["extra_protocols"] = {"hard-2": test({"500": 90.0})}
+    assert certified.Run(ASKED, summary, {}).longest == (500, 90.0)
 
 
 @pytest.mark.parametrize(

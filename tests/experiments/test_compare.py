@@ -8,24 +8,22 @@ import pytest
 import languages
 from experiments.ablations import PARTS
 from experiments.ablations import runs as ablation_runs
-from experiments.cells import Compared, Comparison, Panel
+from experiments.cells import Compared, Comparison, ShortcutScores
 from experiments.compare import compare
 from experiments.experiment import Experiment
 from experiments.page import recording
-from experiments.page.document import Table
 from experiments.page.record import Cell
-from experiments.page.recording import Made
 from experiments.page.verdicts import verdict
 from experiments.page.verdicts import verdicts as page_verdicts
 from experiments.page.wording import entry
 from experiments.registry import EXPERIMENTS, experiment
-from experiments.reproduction import look
-from experiments.shortcuts import with_panels
+from experiments.reproduction import comparison
+from experiments.shortcuts import with_shortcuts
 from experiments.table_6_1 import EVEN
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
 from regulargpt.results.rows import rows
-from regulargpt.sweep.folder import SweepFolder
-from regulargpt.sweep.names import name_of
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.names import name_of
 from tests.experiments.folders import filled, finished
 
 TABLE = experiment("table-6.1")
@@ -64,7 +62,7 @@ def mixed(tmp_path_factory) -> tuple[SweepFolder, Comparison]:
         return 99.9995 if config.model.chunk_size == 2 else (90.0, 80.0, 70.0)[config.seed]
 
     folder = filled(tmp_path_factory.mktemp("cells") / "r", TABLE, "cpu", ["parity"], result)
-    return folder, look(TABLE, "cpu", folder)
+    return folder, comparison(TABLE, "cpu", folder)
 
 
 def test_maximum_mean_and_difference(mixed):
@@ -98,9 +96,8 @@ def test_where_the_published_mean_lies(mixed):
     bounds = [49.94, 49.96, 52.04, 52.06]
     assert [verdict(values(transformer), bound) for bound in bounds] == ["above", "within", "within", "below"]
     assert verdict(values(replace(transformer, group=None)), 50.0) == "not there"
-    (_, table) = page_verdicts(recording.record(mixed[1], Made("", (), ()))[0])
-    assert isinstance(table, Table)
-    assert table.rows[0] == ("RNN", "0", "1", "0", "0")
+    (_, table) = page_verdicts(recording.record(mixed[1], "", (), ()))
+    assert table.splitlines()[2] == "| RNN | 0 | 1 | 0 | 0 |"
 
 
 def test_the_other_protocol_and_the_single_length_have_their_own_tests(mixed):
@@ -121,11 +118,11 @@ def test_a_note_holds_everywhere_if_every_published_cell_has_it(mixed, first: tu
     published = [cell for cell in found.all if cell.published != (None, None)]
     assert len(published) > 1
 
-    def noted(cell: Compared) -> Compared:
+    def with_notes(cell: Compared) -> Compared:
         notes = first if cell is published[0] else (1, 2, 3)
         return replace(cell, notes=notes if cell in published else ())
 
-    cells = tuple(tuple(map(noted, row)) for row in found.cells)
+    cells = tuple(tuple(map(with_notes, row)) for row in found.cells)
     assert replace(found, cells=cells).everywhere == everywhere
 
 
@@ -150,7 +147,7 @@ def test_a_damaged_run_is_a_failed_one(tmp_path: Path):
     name = name_of(TABLE.configs("parity", "rnn", "smoke")[0])
     path = folder.run_path(name) / "summary.json"
     path.write_text(path.read_text().replace("99.0", "99.5", 1))
-    found = cell(look(TABLE, "smoke", folder), "parity", "rnn")
+    found = cell(comparison(TABLE, "smoke", folder), "parity", "rnn")
     assert found.ours == (None, None)
     assert lines(found) == ["100.0 / 98.9", "1 of 1 failed"]
     assert "summary.json" in found.failed[0].reason
@@ -165,12 +162,12 @@ PROVEN = [
 
 @pytest.mark.parametrize(("more", "text"), PROVEN, ids=[text for _, text in PROVEN])
 def test_proven(tmp_path: Path, more: dict, text: str):
-    found = look(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], **more))
+    found = comparison(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], **more))
     assert lines(cell(found, "parity", "proven-C2")) == [text]
 
 
 def test_a_length_that_was_not_tested_is_said(tmp_path: Path):
-    found = look(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], also={}))
+    found = comparison(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], extra_protocols={}))
     assert lines(cell(found, "parity", "hard-C2")) == ["not tested at 10,000 symbols"]
 
 
@@ -182,8 +179,8 @@ def test_both_settings_of_table_6_2_are_of_the_same_runs(tmp_path: Path):
     for name, config in configs.items():
         run = finished(folder.run_path(name), config, 99.0)
         if config.model.name == "transformer":
-            assert run.load_summary()["accuracy"]["40"] == 99.0
-    found = look(table, "smoke", folder)
+            assert run.load_summary()["measures"]["accuracy"]["values"]["40"] == 99.0
+    found = comparison(table, "smoke", folder)
     same, beyond = cell(found, "same-length/transformer", "0.9"), cell(found, "extrapolation/transformer", "0.9")
     assert same.names == beyond.names
     assert {test.length for test in same.rows} == {40}
@@ -212,14 +209,14 @@ def test_no_cell_of_any_experiment_is_blank(tmp_path: Path, name: str, result):
 def test_a_variant_that_a_recipe_does_not_have_is_said(tmp_path: Path):
     ablations = experiment("ablations")
     folder = filled(tmp_path / "r", ablations, "smoke", ["parity/paper"])
-    found = look(ablations, "smoke", folder)
+    found = comparison(ablations, "smoke", folder)
     assert lines(cell(found, "parity/paper", "no-state-norm")) == ["does not apply"]
 
 
 def test_time_and_depth(tmp_path: Path):
     section = experiment("section-6.4.3")
     folder = filled(tmp_path / "r", section, "smoke", ["parity/paper/accuracy"])
-    found = look(section, "smoke", folder)
+    found = comparison(section, "smoke", folder)
     texts = [lines(cell(found, f"parity/paper/{what}", "8"))[0] for what in ("accuracy", "seconds", "depth")]
     assert texts == ["99.00 / 99.00", "2.5 s", "3 levels at T = 500"]
 
@@ -227,7 +224,7 @@ def test_time_and_depth(tmp_path: Path):
 def test_where_no_table_was_published_the_conditions_are_those_of_another(tmp_path: Path):
     section = experiment("section-6.4.3")
     folder = filled(tmp_path / "r", section, "smoke", ["parity/robust/accuracy"])
-    found = look(section, "smoke", folder)
+    found = comparison(section, "smoke", folder)
     accuracy, depth = (cell(found, f"parity/robust/{what}", "8") for what in ("accuracy", "depth"))
     assert "at most 20 training steps, not 100,000" in {found.notes[n - 1] for n in accuracy.notes}
     assert "1 seed, not 3" in {found.notes[n - 1] for n in accuracy.notes}
@@ -241,18 +238,18 @@ def test_the_part_that_is_missing_is_said():
     ablations = experiment("ablations")
     found = compare(ablations, "full", [], frozenset(name_of(c) for c in ablations.all_configs("full")))
 
-    def told(row: str, column: str) -> str:
+    def recipe_note(row: str, column: str) -> str:
         notes = (found.notes[n - 1] for n in cell(found, row, column).notes)
         return next(note for note in notes if note.startswith("recipe "))
 
-    assert "levels 6, not 0" in told("parity/paper", "fixed-depth")
-    assert "pad masked, not learned" in told("tomita-5/robust", "masked-pad")
-    assert "attention full, not dilated" in told("parity/robust", "no-dilation")
-    assert "distinct_levels 6, not 1" in told("even-pairs/paper", "no-sharing")
+    assert "levels 6, not 0" in recipe_note("parity/paper", "fixed-depth")
+    assert "pad masked, not learned" in recipe_note("tomita-5/robust", "masked-pad")
+    assert "attention full, not dilated" in recipe_note("parity/robust", "no-dilation")
+    assert "distinct_levels 6, not 1" in recipe_note("even-pairs/paper", "no-sharing")
     for switch in ("levels", "pad", "attention"):
-        assert f"{switch} " not in told("parity/robust", "whole")
-    assert "state_norm" not in told("parity/robust", "no-state-norm")
-    assert "state_noise" not in told("parity/robust", "no-state-noise")
+        assert f"{switch} " not in recipe_note("parity/robust", "whole")
+    assert "state_norm" not in recipe_note("parity/robust", "no-state-norm")
+    assert "state_noise" not in recipe_note("parity/robust", "no-state-noise")
 
 
 def test_only_the_slow_column_has_fewer_seeds_on_two_cores():
@@ -264,19 +261,19 @@ def test_only_the_slow_column_has_fewer_seeds_on_two_cores():
 @pytest.mark.parametrize("name", ["table-6.1", "ablations"])
 def test_languages_whose_members_have_even_lengths_are_tested_at_as_many_odd_ones(name: str):
     configs = [c for c in experiment(name).all_configs("cpu") if c.evaluation.stride > 1]
-    tasks = {c.task.language: languages.get(c.task.language) for c in configs}
+    tasks = {c.data.name: languages.get(c.data.name) for c in configs}
     one_class = {key for key, task in tasks.items() if task.is_classification and len(task.classes(51)) == 1}
     assert one_class == set(EVEN if name == "table-6.1" else ["tomita-5"])
     for config in configs:
-        if config.task.language in one_class:
+        if config.data.name in one_class:
             assert sum(T % 2 for T in config.scored) * 2 == len(config.scored)
 
 
 def test_each_score_has_the_rules_of_its_own_words(tmp_path: Path, monkeypatch):
-    asked = []
+    computed = []
 
-    def panel(trained, tested, path):
-        asked.append((tested.task.language, tested.protocol, trained.task.near_misses, tested.evaluation.samples))
+    def rule_scores(trained, tested, path):
+        computed.append((tested.data.name, tested.protocol, trained.data.near_misses, tested.evaluation.samples))
         # No word of an odd length is a member, so at odd lengths a constant answer is right.
         constant = {str(T): 100.0 if T % 2 else 50.0 for T in range(51, 101)}
         grams = {"10000": 98.6, **{str(T): 90.0 if T % 7 == 2 else 80.0 for T in range(51, 101)}}
@@ -285,18 +282,18 @@ def test_each_score_has_the_rules_of_its_own_words(tmp_path: Path, monkeypatch):
             "n-grams": {"score": 81.6, "accuracy": grams},
         }
 
-    monkeypatch.setattr("experiments.shortcuts.panel", panel)
+    monkeypatch.setattr("experiments.shortcuts.rule_scores", rule_scores)
     folder = filled(tmp_path / "r", TABLE, "cpu", ["dyck-2"])
-    found = with_panels(look(TABLE, "cpu", folder), folder.path)
-    assert sorted(asked) == [
+    found = with_shortcuts(comparison(TABLE, "cpu", folder), folder.path)
+    assert sorted(computed) == [
         ("dyck-2", "thesis-1", 0.0, 128),
         ("dyck-2", "thesis-1", 0.5, 128),
         ("dyck-2:depth=every", "hard-2", 0.5, 128),
     ]
-    plain, some, hard = (cell(found, "dyck-2", name).panel for name in ("rnn", "transformer", "hard-C2"))
-    assert plain == Panel("thesis-1", {"majority": 75.0, "n-grams": 81.6})
-    assert some == Panel("thesis-1, every 7th length", {"majority": 75.0, "n-grams": 90.0})
+    plain, some, hard = (cell(found, "dyck-2", name).shortcuts for name in ("rnn", "transformer", "hard-C2"))
+    assert plain == ShortcutScores("thesis-1", {"majority": 75.0, "n-grams": 81.6})
+    assert some == ShortcutScores("thesis-1, every 7th length", {"majority": 75.0, "n-grams": 90.0})
     assert hard is not None
     assert (hard.words, hard.scores["n-grams"]) == ("hard-2 at 10,000 symbols, 50 % near misses in training", 98.6)
     assert lines(cell(found, "dyck-2", "rnn"))[-1] == "n-grams 81.60"
-    assert cell(found, "dyck-2", "proven-C2").panel is None
+    assert cell(found, "dyck-2", "proven-C2").shortcuts is None

@@ -7,9 +7,9 @@ import pytest
 from experiments.conditions import as_described, differences
 from experiments.published import published
 from experiments.table_6_1 import EXPERIMENT, RATES, SEEDS
-from regulargpt.config import RunConfig, value_of
-from regulargpt.protocols import protocol
-from regulargpt.recipes import resolve
+from regulargpt.config.protocols import protocol
+from regulargpt.config.recipes import resolve
+from regulargpt.config.schema import RunConfig, value_of
 
 SAID = published("table-6.1").conditions_of("parity")
 AS_PUBLISHED = protocol("thesis").apply(resolve("gpt2", "regulargpt", "parity", "uniform"))
@@ -28,42 +28,45 @@ def test_nothing_differs_from_what_is_published():
 
 PHRASES = [
     ({"training__steps": 2000}, "at most 2,000 training steps, not 100,000"),
-    ({"training__solved_below": 0.1}, "training ends early when its loss is low, not after all steps"),
+    ({"training__solved_loss": 0.1}, "training ends early when its loss is low, not after all steps"),
     (
-        {"training__certify_every": 100, "training__anchor_steps": 3000},
+        {"phases__table_fine_tuning__every": 100, "phases__table_fine_tuning__steps": 3000},
         "training goes on until the certificate holds, if it does within those steps, then 3,000 steps on its table",
     ),
     (
-        {"training__certify_every": 100, "training__solved_below": 0.1, "training__anchor_steps": 0},
+        {"phases__table_fine_tuning__every": 100, "training__solved_loss": 0.1, "phases__table_fine_tuning__steps": 0},
         "training goes on until the certificate holds, if it does within those steps",
     ),
     ({"training__lr": 0.001}, "learning rate 0.001 and not 0.0001, 0.0003 and 0.0005"),
     ({"training__lr": 0.0003}, "learning rate 0.0003 only, of 0.0001, 0.0003 and 0.0005"),
     ({"seed": 1}, "1 seed, not 3"),
-    ({"task__train_len": 50}, "trained on lengths 1..50, not 1..40"),
-    ({"task__train_from": 2}, "trained on lengths 2..40, not 1..40"),
+    ({"data__train_len": 50}, "trained on lengths 1..50, not 1..40"),
+    ({"data__train_from": 2}, "trained on lengths 2..40, not 1..40"),
     ({"evaluation__test_from": 42}, "scored on lengths 42..500, not 41..500"),
     ({"evaluation__stride": 20}, "every 20th length tested, not every one"),
     ({"evaluation__samples": 64}, "64 test words a length, not 512"),
-    ({"task__near_misses": 0.5}, "50 % of the non-members in training are near misses"),
-    ({"evaluation__near_misses": 0.25}, "25 % of the non-members in the test are near misses"),
-    ({"evaluation__both_classes": True}, "lengths without members, or without non-members, are left out"),
-    ({"task__members": 1.0}, "100 % members in training, not 50 %"),
-    ({"task__output_token": True}, "the answer is read at an empty token after the word"),
+    ({"data__name": "dyck-2", "data__near_misses": 0.5}, "50 % of the non-members in training are near misses"),
+    ({"data__name": "dyck-2", "data__test__near_misses": 0.25}, "25 % of the non-members in the test are near misses"),
     (
-        {"task__supervision": "nodes"},
-        "shown the answer and the transition at every node of the tree, not the final answer only",
+        {"data__name": "dyck-2", "data__test__both_classes": True},
+        "lengths without members, or without non-members, are left out",
     ),
-    ({"task__language": "dyck-4:depth=every"}, "members of every depth at every length"),
-    ({"task__language": "dyck-4:members=blocks"}, "members drawn as the original code draws them"),
+    ({"data__name": "dyck-2", "data__members": 1.0}, "100 % members in training, not 50 %"),
+    ({"objective__output_token": True}, "the answer is read at an empty token after the word"),
     (
-        {"task__language": "modular-arithmetic:plus=true"},
+        {"objective__name": "subwords"},
+        "shown the answer and the monoid element at every node of the tree, not the final answer only",
+    ),
+    ({"data__name": "dyck-4:depth=every"}, "members of every depth at every length"),
+    ({"data__name": "dyck-4:members=blocks"}, "members drawn as the original code draws them"),
+    (
+        {"data__name": "modular-arithmetic:plus=true"},
         "a constant + before each expression, as the original code has it",
     ),
     ({"model__d_model": 64}, "recipe gpt2: d_model 64, not 256"),
     (
         {"model__norm": "post", "training__curriculum": (8, 16)},
-        "recipe gpt2: norm post, not pre; curriculum 8, 16, not none; stage_below 0.4, not 0.0",
+        "recipe gpt2: norm post, not pre; curriculum 8, 16, not none; stage_loss 0.4, not 0.0",
     ),
 ]
 
@@ -71,15 +74,20 @@ PHRASES = [
 @pytest.mark.parametrize(("changes", "phrase"), PHRASES, ids=[phrase for _, phrase in PHRASES])
 def test_phrases(changes: dict[str, Any], phrase: str):
     if "training__curriculum" in changes:
-        changes = {**changes, "training__stage_below": 0.4}
+        changes = {**changes, "training__stage_loss": 0.4}
     assert differences(axes(**changes), SAID) == (phrase,)
 
 
 SILENT = [
     {"training__log_every": 7, "training__checkpoint_every": 7, "threads": 2, "device": "cpu"},
-    {"training__noise_below": 0.7, "training__anchor_lr": 1.0, "training__cooldown": 9},
-    {"training__compositions": 7, "model__n_layers": 3, "model__encoding": "none", "model__chunk_size": 5},
-    {"evaluation__beyond": (10_000,), "evaluation__also": ("hard-2",), "task__language": "parity:p_one=0.1"},
+    {"model__noise_loss": 0.7, "training__cooldown": 9},
+    {"phases__table_fine_tuning__every": 0, "phases__table_fine_tuning__lr": 1.0},
+    {"model__chunk_size": 5},
+    {
+        "evaluation__extra_lengths": (10_000,),
+        "evaluation__extra_protocols": ("hard-2",),
+        "data__name": "parity:p_one=0.1",
+    },
 ]
 
 
@@ -88,22 +96,30 @@ def test_what_changes_no_score_is_no_condition(changes: dict[str, Any]):
     assert differences(axes(**changes), SAID) == ()
 
 
+def test_options_of_the_supervision_and_of_phases_are_named_beside_their_defaults():
+    config = protocol("thesis").apply(resolve("robust-subwords", "regulargpt", "parity", "uniform"))
+    recipe = next(phrase for phrase in differences(axes(config), SAID) if phrase.startswith("recipe "))
+    named = ["compositions 1024, not 0", "alignment 1.0, not 0.0", "table_fine_tuning.lr 0.008, not 0.002"]
+    assert [part for part in recipe.partition(": ")[2].split("; ") if part in named] == named
+    assert "table_fine_tuning.every" not in recipe
+
+
 def test_a_single_length_has_no_range_and_no_stride():
     said = published("table-6.2").conditions_of("same-length/rnn")
-    configs = axes(evaluation__stride=20, evaluation__beyond=(40,))
+    configs = axes(evaluation__stride=20, evaluation__extra_lengths=(40,))
     assert differences(configs, said, length=40) == ()
     assert differences(configs, said, length=41) == ("scored on lengths 41, not 40",)
 
 
-def test_exchanges_are_named_with_the_near_misses_they_are_among():
+def test_swaps_are_named_with_the_near_misses_they_are_among():
     near = "50 % of the non-members in training are near misses"
-    exchanged = "in 25 % of the near misses in training two symbols changed places"
-    assert differences(axes(task__near_misses=0.5, task__exchanges=0.25), SAID) == (near, exchanged)
-    assert differences(axes(task__exchanges=0.25), SAID) == ()
+    swapped = "in 25 % of the near misses in training two symbols changed places"
+    assert differences(axes(data__name="dyck-2", data__near_misses=0.5, data__swaps=0.25), SAID) == (near, swapped)
+    assert differences(axes(data__name="dyck-2", data__swaps=0.25), SAID) == ()
 
 
 def test_where_nothing_is_said_nothing_differs():
-    configs = axes(evaluation__stride=20, evaluation__samples=3, task__train_len=50, seed=0)
+    configs = axes(evaluation__stride=20, evaluation__samples=3, data__train_len=50, seed=0)
     assert differences(configs, {}) == ()
 
 

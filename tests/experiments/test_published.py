@@ -75,7 +75,7 @@ def test_hyper_parameters_line_by_line():
         "training.steps": "Train Steps",
     }.items():
         assert found[row] == (int(printed[label].replace(",", "")),)
-    assert found["task.train_len"] == tuple(int(x) for x in printed["Train Seq. Len."].split(" or "))
+    assert found["data.train_len"] == tuple(int(x) for x in printed["Train Seq. Len."].split(" or "))
     assert found["parameters"] == (float(printed["# Trainable Params."].split()[0]) * 1e6,)
     assert [*found["precision"], *found["dataset"]] == [printed["Precision"], printed["Dataset"]]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from experiments import random_dfas
+from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.storage.folder import RunFolder
-from regulargpt.sweep.folder import SweepFolder
 
 
 def table(path: Path) -> list[dict[str, str]]:

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from experiments import reproduction, shortcuts
-from experiments.figure import Figure, Finding, kept
+from experiments.figure import Figure, Finding, saved_report
 from experiments.page import files
 from experiments.registry import experiment
 from languages.errors import UserError
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import RunFolder
-from regulargpt.sweep.names import name_of
 from tests.experiments.folders import filled
 
 TABLE = experiment("table-6.1")
@@ -27,26 +27,26 @@ TABLE = experiment("table-6.1")
 @pytest.fixture(autouse=True)
 def rules(monkeypatch) -> None:
     """No logistic regression here."""
-    monkeypatch.setattr(shortcuts, "panel", lambda trained, tested, path: None)
+    monkeypatch.setattr(shortcuts, "rule_scores", lambda trained, tested, path: None)
 
 
 def test_pages_are_written_beside_the_runs_and_again_alike(tmp_path: Path):
     folder = filled(tmp_path / "r", TABLE, rows=["parity"])
     result = reproduction.write_page(folder.path, TABLE, "smoke")
     place = folder.path / "table-6.1-smoke"
-    assert result["page"] == str(place / "page.html")
+    assert result["page"] == str(place / "page.md")
     assert json.loads((place / "page.json").read_text()) | {"page": result["page"]} == result
     written = {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()}
-    assert sorted(map(str, written)) == ["curves/parity.svg", "page.html", "page.json", "page.md"]
+    assert sorted(map(str, written)) == ["curves/parity.svg", "page.json", "page.md"]
     reproduction.write_page(folder.path, TABLE, "smoke")
     assert {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()} == written
 
 
-def test_page_and_html_are_made_of_the_record_and_the_pictures_alone(tmp_path: Path):
+def test_a_page_is_made_of_its_record_alone(tmp_path: Path):
     folder = filled(tmp_path / "r", TABLE, rows=["parity"])
     reproduction.write_page(folder.path, TABLE, "smoke")
     place = folder.path / "table-6.1-smoke"
-    before = {name: (place / name).read_bytes() for name in ("page.md", "page.html")}
+    before = {name: (place / name).read_bytes() for name in ("page.md",)}
     for name in before:
         (place / name).unlink()
     shutil.rmtree(folder.path / "runs")
@@ -57,22 +57,22 @@ def test_page_and_html_are_made_of_the_record_and_the_pictures_alone(tmp_path: P
         files.read_record(place)
 
 
-def test_sittings_are_remembered(tmp_path: Path):
+def test_sessions_are_remembered(tmp_path: Path):
     folder = filled(tmp_path / "r", TABLE, rows=["parity"])
     for seconds in (61.04, 10.0):
-        reproduction.add_sitting(folder.path, TABLE, "smoke", seconds)
-    assert reproduction.write_page(folder.path, TABLE, "smoke")["seconds"] == [61.0, 10.0]
+        reproduction.add_session(folder.path, TABLE, "smoke", seconds)
+    assert reproduction.write_page(folder.path, TABLE, "smoke")["session_seconds"] == [61.0, 10.0]
     text = (folder.path / "table-6.1-smoke" / "page.md").read_text()
-    assert "Time: 1 min 11 s in 2 sittings" in text
+    assert "Time: 1 min 11 s in 2 sessions" in text
     assert f"    regulargpt reproduce table-6.1 --scale smoke --only parity --out {folder.path}\n" in text
 
 
 @pytest.mark.parametrize("seconds", ['["x"]', '"x"', "{}", "null"])
-def test_sittings_that_are_none_are_refused(tmp_path: Path, seconds: str):
+def test_sessions_that_are_none_are_refused(tmp_path: Path, seconds: str):
     folder = filled(tmp_path / "r", TABLE, rows=["parity"])
-    reproduction.add_sitting(folder.path, TABLE, "smoke", 1.0)
-    (folder.path / "table-6.1-smoke" / "sittings.json").write_text(f'{{"seconds": {seconds}}}')
-    with pytest.raises(UserError, match=r"sittings.json has no list of seconds"):
+    reproduction.add_session(folder.path, TABLE, "smoke", 1.0)
+    (folder.path / "table-6.1-smoke" / "sessions.json").write_text(f'{{"seconds": {seconds}}}')
+    with pytest.raises(UserError, match=r"sessions.json has no list of seconds"):
         reproduction.write_page(folder.path, TABLE, "smoke")
 
 
@@ -108,7 +108,7 @@ REPORTS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "verify/clusters.json",
         "verify/pca.png",
         {
-            "summary": "2 clusters found for 2 of 2 transitions, one for each",
+            "summary": "2 clusters found for 2 of 2 monoid elements, one for each",
             "overall": {"clusters": 2, "ari": 1.0, "purity": 1.0, "explained_variance": [0.9, 0.05]},
         },
     ),
@@ -142,7 +142,7 @@ def test_a_figure_shows_what_was_found_beside_what_was_published(tmp_path: Path,
         assert REPORTS[name][2]["summary"] in cell["found"]
     place = folder.path / f"{name}-smoke"
     assert (place / "pictures" / "parity-paper.png").read_bytes() == b"\x89PNG"
-    assert "data:image/png;base64,iVBORw==" in (place / "page.html").read_text()
+    assert "](pictures/parity-paper.png)" in (place / "page.md").read_text()
 
 
 def test_an_analysis_that_is_refused_is_said(tmp_path: Path):
@@ -153,7 +153,7 @@ def test_an_analysis_that_is_refused_is_said(tmp_path: Path):
         raise UserError("these words cannot be drawn")
 
     folder = filled(tmp_path / "r", figure, rows=["parity"])
-    result = reproduction.write_page(folder.path, replace(figure, look=refuse), "smoke")
+    result = reproduction.write_page(folder.path, replace(figure, analyse=refuse), "smoke")
     assert {cell["texts"]["ours"] for cell in result["cells"]} == {"not analysed"}
     assert all(cell["found"] == ["these words cannot be drawn"] for cell in result["cells"])
 
@@ -169,16 +169,16 @@ LOOKS: list[tuple[dict[str, Any], bool]] = [
 @pytest.mark.parametrize(("changes", "same"), LOOKS, ids=str)
 def test_only_the_same_look_is_kept(tmp_path: Path, changes: dict[str, Any], same: bool):
     path = tmp_path / "report.json"
-    assert kept(path, RunConfig()) is None
+    assert saved_report(path, RunConfig()) is None
     path.write_text(json.dumps({"length": 500, "words": 32, "seed": 0, **changes}))
-    assert (kept(path, RunConfig()) is not None) == same
+    assert (saved_report(path, RunConfig()) is not None) == same
 
 
 def test_a_report_without_what_a_figure_reads_is_made_again(tmp_path: Path):
     path = tmp_path / "report.json"
     for text in ("", "[]", '{"length": 500}', '{"length": 500, "words": 32, "seed": 0}'):
         path.write_text(text)
-        assert kept(path, RunConfig(), "overall") is None
+        assert saved_report(path, RunConfig(), "overall") is None
 
 
 def test_figures_look_at_runs_of_the_table():
@@ -200,27 +200,27 @@ def test_rules_are_computed_once(tmp_path: Path, monkeypatch):
         calls.append(config.render())
         return {"majority": Rule()}
 
-    monkeypatch.setattr("regulargpt.shortcuts.panel.shortcut_panel", compute)
+    monkeypatch.setattr("regulargpt.evaluation.shortcuts.scores.shortcut_scores", compute)
     (config,) = TABLE.configs("parity", "regulargpt-C2", "smoke")
-    other = config.replaced({"model.d_model": 32, "training.steps": 7, "evaluation.also": ("hard-2",)})
+    other = config.replaced({"model.d_model": 32, "training.steps": 7, "evaluation.extra_protocols": ("hard-2",)})
     expected = {"majority": {"score": 51.0, "accuracy": {"41": 50.0}}}
-    panel: Callable[..., Any] = shortcuts.panel
-    assert panel(config, config, tmp_path) == panel(other, other, tmp_path) == expected
+    rule_scores: Callable[..., Any] = shortcuts.rule_scores
+    assert rule_scores(config, config, tmp_path) == rule_scores(other, other, tmp_path) == expected
     assert len(calls) == 1
     again = config.replaced({"evaluation.samples": 9})
-    assert panel(again, again, tmp_path) == expected
+    assert rule_scores(again, again, tmp_path) == expected
     assert len(calls) == 2
-    # What is no panel is computed again.
+    # What are no rules is computed again.
     for at, rules in enumerate(({}, {"majority": 3}, [], {"majority": {"score": 1.0}})):
         for file in (tmp_path / "shortcuts").iterdir():
             file.write_text(json.dumps({"format": 1, "rules": rules}))
-        assert panel(config, config, tmp_path) == expected
+        assert rule_scores(config, config, tmp_path) == expected
         assert len(calls) == 3 + at
 
 
-def test_no_rules_where_there_is_no_panel(tmp_path: Path, monkeypatch):
+def test_no_rules_for_a_large_language(tmp_path: Path, monkeypatch):
     monkeypatch.undo()
 
-    monkeypatch.setattr("regulargpt.shortcuts.features.is_small", lambda task: False)
+    monkeypatch.setattr("regulargpt.evaluation.shortcuts.features.is_small", lambda task: False)
     (config,) = TABLE.configs("parity", "regulargpt-C2", "smoke")
-    assert shortcuts.panel(config, config, tmp_path) is None
+    assert shortcuts.rule_scores(config, config, tmp_path) is None

@@ -150,7 +150,7 @@ REFUSED = [
         lambda: EVEN.run([[0], [1]], start=np.array([0, 1, 0])),
         "start has shape (3,); give one state index, or one for each of 2 words",
     ),
-    (lambda: EVEN.transition([[0]]), "transition takes one word, an array (length,); this has shape (1, 1)"),
+    (lambda: EVEN.element([[0]]), "element takes one word, an array (length,); this has shape (1, 1)"),
     (lambda: EVEN.decode([[0]]), "decode takes one word, an array (length,); this has shape (1, 1)"),
 ]
 

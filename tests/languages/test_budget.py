@@ -12,18 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from languages import counting, get, rng
+from languages import get, rng
 from languages.automata import Dfa, MooreMachine
+from languages.automata.congruence import hopcroft, refine
+from languages.automata.monoid import TransitionMonoid
+from languages.automata.semiautomaton import numbered
 from languages.budget import TooLarge
-from languages.congruence import hopcroft, refine
 from languages.convert import dot, dot_parser, files
 from languages.convert.dot import from_dot, to_dot
 from languages.convert.files import load, save
 from languages.convert.json_text import from_json
 from languages.errors import AutomatonError, SamplingError, UserError
-from languages.graph import closure, walk
-from languages.monoid import TransitionMonoid
-from languages.semiautomaton import numbered
+from languages.sampling import counting
+from languages.sampling.graph import closure, walk
 
 GOOD = {"states": ["p"], "alphabet": ["a"], "transitions": {"p": {"a": "p"}}, "initial": "p", "accepting": []}
 DRAWN = 'digraph { "" [shape=point]; "" -> p; p -> p [label="'
@@ -77,8 +78,8 @@ def test_refused_json(data: object, message: str) -> None:
 def test_refused_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
     nested = refusal(from_dot, "digraph {" + "{" * 100_000, "x.dot")
     assert nested == "x.dot, line 1: subgraphs are not read; expected a node or an edge, found {"
-    monkeypatch.setattr(dot_parser, "MOST_TOKENS", 40)
-    monkeypatch.setattr(dot, "MOST_LABELLED", 20)
+    monkeypatch.setattr(dot_parser, "MAX_TOKENS", 40)
+    monkeypatch.setattr(dot, "MAX_LABELLED", 20)
     allowed = "are allowed, LANGUAGES_BUDGET=2 allows more"
     many = f"x.dot: the drawing has 41 words and marks or more; at most 40 {allowed}"
     assert refusal(from_dot, "digraph { " + "a -> " * 20 + "a }", "x.dot") == many
@@ -113,7 +114,7 @@ def test_a_file_of_too_many_bytes_is_refused_unread(tmp_path: Path, monkeypatch:
         file.truncate(2**40)  # it takes no space on the disk
     large = refusal(load, tmp_path / "large.json")
     assert large.endswith("1,099,511,627,776 bytes; at most 16,777,216 are allowed, LANGUAGES_BUDGET=65536 allows more")
-    monkeypatch.setattr(files, "MOST_BYTES", 100)
+    monkeypatch.setattr(files, "MAX_BYTES", 100)
     save(chain(3), tmp_path / "chain.dot")
     with pytest.raises(TooLarge):
         load(tmp_path / "chain.dot")
@@ -188,7 +189,7 @@ def test_samples_that_would_take_too_long_are_refused(tmp_path: Path, monkeypatc
     long = get("regex:" + "a" * 20_000 + ";alphabet=ab")
     with pytest.raises(SamplingError, match=r"length 10000: .* choose shorter words, LANGUAGES_BUDGET=2 allows more"):
         long.sample(rng(0, "test"), 10_000, 1)
-    monkeypatch.setattr(counting, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(counting, "MAX_BYTES", 2**20)
     with pytest.raises(SamplingError, match=r"counting the words of 9,996 symbols .* choose shorter words, LANG"):
         get("dyck-100").sample(rng(0, "test"), 10_000, 4)
 

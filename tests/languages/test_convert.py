@@ -287,7 +287,7 @@ def test_partial_automata_of_automata_lib_are_completed() -> None:
 def test_importing_machines_costs_only_numpy() -> None:
     """The command line's errors come at once: nothing heavy is imported before it is needed."""
     code = (
-        "import sys, languages.automata, languages.monoid, languages.green, languages.convert.files, "
+        "import sys, languages.automata, languages.automata.monoid, languages.automata.green, languages.convert.files, "
         "languages.convert.graph, languages.convert.automata_lib, languages.regex\n"
         "print(sorted({'torch', 'networkx', 'automata', 'sklearn', 'matplotlib'} & set(sys.modules)))"
     )

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from libsemigroups_pybind11 import Konieczny, ReportGuard, Transf
 
 from languages.automata import Dfa, Semiautomaton
-from languages.green import DClass, GreenRelations, in_order, strong_components
-from languages.monoid import TransitionMonoid
+from languages.automata.green import DClass, GreenRelations, in_order, strong_components
+from languages.automata.monoid import TransitionMonoid
 
 
 def random_machine(seed: int, n_states: int, n_symbols: int) -> Semiautomaton:

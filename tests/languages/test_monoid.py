@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from libsemigroups_pybind11 import FroidurePin, ReportGuard, Transf
 
-from languages import monoid as monoid_module
 from languages.automata import Dfa, Semiautomaton
+from languages.automata import monoid as monoid_module
+from languages.automata.green import GreenRelations
+from languages.automata.monoid import TransitionMonoid
 from languages.errors import AutomatonError
-from languages.green import GreenRelations
-from languages.monoid import TransitionMonoid
 
 
 def cycle(n: int) -> Semiautomaton:
@@ -89,13 +89,13 @@ KNOWN = [  # machine, minimal states, transitions, aperiodic
 @pytest.mark.parametrize(("name", "dfa", "states", "size", "aperiodic"), KNOWN, ids=[row[0] for row in KNOWN])
 def test_known_languages(name: str, dfa: Dfa, states: int, size: int, aperiodic: bool) -> None:
     monoid = TransitionMonoid.syntactic(dfa)
-    assert (dfa.minimise().n_states, monoid.size, monoid.is_group_free) == (states, size, aperiodic)
+    assert (dfa.minimise().n_states, monoid.size, monoid.is_aperiodic) == (states, size, aperiodic)
 
 
 def test_known_semiautomata() -> None:
     for machine, size in [(cycle(5), 5), (modular_arithmetic(False), 25), (modular_arithmetic(True), 129)]:
         monoid = TransitionMonoid.of(machine)
-        assert (monoid.size, monoid.is_group_free) == (size, False)
+        assert (monoid.size, monoid.is_aperiodic) == (size, False)
     assert TransitionMonoid.of(cycle(5)).is_group
 
 
@@ -142,7 +142,7 @@ def test_of_word_is_a_homomorphism(machine: Semiautomaton, u: list[int], v: list
     first, second = np.array(u, int) % machine.n_symbols, np.array(v, int) % machine.n_symbols
     both = monoid.of_word(np.concatenate([first, second]))
     assert both == monoid.table[monoid.of_word(first), monoid.of_word(second)]
-    assert np.array_equal(monoid.elements[int(both)], machine.transition(np.concatenate([first, second])))
+    assert np.array_equal(monoid.elements[int(both)], machine.element(np.concatenate([first, second])))
 
 
 @given(MACHINES)
@@ -158,7 +158,7 @@ def test_words_are_the_least_of_their_elements(machine: Semiautomaton) -> None:
 @given(MACHINES)
 def test_aperiodic_exactly_if_all_groups_are_trivial(machine: Semiautomaton) -> None:
     monoid = TransitionMonoid.of(machine)
-    assert monoid.is_group_free == (set(GreenRelations.of(monoid).group_sizes) == {1})
+    assert monoid.is_aperiodic == (set(GreenRelations.of(monoid).group_sizes) == {1})
     assert monoid.is_group == (len(monoid.idempotents) == 1)
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from languages import operations
-from languages.automata import Dfa, MooreMachine
+from languages.automata import Dfa, MooreMachine, operations
 from languages.convert.automata_lib import to_automata_lib
 from languages.errors import AutomatonError
 
@@ -64,7 +63,7 @@ def test_counter_examples_of_small_automata() -> None:
     for i, j in rng.integers(0, len(dfas), (1500, 2)):
         left, right = words_accepted(dfas[i]), words_accepted(dfas[j])
         differing = [word for word, p, q in zip(WORDS, left, right, strict=True) if p != q]
-        assert dfas[i].difference(dfas[j]) == (differing[0] if differing else None)
+        assert dfas[i].counterexample(dfas[j]) == (differing[0] if differing else None)
 
 
 @given(dfas(max_states=12))
@@ -106,13 +105,13 @@ def test_laws(left: Dfa, right: Dfa) -> None:
     assert (~(left & right)).equivalent(~left | ~right)
     assert (~(left | right)).equivalent(~left & ~right)
     assert (left - right).equivalent(left & ~right)
-    assert (left ^ right).is_empty() == (left.difference(right) is None) == (least == right.minimise())
+    assert (left ^ right).is_empty() == (left.counterexample(right) is None) == (least == right.minimise())
 
 
 @given(dfas(), dfas())
 def test_a_counter_example_is_one(left: Dfa, right: Dfa) -> None:
-    word = left.difference(right)
-    assert word == right.difference(left)
+    word = left.counterexample(right)
+    assert word == right.counterexample(left)
     if word is not None:
         assert (word in left) != (word in right)
 
@@ -125,7 +124,7 @@ def test_moore_machines_agree_with_automata_for_each_output(outputs: list[int], 
     delta = rng.integers(0, len(states), (len(states), 2))
     moore = MooreMachine(states, ("a", "b"), delta, "s0", tuple(outputs), ("x", "y", "z"))
     least = moore.minimise()
-    assert moore.difference(least) is None
+    assert moore.counterexample(least) is None
     assert least.minimise() == least
     words = [moore.encode(word) for word in WORDS]
     assert all(moore.answers(word) == least.answers(word) for word in words)
@@ -140,21 +139,21 @@ def test_moore_difference_compares_outputs_by_name() -> None:
     same = MooreMachine(("p", "q"), "a", ((1,), (0,)), "p", (1, 0), ("yes", "no"))
     other = MooreMachine(("p", "q"), "a", ((1,), (0,)), "p", (1, -1), ("yes", "no"))
     assert one.equivalent(same)
-    assert one.difference(other) == "a"
+    assert one.counterexample(other) == "a"
     new_name = MooreMachine(("p", "q"), "a", ((1,), (0,)), "p", (0, 1), ("no", "maybe"))
-    assert one.difference(new_name) == "a"
+    assert one.counterexample(new_name) == "a"
 
 
 def test_the_order_of_the_alphabet_does_not_matter_to_the_language() -> None:
     left, right = Dfa.from_regex("ab*", "ab"), Dfa.from_regex("ab*", "ba")
-    assert left.difference(right) is None
-    assert right.difference(Dfa.from_regex("a*", "ab")) == ""
+    assert left.counterexample(right) is None
+    assert right.counterexample(Dfa.from_regex("a*", "ab")) == ""
 
 
 def test_counter_examples_are_first_in_the_order_of_the_left_alphabet() -> None:
     nothing, anything = Dfa.from_regex("a&b", "ba"), Dfa.from_regex("a|b", "ab")
-    assert nothing.difference(anything) == "b"
-    assert anything.difference(nothing) == "a"
+    assert nothing.counterexample(anything) == "b"
+    assert anything.counterexample(nothing) == "a"
 
 
 def test_products_name_their_states_by_pairs() -> None:

@@ -225,7 +225,7 @@ def modules_after(statement: str) -> set[str]:
 
 def test_listing_imports_nothing() -> None:
     statement = "import languages.registry as r; r.listing(); r.names()\ntry: r.get('partiy')\nexcept ValueError: pass"
-    assert not {"numpy", "torch", "networkx", "languages.parity"} & modules_after(statement)
+    assert not {"numpy", "torch", "networkx", "languages.regular.parity"} & modules_after(statement)
 
 
 def test_importing_languages_imports_nothing() -> None:

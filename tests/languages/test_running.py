@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from languages import running
-from languages.automata import Semiautomaton
-from languages.running import run_reference
+from languages.automata import Semiautomaton, running
+from languages.automata.running import run_reference
 
 LENGTHS = [0, 1, 2, 3, 7, 8, 9, 16, 17, 40, 41, 63, 64, 65, 200]
 
@@ -72,7 +71,7 @@ def test_transition_is_the_run_from_every_state(seed: int, n_states: int, n_symb
     machine = random_machine(rng, n_states, n_symbols)
     word = rng.integers(0, n_symbols, length)
     expected = [int(machine.run(word, q)) for q in range(n_states)]
-    assert machine.transition(word).tolist() == expected
+    assert machine.element(word).tolist() == expected
 
 
 @given(st.integers(0, 2**32), st.integers(0, 30), st.integers(0, 30))
@@ -81,8 +80,8 @@ def test_transitions_compose(seed: int, first: int, second: int) -> None:
     rng = np.random.default_rng(seed)
     machine = random_machine(rng, 6, 3)
     u, v = rng.integers(0, 3, first), rng.integers(0, 3, second)
-    both = machine.transition(np.concatenate([u, v]))
-    assert np.array_equal(both, machine.transition(v)[machine.transition(u)])
+    both = machine.element(np.concatenate([u, v]))
+    assert np.array_equal(both, machine.element(v)[machine.element(u)])
 
 
 @pytest.mark.parametrize(("n_states", "dtype"), [(2, np.uint8), (256, np.uint8), (257, np.uint16)])

@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 import languages
 from languages import get, rng
 from languages.automata import Dfa
-from languages.balanced import BalancedSampler
-from languages.dyck import dyck_dfa, exact_depth
 from languages.errors import LengthEmpty, SamplingError, UserError
-from languages.graph import graph_of
-from languages.lengths import Lengths
-from languages.near_miss import NearMissSampler, exchange, pair_graph, substitutions
 from languages.registry import names
-from languages.sampling import PathSampler, WordSampler, nearest_lengths, uniform_words
+from languages.regular.dyck import dyck_dfa, exact_depth
+from languages.sampling.balanced import BalancedSampler
+from languages.sampling.graph import graph_of
+from languages.sampling.lengths import Lengths
+from languages.sampling.near_miss import NearMissSampler, pair_graph, substitutions, swap
+from languages.sampling.sampler import PathSampler, WordSampler, nearest_lengths, uniform_words
 
 Distribution = dict[tuple[int, ...], float]
 
@@ -216,7 +216,7 @@ def test_near_misses_equal_brute_force(name: str, edits: int) -> None:
             assert_equal_distributions(distribution(sampler, length), expected)
 
 
-def brute_force_exchanges(language: Dfa, length: int) -> dict[tuple[int, ...], float]:
+def brute_force_swaps(language: Dfa, length: int) -> dict[tuple[int, ...], float]:
     weight: Counter[tuple[int, ...]] = Counter()
     inside = set(members(language, length))
     for member in inside:
@@ -229,11 +229,11 @@ def brute_force_exchanges(language: Dfa, length: int) -> dict[tuple[int, ...], f
 
 
 @pytest.mark.parametrize("name", [*SMALL, "tomita-1", "tomita-6", "aa-bb-cc-dd-ee"])
-def test_exchanges_equal_brute_force(name: str) -> None:
+def test_swaps_equal_brute_force(name: str) -> None:
     language = get(name).language
-    sampler = NearMissSampler([language], language, exchange(language.n_symbols))
+    sampler = NearMissSampler([language], language, swap(language.n_symbols))
     for length in range(1, 8 if language.n_symbols == 2 else 6):
-        expected = brute_force_exchanges(language, length)
+        expected = brute_force_swaps(language, length)
         assert sampler.has(length) == bool(expected)
         if expected:
             assert_equal_distributions(distribution(sampler, length), expected)
@@ -291,20 +291,29 @@ def test_share_of_near_misses() -> None:
     assert near.sum() in range(500, 520)
 
 
+@pytest.mark.slow
+def test_near_misses_of_a_small_automaton_can_be_drawn_at_a_million_symbols() -> None:
+    """The recipe of users' languages tests there, after the training: a refusal would come too late."""
+    odd = Dfa.from_regex("b*a(b*ab*ab*)*b*")
+    words = NearMissSampler([odd], odd, substitutions(2, 1)).sample(rng(0, "long"), 1_000_000, 4)
+    assert words.shape == (4, 1_000_000)
+    assert not odd.accepts(words).any()
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_share_of_exchanges(share: float) -> None:
-    """With one edit the brackets of D_2 never balance; with an exchange they always do."""
+def test_share_of_swaps(share: float) -> None:
+    """With one edit the brackets of D_2 never balance; with a swap they always do."""
     task = get("dyck-2")
-    words = task.sample(rng(0, "share"), 40, 400, near_misses=1.0, exchanges=share)
+    words = task.sample(rng(0, "share"), 40, 400, near_misses=1.0, swaps=share)
     rejected = words[task.labels(words) == 0]
     assert len(rejected) == 200
     assert (rejected.sum(1) == 20).sum() == 200 * share
 
 
 def test_an_exchange_gives_way_to_an_edit() -> None:
-    """Tomita 5, even numbers of both symbols: an exchange leaves them as they are."""
+    """Tomita 5, even numbers of both symbols: a swap leaves them as they are."""
     evens = get("tomita-5")
-    words = evens.sample(rng(0, "gives way"), 20, 40, near_misses=1.0, exchanges=1.0)
+    words = evens.sample(rng(0, "gives way"), 20, 40, near_misses=1.0, swaps=1.0)
     assert np.bincount(evens.labels(words)).tolist() == [20, 20]
 
 
@@ -457,8 +466,8 @@ REFUSED = [
      "near_misses is 1.5; it is a share of the non-members, 0.0 to 1.0"),
     (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, near_misses=0.5, edits=0), SamplingError,
      "edits is 0; a near miss has at least 1 edit"),
-    (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, near_misses=0.5, exchanges=-1.0), SamplingError,
-     "exchanges is -1.0; it is a share of the near misses, 0.0 to 1.0"),
+    (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, near_misses=0.5, swaps=-1.0), SamplingError,
+     "swaps is -1.0; it is a share of the near misses, 0.0 to 1.0"),
     (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, members=-0.1), SamplingError,
      "members is -0.1; it is a share of the words, 0.0 to 1.0"),
     (lambda: get("dyck-2").sample(rng(0, "x"), 6, 8, members=float("nan")), SamplingError,
@@ -484,25 +493,25 @@ def test_refusals(call: Callable[[], object], error: type[Exception], message: s
 
 
 def test_too_large_for_near_misses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("languages.near_miss.MOST_EDGES", 50)
+    monkeypatch.setattr("languages.sampling.near_miss.MAX_EDGES", 50)
     with pytest.raises(SamplingError, match="use them only with smaller automata"):
         pair_graph([dyck_dfa(12)], dyck_dfa(12), substitutions(2, 2))
 
 
 def test_too_large_for_near_misses_is_said_before_a_run() -> None:
-    """60 states and 10 symbols: one exchange needs 92 phases, two edits 3."""
+    """60 states and 10 symbols: one swap needs 92 phases, two edits 3."""
     step = np.random.default_rng(0).integers(60, size=(60, 10))
     states = tuple(map(str, range(60)))
     large = Dfa(states, tuple("abcdefghij"), tuple(map(tuple, step.tolist())), "0", frozenset(states[::2]))
     sampler = BalancedSampler(large)
-    sampler.prepare(100, edits=2, exchanges=0.0)
+    sampler.prepare(100, edits=2, swaps=0.0)
     with pytest.raises(SamplingError, match="near misses for 60 states and 10 symbols need more than 2097152"):
-        sampler.prepare(100, edits=2, exchanges=0.5)
+        sampler.prepare(100, edits=2, swaps=0.5)
 
 
 def test_few_tables_are_kept_where_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = WordSampler(dyck_dfa(4)).sample(rng(0, "tables"), 60, 8)
-    monkeypatch.setattr("languages.counting.CACHED_BYTES", 8)
+    monkeypatch.setattr("languages.sampling.counting.CACHED_BYTES", 8)
     sampler = WordSampler(dyck_dfa(4))
     assert np.array_equal(sampler.sample(rng(0, "tables"), 60, 8), plain)
     assert sampler.counts.head_thresholds.cache_info().maxsize == 0

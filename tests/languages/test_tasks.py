@@ -10,13 +10,13 @@ import pytest
 
 from languages import get, rng
 from languages.automata import MooreMachine, Semiautomaton
-from languages.dyck import dyck_dfa
 from languages.errors import AutomatonError, LanguageError
-from languages.modular_arithmetic import pairs_machine
-from languages.published import Blocks
 from languages.registry import names
+from languages.regular.dyck import dyck_dfa
+from languages.regular.modular_arithmetic import pairs_machine
+from languages.regular.user import task_of
+from languages.sampling.published import Blocks
 from languages.task import Task, all_words
-from languages.user import task_of
 from tests.languages.oracles import ORACLES
 
 # Minimal complete states, elements of the transition monoid, group-free?
@@ -65,7 +65,7 @@ def transition_monoid(machine: Semiautomaton) -> set[tuple[int, ...]]:
     return found
 
 
-def is_group_free(monoid: set[tuple[int, ...]]) -> bool:
+def is_aperiodic(monoid: set[tuple[int, ...]]) -> bool:
     """Whether the powers of every element end in a fixed point (and not in a longer cycle)."""
     for element in monoid:
         power = element
@@ -80,7 +80,7 @@ def is_group_free(monoid: set[tuple[int, ...]]) -> bool:
 def test_sizes(name: str) -> None:
     machine = get(name).machine.minimise()
     monoid = transition_monoid(machine)
-    assert (machine.n_states, len(monoid), is_group_free(monoid)) == SIZES[name]
+    assert (machine.n_states, len(monoid), is_aperiodic(monoid)) == SIZES[name]
 
 
 @pytest.mark.parametrize(("left_to_right", "states", "elements"), [(False, 25, 129), (True, 5, 25)])
@@ -90,7 +90,7 @@ def test_modular_arithmetic_on_pairs(left_to_right: bool, states: int, elements:
     assert machine.minimise().n_states == states
     monoid = transition_monoid(machine.minimise())
     assert len(monoid) == elements
-    assert not is_group_free(monoid)
+    assert not is_aperiodic(monoid)
 
 
 @pytest.mark.parametrize("suffix", ["", "-left-to-right"])

@@ -15,10 +15,10 @@ from languages.convert.json_text import to_json
 from languages.randomness import rng
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Accepted
-from regulargpt.certificate.machine import Question
-from regulargpt.certificate.proof import Proof, prove
-from regulargpt.certificate.table import Entries
-from regulargpt.config import RunConfig
+from regulargpt.certificate.search.proof import Proof, prove
+from regulargpt.certificate.search.specification import Specification
+from regulargpt.certificate.search.table import Entries
+from regulargpt.config.schema import RunConfig
 from regulargpt.report import data
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 
@@ -27,48 +27,54 @@ D_MODEL = 6
 
 def folder(path: Path, language: str, chunk_size: int = 2, model: str = "regulargpt") -> RunFolder:
     """A finished run whose weights are nothing: enough for a page."""
-    settings = {"task.language": language, "model.chunk_size": chunk_size, "model.name": model}
-    config = RunConfig().replaced({**settings, "evaluation.test_len": 50})
+    chunks = {"model.chunk_size": chunk_size} if model == "regulargpt" else {}
+    config = RunConfig().replaced({"data.name": language, "model.name": model, **chunks, "evaluation.test_len": 50})
     run = RunFolder.create(path, config.render(), {"python": "3.11"})
     run.append_metrics([{"step": 1, "loss": 0.5}])
     run.write_weights({"pad": torch.zeros(1, D_MODEL)}, {"made": "up"})
-    run.write_accuracy([(length, 1.0 if length < 46 else 0.995, 512) for length in (*range(41, 51), 1000)])
-    accuracy = {"score": 99.9999, "min_accuracy": 99.5, "chance": 50.0}
-    run.write_summary({"language": language, "steps": 1, "train_len": 40, "test_len": 50, **accuracy})
+    values = {str(length): 100.0 if length < 46 else 99.5 for length in (*range(41, 51), 1000)}
+    samples = dict.fromkeys(values, 512)
+    measures = {"accuracy": {"values": values, "intervals": {length: [a - 1, a] for length, a in values.items()}}}
+    run.write_measures(samples, measures)
+    accuracy = {"measure": "accuracy", "score": 99.9999, "worst": 99.5, "chance": 50.0}
+    tested = {"test_from": 41, "test_len": 50, "samples": samples, "measures": measures}
+    run.write_summary({"language": language, "steps": 1, "train_len": 40, **tested, **accuracy})
     run.finish()
     return run
 
 
-def certify(run: RunFolder, language: str, chunk_size: int = 2, question: Question | None = None) -> dict[str, Any]:
+def certify(
+    run: RunFolder, language: str, chunk_size: int = 2, specification: Specification | None = None
+) -> dict[str, Any]:
     """Write the certificate of a network that computes the language exactly, which does not exist; the certificate.
 
     `believed` is what a page would show of it.
     """
-    question = question or Question.of(languages.get(language))
-    table = Ideal(question, chunk_size)
-    answers = np.maximum(question.answers, 0)
-    proof = prove(question, chunk_size, table.image, answers)
+    specification = specification or Specification.of(languages.get(language))
+    table = Target(specification, chunk_size)
+    answers = np.maximum(specification.answers, 0)
+    proof = prove(specification, chunk_size, table.image, answers)
     assert proof.holds
-    book = SimpleBook(torch.from_numpy(rng(0, "prototypes").normal(size=(question.monoid.size, D_MODEL))))
-    found = {"question": question, "table": table, "book": book, "proof": proof, "answers": answers}
-    snapped: Any = SimpleNamespace(**found, asked=np.ones(len(book), dtype=bool))
-    automaton = to_json(question.machine)
+    book = SimpleBook(torch.from_numpy(rng(0, "prototypes").normal(size=(specification.monoid.size, D_MODEL))))
+    found = {"specification": specification, "table": table, "book": book, "proof": proof, "answers": answers}
+    quantised: Any = SimpleNamespace(**found, has_answer=np.ones(len(book), dtype=bool))
+    automaton = to_json(specification.machine)
     files = {"weights": run.final_bytes(WEIGHTS), "network": run.final_bytes(MODEL_CONFIG)}
-    certificate = record.record(snapped, files | {"automaton": automaton.encode()}, None)
+    certificate = record.record(quantised, files | {"automaton": automaton.encode()}, None)
     (run.path / AUTOMATON).write_text(automaton)
     (run.path / CERTIFICATE).write_text(record.text(certificate))
-    ACCEPTED[automaton.encode()] = accepted(certificate, question, proof)
+    ACCEPTED[automaton.encode()] = accepted(certificate, specification, proof)
     return certificate
 
 
 ACCEPTED: dict[bytes, Accepted] = {}  # what the checker would say of a certificate with this automaton
 
 
-def accepted(certificate: dict[str, Any], question: Question, proof: Proof) -> Accepted:
+def accepted(certificate: dict[str, Any], specification: Specification, proof: Proof) -> Accepted:
     """What the checker would say."""
     functions: dict[int, set[tuple[int, ...]]] = {}
     for state, element in proof.pairs.tolist():
-        functions.setdefault(state, set()).add(tuple(question.monoid.elements[element].tolist()))
+        functions.setdefault(state, set()).add(tuple(specification.monoid.elements[element].tolist()))
     counts = {"states": 2, "answered_states": 2, "roots": 2, "answered_roots": 2, "levels": 2, "bits": 64}
     return Accepted(
         claim=certificate["claim"],
@@ -100,12 +106,12 @@ class SimpleBook:
         return len(self.prototypes)
 
 
-class Ideal:
+class Target:
     """The table of a network that multiplies in the monoid: prototype 1 + e stands for element e."""
 
-    def __init__(self, question: Question, chunk_size: int):
-        self.chunk_size, self.times = chunk_size, question.monoid.table
-        generators = question.monoid.generators.astype(np.int64)
+    def __init__(self, specification: Specification, chunk_size: int):
+        self.chunk_size, self.times = chunk_size, specification.monoid.table
+        generators = specification.monoid.generators.astype(np.int64)
         self.leaves = Entries(1 + len(generators), lambda windows: self.product(windows, generators))
         self.nodes = Entries(1 + len(self.times), lambda windows: self.product(windows, np.arange(len(self.times))))
 

@@ -3,63 +3,76 @@
 from pathlib import Path
 from typing import Any
 
-import languages
-from regulargpt.config import RunConfig
-from regulargpt.validation import validate
+import torch
 
-EQUAL = ("model.safetensors", "metrics.jsonl", "accuracy.csv")
+from regulargpt import data, objectives
+from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import validate
+from regulargpt.runs.run import make_model, phases_of
+from regulargpt.training.trainer import Trainer
+
+EQUAL = ("model.safetensors", "metrics.jsonl", "measures.csv")
 COMMON = {
     "device": "cpu",
-    "task.train_len": 8,
+    "data.train_len": 8,
     "evaluation.test_len": 11,
     "evaluation.samples": 16,
-    "evaluation.beyond": (),
+    "evaluation.extra_lengths": (),
     "model.d_model": 8,
-    "model.n_heads": 2,
-    "model.d_ff": 16,
     "training.batch_size": 8,
     "training.warmup": 10,
     "training.log_every": 7,
     "training.checkpoint_every": 10,
     "training.steps": 40,
 }
+ATTENTION = {"model.n_heads": 2, "model.d_ff": 16}
 # State noise, curriculum, several lengths a step, cooldown, dropout, every kind of supervision: all that resuming
 # could forget is in one of them.
 FAMILIES: dict[str, dict[str, Any]] = {
     "regulargpt": {
-        "task.supervision": "nodes",
-        "task.language": "modular-arithmetic:plus=true",
-        "training.compositions": 16,
-        "training.alignment": 0.1,
+        **ATTENTION,
+        "objective.name": "subwords",
+        "data.name": "modular-arithmetic:plus=true",
+        "objective.compositions": 16,
+        "objective.alignment": 0.1,
         "training.curriculum": (4, 6),
-        "training.stage_below": 100.0,
+        "training.stage_loss": 100.0,
         "training.loss_memory": 0.8,
-        "training.state_noise": 0.1,
-        "training.noise_below": 100.0,
-        "training.noise_growth": 1.5,
-        "training.solved_below": 100.0,
+        "model.state_noise": 0.1,
+        "model.noise_loss": 100.0,
+        "model.noise_growth": 1.5,
+        "training.solved_loss": 100.0,
         "training.cooldown": 10,
     },
-    "gru": {"task.language": "tomita-5", "task.supervision": "every", "training.lengths_per_step": 2},
-    "rnn": {"training.schedule": "cosine", "task.near_misses": 0.5, "task.language": "dyck-2"},
+    "gru": {"data.name": "tomita-5", "objective.name": "prefixes", "training.lengths_per_step": 2},
+    "rnn": {"training.schedule": "cosine", "data.near_misses": 0.5, "data.name": "dyck-2"},
     "transformer": {
+        **ATTENTION,
         "model.dropout": 0.2,
-        "model.encoding": "transformer_xl",
+        "model.encoding.name": "transformer_xl",
         "model.n_layers": 2,
         "training.optimiser": "adam",
-        "task.language": "tomita-3",
-        "task.supervision": "next",
+        "data.name": "tomita-3",
+        "objective.name": "next",
     },
-    "linear-rnn": {"task.language": "cycle-navigation", "training.weight_decay": 0.01},
+    "linear-rnn": {"data.name": "cycle-navigation", "training.weight_decay": 0.01},
 }
 
 
 def config(family: str = "regulargpt", **changes: Any) -> RunConfig:
-    """The config of a family, with fields changed: `training__steps=3`."""
+    """The config of a family, with options changed: `training__steps=3`."""
     dotted = {key.replace("__", "."): value for key, value in changes.items()}
     found = RunConfig().replaced({"model.name": family} | COMMON | FAMILIES[family] | dotted)
-    validate(found, languages.get(found.task.language))
+    validate(found)
     return found
+
+
+def trainer_of(config: RunConfig) -> Trainer:
+    """The trainer of a config, on the CPU, before the first step."""
+    words, device = data.build(config.data), torch.device("cpu")
+    objective = objectives.build(config.objective, words)
+    model = make_model(config, objective, device)
+    return Trainer(config, words, objective, model, device, phases_of(config, words, print))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -125,7 +125,7 @@ def test_the_probe_is_tested_on_words_it_was_not_trained_on():
 
 
 def test_thinning_keeps_rows_in_order(monkeypatch):
-    monkeypatch.setattr(clusters_module, "MOST_ROWS", 7)
+    monkeypatch.setattr(clusters_module, "MAX_ROWS", 7)
     states, elements = blobs(3)
     few = thinned(nodes(states, elements), 0)
     assert len(few) == 7

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from languages.randomness import rng
 from regulargpt.analysis.receptive_field import cumulative, erf, gradient_norms, margin, receptive_field
-from regulargpt.hooks import HookPoint
-from regulargpt.models import MODELS, model_class, recurrent
+from regulargpt.models import MODELS, recurrent
+from regulargpt.models.hooks import HookPoint
 from regulargpt.models.regulargpt import RegularGPT
 
 SMALL = {"d_model": 8, "n_heads": 2, "d_ff": 16}
@@ -122,7 +122,7 @@ def test_the_margin_has_the_direction_of_the_loss_but_does_not_vanish():
 @pytest.mark.parametrize("length", [1, 2, 17])
 def test_every_model_has_a_receptive_field(name: str, length: int):
     options = SMALL if name in ("regulargpt", "transformer") else {"d_model": 8}
-    model = model_class(name)(3, 4, **options)
+    model = MODELS[name].load()(3, 4, **options)
     field = receptive_field(model, words(length, n_symbols=3))
     assert len(field.c) == length
     assert field.c[-1] == pytest.approx(1.0)
@@ -132,7 +132,7 @@ def test_every_model_has_a_receptive_field(name: str, length: int):
 
 @pytest.mark.parametrize("name", ["rnn", "lstm", "gru", "linear-rnn"])
 def test_pieces_of_a_word_have_the_gradients_of_the_whole(name: str, monkeypatch):
-    model, some = model_class(name)(3, 4, d_model=8), words(17, n_symbols=3)
+    model, some = MODELS[name].load()(3, 4, d_model=8), words(17, n_symbols=3)
     whole = gradient_norms(model, some)
     monkeypatch.setattr(recurrent, "PIECE", 4)
     assert np.allclose(whole, gradient_norms(model, some), rtol=1e-6)

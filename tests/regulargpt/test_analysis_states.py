@@ -7,12 +7,12 @@ import pytest
 import torch
 
 import languages
+from languages.automata.monoid import TransitionMonoid
 from languages.errors import UserError
-from languages.monoid import TransitionMonoid
 from languages.randomness import rng
 from regulargpt.analysis import states as states_module
 from regulargpt.analysis.states import node_states
-from regulargpt.models import MODELS, model_class
+from regulargpt.models import MODELS
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.tree import tree_levels
 
@@ -32,40 +32,42 @@ def regulargpt(n_symbols: int, **options: Any) -> RegularGPT:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("chunk_size", "thickness"), [(2, 1), (3, 1), (2, 2)])
-@pytest.mark.parametrize("every", [False, True])
-def test_labels_are_the_machine_run_on_the_sub_word(language: str, chunk_size: int, thickness: int, every: bool):
+@pytest.mark.parametrize("all_positions", [False, True])
+def test_labels_are_the_machine_run_on_the_sub_word(
+    language: str, chunk_size: int, thickness: int, all_positions: bool
+):
     words, machine, monoid = sample(language, 22)
     model = regulargpt(machine.n_symbols, chunk_size=chunk_size, thickness=thickness)
-    found = node_states(model, words, monoid, every=every)
+    found = node_states(model, words, monoid, all_positions=all_positions)
     assert found.depths.max() == {2: 5, 3: 3}[chunk_size]
     assert found.states.dtype == np.float32
     for word, start, end, depth, element in zip(
         found.words, found.starts, found.ends, found.depths, found.elements, strict=True
     ):
         assert end - start == min(chunk_size**depth, end)
-        assert (machine.transition(words[word, start:end]) == monoid.elements[element]).all()
+        assert (machine.element(words[word, start:end]) == monoid.elements[element]).all()
 
 
-@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("all_positions", [False, True])
 @pytest.mark.parametrize("full", [{}, {"attention": "full"}], ids=str)
 @pytest.mark.parametrize("options", [{"levels": 2}, {"levels": 7}, {"pad": "masked"}], ids=str)
-def test_labels_of_the_ablations(options: dict[str, Any], full: dict[str, Any], every: bool):
+def test_labels_of_the_ablations(options: dict[str, Any], full: dict[str, Any], all_positions: bool):
     words, machine, monoid = sample("cycle-navigation", 22)
-    found = node_states(regulargpt(machine.n_symbols, **options, **full), words, monoid, every=every)
+    found = node_states(regulargpt(machine.n_symbols, **options, **full), words, monoid, all_positions=all_positions)
     assert found.depths.max() == options.get("levels", 5)
     reach = np.where(found.depths == 0, 1, 22) if full else 2**found.depths
     assert (found.ends - found.starts == np.minimum(reach, found.ends)).all()
     assert 22 in found.ends
     for word, start, end, element in zip(found.words, found.starts, found.ends, found.elements, strict=True):
-        assert (machine.transition(words[word, start:end]) == monoid.elements[element]).all()
+        assert (machine.element(words[word, start:end]) == monoid.elements[element]).all()
 
 
-@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("all_positions", [False, True])
 @pytest.mark.parametrize("chunk_size", [2, 3])
-def test_states_are_those_of_the_model_run_on_the_sub_word_alone(every: bool, chunk_size: int):
+def test_states_are_those_of_the_model_run_on_the_sub_word_alone(all_positions: bool, chunk_size: int):
     words, machine, monoid = sample("cycle-navigation", 11)
     model = regulargpt(machine.n_symbols, chunk_size=chunk_size)
-    found = node_states(model, words, monoid, every=every)
+    found = node_states(model, words, monoid, all_positions=all_positions)
     whole = np.flatnonzero((found.ends - found.starts == chunk_size**found.depths) & (found.depths > 0))
     assert len(whole) > 5
     for n in whole:
@@ -83,15 +85,15 @@ def test_the_deepest_states_are_what_the_readout_reads():
     assert torch.allclose(logits, model(torch.from_numpy(words[roots.words]).long()), atol=1e-5)
 
 
-@pytest.mark.parametrize("every", [False, True])
-def test_a_sub_word_is_one_row_of_a_depth_and_counted(every: bool):
+@pytest.mark.parametrize("all_positions", [False, True])
+def test_a_sub_word_is_one_row_of_a_depth_and_counted(all_positions: bool):
     words, machine, monoid = sample("parity", 21, count=9)
-    found = node_states(regulargpt(machine.n_symbols), words, monoid, every=every)
+    found = node_states(regulargpt(machine.n_symbols), words, monoid, all_positions=all_positions)
     for depth in range(6):
         rows = found.where(found.depths == depth)
         sub_words = [tuple(words[w, a:b]) for w, a, b in zip(rows.words, rows.starts, rows.ends, strict=True)]
         assert len(set(sub_words)) == len(rows)
-        nodes = 21 if every else -(-21 // 2**depth)
+        nodes = 21 if all_positions else -(-21 // 2**depth)
         assert rows.counts.sum() == 9 * nodes
     assert {len(found.where(found.depths == depth)) for depth in (0,)} == {2}
 
@@ -100,7 +102,7 @@ def test_a_sub_word_is_one_row_of_a_depth_and_counted(every: bool):
 def test_baselines_have_the_states_of_the_prefixes(name: str, monkeypatch):
     words, machine, monoid = sample("cycle-navigation", 9)
     options = {**SMALL, "n_layers": 2} if name == "transformer" else {"d_model": 8}
-    model = model_class(name)(machine.n_symbols, 5, **options).eval()
+    model = MODELS[name].load()(machine.n_symbols, 5, **options).eval()
     monkeypatch.setattr(states_module, "words_at_once", lambda model, length: 3)
     found = node_states(model, words, monoid)
     assert sorted(set(found.depths.tolist())) == ([1, 2] if name == "transformer" else [1])
@@ -108,7 +110,7 @@ def test_baselines_have_the_states_of_the_prefixes(name: str, monkeypatch):
     last = found.where(found.depths == found.depths.max())
     for n in range(len(last)):
         prefix = words[last.words[n], : last.ends[n]]
-        assert (machine.transition(prefix) == monoid.elements[last.elements[n]]).all()
+        assert (machine.element(prefix) == monoid.elements[last.elements[n]]).all()
         x = torch.from_numpy(last.states[n])
         logits = model.readout(model.ln_final(x) if name == "transformer" else model.activation(x))
         assert torch.allclose(logits, model(torch.from_numpy(prefix[None]).long())[0], atol=1e-5)
@@ -117,8 +119,8 @@ def test_baselines_have_the_states_of_the_prefixes(name: str, monkeypatch):
 def test_of_many_nodes_some_are_drawn_by_the_seed(monkeypatch):
     words, machine, monoid = sample("parity", 40, count=30)
     model = regulargpt(machine.n_symbols)
-    monkeypatch.setattr(states_module, "KEPT", 10)
-    monkeypatch.setattr(states_module, "DRAWN", 100)
+    monkeypatch.setattr(states_module, "MAX_SUBWORDS", 10)
+    monkeypatch.setattr(states_module, "MAX_NODES", 100)
     found, again, other = (node_states(model, words, monoid, seed) for seed in (0, 0, 1))
     assert np.bincount(found.depths).max() == 10
     assert (found.states == again.states).all()
@@ -141,7 +143,7 @@ def test_listening_to_the_embeddings_and_states_changes_no_result(computation: A
 
 def test_states_that_are_not_finite_are_refused():
     words, machine, monoid = sample("parity", 9)
-    model = model_class("rnn")(machine.n_symbols, 2, d_model=8)
+    model = MODELS["rnn"].load()(machine.n_symbols, 2, d_model=8)
     with torch.no_grad():
         model.rnn.weight_ih_l0.fill_(float("inf"))
     with pytest.raises(UserError, match="states on words of length 9 are not finite; choose a shorter --length"):

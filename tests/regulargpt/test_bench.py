@@ -9,7 +9,7 @@ from regulargpt.bench import every, memory, tree
 from regulargpt.bench.masked import additive_mask, bytes_needed, masked_state
 from regulargpt.bench.subjects import difference, every_all, last, masked_all, parity_sized, random_words
 from regulargpt.bench.timing import Effort, compare, exponent, in_turn
-from regulargpt.hooks import run_with_cache
+from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.regulargpt import RegularGPT, block
 from regulargpt.models.regulargpt import every as shifting
 from regulargpt.models.regulargpt.dense import dense_state

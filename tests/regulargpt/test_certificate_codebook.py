@@ -9,36 +9,36 @@ import pytest
 import torch
 
 import languages
-from regulargpt.certificate import codebook
-from regulargpt.certificate.codebook import Codebook, Ideal, by_class, expanded, windows_of
-from regulargpt.certificate.machine import Question
-from regulargpt.certificate.table import Exact
+from regulargpt.certificate.search import codebook
+from regulargpt.certificate.search.codebook import Codebook, Target, codebooks, count_windows, prototype_windows
+from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.certificate.search.specification import Specification
 from regulargpt.models.regulargpt import RegularGPT
 
 
-def ideal_of(spec: str, C: int) -> Ideal:
-    return Ideal.of(Question.of(languages.get(spec)), C)
+def target_of(spec: str, C: int) -> Target:
+    return Target.of(Specification.of(languages.get(spec)), C)
 
 
 @pytest.mark.parametrize(("spec", "C"), [("parity", 2), ("dyck-2", 2), ("dyck-2", 3), ("tomita-3", 3)])
 def test_windows_are_counted_as_they_are_listed(spec: str, C: int):
-    ideal = ideal_of(spec, C)
+    target = target_of(spec, C)
     rng = np.random.default_rng(C)
-    size = 1 + int(ideal.of_elements.max())
+    size = 1 + int(target.products.max())
     for extra in (0, 1, 7):
         elements = np.append(np.arange(size), rng.integers(size, size=extra))
         book = Codebook(torch.zeros(len(elements), 1), elements)
-        listed, _ = expanded(ideal.elements, ideal.of_elements, elements)
-        assert windows_of(ideal, book) == len(listed)
+        listed, _ = prototype_windows(target.windows, target.products, elements)
+        assert count_windows(target, book) == len(listed)
 
 
 def test_no_codebook_has_more_windows_than_a_proof_looks_at(monkeypatch: pytest.MonkeyPatch):
-    ideal = ideal_of("dyck-2", 2)
+    target = target_of("dyck-2", 2)
     torch.manual_seed(0)
-    network = Exact(RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32))
-    monkeypatch.setattr(codebook, "WORST", 1.0)
-    sizes = [windows_of(ideal, book) for book in itertools.islice(by_class(network, ideal), 6)]
+    network = Float64Network(RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32))
+    monkeypatch.setattr(codebook, "MAX_MISSED_TO_REFINE", 1.0)
+    sizes = [count_windows(target, book) for book in itertools.islice(codebooks(network, target), 6)]
     assert len(sizes) == 6
     assert sizes == sorted(sizes)
-    monkeypatch.setattr(codebook, "MOST_WINDOWS", sizes[2])
-    assert [windows_of(ideal, book) for book in by_class(network, ideal)] == sizes[:3]
+    monkeypatch.setattr(codebook, "MAX_WINDOWS", sizes[2])
+    assert [count_windows(target, book) for book in codebooks(network, target)] == sizes[:3]

@@ -13,22 +13,21 @@ import languages
 from languages.automata import Dfa, MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import UserError
-from languages.monoid import TransitionMonoid
 from languages.task import Task
-from regulargpt.certificate import levels
 from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import Machine
-from regulargpt.certificate.codebook import Ideal
-from regulargpt.certificate.levels import windows
-from regulargpt.certificate.machine import Question, asked
-from regulargpt.certificate.proof import Proof, prove
+from regulargpt.certificate.search import levels
+from regulargpt.certificate.search.codebook import Target
+from regulargpt.certificate.search.levels import windows
+from regulargpt.certificate.search.proof import Proof, prove
+from regulargpt.certificate.search.specification import Specification, specified_machine
 from regulargpt.models.regulargpt.depth import depth
 
 
 @dataclass(frozen=True)
 class Synthetic:
-    """A snapped network made up by hash: any function of windows is one."""
+    """A quantised network made up by hash: any function of windows is one."""
 
     seed: int
     K: int
@@ -61,9 +60,8 @@ def machines(draw: st.DrawFn, most: int = 3) -> MooreMachine:
     return MooreMachine(tuple(f"q{i}" for i in range(Q)), "01", tuple(rows), "q0", outputs, ("no", "yes"))
 
 
-def question_of(machine: MooreMachine) -> Question:
-    monoid = TransitionMonoid.of(machine)
-    return Question(machine, monoid, monoid, np.arange(monoid.size))
+def specification_of(machine: MooreMachine) -> Specification:
+    return Specification.of_machine(machine)
 
 
 def first_wrong(machine: MooreMachine, network: Synthetic, C: int, longest: int) -> int | None:
@@ -79,7 +77,7 @@ def first_wrong(machine: MooreMachine, network: Synthetic, C: int, longest: int)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
 def test_the_decision_is_that_of_all_short_words(machine: MooreMachine, seed: int, K: int, C: int):
     network = Synthetic(seed, K, 2)
-    proof = prove(question_of(machine), C, network.image, network.answers)
+    proof = prove(specification_of(machine), C, network.image, network.answers)
     shortest = first_wrong(machine, network, C, 9)
     if proof.wrong is None:
         assert shortest is None
@@ -97,7 +95,7 @@ def as_json(machine: MooreMachine) -> object:
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
 def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int, K: int, C: int):
     network = Synthetic(seed, K, 2)
-    proof = prove(question_of(machine), C, network.image, network.answers)
+    proof = prove(specification_of(machine), C, network.image, network.answers)
     every = {
         level: {
             w: network.one(level, w)
@@ -120,11 +118,11 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
 @settings(max_examples=200, deadline=None)
 @given(machines(most=4), st.integers(1, 6), st.integers(1, 6))
 def test_from_a_state_that_answers_by_long_spans_short_ones_answer_too(machine: MooreMachine, span: int, times: int):
-    question, checker = question_of(machine), Machine(as_json(machine), "it")
+    specification, checker = specification_of(machine), Machine(as_json(machine), "it")
     for short, long in itertools.pairwise(span * times**level for level in range(6)):
-        assert not (question.answerable(long) & ~question.answerable(short)).any()
+        assert not (specification.answerable(long) & ~specification.answerable(short)).any()
         assert checker.answerable(long) <= checker.answerable(short)
-        assert checker.answerable(long) == set(np.flatnonzero(question.answerable(long)).tolist())
+        assert checker.answerable(long) == set(np.flatnonzero(specification.answerable(long)).tolist())
 
 
 def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:
@@ -134,20 +132,20 @@ def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:
 @settings(max_examples=30, deadline=None)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
 def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, seed: int, K: int, C: int):
-    question, network = question_of(machine), Synthetic(seed, K, 2)
-    found = list(levels.levels(question, C, network.image))
+    specification, network = specification_of(machine), Synthetic(seed, K, 2)
+    found = list(levels.levels(specification, C, network.image))
     first = next(i for i in range(1, len(found)) if found[i].key() == found[-1].key())
     level, height = found[-1], len(found) - 1
     for later in range(height + 1, height + 7):
-        level = levels.above(level, later, C**later, question, C, network.image)
+        level = levels.next_level(level, later, C**later, specification, C, network.image)
         then = found[first + 1 + (later - height - 1) % (height - first)]
         for mine, known in ((level.full, then.full), (level.left, then.left), (level.roots, then.roots)):
             assert pairs(mine) <= pairs(known)
 
 
-def ideal_network(question: Question):
+def ideal_network(specification: Specification):
     """The network that the monoid itself is: state = element."""
-    times, letters = question.monoid.table, question.monoid.generators
+    times, letters = specification.monoid.table, specification.monoid.generators
 
     def image(level: int, rows: np.ndarray) -> np.ndarray:
         e = np.zeros(len(rows), dtype=np.int64)
@@ -165,32 +163,32 @@ SPECS = ["parity", "even-pairs", "cycle-navigation", "tomita-3", "dyck-3", "aa-s
 @pytest.mark.parametrize("C", [2, 3])
 @pytest.mark.parametrize("spec", [*SPECS, "modular-arithmetic:modulus=2", "modular-arithmetic:modulus=3,plus=true"])
 def test_the_monoid_itself_is_proven_and_a_wrong_answer_is_found(spec: str, C: int):
-    question = Question.of(languages.get(spec))
-    answers = np.maximum(question.answers, 0)
-    proof = prove(question, C, ideal_network(question), answers)
+    specification = Specification.of(languages.get(spec))
+    answers = np.maximum(specification.answers, 0)
+    proof = prove(specification, C, ideal_network(specification), answers)
     assert proof.holds
     assert proof.is_homomorphism
     for state, element in proof.pairs.tolist():
-        if question.answers[element] < 0:
+        if specification.answers[element] < 0:
             continue
         flipped = answers.copy()
-        flipped[state - 1] = (flipped[state - 1] + 1) % len(question.machine.output_names)
-        wrong = prove(question, C, ideal_network(question), flipped).wrong
+        flipped[state - 1] = (flipped[state - 1] + 1) % len(specification.machine.output_names)
+        wrong = prove(specification, C, ideal_network(specification), flipped).wrong
         # A kind of node that is never a root has no answer to give.
-        assert wrong is None or question.monoid.of_word(np.array(wrong)) == element
+        assert wrong is None or specification.monoid.of_word(np.array(wrong)) == element
 
 
 def test_the_size_of_modular_arithmetic_is_that_of_section_4_of_the_protocols():
-    ideal = Ideal.of(Question.of(languages.get("modular-arithmetic:plus=true")), 2)
-    occurring = np.unique(np.concatenate([ideal.of_symbols, ideal.of_elements]))
+    target = Target.of(Specification.of(languages.get("modular-arithmetic:plus=true")), 2)
+    occurring = np.unique(np.concatenate([target.symbol_products, target.products]))
     assert len(occurring) == 129
     # All pairs, and alone at the left end, with the pad, the 25 that a word can begin with.
-    assert len(ideal.elements) == 129**2 + 25
+    assert len(target.windows) == 129**2 + 25
 
 
 def test_words_outside_the_domain_are_not_asked():
     task = languages.get("modular-arithmetic:plus=true")
-    machine = asked(task)
+    machine = specified_machine(task)
     for word in itertools.product(range(task.n_symbols), repeat=3):
         answer = machine.answers(np.array([word]))[0]
         inside = task.domain is not None and task.domain.accepts(np.array([word]))[0]
@@ -200,11 +198,11 @@ def test_words_outside_the_domain_are_not_asked():
 def test_a_task_whose_words_have_even_length_only_leaves_odd_ones_out():
     even = Dfa(("even", "odd"), "ab", ((1, 1), (0, 0)), "even", {"even"})
     task = Task("even", _count_a(), "", "", (), domain=even)
-    question = Question.of(task)
+    specification = Specification.of(task)
     # From the level of two symbols on, full nodes have even length; so have left ones that can begin a word.
-    for level in itertools.islice(levels.levels(question, 2, ideal_network(question)), 1, None):
+    for level in itertools.islice(levels.levels(specification, 2, ideal_network(specification)), 1, None):
         for kinds in (level.full, level.left):
-            assert all(len(question.monoid.words[e]) % 2 == 0 for e in kinds.elements)
+            assert all(len(specification.monoid.words[e]) % 2 == 0 for e in kinds.elements)
 
 
 def _count_a() -> MooreMachine:
@@ -216,9 +214,9 @@ def test_windows_are_all_tuples_with_any_node_at_the_left_end():
 
 
 def test_too_many_windows_are_refused_in_one_line():
-    question = Question.of(languages.get("symmetric-5"))
+    specification = Specification.of(languages.get("symmetric-5"))
     with pytest.raises(UserError, match=r"windows of 5 nodes at level \d: too many to look at"):
-        prove(question, 5, ideal_network(question), question.answers)
+        prove(specification, 5, ideal_network(specification), specification.answers)
 
 
 def test_a_proof_names_homomorphism_only_where_each_state_has_one_element():

@@ -20,11 +20,11 @@ import languages
 from languages.convert.json_text import to_json
 from regulargpt.certificate.checker import Malformed, Rejected, check
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
-from regulargpt.certificate.machine import asked
 from regulargpt.certificate.record import text
-from regulargpt.certificate.verdict import certificate_report
+from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.construct.configuration import configuration
-from regulargpt.run import run
+from regulargpt.runs.certify import certificate_report
+from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.manifest import digest
 
@@ -37,7 +37,7 @@ FILES = {"weights": "model.safetensors", "network": "config.json", "automaton": 
 def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certified run of Even Pairs, whose weights are made, not trained."""
     folder = tmp_path_factory.mktemp("certified") / "run"
-    run(configuration("even-pairs").replaced({"evaluation.test_len": 42, "evaluation.beyond": ()}), folder)
+    run(configuration("even-pairs").replaced({"evaluation.test_len": 42, "evaluation.extra_lengths": ()}), folder)
     assert certificate_report(RunFolder.open(folder))["proven"]
     return folder
 
@@ -66,15 +66,17 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
                 waiting += {other} - known
             else:
                 assert other.partition(".")[0] in {"numpy", "flint", *sys.stdlib_module_names}, (module, other)
-    files = {"files", "balls", "network", "machine", "induction", "slopes", "steps", "claims"}
+    files = {"files", "balls", "network", "machine", "induction", "affine_forms", "steps", "claims"}
     assert known == {CHECKER} | {f"{CHECKER}.{name}" for name in files}
 
 
 def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
     # Who makes, words and checks a certificate may know the checker; the search for what is in it may not.
-    knows = {"record.py": {CHECKER, f"{CHECKER}.claims"}, "verdict.py": {CHECKER, f"{CHECKER}.files"}}
-    for path in (ROOT / "regulargpt" / "certificate").glob("*.py"):
-        found = {other for other in imported(f"regulargpt.certificate.{path.stem}") if other.startswith(CHECKER)}
+    knows = {"record.py": {CHECKER, f"{CHECKER}.claims"}, "outcome.py": {CHECKER, f"{CHECKER}.files"}}
+    certificate = ROOT / "regulargpt" / "certificate"
+    for path in [*certificate.glob("*.py"), *(certificate / "search").glob("*.py")]:
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found = {other for other in imported(module) if other.startswith(CHECKER)}
         assert found == knows.get(path.name, set()), path
 
 
@@ -92,13 +94,13 @@ def test_it_accepts_and_counts(certified: Path):
 
 
 def test_it_proves_that_the_automaton_is_a_named_languages(certified: Path):
-    even_pairs, parity = (to_json(asked(languages.get(name))) for name in ("even-pairs", "parity"))
+    even_pairs, parity = (to_json(specified_machine(languages.get(name))) for name in ("even-pairs", "parity"))
     accepted = check(certified / "certificate.json", language=("even-pairs", even_pairs))
     assert accepted.language_claim is not None
     assert "as the language even-pairs does" in accepted.language_claim
     with pytest.raises(Rejected, match='the automaton is not that of parity: they differ on the word "1"'):
         check(certified / "certificate.json", language=("parity", parity))
-    cycle = to_json(asked(languages.get("cycle-navigation")))
+    cycle = to_json(specified_machine(languages.get("cycle-navigation")))
     with pytest.raises(Rejected, match="the automaton is not that of cycle-navigation: it reads other symbols"):
         check(certified / "certificate.json", language=("cycle-navigation", cycle))
 
@@ -228,7 +230,7 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path, monkeypatch
         with pytest.raises(Malformed, match="is not a regular file"):
             check(path)
     (tmp_path / "large").write_bytes(b" " * 2000)
-    monkeypatch.setattr("regulargpt.certificate.checker.steps.MOST_CERTIFICATE", 1000)
+    monkeypatch.setattr("regulargpt.certificate.checker.steps.MAX_CERTIFICATE", 1000)
     with pytest.raises(Malformed, match="has 2,000 bytes; at most 1,000 are read"):
         check(tmp_path / "large")
 
@@ -375,13 +377,13 @@ def test_a_claim_about_some_words_says_how_many(copy: Path):
 
 
 def test_automata_and_tables_beyond_the_bounds_are_refused(copy: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regulargpt.certificate.checker.induction.MOST_WINDOWS", 20)
+    monkeypatch.setattr("regulargpt.certificate.checker.induction.MAX_WINDOWS", 20)
     with pytest.raises(Rejected, match="more than 20 windows at 2 levels: too many to go through"):
         check(copy / "certificate.json")
-    monkeypatch.setattr("regulargpt.certificate.checker.machine.MOST_PRODUCTS", 8)
+    monkeypatch.setattr("regulargpt.certificate.checker.machine.MAX_PRODUCTS", 8)
     with pytest.raises(Rejected, match="do too many different things"):
         check(copy / "certificate.json")
-    monkeypatch.setattr("regulargpt.certificate.checker.machine.MOST_STATES", 3)
+    monkeypatch.setattr("regulargpt.certificate.checker.machine.MAX_STATES", 3)
     with pytest.raises(Rejected, match="has 5 states; automata of at most 3 are checked"):
         check(copy / "certificate.json")
 
@@ -430,9 +432,9 @@ def test_the_page_says_how_much_there_is_to_read_and_in_how_many_ways_it_was_tri
     files = {path.stem: path for path in (ROOT / "regulargpt" / "certificate" / "checker").glob("*.py")}
     code = {name: code_lines(path) for name, path in files.items() if name != "__init__"}
     whole = sum(len(files[name].read_text().splitlines()) for name in code)
-    arithmetic = sum(code[name] for name in ("balls", "network", "slopes"))
+    arithmetic = sum(code[name] for name in ("balls", "network", "affine_forms"))
     assert f"{sum(code.values())} lines of code in {len(code)} files ({whole:,} lines with" in page
-    assert f"{arithmetic} of them (balls, network, slopes)" in page
+    assert f"{arithmetic} of them (balls, network, affine_forms)" in page
     ways = len(FORGERIES) + len(MALFORMED) + len(WEIGHTS) + len(NETWORKS) + len(AUTOMATA)
     assert f"in {ways} ways" in page
 
@@ -471,6 +473,6 @@ def test_any_header_of_the_weights_is_answered(copy: Path, spans: object, shape:
 
 
 def test_levels_that_do_not_repeat_soon_are_refused(monkeypatch: pytest.MonkeyPatch, copy: Path):
-    monkeypatch.setattr("regulargpt.certificate.checker.induction.MOST_LEVELS", 2)
+    monkeypatch.setattr("regulargpt.certificate.checker.induction.MAX_LEVELS", 2)
     with pytest.raises(Rejected, match="the levels do not repeat within 2"):
         check(copy / "certificate.json")

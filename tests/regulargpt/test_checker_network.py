@@ -19,15 +19,15 @@ from regulargpt.certificate.checker import Rejected, check
 from regulargpt.certificate.checker.balls import Undecided, exact, least, less, norm, product, spectral, sqrt
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.checker.network import Network
-from regulargpt.certificate.network import Network as SearchNetwork
-from regulargpt.certificate.table import Exact
+from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.certificate.search.numpy_network import NumpyNetwork
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.storage.manifest import digest
 
 Floats = npt.NDArray[np.float64]
 
 FIELDS = {"name": "regulargpt", "thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned"} | {
-    **{"attention": "dilated", "n_layers": 1, "dropout": 0.0, "causal": True, "encoding": "none"},
+    **{"attention": "dilated", "state_noise": 0.0, "noise_loss": 0.0, "noise_growth": 1.01},
     "embedding_std": 1.0,
 }
 
@@ -66,13 +66,13 @@ def test_its_network_is_the_models(C: int, norm: str, activation: str, bias: boo
     with ctx.workprec(96):
         network = Network(tensors((tmp_path / "w.safetensors").read_bytes()), as_record(settings, 3, 4))
         windows = np.array([w + (0,) * (C - n) for n in (1, 2) for w in itertools.product((1, 2, 3), repeat=n)])
-        states = Exact(model).over_symbols(windows)
+        states = Float64Network(model).over_symbols(windows)
         found = network.block(network.project(network.symbols), windows)
         rows = np.concatenate([network.pad, exact(states[:3].numpy())])
         above, logits = network.block(network.project(rows), windows), network.readout(rows[1:])
     np.testing.assert_allclose(middle(found), states, atol=1e-12)
-    np.testing.assert_allclose(middle(above), Exact(model).over(states[:3], windows), atol=1e-12)
-    np.testing.assert_allclose(middle(logits), Exact(model).readout(states[:3]), atol=1e-12)
+    np.testing.assert_allclose(middle(above), Float64Network(model).over(states[:3], windows), atol=1e-12)
+    np.testing.assert_allclose(middle(logits), Float64Network(model).readout(states[:3]), atol=1e-12)
     assert max(radius(found), radius(above), radius(logits)) < 1e-20
 
 
@@ -165,7 +165,7 @@ def what_the_ffn_reads(weights: dict[str, torch.Tensor], model: dict[str, Any], 
     """LayerNorm of every window's node after attention, (windows, d)."""
     read: list[Floats] = []
 
-    class Listening(SearchNetwork):
+    class Listening(NumpyNetwork):
         def ffn(self, x: Floats) -> Floats:
             read.append(x)
             return super().ffn(x)

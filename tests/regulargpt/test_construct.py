@@ -12,17 +12,18 @@ from torch.nn import functional as F
 
 import languages
 from languages import Dfa, TransitionMonoid, UserError, rng
+from languages.regular.user import task_of
 from languages.task import Task
-from languages.user import task_of
 from regulargpt.construct.configuration import check, configuration
 from regulargpt.construct.lemma import product, w1, w2
 from regulargpt.construct.matrix import flat, matrix
 from regulargpt.construct.one_hot import one_hot
-from regulargpt.construct.plan import MOST_BYTES, REPRESENTATIONS, model_config, plan
+from regulargpt.construct.plan import MAX_BYTES, REPRESENTATIONS, model_config, plan
 from regulargpt.construct.weights import constructed
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.tree import tree_levels
-from regulargpt.run import load_model, run
+from regulargpt.runs.load import load_model
+from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 
 LANGUAGES = [
@@ -32,7 +33,7 @@ LANGUAGES = [
 CASES = [(name, way, C) for name in LANGUAGES for way in REPRESENTATIONS for C in (2, 3)]
 TINY = [(name, way, 4) for name in ("parity", "aa-star", "flip-flop", "tomita-2") for way in REPRESENTATIONS]
 FITS = [(*case, plan(languages.get(case[0]).machine.minimise(), case[2], case[1])) for case in CASES + TINY]
-FITS = [(name, way, C) for name, way, C, found in FITS if found.bytes <= MOST_BYTES // 8]
+FITS = [(name, way, C) for name, way, C, found in FITS if found.bytes <= MAX_BYTES // 8]
 
 
 @cache
@@ -125,7 +126,7 @@ def test_representations_compose_every_tuple_of_transitions(name: str, C: int):
     monoid = TransitionMonoid.of(machine)
     coded, single = matrix(machine, C), one_hot(machine, C)
     for tuple_ in itertools.product(range(monoid.size), repeat=C):  # of the leftmost child first
-        expected = machine.transition("".join(monoid.words[e] for e in tuple_))
+        expected = machine.element("".join(monoid.words[e] for e in tuple_))
         by_offset = tuple_[::-1]
         matrices = np.stack([flat(monoid.elements[e]) for e in by_offset])
         assert (coded.compose(matrices) == flat(expected)).all()
@@ -226,7 +227,7 @@ def test_a_ball_around_the_children_goes_to_the_exact_composition(name: str, way
 
 
 def test_minus_infinity_survives_the_folder(tmp_path):
-    config = configuration("parity", 3, "matrix").replaced({"evaluation.test_len": 42, "evaluation.beyond": ()})
+    config = configuration("parity", 3, "matrix").replaced({"evaluation.test_len": 42, "evaluation.extra_lengths": ()})
     summary = run(config, tmp_path / "parity")
     assert (summary["recipe"], summary["steps"], summary["score"]) == ("constructed-matrix", 0, 100.0)
     loaded = load_model(RunFolder.open(tmp_path / "parity"))
@@ -268,7 +269,7 @@ def test_the_plan_is_what_the_model_has(name: str):
     config = configuration(name).model
     assert config.d_model % config.n_heads == 0
     found = plan(task(name).machine.minimise(), 2, configuration(name).recipe.removeprefix("constructed-"))
-    assert found.bytes <= MOST_BYTES
+    assert found.bytes <= MAX_BYTES
     assert (found.d_model, found.d_ff) == (config.d_model, config.d_ff)
 
 
@@ -281,9 +282,9 @@ def test_the_plan_is_what_the_model_has(name: str):
             "model.norm = pre; recipe 'constructed-one-hot' needs post: use `regulargpt construct`",
         ),
         (
-            {"task.supervision": "next"},
-            "task.supervision = 'next'; recipe 'constructed-one-hot' gives the machine's answers: "
-            "choose 'last' or 'every'",
+            {"objective.name": "next"},
+            "objective.name = 'next'; recipe 'constructed-one-hot' gives the machine's answers: "
+            "choose 'last' or 'prefixes'",
         ),
     ],
 )

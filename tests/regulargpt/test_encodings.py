@@ -11,7 +11,7 @@ from torch import Tensor
 
 from languages.errors import UserError
 from regulargpt import encodings
-from regulargpt.encodings.alibi import Alibi, slopes
+from regulargpt.encodings.alibi import Alibi, geometric, press
 from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.rotary import Rotary
 from regulargpt.encodings.sinusoidal import Sinusoidal, sinusoid
@@ -82,8 +82,22 @@ def test_alibi_is_equation_4_3():
 
 
 def test_alibi_slopes_are_those_the_paper_prints_for_8_and_16_heads():
-    assert slopes(8).tolist() == [2.0**-h for h in range(1, 9)]
-    assert torch.allclose(slopes(16), torch.tensor([2 ** (-h / 2) for h in range(1, 17)], dtype=torch.float64))
+    assert geometric(8).tolist() == [2.0**-h for h in range(1, 9)]
+    assert torch.allclose(geometric(16), torch.tensor([2 ** (-h / 2) for h in range(1, 17)], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("n_heads", range(1, 17))
+def test_alibi_slopes_of_the_published_code(n_heads: int):
+    """The recursion of fairseq's get_slopes, on exponents: P heads, then every second one of 2 P heads."""
+
+    def exponents(n: int) -> list[float]:
+        if n & (n - 1) == 0:
+            return [8 * (h + 1) / n for h in range(n)]
+        power = max(2**k for k in range(5) if 2**k <= n)
+        return exponents(power) + exponents(2 * power)[0::2][: n - power]
+
+    assert torch.allclose(press(n_heads), torch.tensor([2.0**-e for e in exponents(n_heads)], dtype=torch.float64))
+    assert (n_heads & (n_heads - 1) == 0) == bool(torch.equal(press(n_heads), geometric(n_heads)))
 
 
 def naive_xl_logits(encoding: TransformerXL, q: Tensor, k: Tensor, layer: int) -> Tensor:
@@ -171,7 +185,7 @@ def test_transformer_xl_parameters_are_drawn_from_the_generator_alone():
 
 REFUSALS = {
     ("rotery", 8, 2): "unknown encoding 'rotery'; did you mean 'rotary'?",
-    ("zzz", 8, 2): "unknown encoding 'zzz'; known are 'none', 'sinusoidal', 'rotary', 'alibi', 'transformer_xl'",
+    ("zzz", 8, 2): "unknown encoding 'zzz'; choose 'none', 'sinusoidal', 'rotary', 'alibi', 'transformer_xl'",
     ("rotary", 6, 2): "rotary needs heads of even width, d_model / n_heads = 6 / 2 = 3; change d_model or n_heads",
     ("alibi", 8, 3): "n_heads = 3 does not divide d_model = 8; choose one that does",
 }
@@ -186,8 +200,8 @@ def test_refusals(given: tuple[str, int, int], message: str):
 
 
 def test_every_file_of_the_package_is_in_the_registry():
-    files = {path.stem for path in Path(encodings.__file__).parent.glob("*.py")} - {"__init__", "base"}
-    assert files == {row.place.partition(":")[0] for row in encodings.ENCODINGS.values()}
+    files = {path.stem for path in Path(encodings.__file__).parent.glob("*.py")} - {"__init__", "base", "options"}
+    assert files == {row.place.partition(":")[0].rpartition(".")[2] for row in encodings.ENCODINGS.values()}
 
 
 def test_listing_the_encodings_does_not_import_torch():

@@ -1,20 +1,31 @@
 """Accuracy by length against models whose answers are known, and every number of the score by hand."""
 
 import math
-from typing import Literal
+from collections.abc import Mapping
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
+from torch import Tensor, nn
 
-import languages
-from regulargpt import evaluation, models
-from regulargpt.config import EvaluationConfig, ModelConfig, RunConfig
-from regulargpt.evaluation import Point, Score, accuracy_by_length, first_below, samples_at, score, words_at_once
-from regulargpt.objectives import Every, Last, Objective
-from regulargpt.plots import accuracy_png
+from regulargpt import models
+from regulargpt.config.schema import EvaluationOptions
+from regulargpt.data import read_data
+from regulargpt.evaluation import by_length as evaluation
+from regulargpt.evaluation.by_length import (
+    Point,
+    Score,
+    Value,
+    first_below,
+    lengths_of,
+    measures_by_length,
+    samples_at,
+    score,
+    words_at_once,
+)
+from regulargpt.objectives.answers import Last, Objective, Prefixes
 
 CPU = torch.device("cpu")
 
@@ -35,38 +46,48 @@ class Knows(nn.Module):
         return logits[:, -1] if readout == "last" else logits
 
 
+PARITY = read_data("parity")
+
+
 def measured(
-    model: nn.Module, lengths: list[int], goal: Objective | None = None, seed: int = 0, **config
+    model: nn.Module, lengths: list[int], goal: Objective | None = None, seed: int = 0, **options
 ) -> list[Point]:
-    task = languages.get("parity")
-    return accuracy_by_length(
-        model,
-        task,
-        goal or Last(task),
-        lengths,
-        config=EvaluationConfig(**{"samples": 100} | config),
-        seed=seed,
-        device=CPU,
-    )
+    config = EvaluationOptions(**{"samples": 100} | options)
+    return measures_by_length(model, PARITY, goal or Last(PARITY), lengths, config=config, seed=seed, device=CPU)
 
 
 def test_a_model_that_knows_parity_is_always_right_and_one_that_guesses_is_not():
-    assert [p.accuracy for p in measured(Knows(), [1, 2, 41, 500])] == [1.0] * 4
+    assert [p.main for p in measured(Knows(), [1, 2, 41, 500])] == [100.0] * 4
     for point in measured(Knows(limit=-1), [5, 41]):
-        assert point.accuracy == point.label_shares[0]
-        assert sum(point.label_shares) == 1.0
-        assert 0.3 < point.accuracy < 0.7
+        assert point.main == 100 * point.answer_shares[0]
+        assert sum(point.answer_shares) == 1.0
+        assert 30 < point.main < 70
 
 
 def test_errors_are_counted_word_by_word_and_with_every_answer_asked_for():
-    task = languages.get("parity")
     for length in (9, 20):
-        words = task.sample(languages.rng(0, "test", length), length, 100)
-        ones = words.sum(1)
+        ones = PARITY.test(0, length, 100).sum(1)
         wrong = (ones > 5) & (ones % 2 == 1)
-        wrong_somewhere = ones > 6
-        assert measured(Knows(5), [length])[0].accuracy == (~wrong).mean()
-        assert measured(Knows(5), [length], Every(task))[0].accuracy == (~wrong_somewhere).mean()
+        assert measured(Knows(5), [length])[0].main == 100 * (~wrong).mean()
+        assert measured(Knows(5), [length], Prefixes(PARITY))[0].main == 100 * (ones <= 6).mean()
+
+
+class Surprise(Last):
+    """A measure that is a number of each word: how many ones it has. Named second, as what a text model adds."""
+
+    def measure(self, model: nn.Module, words: np.ndarray, device: torch.device) -> Mapping[str, Tensor]:
+        return {**super().measure(model, words, device), "ones": torch.from_numpy(words.astype(np.float32)).sum(1)}
+
+
+def test_every_measure_of_an_objective_is_kept_by_its_name():
+    point = measured(Knows(), [20], Surprise(PARITY))[0]
+    ones = PARITY.test(0, 20, 100).sum(1)
+    found = point.measures["ones"]
+    half = 1.959963984540054 * ones.std(ddof=1) / 10
+    assert (found.value, found.low, found.high) == pytest.approx((ones.mean(), ones.mean() - half, ones.mean() + half))
+    assert list(lengths_of([point])["measures"]) == ["accuracy", "ones"]
+    assert lengths_of([point])["measures"]["ones"]["intervals"] == {"20": [found.low, found.high]}
+    assert point.main == 100.0
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 99, 100, 1000])
@@ -92,14 +113,14 @@ def test_testing_is_in_evaluation_mode_and_keeps_no_gradients():
 
 
 def test_lengths_without_words_are_left_out_and_each_point_is_told():
-    task, told = languages.get("modular-arithmetic"), []
-    model = models.build(ModelConfig(name="gru", d_model=4), task.n_symbols, task.n_outputs, torch.Generator())
-    points = accuracy_by_length(
+    words, told = read_data("modular-arithmetic"), []
+    model = build("gru:d_model=4", words.task.n_symbols, words.task.n_outputs)
+    points = measures_by_length(
         model,
-        task,
-        Last(task),
+        words,
+        Last(words),
         range(1, 8),
-        config=EvaluationConfig(samples=10),
+        config=EvaluationOptions(samples=10),
         seed=0,
         device=CPU,
         on_point=told.append,
@@ -108,22 +129,27 @@ def test_lengths_without_words_are_left_out_and_each_point_is_told():
     assert told == points
 
 
-@pytest.mark.parametrize("name", models.MODELS)
-def test_a_model_that_attends_to_every_pair_gets_fewer_words_at_once(name: str):
-    model = models.build(ModelConfig(name=name, d_model=8), 2, 2, torch.Generator())
-    assert words_at_once(model, 500) == (2 if name == "transformer" else 1048)
-    assert words_at_once(model, 10**7) == 1
+def build(written: str, n_symbols: int = 2, n_outputs: int = 2) -> nn.Module:
+    return models.build(models.MODELS.options(written, "model"), n_symbols, n_outputs, torch.Generator())
 
 
-@pytest.mark.parametrize(("attention", "at_once"), [("dilated", 1048), ("full", 2)])
-def test_of_regulargpt_it_depends_on_the_attention(attention: Literal["dilated", "full"], at_once: int):
-    model = models.build(ModelConfig(d_model=8, attention=attention), 2, 2, torch.Generator())
+@pytest.mark.parametrize(
+    ("written", "at_once"),
+    [
+        *((name, 2 if name == "transformer" else 1048) for name in models.MODELS),
+        ("regulargpt:attention=full", 2),
+    ],
+)
+def test_a_model_that_attends_to_every_pair_gets_fewer_words_at_once(written: str, at_once: int):
+    model = build(written)
+    assert models.MODELS.options(written, "model").quadratic == getattr(model, "quadratic", False) == (at_once == 2)
     assert words_at_once(model, 500) == at_once
+    assert words_at_once(model, 10**7) == 1
 
 
 @given(st.integers(1, 10**7), st.integers(1, 5000), st.integers(1, 10**9))
 def test_how_many_words_are_drawn(length: int, samples: int, symbols: int):
-    n = samples_at(length, EvaluationConfig(samples=samples, symbols=symbols))
+    n = samples_at(length, EvaluationOptions(samples=samples, symbols=symbols))
     assert n == samples or (n < samples and n in (32, symbols // length) and n >= 32)
     assert n <= 32 or n * length <= symbols or n == samples
 
@@ -131,24 +157,26 @@ def test_how_many_words_are_drawn(length: int, samples: int, symbols: int):
 @given(st.integers(1, 5000), st.data())
 def test_wilsons_bounds_are_where_the_score_test_is_just_not_significant(n: int, data: st.DataObject):
     right = data.draw(st.integers(0, n))
-    low, high = Point(1, right / n, n, ()).interval
-    assert 0.0 <= low <= right / n + 1e-12
-    assert right / n - 1e-12 <= high <= 1.0
-    for bound in (low, high):
+    found = Value.of_right(right, n)
+    assert 0.0 <= found.low <= found.value == 100 * (right / n) <= found.high <= 100.0
+    for bound in (found.low / 100, found.high / 100):
         if 1e-9 < bound < 1 - 1e-9:
             z = abs(right / n - bound) / math.sqrt(bound * (1 - bound) / n)
             assert z == pytest.approx(1.959963984540054, rel=1e-6)
 
 
-def points_of(accuracies: dict[int, float], shares: tuple[float, ...] = (0.25, 0.75)) -> list[Point]:
-    return [Point(T, a, 100, shares) for T, a in accuracies.items()]
+def points_of(
+    values: dict[int, float], shares: tuple[float, ...] = (0.25, 0.75), measure: str = "accuracy"
+) -> list[Point]:
+    return [Point(T, 100, {measure: Value(value, value, value)}, shares) for T, value in values.items()]
 
 
 def test_the_score_is_the_mean_of_the_range_and_failures_are_looked_for_everywhere():
-    points = points_of({41: 1.0, 42: 0.98, 500: 0.9, 10_000: 0.5})
+    points = points_of({41: 100.0, 42: 98.0, 500: 90.0, 10_000: 50.0})
     assert score(points, range(41, 501)) == Score(
+        measure="accuracy",
         score=pytest.approx(96.0),
-        min_accuracy=90.0,
+        worst=90.0,
         first_below_99=42,
         first_below_90=10_000,
         chance=50.0,
@@ -156,28 +184,19 @@ def test_the_score_is_the_mean_of_the_range_and_failures_are_looked_for_everywhe
     )
 
 
+def test_of_a_measure_that_is_no_share_nothing_is_guessed():
+    found = score(points_of({41: 0.5, 42: 2.0}, (), "exact_match"), range(41, 43))
+    assert (found.measure, found.score, found.worst) == ("exact_match", 1.25, 0.5)
+    assert (found.first_below_99, found.first_below_90, found.chance, found.majority) == (None,) * 4
+
+
 def test_the_majority_rule_gives_one_answer_at_all_lengths():
-    points = [Point(41, 1.0, 10, (0.9, 0.1, 0.0)), Point(42, 1.0, 10, (0.0, 0.7, 0.3))]
+    points = [*points_of({41: 100.0}, (0.9, 0.1, 0.0)), *points_of({42: 100.0}, (0.0, 0.7, 0.3))]
     found = score(points, range(41, 43))
     assert (found.majority, found.chance) == (pytest.approx(45.0), pytest.approx(100 / 3))
 
 
-@given(st.dictionaries(st.integers(1, 50), st.floats(0, 1), min_size=1), st.floats(0, 1))
-def test_first_below(accuracies: dict[int, float], limit: float):
-    below = [T for T, a in accuracies.items() if a < limit]
-    assert first_below(points_of(accuracies), limit) == (min(below) if below else None)
-
-
-@pytest.mark.parametrize("language", ["parity", "regex:a*;alphabet=$a_$", r"regex:(a\$)*", "dfa:x^{_%\\"])
-def test_a_picture_is_drawn_whatever_the_language_is_called(language: str, tmp_path):
-    config = RunConfig().replaced({"task.language": language})
-    accuracy_png(tmp_path / "a.png", points_of({41: 1.0}), config)
-    accuracy_png(tmp_path / "b.png", points_of({41: 1.0, 42: 0.5, 10_000: 0.0}), config)
-    for name in ("a.png", "b.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_same_points_draw_the_same_bytes(tmp_path):
-    for name in ("a.png", "b.png"):
-        accuracy_png(tmp_path / name, points_of({41: 1.0, 42: 0.9}), RunConfig())
-    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+@given(st.dictionaries(st.integers(1, 50), st.floats(0, 100), min_size=1), st.floats(0, 100))
+def test_first_below(values: dict[int, float], limit: float):
+    below = [T for T, value in values.items() if value < limit]
+    assert first_below(points_of(values), limit) == (min(below) if below else None)

@@ -13,16 +13,16 @@ from sklearn.cluster import AgglomerativeClustering
 
 import languages
 from languages.automata import MooreMachine
+from languages.automata.monoid import TransitionMonoid
+from languages.automata.semiautomaton import numbered
 from languages.errors import UserError
-from languages.monoid import TransitionMonoid
-from languages.semiautomaton import numbered
-from regulargpt.certificate.levels import MOST_WINDOWS
-from regulargpt.certificate.machine import Question, asked
-from regulargpt.certificate.table import distances
+from regulargpt.certificate.search.levels import MAX_WINDOWS
+from regulargpt.certificate.search.specification import Specification, specified_machine
+from regulargpt.certificate.search.table import distances
 from regulargpt.extraction import clusters
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.learn import Teacher, learn, short_words
-from regulargpt.extraction.nonempty import difference, smallest, to_empty
+from regulargpt.extraction.nonempty import answer_to_empty_word, counterexample, smallest_machine
 from regulargpt.extraction.recurrent import Automaton, Step, closure
 from regulargpt.extraction.trees import roots, states
 from regulargpt.models.gru import Gru
@@ -66,13 +66,14 @@ def learnt(*arguments: Any, **options: Any) -> Any:
 )
 def test_of_a_table_that_multiplies_the_minimal_machine_comes_back(name: str, chunk_size: int):
     task = languages.get(name)
-    question = Question.of(task)
-    teacher = teacher_of(question.machine, chunk_size, task.domain)
-    found = learnt(teacher, empty=to_empty(task))
+    specification = Specification.of(task)
+    teacher = teacher_of(specification.machine, chunk_size, task.domain)
+    found = learnt(teacher, empty=answer_to_empty_word(task))
     assert found.proven, found.reason
-    assert found.machine == asked(task) or (
+    assert found.machine == specified_machine(task) or (
         # The empty word's answer is nobody's: a state that only it needs is not there.
-        difference(found.machine, asked(task)) is None and found.machine.n_states < asked(task).n_states
+        counterexample(found.machine, specified_machine(task)) is None
+        and found.machine.n_states < specified_machine(task).n_states
     )
 
 
@@ -88,10 +89,10 @@ def machines(draw: st.DrawFn) -> MooreMachine:
 @given(machines(), st.integers(2, 4))
 @settings(max_examples=60, deadline=None)
 def test_of_any_small_machine_the_minimal_one_comes_back(machine: MooreMachine, chunk_size: int):
-    assume(TransitionMonoid.of(machine).size ** chunk_size <= MOST_WINDOWS // 4)
+    assume(TransitionMonoid.of(machine).size ** chunk_size <= MAX_WINDOWS // 4)
     found = learnt(teacher_of(machine, chunk_size), empty=machine.outputs[0])
     assert found.proven
-    assert difference(found.machine, machine) is None
+    assert counterexample(found.machine, machine) is None
     assert found.machine.n_states <= machine.minimise().n_states
 
 
@@ -130,14 +131,14 @@ def test_one_wrong_entry_gives_the_machine_of_the_wrong_table():
     teacher = Teacher(right.alphabet, right.output_names, 2, image, right.at_prototypes)
     found = learnt(teacher)
     assert (found.proven, found.machine.n_states) == (True, 5)
-    assert difference(found.machine, languages.get("parity").machine) == (1, 0, 1)
+    assert counterexample(found.machine, languages.get("parity").machine) == (1, 0, 1)
     for words in short_words(2):
         assert (found.machine.answers(words) == teacher.answers(words)).all()
     assert learn(teacher, most_states=4).machine is None
 
 
 def test_a_proof_that_is_too_large_is_not_claimed(monkeypatch):
-    monkeypatch.setattr("regulargpt.extraction.learn.MOST_ELEMENTS", 3)
+    monkeypatch.setattr("regulargpt.extraction.learn.MAX_ELEMENTS", 3)
     found = learnt(teacher_of(languages.get("cycle-navigation").machine, 2))
     assert not found.proven
     assert found.machine.n_states == 5
@@ -151,10 +152,10 @@ def test_short_words_are_all_words():
 
 def test_the_empty_words_answer_is_the_convention_where_it_makes_no_difference():
     table, colours = np.array([[1, 1], [1, 1]]), np.array([-2, 1])
-    assert smallest(table, colours, ("a", "b"), ("x", "y")).outputs == (1,)
+    assert smallest_machine(table, colours, ("a", "b"), ("x", "y")).outputs == (1,)
     table, colours = np.array([[1, 2], [1, 1], [2, 2]]), np.array([-2, 0, 1])
-    assert smallest(table, colours, ("a", "b"), ("x", "y")).outputs[0] == 0
-    assert smallest(table, colours, ("a", "b"), ("x", "y"), empty=1).outputs[0] == 1
+    assert smallest_machine(table, colours, ("a", "b"), ("x", "y")).outputs[0] == 0
+    assert smallest_machine(table, colours, ("a", "b"), ("x", "y"), empty=1).outputs[0] == 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -224,24 +225,24 @@ def test_a_blind_codebook_finds_the_points_and_the_machine(name: str, chunk_size
     teacher = Teacher(
         task.alphabet, task.output_names, chunk_size, blind.table.image, blind.table.answers()[0], task.domain
     )
-    found = learnt(teacher, words_of(task), empty=to_empty(task))
+    found = learnt(teacher, words_of(task), empty=answer_to_empty_word(task))
     assert found.proven
-    assert difference(found.machine, task.machine) is None
+    assert counterexample(found.machine, task.machine) is None
 
 
 def test_states_everywhere_are_refused():
     task = languages.get("symmetric-3")
     network = network_of(task.machine, 2, blur=60.0)
     with pytest.raises(UserError, match="the states do not lie near 8 points or fewer"):
-        Blind.of(network, every_word(task.alphabet), words_of(task), most=8)
+        Blind.of(network, every_word(task.alphabet), words_of(task), max_prototypes=8)
 
 
 def test_the_states_of_a_tree_are_the_models_own():
-    from regulargpt.certificate.table import Exact
+    from regulargpt.certificate.search.float64_network import Float64Network
     from regulargpt.models.regulargpt import RegularGPT
 
     model = RegularGPT(2, 3, chunk_size=3, d_model=16, n_heads=2, d_ff=32)
-    network = Exact(model)
+    network = Float64Network(model)
     for length in (1, 2, 3, 4, 9, 10):
         words = np.array(list(product((0, 1), repeat=length))[:40])
         _, at_roots = states(network, words)
@@ -291,4 +292,4 @@ def test_a_recurrent_network_that_counts_is_covered_by_no_small_balls():
     model.rnn.weight_hh_l0.data = torch.eye(2)
     step = Step(model)
     with pytest.raises(UserError, match="the states do not lie near 50 points or fewer"):
-        closure(step, clusters.Cut(0.0, 0.5, step.initial()), most=50)
+        closure(step, clusters.Cut(0.0, 0.5, step.initial()), max_prototypes=50)

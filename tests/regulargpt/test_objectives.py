@@ -1,6 +1,7 @@
 """What is asked of the model: labels from running the machine word by word, never along the tree."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +11,15 @@ from torch.nn import functional as F
 import languages
 from languages.randomness import rng
 from languages.task import Task
-from regulargpt.config import RunConfig
+from regulargpt import data, objectives
+from regulargpt.config.schema import RunConfig
+from regulargpt.data import read_data
 from regulargpt.models.gru import Gru
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.tree import Level, tree_levels
-from regulargpt.nodes import ROUNDS, Nodes, SubWords, confusion, kinds
-from regulargpt.objectives import Every, Last, Next, Objective
-from regulargpt.objectives import objective as objective_of
+from regulargpt.objectives import OBJECTIVES
+from regulargpt.objectives.answers import Last, Next, Objective, Prefixes
+from regulargpt.objectives.subwords import ROUNDS, SubWords, Subwords, confusion, kinds
 
 
 def value(scalar: torch.Tensor) -> float:
@@ -27,13 +30,13 @@ CPU = torch.device("cpu")
 LANGUAGES = ["parity", "modular-arithmetic:plus=true", "tomita-5", "dyck-3", "cycle-navigation", "symmetric-3"]
 
 
-def objective(task: Task, supervision: str, **training) -> Objective:
-    fields = {"task.supervision": supervision} | {f"training.{name}": value for name, value in training.items()}
-    return objective_of(task, RunConfig().replaced(fields))
+def objective(name: str, written: str) -> Objective:
+    return objectives.build(OBJECTIVES.options(written, "objective"), read_data(name))
 
 
-def nodes_of(task: Task, weight: float = 1.0, compositions: int = 0, alignment: float = 0.0) -> Nodes:
-    return Nodes(task, 40, weight, compositions, alignment)
+def subwords(name: str, train_len: int = 40, **options: Any) -> Subwords:
+    config = RunConfig().replaced({"data.name": name, "data.train_len": train_len})
+    return Subwords(data.build(config.data), **options)
 
 
 def model_of(task: Task, n_outputs: int | None = None, **options) -> RegularGPT:
@@ -43,6 +46,10 @@ def model_of(task: Task, n_outputs: int | None = None, **options) -> RegularGPT:
 
 def some_words(task: Task, length: int, count: int = 6) -> np.ndarray:
     return task.sample(rng(0, "test", length), length, count)
+
+
+def right_words(goal: Objective, model: torch.nn.Module, words: np.ndarray) -> list[bool]:
+    return goal.measure(model, words, CPU)["accuracy"].tolist()
 
 
 def run_slowly(task: Task, word: list[int], state: int) -> int:
@@ -61,7 +68,7 @@ def levels_of(model: RegularGPT, words: np.ndarray, share: bool = True) -> list[
 @pytest.mark.parametrize("share", [True, False])
 def test_transitions_are_those_of_the_subword_under_each_node(name: str, chunk_size: int, share: bool):
     task = languages.get(name)
-    goal, model = nodes_of(task), model_of(task, chunk_size=chunk_size)
+    goal, model = subwords(name), model_of(task, chunk_size=chunk_size)
     checked = 0
     for length in task.lengths(1, 19):
         words = some_words(task, length)
@@ -86,7 +93,7 @@ def test_transitions_are_those_of_the_subword_under_each_node(name: str, chunk_s
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_nodes_without_an_answer_do_not_count_and_the_others_weigh_the_same(name: str):
+def test_subwords_without_an_answer_do_not_count_and_the_others_weigh_the_same(name: str):
     task = languages.get(name)
     model = model_of(task)
     words = some_words(task, task.lengths(9, 12)[0], count=16)
@@ -102,7 +109,7 @@ def test_nodes_without_an_answer_do_not_count_and_the_others_weigh_the_same(name
                 nodes.append(F.cross_entropy(model.readout(level.states[row]), torch.tensor(label)))
     last = F.cross_entropy(model(torch.from_numpy(words).long()), torch.from_numpy(task.labels(words)))
     for weight in (0.0, 1.0, 2.5):
-        loss, _ = nodes_of(task, weight).loss(model, words, CPU)
+        loss, _ = subwords(name, weight=weight).loss(model, words, CPU)
         assert value(loss) == pytest.approx(value(last + weight * torch.stack(nodes).mean()), abs=1e-10)
 
 
@@ -112,7 +119,7 @@ def test_compositions_are_asked_for_the_answer_to_the_concatenation(name: str, c
     """Each window's transition is that of its nodes' sub-words, one after the other; none is longer than a word."""
     task = languages.get(name)
     model = model_of(task, chunk_size=chunk_size)
-    goal = Nodes(task, 12, 1.0, 300, 0.0)
+    goal = subwords(name, train_len=12, compositions=300)
     under = goal.sub_words(levels_of(model, some_words(task, task.lengths(9, 12)[0], count=16)))
     nodes = SubWords.join([under[0], *(part.without_pad() for part in under[1:])])
     windows = goal.windows(nodes, model)
@@ -135,7 +142,7 @@ def test_compositions_are_asked_for_the_answer_to_the_concatenation(name: str, c
         nodes = SubWords.join([nodes, composed])
 
 
-def windows_again(goal: Nodes, nodes: SubWords, model: RegularGPT) -> torch.Tensor:
+def windows_again(goal: Subwords, nodes: SubWords, model: RegularGPT) -> torch.Tensor:
     """The windows that `composed` drew, short enough and with an answer."""
     windows = goal.windows(nodes, model)
     states = torch.full((len(windows),), goal.initial)
@@ -146,7 +153,7 @@ def windows_again(goal: Nodes, nodes: SubWords, model: RegularGPT) -> torch.Tens
 
 def test_windows_take_each_transition_equally_often():
     task = languages.get("tomita-3")
-    model, goal = model_of(task), nodes_of(task, compositions=40_000)
+    model, goal = model_of(task), subwords("tomita-3", compositions=40_000)
     under = goal.sub_words(levels_of(model, some_words(task, 16, count=64)))
     nodes = SubWords.join([under[0], *(part.without_pad() for part in under[1:])])
     kind = kinds(nodes.transitions)[goal.windows(nodes, model)]
@@ -184,7 +191,7 @@ def test_alignment_pulls_without_changing_the_loss():
     values, gradients = [], []
     for alignment in (0.0, 1.0):
         model = model_of(task)
-        loss, _ = nodes_of(task, alignment=alignment).loss(model, words, CPU)
+        loss, _ = subwords("tomita-5", alignment=alignment).loss(model, words, CPU)
         loss.backward()
         values.append(value(loss))
         gradients.append(model.embedding.weight.grad)
@@ -193,7 +200,7 @@ def test_alignment_pulls_without_changing_the_loss():
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_every_counts_the_positions_that_have_an_answer(name: str):
+def test_prefixes_count_the_positions_that_have_an_answer(name: str):
     task = languages.get(name)
     model = model_of(task)
     words = some_words(task, task.lengths(8, 12)[0])
@@ -206,10 +213,11 @@ def test_every_counts_the_positions_that_have_an_answer(name: str):
             if label != -1:
                 losses.append(F.cross_entropy(logits[b, t], torch.tensor(label)))
                 right[-1] &= int(logits[b, t].argmax()) == label
-    loss, accuracy = Every(task).loss(model, words, CPU)
+    goal = Prefixes(read_data(name))
+    loss, measured = goal.loss(model, words, CPU)
     assert value(loss) == pytest.approx(value(torch.stack(losses).mean()), abs=1e-10)
-    assert accuracy == np.mean(right)
-    assert Every(task).correct(model, words, CPU).tolist() == right
+    assert measured == {"accuracy": 100 * np.mean(right)}
+    assert right_words(goal, model, words) == right
 
 
 def legal(task: Task, prefix: list[int], longest: int) -> list[bool]:
@@ -228,29 +236,33 @@ def legal(task: Task, prefix: list[int], longest: int) -> list[bool]:
 @pytest.mark.parametrize("name", ["tomita-2", "tomita-7", "dyck-3", "ab-d-bc", "regex:(ab)*"])
 def test_next_asks_for_the_set_of_legal_symbols_after_every_prefix(name: str):
     task = languages.get(name)
-    goal = Next(task)
+    goal = Next(read_data(name))
     assert goal.n_outputs == task.n_symbols + 1
     model = model_of(task, goal.n_outputs)
     words = some_words(task, 8, count=10)
     logits = model(torch.from_numpy(words).long(), readout="all")
     expected = torch.tensor([[legal(task, word[: t + 1], 10) for t in range(8)] for word in words.tolist()])
     log_odds = torch.where(expected, logits, -logits)
-    loss, accuracy = goal.loss(model, words, CPU)
+    loss, measured = goal.loss(model, words, CPU)
     assert value(loss) == pytest.approx(value(-log_odds.sigmoid().log().mean()), abs=1e-10)
     right = (log_odds > 0).all(-1).all(-1)
-    assert goal.correct(model, words, CPU).tolist() == right.tolist()
-    assert accuracy == float(right.double().mean())
+    assert right_words(goal, model, words) == right.tolist()
+    assert measured == {"accuracy": 100 * float(right.double().mean())}
 
 
-@pytest.mark.parametrize("supervision", ["last", "nodes"])
-def test_last_and_nodes_are_right_where_the_last_answer_is(supervision: str):
+@pytest.mark.parametrize("supervision", ["last", "subwords", "last:output_token=true"])
+def test_last_and_subwords_are_right_where_the_last_answer_is(supervision: str):
     task = languages.get("cycle-navigation")
-    model, words = model_of(task), some_words(task, 11, count=200)
-    goal = objective(task, supervision)
-    answers = model(torch.from_numpy(words).long()).argmax(-1).numpy()
+    goal, words = objective("cycle-navigation", supervision), some_words(task, 11, count=200)
+    model = RegularGPT(goal.n_inputs, goal.n_outputs, d_model=8, n_heads=2, d_ff=8).double()
+    read = torch.from_numpy(words).long()
+    if goal.n_inputs > task.n_symbols:  # a token of no other meaning, after the word
+        read = F.pad(read, (0, 1), value=task.n_symbols)
+    answers = model(read).argmax(-1).numpy()
     machine = [task.machine.outputs[run_slowly(task, w, task.machine.initial_index)] for w in words.tolist()]
-    assert goal.correct(model, words, CPU).tolist() == (answers == machine).tolist()
-    assert goal.loss(model, words, CPU)[1] == np.mean(answers == machine)
+    assert right_words(goal, model, words) == (answers == machine).tolist()
+    assert goal.loss(model, words, CPU)[1] == {"accuracy": 100 * np.mean(answers == machine)}
+    assert goal.answer_shares(words) == tuple(np.mean(np.array(machine) == answer) for answer in range(5))
 
 
 def test_a_loss_is_one_number_with_gradients_for_what_it_reads():
@@ -258,18 +270,23 @@ def test_a_loss_is_one_number_with_gradients_for_what_it_reads():
     words = some_words(task, 9)
     for supervision, model in [
         *(("last", m) for m in (model_of(task), Gru(task.n_symbols, 2, d_model=4))),
-        ("every", Gru(task.n_symbols, 2, d_model=4)),
-        ("nodes", model_of(task)),
+        ("prefixes", Gru(task.n_symbols, 2, d_model=4)),
+        ("subwords", model_of(task)),
         ("next", model_of(task, 3)),
     ]:
-        loss, _ = objective(task, supervision).loss(model, words, CPU)
+        loss, _ = objective("tomita-5", supervision).loss(model, words, CPU)
         assert loss.shape == ()
         loss.backward()
         assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
 
-def test_names():
+def test_names_and_what_the_options_say_of_the_measures():
+    kinds = {"last": Last, "prefixes": Prefixes, "next": Next, "subwords": Subwords}
+    assert {name: type(objective("tomita-5", name)) for name in OBJECTIVES} == kinds
+    assert subwords("tomita-5").weight == 1.0
+    assert vars(objective("tomita-5", "subwords:weight=0.3"))["weight"] == 0.3
     task = languages.get("tomita-5")
-    kinds = {"last": Last, "every": Every, "next": Next, "nodes": Nodes}
-    assert {name: type(objective(task, name)) for name in kinds} == kinds
-    assert objective(task, "nodes", node_weight=0.3).weight == 0.3
+    for name in OBJECTIVES:
+        goal = objective("tomita-5", name)
+        found = goal.measure(model_of(task, goal.n_outputs), some_words(task, 9), CPU)
+        assert tuple(found) == OBJECTIVES.options(name, "objective").measures

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 import languages
-from regulargpt.config import ConfigError, RunConfig, value_of
-from regulargpt.protocols import PROTOCOLS, protocol
-from regulargpt.recipes import resolve
-from regulargpt.run import run
-from regulargpt.validation import validate
+from regulargpt.config.protocols import PROTOCOLS, protocol
+from regulargpt.config.recipes import resolve
+from regulargpt.config.schema import ConfigError, RunConfig, value_of
+from regulargpt.config.validation import validate
+from regulargpt.runs.run import run
 
 # (protocol, language): longest training word, first and last scored length, language as spelled.
 CASES = [
@@ -30,18 +30,29 @@ CASES = [
 ]
 REFUSED = [
     ("thesis-1", {"evaluation.test_len": 400}, "protocol thesis-1 fixes evaluation.test_len = 500, not 400"),
-    ("thesis-1", {"task.output_token": True}, "protocol thesis-1 fixes task.output_token = false, not true"),
-    ("hard-1", {"evaluation.beyond": ()}, "protocol hard-1 fixes evaluation.beyond = 1000,10000, not none"),
+    ("thesis-1", {"objective.output_token": True}, "protocol thesis-1 fixes objective.output_token = false, not true"),
+    (
+        "hard-1",
+        {"evaluation.extra_lengths": ()},
+        "protocol hard-1 fixes evaluation.extra_lengths = 1000,10000, not none",
+    ),
     ("hard", {}, "protocol = 'hard': a config names the version, protocol = 'hard-2'"),
-    ("thesis-1", {"evaluation.also": ("hard",)}, "evaluation.also = 'hard': a config names the version, 'hard-2'"),
-    ("thesis-1", {"evaluation.exchanges": 1.5}, "evaluation.exchanges = 1.5; it is a share, 0 to 1"),
+    (
+        "thesis-1",
+        {"evaluation.extra_protocols": ("hard",)},
+        "evaluation.extra_protocols = 'hard': a config names the version, 'hard-2'",
+    ),
     ("hadr-1", {}, "unknown protocol 'hadr-1'; did you mean 'hard-1'?"),
     (
         "thesis-1",
-        {"evaluation.also": ("deletang2023-1",)},
-        "protocol deletang2023-1 asks with task.output_token = true",
+        {"evaluation.extra_protocols": ("deletang2023-1",)},
+        "protocol deletang2023-1 asks with objective.output_token = true",
     ),
-    ("hard-1", {"task.train_len": 60, "evaluation.also": ("thesis-1",)}, "protocol hard-1 fixes task.train_len = 40"),
+    (
+        "hard-1",
+        {"data.train_len": 60, "evaluation.extra_protocols": ("thesis-1",)},
+        "protocol hard-1 fixes data.train_len = 40",
+    ),
 ]
 
 
@@ -52,34 +63,36 @@ def made(language: str, recipe: str = "paper", model: str = "regulargpt", **valu
 @pytest.mark.parametrize(("name", "language", "longest", "first", "last", "spelled"), CASES)
 def test_lengths_and_spelling(name: str, language: str, longest: int, first: int, last: int, spelled: str):
     config = protocol(name).apply(made(language, model="rnn"))
-    assert (config.task.train_len, config.scored.start, config.scored[-1]) == (longest, first, last)
-    assert (config.task.language, config.protocol) == (spelled, protocol(name).id)
+    assert (config.data.train_len, config.scored.start, config.scored[-1]) == (longest, first, last)
+    assert (config.data.name, config.protocol) == (spelled, protocol(name).id)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-@pytest.mark.parametrize("recipe", ["paper", "robust", "robust-nodes"])
+@pytest.mark.parametrize("recipe", ["paper", "robust", "robust-subwords"])
 @pytest.mark.parametrize("language", ["parity", "even-pairs", "modular-arithmetic", "dyck-4", "tomita-5"])
 def test_every_recipe_runs_under_every_protocol_or_says_what_contradicts(name: str, recipe: str, language: str):
     config = PROTOCOLS[name].apply(made(language, recipe))
-    task = languages.get(config.task.language)
+    task = languages.get(config.data.name)
     fixed = PROTOCOLS[name].fixes(task)
-    assert all(value_of(config, key) == value for key, value in fixed.items())
-    asks_for = fixed.get("task.supervision", "")
+    # What is not there is off: only the supervision "last" has an output token.
+    assert all(value_of(config, key) in (value, None) for key, value in fixed.items())
+    assert not any(value for key, value in fixed.items() if value_of(config, key) is None)
+    asks_for = fixed.get("objective.name", "")
     if asks_for == "next" and not task.is_classification:
         with pytest.raises(ConfigError, match="needs members"):
-            validate(config, task)
-    elif asks_for and recipe == "robust-nodes":
-        with pytest.raises(ConfigError, match="certify_every = 100"):
-            validate(config, task)
+            validate(config)
+    elif asks_for and recipe == "robust-subwords":
+        with pytest.raises(ConfigError, match=r"^phases\.table_fine_tuning: the run"):
+            validate(config)
     else:
-        validate(config, task)
+        validate(config)
 
 
 @pytest.mark.parametrize(("name", "changes", "message"), REFUSED)
 def test_what_contradicts_is_refused(name: str, changes: dict[str, Any], message: str):
     base = PROTOCOLS[name].apply(made("parity")) if name in PROTOCOLS else made("parity", protocol=name)
     with pytest.raises(ConfigError) as caught:
-        validate(base.replaced(changes), languages.get("parity"))
+        validate(base.replaced(changes))
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
@@ -91,61 +104,59 @@ def test_a_spelling_of_the_users_own_is_kept_or_refused():
         hard.spelled("dyck-4:depth=any")
 
 
-def test_a_hard_test_has_both_classes_and_exchanges_where_they_change_something():
-    from regulargpt.batches import is_tested, test_words
-
+def test_a_hard_test_has_both_classes_and_swaps_where_they_change_something():
     config = protocol("hard").apply(made("dyck-2", model="lstm"))
-    task = languages.get(config.task.language)
-    assert [T for T in range(41, 46) if is_tested(task, config.evaluation, T)] == [42, 44]
-    words = test_words(task, config.evaluation, 0, 100, 400)
-    rejected = words[task.labels(words) == 0]
+    words = validate(config)
+    assert [T for T in range(41, 46) if words.is_tested(T)] == [42, 44]
+    drawn = words.test(0, 100, 400)
+    rejected = drawn[words.task.labels(drawn) == 0]
     assert len(rejected) == 200
-    # Of 200 rejected words 50 have two symbols exchanged; of two edits every second pair keeps the balance as well.
+    # Of 200 rejected words 50 have two symbols swapped; of two edits every second pair keeps the balance as well.
     assert 50 < (rejected.sum(1) == 50).sum() < 100
-    with pytest.raises(ConfigError, match=r"protocol hard-2 fixes evaluation\.both_classes = true, not false"):
-        validate(config.replaced({"evaluation.both_classes": False}), task)
-    older = PROTOCOLS["hard-1"].apply(made("dyck-2", model="lstm"))
-    assert is_tested(task, older.evaluation, 41)
+    with pytest.raises(ConfigError, match=r"protocol hard-2 fixes data\.test\.both_classes = true, not false"):
+        validate(config.replaced({"data.test.both_classes": False}))
+    assert validate(PROTOCOLS["hard-1"].apply(made("dyck-2", model="lstm"))).is_tested(41)
 
 
 def test_a_language_without_members_of_any_tested_length_is_refused():
     config = protocol("thesis").apply(made("dyck-2", model="lstm"))
-    config = config.replaced({"evaluation.both_classes": True, "evaluation.test_len": 51, "protocol": ""})
+    config = config.replaced({"data.test.both_classes": True, "evaluation.test_len": 51, "protocol": ""})
     with pytest.raises(ConfigError, match="length 51: dyck-2 has no members, so every word is a non-member"):
-        validate(config, languages.get("dyck-2"))
+        validate(config)
 
 
 def test_another_test_keeps_the_training_and_how_much_is_drawn():
     config = protocol("thesis").apply(made("dyck-4", "robust", **{"evaluation.samples": 7, "evaluation.stride": 3}))
     other = protocol("hard").test_of(config)
     assert (other.training, other.model, other.seed) == (config.training, config.model, config.seed)
-    assert (other.task.train_len, other.scored) == (50, range(51, 501, 3))
-    assert other.task.language == "dyck-4:depth=every"
-    assert (other.evaluation.samples, other.evaluation.near_misses, other.evaluation.also) == (7, 0.5, ())
+    assert (other.data.train_len, other.scored) == (50, range(51, 501, 3))
+    assert other.data.name == "dyck-4:depth=every"
+    assert (other.evaluation.samples, other.data.test.near_misses, other.evaluation.extra_protocols) == (7, 0.5, ())
     blocks = protocol("regular-gpt-code").apply(made("dyck-4"))
-    assert protocol("hard").test_of(blocks).task.language == "dyck-4:depth=every"
+    assert protocol("hard").test_of(blocks).data.name == "dyck-4:depth=every"
     with pytest.raises(ConfigError, match="scores from 41 symbols on; the run was trained on 60"):
-        protocol("thesis").test_of(made("parity", **{"task.train_len": 60}))
+        protocol("thesis").test_of(made("parity", **{"data.train_len": 60}))
 
 
 @pytest.mark.parametrize("recipe", ["paper", "robust"])
 def test_a_run_is_tested_under_further_protocols(recipe: str, tmp_path: Path):
     small = {"training.steps": 2, "training.cooldown": 0, "model.d_model": 8, "model.n_heads": 2, "model.d_ff": 8}
-    few = {"evaluation.samples": 4, "evaluation.stride": 25, "evaluation.beyond": (), "evaluation.also": ("hard-2",)}
+    few = {
+        "evaluation.samples": 4,
+        "evaluation.stride": 25,
+        "evaluation.extra_lengths": (),
+        "evaluation.extra_protocols": ("hard-2",),
+    }
     config = protocol("thesis").apply(made("tomita-5", recipe)).replaced({**small, **few})
     summary = run(config, tmp_path / "run")
     assert summary["protocol"] == "thesis-1"
-    assert (summary["test_from"], summary["test_len"], list(summary["accuracy"])) == (51, 100, ["51", "76"])
-    also = summary["also"]["hard-2"]
-    assert [int(T) for T in also["accuracy"]] == [*range(76, 501, 50), 1000, 10000]
-    assert also["test_from"] == 51
+    assert (summary["test_from"], summary["test_len"], list(summary["samples"])) == (51, 100, ["51", "76"])
+    extra = summary["extra_protocols"]["hard-2"]
+    assert [int(T) for T in extra["measures"]["accuracy"]["values"]] == [*range(76, 501, 50), 1000, 10000]
+    assert (extra["language"], extra["test_from"]) == ("tomita-5", 51)
 
 
 def test_members_only_is_what_is_drawn():
-    from regulargpt.batches import test_words, training_words
-
-    config = protocol("bhattamishra2020").apply(made("dyck-2", model="lstm"))
-    task = languages.get(config.task.language)
-    words = training_words(task, config.task, 0, 0, [6], 50)
-    assert task.labels(words).all()
-    assert task.labels(test_words(task, config.evaluation, 0, 60, 50)).all()
+    words = validate(protocol("bhattamishra2020").apply(made("dyck-2", model="lstm")))
+    for drawn in (words.batch(0, "train", 0, [6], 50), words.test(0, 60, 50)):
+        assert words.task.labels(drawn).all()

@@ -5,9 +5,9 @@ import torch
 from torch import Tensor
 
 from languages.errors import UserError
-from regulargpt.hooks import run_with_cache
 from regulargpt.models import recurrent
 from regulargpt.models.gru import Gru
+from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.linear_rnn import LinearRnn
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.recurrent import Recurrent

@@ -16,19 +16,20 @@ import torch
 
 import languages
 from languages.automata import MooreMachine
+from languages.automata.monoid import TransitionMonoid
 from languages.convert.json_text import from_json, to_json
 from languages.errors import UserError
-from languages.monoid import TransitionMonoid
 from languages.randomness import rng
-from regulargpt import run as running
-from regulargpt.certificate.table import double
-from regulargpt.certificate.verdict import certificate_report
+from regulargpt.certificate.search.float64_network import as_float64
 from regulargpt.construct.configuration import configuration
 from regulargpt.models.regulargpt.tree import tree_levels
 from regulargpt.report.automaton import drawing, table
 from regulargpt.report.data import gather
 from regulargpt.report.layout import positions
 from regulargpt.report.page import embedded, render, write
+from regulargpt.runs import run as running
+from regulargpt.runs.certify import certificate_report
+from regulargpt.runs.load import load_model
 from regulargpt.storage import manifest
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import CHROMIUM, Browser, chromium
@@ -177,13 +178,13 @@ def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_pat
 @pytest.mark.parametrize(("language", "C"), [("tomita-2", 2), ("parity", 3)])
 def test_the_page_names_the_prototypes_nearest_to_a_real_networks_states(browser, tmp_path, language, C):
     # Constructed weights are exact: the states of the network as it is are the prototypes, up to rounding.
-    config = configuration(language, C).replaced({"evaluation.test_len": 41, "evaluation.beyond": ()})
+    config = configuration(language, C).replaced({"evaluation.test_len": 41, "evaluation.extra_lengths": ()})
     running.run(config, tmp_path / "run")
     run = RunFolder.open(tmp_path / "run")
     assert certificate_report(run)["proven"]
     write([gather(run.path)], tmp_path / "report.html")
     prototypes = torch.tensor(json.loads((run.path / "certificate.json").read_text())["prototypes"])
-    model = double(running.load_model(run))
+    model = as_float64(load_model(run))
     browser.open(tmp_path / "report.html")
     browser.evaluate("document.querySelector('.tree details').open = true")
     browser.evaluate("new Promise(requestAnimationFrame)")
@@ -435,7 +436,7 @@ def test_the_receptive_field_and_what_is_proven_are_shown(tmp_path: Path):
 
 
 def test_the_network_as_it_is_is_called_proven_if_the_checker_says_so(tmp_path: Path):
-    config = configuration("parity").replaced({"evaluation.test_len": 41, "evaluation.beyond": ()})
+    config = configuration("parity").replaced({"evaluation.test_len": 41, "evaluation.extra_lengths": ()})
     running.run(config, tmp_path / "run")
     assert certificate_report(RunFolder.open(tmp_path / "run"))["unquantised"]["proven"]
     text = render([gather(tmp_path / "run")])
@@ -450,17 +451,17 @@ def test_why_there_is_no_certificate_is_shown(tmp_path: Path):
     assert ask in render([gather(run.path)])
     path, weights = run.path / "uncertified.json", {"sha256": manifest.digest(run.final_bytes("model.safetensors"))}
     wrong = {"word": "1", "length": 1, "right": "odd", "network": "even"}
-    verdict = {"weights": weights, "proven": False, "reason": "the quantised network errs on a word", "wrong": wrong}
-    path.write_text(json.dumps(verdict))
+    attempt = {"weights": weights, "proven": False, "reason": "the quantised network errs on a word", "wrong": wrong}
+    path.write_text(json.dumps(attempt))
     text = render([gather(run.path)])
     assert ask not in text
     assert "No certificate: the quantised network errs on a word." in text
     assert "wrong word has 1 symbols: 1 (right is odd, the network itself says even)" in text
     # Of other weights it says nothing.
-    path.write_text(json.dumps(verdict | {"weights": {"sha256": "0" * 64}}))
+    path.write_text(json.dumps(attempt | {"weights": {"sha256": "0" * 64}}))
     assert ask in render([gather(run.path)])
-    path.write_text(json.dumps(verdict | {"wrong": {}}))
-    with pytest.raises(UserError, match=r"uncertified.json is no verdict of `verify`: 'length' is missing; run"):
+    path.write_text(json.dumps(attempt | {"wrong": {}}))
+    with pytest.raises(UserError, match=r"uncertified.json is no result of `verify`: 'length' is missing; run"):
         gather(run.path)
 
 

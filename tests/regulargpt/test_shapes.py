@@ -5,10 +5,10 @@ import sys
 
 CODE = """
 from jaxtyping import install_import_hook
-with install_import_hook(["regulargpt.encodings", "regulargpt.models", "regulargpt.hooks"], "beartype.beartype"):
+with install_import_hook(["regulargpt.encodings", "regulargpt.models", "regulargpt.models.hooks"], "beartype.beartype"):
     import torch
     from regulargpt.encodings import ENCODINGS
-    from regulargpt.hooks import run_with_cache
+    from regulargpt.models.hooks import run_with_cache
     from regulargpt.models.gru import Gru
     from regulargpt.models.linear_rnn import LinearRnn
     from regulargpt.models.lstm import Lstm

@@ -10,7 +10,7 @@ from regulargpt.models.regulargpt import RegularGPT, sharing
 from regulargpt.models.regulargpt.sharing import identify
 from regulargpt.models.regulargpt.tree import tree_levels
 
-# n_rows ** C for C = 2..8 passes 2**62 well inside these, and MARKS and 16 * nodes too.
+# n_rows ** C for C = 2..8 passes 2**62 well inside these, and MAX_MARKS and 16 * nodes too.
 ROWS = [1, 2, 3, 17, 300, 2**16, 2**21, 2**31, 2**40, 2**62]
 
 
@@ -41,7 +41,7 @@ def branch(n_rows: int, C: int, nodes: int) -> str:
     n_keys = n_rows**C
     if n_keys >= 2**62:
         return "rows"
-    return "marks" if n_keys <= min(sharing.MARKS, 16 * nodes) else "sort"
+    return "marks" if n_keys <= min(sharing.MAX_MARKS, 16 * nodes) else "sort"
 
 
 @pytest.mark.parametrize(

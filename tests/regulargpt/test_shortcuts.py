@@ -1,4 +1,4 @@
-"""The shortcut panel: features against slow ones, rules against scikit-learn's, scores against known ones."""
+"""Shortcut scores: features against slow ones, rules against scikit-learn's, scores against known ones."""
 
 from collections import Counter
 from itertools import groupby, product
@@ -15,25 +15,26 @@ from sklearn.preprocessing import StandardScaler
 import languages
 from languages.errors import UserError
 from languages.randomness import rng
-from regulargpt.batches import test_words
-from regulargpt.config import RunConfig
-from regulargpt.evaluation import accuracy_by_length, samples_at
-from regulargpt.objectives import objective
-from regulargpt.shortcuts import panel as panel_module
-from regulargpt.shortcuts.features import RULES, features
-from regulargpt.shortcuts.panel import Shortcut, panel_report, shortcut_panel
-from regulargpt.shortcuts.rule import fit
+from regulargpt import data, objectives
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.language import LanguageData
+from regulargpt.evaluation.by_length import measures_by_length, samples_at
+from regulargpt.evaluation.shortcuts import scores as module
+from regulargpt.evaluation.shortcuts.features import RULES, features
+from regulargpt.evaluation.shortcuts.rule import fit
+from regulargpt.evaluation.shortcuts.scores import Shortcut, shortcut_report, shortcut_scores
 
 
 def config(language: str, **values: object) -> RunConfig:
     """42, 93, 144, ... and 1,000 symbols, 64 words each."""
-    fields = {"task.language": language, "evaluation.test_from": 42, "evaluation.stride": 51}
-    fields |= {"evaluation.samples": 64, "evaluation.beyond": (1000,)}
+    fields = {"data.name": language, "evaluation.test_from": 42, "evaluation.stride": 51}
+    fields |= {"evaluation.samples": 64, "evaluation.extra_lengths": (1000,)}
     return RunConfig().replaced({**fields, **{key.replace("__", "."): value for key, value in values.items()}})
 
 
-def panel(language: str, seed: int = 0, **values: object) -> dict[str, Shortcut]:
-    return shortcut_panel(languages.get(language), config(language, **values), seed)
+def scores(language: str, seed: int = 0, **values: object) -> dict[str, Shortcut]:
+    chosen = config(language, **values)
+    return shortcut_scores(data.build(chosen.data), chosen, seed)
 
 
 def slow_features(word: list[int], n_symbols: int) -> dict[str, list[float]]:
@@ -95,27 +96,27 @@ def test_answers_that_do_not_occur_are_not_given():
 
 
 def test_parity_has_no_shortcut():
-    rows = panel("parity", evaluation__samples=512)
+    rows = scores("parity", evaluation__samples=512)
     assert all(abs(row.score - 50) < 2.5 for row in rows.values())  # 5 standard deviations of 9 * 512 answers: 3.7
     assert all(abs(row.trained - 50) < 5 for row in rows.values())
 
 
 def test_even_pairs_is_first_and_last_symbol():
-    rows = panel("even-pairs")
+    rows = scores("even-pairs")
     assert set(rows["ends"].accuracy.values()) == {100.0}
     assert rows["ends"].trained == 100.0
     assert all(abs(rows[name].score - 50) < 10 for name in RULES if name != "ends")
 
 
 def test_tomita_6_has_only_that_equal_numbers_are_a_member():
-    rows = panel("tomita-6", evaluation__samples=256)
+    rows = scores("tomita-6", evaluation__samples=256)
     assert all(abs(rows[name].score - 50) < 4 for name in RULES if name != "count-shares")
     assert 50 < rows["count-shares"].score < 62
 
 
 @pytest.mark.parametrize("language", ["dyck-2:members=blocks", "dyck-3", "dyck-12:depth=every"])
 def test_of_dyck_words_odd_lengths_are_rejected_and_equal_numbers_nearly_suffice(language: str):
-    rows = panel(language)
+    rows = scores(language)
     lengths = [T for T in rows["majority"].accuracy if T <= 500]
     assert {T % 2: a for T, a in rows["majority"].accuracy.items()} == {0: 50.0, 1: 100.0}
     assert rows["majority"].score == np.mean([50.0 if T % 2 == 0 else 100.0 for T in lengths])
@@ -126,8 +127,8 @@ def test_of_dyck_words_odd_lengths_are_rejected_and_equal_numbers_nearly_suffice
 
 
 def test_published_members_of_tomita_3_have_few_runs_and_uniform_ones_do_not():
-    assert panel("tomita-3:members=runs")["runs"].score > 99
-    rows = panel("tomita-3")
+    assert scores("tomita-3:members=runs")["runs"].score > 99
+    rows = scores("tomita-3")
     assert rows["runs"].score < 60
     assert rows["n-gram-shares"].score > 95
 
@@ -135,7 +136,7 @@ def test_published_members_of_tomita_3_have_few_runs_and_uniform_ones_do_not():
 @pytest.mark.parametrize("language", ["cycle-navigation", "modular-arithmetic", "aa-star", "flip-flop"])
 def test_other_tasks(language: str):
     """Many answers, a domain, one symbol only, lengths without words: no warning, and shares of words."""
-    rows = panel(language, evaluation__stride=91, evaluation__samples=8)
+    rows = scores(language, evaluation__stride=91, evaluation__samples=8)
     task = languages.get(language)
     for row in rows.values():
         assert list(row.accuracy) == [T for T in (*range(42, 501, 91), 1000) if task.has_length(T)]
@@ -158,67 +159,68 @@ class Constant(torch.nn.Module):
 
 
 def test_the_words_are_those_a_model_is_tested_on():
-    settings = config("dyck-4", evaluation__near_misses=0.5, evaluation__members=0.3, evaluation__symbols=40_000)
-    task = languages.get("dyck-4")
-    rows = shortcut_panel(task, settings, seed=5)
-    points = accuracy_by_length(
-        Constant(0, 2), task, objective(task, settings), list(rows["majority"].accuracy),
+    settings = config("dyck-4", data__test__near_misses=0.5, data__test__members=0.3, evaluation__symbols=40_000)
+    words = data.build(settings.data)
+    rows = shortcut_scores(words, settings, seed=5)
+    points = measures_by_length(
+        Constant(0, 2), words, objectives.build(settings.objective, words), list(rows["majority"].accuracy),
         config=settings.evaluation, seed=5, device=torch.device("cpu"),
     )  # fmt: skip
-    assert rows["majority"].accuracy == {p.length: 100 * p.accuracy for p in points}
-    words = test_words(task, settings.evaluation, 5, 144, samples_at(144, settings.evaluation))
-    first_and_last = (words[:, 0] == 0) & (words[:, -1] == 1)
-    assert rows["ends"].accuracy[144] == 100 * (first_and_last == task.labels(words)).mean()
+    assert rows["majority"].accuracy == {p.length: p.main for p in points}
+    drawn = words.test(5, 144, samples_at(144, settings.evaluation))
+    first_and_last = (drawn[:, 0] == 0) & (drawn[:, -1] == 1)
+    assert rows["ends"].accuracy[144] == 100 * (first_and_last == words.task.labels(drawn)).mean()
 
 
 def test_rules_never_see_test_lengths(monkeypatch):
     drawn: list[tuple[str, int, list[int], int]] = []
+    real = LanguageData.batch
 
-    def spy(task, task_config, seed, step, lengths, count):
-        drawn.append((task.name, seed, lengths, count))
-        return real(task, task_config, seed, step, lengths, count)
+    def spy(self, seed, purpose, step, lengths, count):
+        drawn.append((self.task.name, seed, lengths, count))
+        return real(self, seed, purpose, step, lengths, count)
 
-    real = panel_module.training_words
-    monkeypatch.setattr(panel_module, "training_words", spy)
-    settings = config("dyck-2:depth=every", task__train_from=3, task__train_len=20)
-    shortcut_panel(languages.get("dyck-2:depth=every"), settings, 3, training_task=languages.get("dyck-2"))
+    monkeypatch.setattr(LanguageData, "batch", spy)
+    settings = config("dyck-2:depth=every", data__train_from=3, data__train_len=20)
+    training = data.build(settings.replaced({"data.name": "dyck-2"}).data)
+    shortcut_scores(data.build(settings.data), settings, 3, training)
     assert {(name, seed, *lengths) for name, seed, lengths, _ in drawn} == {("dyck-2", 3, *range(3, 21))}
     assert sum(count for *_, count in drawn) == 20_000
 
 
-def test_equal_seeds_give_equal_panels():
-    first, again, other = (panel("tomita-4", seed, evaluation__stride=200) for seed in (1, 1, 2))
+def test_equal_seeds_give_equal_scores():
+    first, again, other = (scores("tomita-4", seed, evaluation__stride=200) for seed in (1, 1, 2))
     assert first == again != other
 
 
 def test_very_long_words_go_in_pieces(monkeypatch):
-    whole = panel("tomita-7", evaluation__stride=500)
-    monkeypatch.setattr(panel_module, "SYMBOLS_AT_ONCE", 5000)
-    assert panel("tomita-7", evaluation__stride=500) == whole
+    whole = scores("tomita-7", evaluation__stride=500)
+    monkeypatch.setattr(module, "SYMBOLS_AT_ONCE", 5000)
+    assert scores("tomita-7", evaluation__stride=500) == whole
 
 
 REFUSED = [
-    ("parity", {"task.supervision": "every"}, "task.supervision = 'every': shortcuts answer the word at its end, not "
+    ("parity", {"objective.name": "prefixes"}, "objective.name = 'prefixes': shortcuts answer the word at its end, not "
                                               "every prefix; set it to 'last'"),
-    ("dyck-2", {"task.supervision": "next"}, "task.supervision = 'next': shortcuts answer the word at its end, not "
+    ("dyck-2", {"objective.name": "next"}, "objective.name = 'next': shortcuts answer the word at its end, not "
                                              "every prefix; set it to 'last'"),
     ("symmetric-6", {}, "symmetric-6 has 3 symbols and 720 answers; shortcuts are fitted for at most 128 of each"),
     ("symmetric-6:answer=identity,letters=elements", {}, "symmetric-6:answer=identity,letters=elements has 720 symbols "
                                                          "and 2 answers; shortcuts are fitted for at most 128 of each"),
-    ("parity", {"evaluation.test_len": 40}, "evaluation.test_len = 40; test words are longer than task.train_len = 40"),
+    ("parity", {"evaluation.test_len": 40}, "evaluation.test_len = 40; test words are longer than data.train_len = 40"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("language", "fields", "message"), REFUSED, ids=[message[:30] for *_, message in REFUSED])
 def test_refusals(language: str, fields: dict[str, object], message: str):
     with pytest.raises(UserError) as caught:
-        panel_report(RunConfig().replaced({"task.language": language, **fields}))
+        shortcut_report(RunConfig().replaced({"data.name": language, **fields}))
     assert str(caught.value) == message
 
 
 def test_report():
-    report = panel_report(config("even-pairs"))
+    report = shortcut_report(config("even-pairs"))
     assert (report["best"], report["test_from"], report["stride"]) == ("ends", 42, 51)
     assert list(report["shortcuts"]) == list(RULES)
-    assert list(report["shortcuts"]["ends"]) == ["rule", "score", "min_accuracy", "trained", "accuracy"]
+    assert list(report["shortcuts"]["ends"]) == ["rule", "score", "worst", "trained", "accuracy"]
     assert list(report["shortcuts"]["ends"]["accuracy"]) == [*map(str, range(42, 501, 51)), "1000"]

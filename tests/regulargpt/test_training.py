@@ -12,15 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-import languages
-from regulargpt import run as running
-from regulargpt.batches import training_words
-from regulargpt.objectives import Last
-from regulargpt.run import Watch, make_model, resume, run
+from regulargpt.objectives.answers import Last
+from regulargpt.runs import run as running
+from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.signals import StopRequested
-from regulargpt.training import Diverged, Interrupted, Trainer, train
-from tests.regulargpt.small import FAMILIES, config, contents
+from regulargpt.training.trainer import Diverged, Interrupted, Trainer, train
+from tests.regulargpt.small import FAMILIES, config, contents, trainer_of
 
 
 class Stop(Exception):
@@ -29,23 +27,15 @@ class Stop(Exception):
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(running.plots, "accuracy_png", lambda path, points, config: None)
+    monkeypatch.setattr(running.plots, "of_run", lambda path, *rest: None)
 
 
 def stopped_at(step: int) -> Watch:
     def on_step(trainer: Trainer) -> None:
-        if trainer.progress.step == step:
+        if trainer.step_count == step:
             raise Stop
 
     return Watch(on_step=on_step)
-
-
-def trainer_of(family: str, **changes) -> Trainer:
-    settings = config(family, **changes)
-    task = languages.get(settings.task.language)
-    goal = running.objective(task, settings)
-    model = make_model(settings.model, goal, settings.seed, torch.device("cpu"))
-    return Trainer(settings, task, goal, model, torch.device("cpu"))
 
 
 @pytest.mark.slow
@@ -75,7 +65,7 @@ def test_a_run_stopped_at_every_step_on_its_way_ends_with_the_same_bytes(tmp_pat
         with pytest.raises(Stop):
             resume(
                 tmp_path / "stopped",
-                Watch(on_step=lambda t, w=watch, s=seen: (s.append(t.progress.step), w.on_step(t))),
+                Watch(on_step=lambda t, w=watch, s=seen: (s.append(t.step_count), w.on_step(t))),
             )
         assert seen == list(range(first, step + 1))
     resume(tmp_path / "stopped")
@@ -131,12 +121,15 @@ def test_metrics_are_the_means_since_the_last_row(tmp_path: Path, monkeypatch):
         losses.append(self.since_log[-1][0])
 
     monkeypatch.setattr(Trainer, "step", step)
-    run(config("gru", training__steps=17), tmp_path / "run")
+    run(config("linear-rnn", training__steps=17), tmp_path / "run")
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows] == [7, 14, 17]
     means = [np.mean(losses[low:high]) for low, high in ((0, 7), (7, 14), (14, 17))]
     assert [row["loss"] for row in rows] == pytest.approx(means)
     assert list(rows[0]) == ["step", "loss", "accuracy", "longest", "noise", "lr"]
+    # In percent, as every accuracy.
+    assert all(0 <= row["accuracy"] <= 100 for row in rows)
+    assert max(row["accuracy"] for row in rows) > 1
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
@@ -146,8 +139,8 @@ def test_a_loss_that_is_no_number_stops_with_the_state_before_it_saved(bad: floa
 
     def loss(self, model, words, device):
         calls.append(1)
-        value, accuracy = original(self, model, words, device)
-        return (value * bad if len(calls) == 6 else value), accuracy
+        value, measured = original(self, model, words, device)
+        return (value * bad if len(calls) == 6 else value), measured
 
     settings = config("linear-rnn")
     run(settings, tmp_path / "whole")
@@ -157,7 +150,7 @@ def test_a_loss_that_is_no_number_stops_with_the_state_before_it_saved(bad: floa
     assert str(error.value) == f"the loss is {bad} at step 6; lower training.lr = 0.001 or training.clip"
     found = RunFolder.open(tmp_path / "run").load_checkpoint()
     assert found is not None
-    assert found.step == found.state["progress"]["step"] == 5
+    assert found.step == 5
     assert all(tensor.isfinite().all() for tensor in found.weights.values())
     # What was saved is good: without the bad loss it trains to the same end.
     resume(tmp_path / "run")
@@ -168,9 +161,9 @@ def test_a_gradient_that_is_no_number_stops_too(tmp_path: Path, monkeypatch):
     original = Last.loss
 
     def loss(self, model, words, device):
-        value, accuracy = original(self, model, words, device)
+        value, measured = original(self, model, words, device)
         # The square root of 0 is 0, its slope is not finite.
-        return value + (next(model.parameters()) * 0.0).sum().abs().sqrt(), accuracy
+        return value + (next(model.parameters()) * 0.0).sum().abs().sqrt(), measured
 
     monkeypatch.setattr(Last, "loss", loss)
     with pytest.raises(Diverged, match=r"^the gradient's norm is nan at step 1; no weight has moved yet"):
@@ -205,7 +198,7 @@ def test_a_solved_run_stops_early_and_cools_down(tmp_path: Path):
 
 
 def test_clipping_bounds_the_gradient_and_the_rates_are_those_of_the_schedule():
-    trainer = trainer_of("gru", training__clip=1e-3, training__lr=1.0)
+    trainer = trainer_of(config("gru", training__clip=1e-3, training__lr=1.0))
     rates = []
     for _ in range(12):
         trainer.step()
@@ -217,10 +210,10 @@ def test_clipping_bounds_the_gradient_and_the_rates_are_those_of_the_schedule():
 
 def test_lengths_of_a_step_share_its_gradient():
     """Two lengths a step: the mean of the two groups' losses, each drawn as its own batch."""
-    together = trainer_of("gru", training__clip=1e9)
+    together = trainer_of(config("gru", training__clip=1e9))
     twin = copy.deepcopy(together)
     together.step()
-    words = [training_words(twin.task, twin.config.task, 0, number, list(range(1, 9)), 4) for number in (0, 1)]
+    words = [twin.data.batch(0, "train", number, range(1, 9), 4) for number in (0, 1)]
     losses = [twin.objective.loss(twin.model, w, twin.device)[0] for w in words]
     (sum(losses) / 2).backward()
     for p, q in zip(together.model.parameters(), twin.model.parameters(), strict=True):
@@ -229,7 +222,7 @@ def test_lengths_of_a_step_share_its_gradient():
 
 
 def test_curriculum_keeps_the_symbols_of_a_step_about_the_same():
-    trainer = trainer_of("regulargpt")
+    trainer = trainer_of(config("regulargpt"))
     seen = []
     original = trainer.objective.loss
     trainer.objective.loss = lambda model, words, device: (seen.append(words.shape), original(model, words, device))[1]
@@ -248,10 +241,10 @@ def test_training_in_a_thread_cannot_catch_signals_but_trains(tmp_path: Path):
 
 
 def test_train_writes_nothing_when_there_is_nothing_to_train(tmp_path: Path):
-    trainer = trainer_of("gru", training__steps=5)
+    trainer = trainer_of(config("gru", training__steps=5))
     folder = RunFolder.create(tmp_path / "run", trainer.config.render(), {})
     train(trainer, folder, StopRequested(), lambda: 0.0)
     before = (tmp_path / "run" / "metrics.jsonl").read_bytes()
     train(trainer, folder, StopRequested(), lambda: 0.0)
     assert (tmp_path / "run" / "metrics.jsonl").read_bytes() == before
-    assert trainer.progress.step == 5
+    assert trainer.step_count == 5

@@ -1,172 +1,252 @@
 """What no type can say: each refusal with its whole message, and what is at the edge but allowed."""
 
 import itertools
+from typing import Any
 
 import pytest
 import torch
 
-import languages
 from languages.errors import UserError
 from regulargpt import models
-from regulargpt.config import ConfigError, RunConfig, keys, type_of
+from regulargpt.config.schema import ConfigError, RunConfig, keys
+from regulargpt.config.validation import validate
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
-from regulargpt.validation import AT_LEAST, BELOW, validate
+from tests.regulargpt.parts import PLACES
 
 
-def check(values: dict, language: str = "parity") -> None:
-    validate(RunConfig().replaced({"task.language": language} | values), languages.get(language))
+def check(values: dict[str, Any], language: str = "parity") -> None:
+    validate(RunConfig().replaced({"data.name": language} | values))
 
 
-REFUSED = [
-    ("parity", {"model.name": "regulargtp"}, "unknown model 'regulargtp'; did you mean 'regulargpt'?"),
-    ("parity", {"model.encoding": "rotery"}, "unknown encoding 'rotery'; did you mean 'rotary'?"),
+ENCODED = {"model.name": "transformer"}
+CERTIFIED = {"phases.table_fine_tuning.every": 5}
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("parity", {"device": "gpu"}, "device = 'gpu'; choose 'auto', 'cpu', 'cuda'"),
-    ("parity", {"model.chunk_size": 1}, "model.chunk_size = 1; a chunk has at least 2 symbols"),
-    ("parity", {"model.chunk_size": 0}, "model.chunk_size = 0; a chunk has at least 2 symbols"),
-    ("parity", {"task.train_len": 0}, "task.train_len = 0; a word has at least 1 symbol"),
-    ("parity", {"task.near_misses": 1.5}, "task.near_misses = 1.5; it is a share, 0 to 1"),
-    ("parity", {"model.dropout": 1.0}, "model.dropout = 1.0; it is a share, 0 to below 1"),
-    ("parity", {"training.beta1": -0.1}, "training.beta1 = -0.1; it is a share, 0 to below 1"),
-    ("parity", {"seed": -1}, "seed = -1; seeds are whole numbers from 0"),
-    ("parity", {"training.lr": float("nan")}, "training.lr = nan; it is a finite number"),
     ("parity", {"model.d_model": 30}, "model.d_model = 30 is not a multiple of model.n_heads = 4"),
-    ("parity", {"model.encoding": "rotary"}, "model.encoding = 'rotary' is for the transformer; 'regulargpt' has none"),
+    ("parity", {**ENCODED, "model.d_model": 30}, "model.d_model = 30 is not a multiple of model.n_heads = 4"),
     (
         "parity",
-        {"model.name": "transformer", "model.encoding": "rotary", "model.d_model": 12},
-        "model.encoding = 'rotary' turns pairs: model.d_model / model.n_heads = 3 must be even",
+        {**ENCODED, "model.encoding.name": "rotary", "model.d_model": 12},
+        "model.encoding.name = 'rotary' turns pairs: model.d_model / model.n_heads = 3 must be even",
     ),
     (
         "parity",
-        {"task.train_len": 3, "model.chunk_size": 4},
-        "task.train_len = 3 is shorter than one chunk (model.chunk_size = 4)",
+        {"model.d_model": 65_536},
+        "model.d_model = 65536, model.d_ff = 256, model.thickness = 1, model.distinct_levels = 1 make about "
+        "17,213,423,616 parameters; at most 1,000,000,000",
     ),
     (
         "parity",
-        {"evaluation.test_len": 40},
-        "evaluation.test_len = 40; test words are longer than task.train_len = 40",
+        {"model.levels": 2, "model.distinct_levels": 3},
+        "model.distinct_levels = 3: with model.levels = 2 the last are never used; set it to at most 2",
+    ),
+    (
+        "parity",
+        {"data.train_len": 3, "model.chunk_size": 4},
+        "data.train_len = 3 is too short for regulargpt-C4; at least 4",
+    ),
+    ("parity", {"data.train_from": 41}, "data.train_from = 41 is longer than data.train_len = 40"),
+    ("parity", {"evaluation.test_len": 40}, "evaluation.test_len = 40; test words are longer than data.train_len = 40"),
+    (
+        "parity",
+        {"evaluation.test_from": 40},
+        "evaluation.test_from = 40; test words are longer than data.train_len = 40",
+    ),
+    (
+        "parity",
+        {"evaluation.test_from": 60, "evaluation.test_len": 50},
+        "evaluation.test_len = 50 is shorter than evaluation.test_from = 60",
     ),
     (
         "modular-arithmetic",
-        {"evaluation.test_len": 42, "task.train_len": 41},
+        {"evaluation.test_len": 42, "data.train_len": 41},
         "evaluation.test_len = 42: length 42: modular-arithmetic has no words; "
         "the nearest lengths with words: 41 and 43",
     ),
-    ("parity", {"evaluation.beyond": (0,)}, "evaluation.beyond = 0; a length is 1 to 100000000"),
+    ("parity", {"evaluation.extra_lengths": (0,)}, "evaluation.extra_lengths = 0; a length is 1 to 100000000"),
+    *(
+        (
+            "parity",
+            {"model.attention": "full", "evaluation.test_len": 4096, key: value},
+            f"{key} = 4097: at most 4,096 with model.attention = 'full'; choose a shorter length",
+        )
+        for key, value in (("evaluation.test_len", 4097), ("evaluation.extra_lengths", (4096, 4097)))
+    ),
     (
         "modular-arithmetic:plus=true",
-        {"training.curriculum": (1, 8), "training.stage_below": 0.1},
+        {"training.curriculum": (1, 8), "training.stage_loss": 0.1},
         "training.curriculum = 1: length 1: modular-arithmetic:plus=true has no words; "
         "the nearest length with words: 2",
     ),
     (
         "parity",
-        {"task.supervision": "nodes", "model.name": "rnn"},
-        "task.supervision = 'nodes' needs the tree of regulargpt; for 'rnn' choose 'last' or 'every'",
+        {"training.curriculum": (8, 16)},
+        "training.curriculum needs training.stage_loss > 0, the running loss at which the next stage begins",
     ),
     (
         "parity",
-        {"task.supervision": "every", "model.name": "transformer", "model.causal": False},
-        "task.supervision = 'every' asks at every position: set model.causal = true",
+        {"training.curriculum": (16, 8), "training.stage_loss": 0.1},
+        "training.curriculum = [16, 8]; its lengths must increase",
     ),
-    (
-        "cycle-navigation",
-        {"task.supervision": "next"},
-        "task.supervision = 'next' needs members; cycle-navigation answers '0', '1', '2', '3', '4': choose 'every'",
-    ),
-    ("parity", {"task.near_misses": 0.5}, "task.near_misses = 0.5: parity has no non-members, set it to 0"),
     (
         "parity",
         {"training.lengths_per_step": 3},
         "training.batch_size = 128 cannot be shared among training.lengths_per_step = 3 lengths; make it a multiple",
     ),
+    ("parity", {"training.steps": 0}, "training.steps = 0; training has at least 1 step"),
     (
         "parity",
-        {"training.curriculum": (8, 16)},
-        "training.curriculum needs training.stage_below > 0, the running loss at which the next stage begins",
+        {"recipe": "constructed-matrix"},
+        "training.steps = 20000; recipe 'constructed-matrix' trains nothing, set it to 0",
     ),
     (
         "parity",
-        {"training.curriculum": (16, 8), "training.stage_below": 0.1},
-        "training.curriculum = [16, 8]; its lengths must increase",
+        {"objective.name": "subwords", "model.name": "rnn"},
+        "objective.name = 'subwords': rnn computes no tree of sub-words; choose 'last' or 'prefixes'",
+    ),
+    *(
+        (
+            "parity",
+            {"objective.name": "subwords", **taken_away},
+            f"objective.name = 'subwords': {reason}; choose 'last' or 'prefixes'",
+        )
+        for taken_away, reason in (
+            ({"model.thickness": 2}, "model.thickness = 2: sub-words would overlap; needed is 1"),
+            ({"model.levels": 3}, "model.levels = 3 fixes the depth; needed is 0, a depth that grows with the word"),
+            (
+                {"model.pad": "masked"},
+                "model.pad = 'masked' composes fewer than C states where the word begins; needed is 'learned'",
+            ),
+            (
+                {"model.attention": "full"},
+                "model.attention = 'full' makes a state depend on every earlier one; needed is 'dilated'",
+            ),
+        )
+    ),
+    (
+        "parity",
+        {"objective.name": "prefixes", **ENCODED, "model.causal": False},
+        "objective.name = 'prefixes': it asks at every position: set model.causal = true",
+    ),
+    (
+        "cycle-navigation",
+        {"objective.name": "next"},
+        "objective.name = 'next': it needs members; cycle-navigation answers '0', '1', '2', '3', '4': choose "
+        "'prefixes'",
+    ),
+    *(
+        (
+            "parity",
+            {**CERTIFIED, **values},
+            f"phases.table_fine_tuning: {reason}; leave it out, as the recipe robust does",
+        )
+        for values, reason in (
+            ({"model.name": "lstm"}, "the levels of lstm are not one map on finitely many states"),
+            ({"objective.name": "prefixes"}, "the run answers 'prefixes', not the word at its end"),
+            (
+                {"objective.output_token": True},
+                "the run reads its answer at an output token, which is no symbol of the language",
+            ),
+            (
+                {"model.thickness": 2},
+                "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map",
+            ),
+            ({"model.levels": 7}, "model.levels = 7 fixes the depth; needed is 0, a depth that grows with the word"),
+        )
     ),
 ]
 
 
 @pytest.mark.parametrize(("language", "values", "message"), REFUSED)
-def test_refusals(language: str, values: dict, message: str):
+def test_refusals(language: str, values: dict[str, Any], message: str):
     with pytest.raises(ConfigError) as error:
         check(values, language)
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("key", ["task.edits", "evaluation.edits"])
+def test_a_phase_that_is_off_asks_nothing_of_the_model():
+    check({"phases.table_fine_tuning.every": 0, "model.name": "lstm"})
+
+
+@pytest.mark.parametrize("key", ["data.edits", "data.test.edits"])
 def test_a_bound_is_told_before_near_misses_are_prepared(key: str):
-    near = {"task.near_misses": 0.5, "evaluation.near_misses": 0.5, "evaluation.also": ("hard-2",)}
+    near = {"data.near_misses": 0.5, "data.test.near_misses": 0.5, "evaluation.extra_protocols": ("hard-2",)}
     with pytest.raises(ConfigError, match=f"^{key} = -3; a near miss has at least 1 edit"):
         check(near | {key: -3}, "dyck-2")
 
 
-@pytest.mark.parametrize("key", AT_LEAST)
-def test_every_lower_bound_refuses_what_is_below_it_and_allows_itself(key: str):
-    low, why = AT_LEAST[key]
-    below = low - 1 if type_of(key) is int else low - 1e-9
+# What an option at its bound needs of the others.
+NEEDED: dict[str, dict[str, Any]] = {
+    "model.d_model": {"model.n_heads": 1},
+    "training.batch_size": {"training.lengths_per_step": 1},
+    "training.lengths_per_step": {"training.batch_size": 1_048_576},
+}
+NUMBERS = [key for key, (_, place) in PLACES.items() if place.kind in (int, float)]
+
+
+def at_bounds() -> list[tuple[str, str]]:
+    """Each bound of each option."""
+    bounds = ("least", "most", "below")
+    return [(key, bound) for key in NUMBERS for bound in bounds if PLACES[key][1].field.metadata[bound] is not None]
+
+
+@pytest.mark.parametrize(("key", "bound"), at_bounds())
+def test_every_bound_refuses_what_is_beyond_it_and_allows_itself(key: str, bound: str):
+    config, place = PLACES[key]
+    told, kind = place.field.metadata, place.kind
+    limit, why = kind(told[bound]), told["why"]
+    nearly = max(1e-9, abs(limit) * 1e-9)
+    beyond = {
+        "least": limit - (1 if kind is int else nearly),
+        "below": limit,
+        "most": limit + (1 if kind is int else nearly),
+    }
     with pytest.raises(ConfigError) as error:
-        check({key: below})
-    assert str(error.value) == f"{key} = {below}; {why}"
-    # What the smallest width, train length or batch needs of the others.
-    needed = {"model.n_heads": 1, "model.chunk_size": 2, "training.lengths_per_step": 1}
-    if key == "task.train_len":
-        needed["model.name"] = "gru"
-    check(needed | {key: type_of(key)(low)})
+        config.replaced({key: beyond[bound]})
+    expected = f"at most {told['most']}" if bound == "most" and limit != 1 else why
+    assert str(error.value) == f"{key} = {beyond[bound]}; {expected}"
+    allowed = limit - nearly if bound == "below" else limit
+    needed = {other: value for other, value in NEEDED.get(key, {}).items() if other in keys(config)}
+    if (key, bound) not in (("model.d_model", "most"), ("model.n_heads", "most")):  # that many parameters nobody has
+        config.replaced({**needed, key: allowed})
 
 
-@pytest.mark.parametrize("key", BELOW)
-def test_every_upper_bound_refuses_itself(key: str):
-    high, _ = BELOW[key]
-    for value in (float(high), -1e-9, float("nan"), float("inf")):
-        with pytest.raises(ConfigError) as error:
-            check({key: value})
-        assert str(error.value).startswith(f"{key} = {value}; ")
-    check({key: 0.0})
-
-
-@pytest.mark.parametrize("key", [key for key in keys() if type_of(key) is float])
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("key", [key for key in NUMBERS if PLACES[key][1].kind is float])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_every_number_must_be_finite(key: str, value: float):
     with pytest.raises(ConfigError, match=f"^{key} = {value}; "):
-        check({key: value})
+        PLACES[key][0].replaced({key: value})
 
 
-@pytest.mark.parametrize(
-    "key",
-    ["seed", "threads", "task.train_len", "model.d_model", "training.batch_size", "evaluation.test_len"],
-)
-def test_what_no_machine_can_hold_is_refused_at_once(key: str):
-    with pytest.raises(ConfigError, match=f"^{key} = {10**30}; "):
-        check({"evaluation.test_len": 10**31, key: 10**30} if key == "task.train_len" else {key: 10**30})
+@pytest.mark.parametrize("key", [key for key in NUMBERS if PLACES[key][1].kind is int])
+def test_what_no_machine_can_hold_is_refused_at_once_and_numbers_of_steps_are_not(key: str):
+    config, place = PLACES[key]
+    counts_steps = {"steps", "warmup", "cooldown", "every", "log_every", "checkpoint_every", "symbols", "stride"}
+    if place.field.name in counts_steps | {"train_from", "test_from"}:
+        assert place.field.metadata["most"] is None
+    else:
+        with pytest.raises(ConfigError, match=f"^{key} = {10**30}; at most "):
+            config.replaced({key: 10**30})
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_a_valid_model_can_be_built_and_one_that_cannot_is_refused_before(name: str, encoding: str):
-    built = 0
-    for d_model, n_heads in itertools.product((1, 2, 3, 6, 8), (1, 2, 3, 4)):
-        values = {"model.name": name, "model.encoding": encoding, "model.d_model": d_model, "model.n_heads": n_heads}
-        config = RunConfig().replaced(values | {"model.d_ff": 2})
+def test_a_valid_model_can_be_built_and_one_that_cannot_is_refused_before(name: str):
+    encodings = ENCODINGS if name == "transformer" else [""]
+    for encoding, d_model, n_heads in itertools.product(encodings, (1, 2, 3, 6, 8), (1, 2, 3, 4)):
+        values = {"model.d_model": d_model, "model.n_heads": n_heads, "model.d_ff": 2, "model.encoding.name": encoding}
+        chosen = RunConfig().replaced({"model.name": name})
+        values = {key: value for key, value in values.items() if key in keys(chosen)}
         try:
-            validate(config, languages.get("parity"))
+            model = models.build(chosen.replaced(values).model, 2, 2, torch.Generator().manual_seed(0))
         except ConfigError:
-            if encoding == "none" or name == "transformer":
-                with pytest.raises(UserError):
-                    models.build(config.model, 2, 2, torch.Generator().manual_seed(0))
+            row = MODELS[name]
+            arguments = {key.removeprefix("model.").removesuffix(".name"): value for key, value in values.items()}
+            with pytest.raises(UserError):
+                row.load()(2, 2, **arguments)
             continue
-        model = models.build(config.model, 2, 2, torch.Generator().manual_seed(0))
         assert model(torch.tensor([[0, 1, 1]])).shape == (1, 2)
-        built += 1
-    assert bool(built) == (name == "transformer" or encoding == "none")
 
 
 def test_the_longest_lengths_are_checked_without_listing_them():
-    check({"evaluation.test_len": 1_000_000, "evaluation.beyond": (100_000_000,)})
+    check({"evaluation.test_len": 1_000_000, "evaluation.extra_lengths": (100_000_000,)})

@@ -7,7 +7,7 @@ balls     arrays of balls: what a comparison of real numbers may be concluded fr
 network   RegularGPT's maps (section 6.2) in balls
 machine   the automaton, and from which of its states an answer can still come
 induction the levels of the trees of all words, until they repeat
-slopes    how far the block's image moves when its children move in balls: the network without quantising
+affine_forms  how far the block's image moves when its children move in balls: the network without quantising
 steps     the steps of a check, in order
 claims    what is proven, in words
 

@@ -49,7 +49,7 @@ def matrix(a: Balls) -> arb_mat:
 
 def product(a: Balls, b: Balls) -> Balls:
     """The matrix product (m, k) of (m, n) and (n, k)."""
-    return np.array((matrix(a) * matrix(b)).entries(), dtype=object).reshape(len(a), b.shape[1])
+    return np.array((matrix(a) * matrix(b)).entries(), dtype=object).reshape(len(a), b.shape[1])  # (m, k)
 
 
 def norm(a: Balls, axis: int = -1) -> Balls:
@@ -63,6 +63,7 @@ def spectral(a: Balls) -> arb:
     For G = a a^T, with eigenvalues g >= 0 whose largest is the square of the norm, g_max^(2 N) <= tr G^(2 N), which is
     the sum of the squares of the entries of the symmetric G^N. Here N = 2^SQUARINGS.
     """
+    # The smaller of a a^T and a^T a: both have the same eigenvalues but for zeros.
     small = matrix(a) if a.shape[0] <= a.shape[1] else matrix(a.T)
     power = small * small.transpose()
     for _ in range(SQUARINGS):

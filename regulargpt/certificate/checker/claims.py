@@ -12,10 +12,10 @@ def claim(alphabet: Sequence[str], chunk_size: int, n_prototypes: int, total: bo
     >>> claim(["0", "1"], 2, 2, total=True)[:66]
     'For every word over {"0", "1"} of at least one symbol, the network'
     """
-    asked = "" if total else " on which the automaton has an answer"
+    condition = "" if total else " on which the automaton has an answer"
     symbols = ", ".join(map(quoted, alphabet))
     return (
-        f"For every word over {{{symbols}}} of at least one symbol{asked}, the network answers as the "
+        f"For every word over {{{symbols}}} of at least one symbol{condition}, the network answers as the "
         f"automaton does, when it is computed as a tree with chunks of {chunk_size} in real arithmetic and the state "
         f"of every node is replaced by the nearest of {n_prototypes} prototypes."
     )

@@ -18,7 +18,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 # Files of these sizes take less than 2 GiB as values, whatever is in them.
-MOST_CERTIFICATE, MOST_WEIGHTS, MOST_OTHER = 16 << 20, 32 << 20, 1 << 20
+MAX_CERTIFICATE, MAX_WEIGHTS, MAX_OTHER = 16 << 20, 32 << 20, 1 << 20
 DTYPES = {"F64": "<f8", "F32": "<f4"}
 
 
@@ -32,6 +32,7 @@ class Rejected(ValueError):
 
 def read(path: Path, most: int) -> bytes:
     """The bytes of a regular file of at most so many bytes. Raises OSError, or Malformed for anything else."""
+    # O_NONBLOCK: opening a pipe must not wait for its writer. What was opened is looked at, whatever has the name now.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -102,7 +103,7 @@ def integers(value: Any, name: str, most: int, width: int = 0) -> npt.NDArray[np
     good = good and all(len(row) == width for row in rows if width)
     if not good or not all(type(i) is int and 0 <= i <= most for row in rows for i in row):
         raise Malformed(f"{name} is not {f'rows of {width}' if width else 'a list of'} integers from 0 to {most}")
-    return np.array(value, dtype=np.int64).reshape((-1, width) if width else -1)
+    return np.array(value, dtype=np.int64).reshape((-1, width) if width else -1)  # (n, width) or (n,), also for n = 0
 
 
 def numbers(value: Any, name: str, shape: tuple[int, ...]) -> Floats:
@@ -128,7 +129,7 @@ def tensors(data: bytes) -> dict[str, Floats]:
     Raises Malformed for a file that is cut or overlong, and for other types than F32 and F64.
     """
     size = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else -1
-    if not 0 < size <= min(len(data) - 8, MOST_OTHER):
+    if not 0 < size <= min(len(data) - 8, MAX_OTHER):
         raise Malformed("the weights are no safetensors file")
     header = parsed(data[8 : 8 + size], "the weights' header")
     if not isinstance(header, dict):
@@ -139,13 +140,14 @@ def tensors(data: bytes) -> dict[str, Floats]:
     entries = []
     for name, entry in header.items():
         entry = fields(entry, f"tensor {name!r}", spans)
-        shape = integers(entry["shape"], f"the shape of tensor {name!r}", MOST_WEIGHTS).tolist()
-        offsets = integers(entry["data_offsets"], f"the offsets of tensor {name!r}", MOST_WEIGHTS).tolist()
+        shape = integers(entry["shape"], f"the shape of tensor {name!r}", MAX_WEIGHTS).tolist()
+        offsets = integers(entry["data_offsets"], f"the offsets of tensor {name!r}", MAX_WEIGHTS).tolist()
         if entry["dtype"] not in DTYPES:
             raise Malformed(f"tensor {name!r} has the type {entry['dtype']!r:.20}; known are {', '.join(DTYPES)}")
         if len(shape) > 2 or len(offsets) != 2:
             raise Malformed(f"tensor {name!r} is no vector or matrix at two offsets")
         entries.append((offsets, name, shape, np.dtype(DTYPES[entry["dtype"]])))
+    # Tensors follow each other without gap or overlap, so every byte of the file has one meaning.
     for offsets, name, shape, dtype in sorted(entries, key=lambda entry: entry[0]):
         start, end = (8 + size + offset for offset in offsets)
         if start != at or end - start != dtype.itemsize * math.prod(shape) or end > len(data):

@@ -18,8 +18,8 @@ Node = tuple[int, Function]  # a prototype (or symbol), counted from 1, and what
 Part = Mapping[tuple[int, ...], int]  # {window: prototype}, by offset from the right, from 1; 0 is the pad
 
 # Windows that are gone through before a certificate is refused as too large: some minutes.
-MOST_WINDOWS = 1 << 25
-MOST_LEVELS = 500
+MAX_WINDOWS = 1 << 25
+MAX_LEVELS = 500
 
 
 @dataclass(frozen=True)
@@ -42,22 +42,24 @@ def induction(machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequ
     answerable(C^(l + 1)) lies in answerable(C^l). So once full and left nodes are those of an earlier level, every
     later level has, step by step, no node, window or root beyond those that followed then.
     """
+    # Leaves are symbols: all of them full nodes of one symbol.
     full = {(1 + a, f) for a, f in enumerate(machine.letters) if machine.can_be_inside(f, 1)}
     left: set[Node] = set()
     roots: set[Node] = set()
     functions: dict[int, set[Function]] = {}
     seen: set[tuple[frozenset[Node], frozenset[Node]]] = set()
     count = 0
-    for level in range(1, MOST_LEVELS + 1):
+    for level in range(1, MAX_LEVELS + 1):
         table, part = (leaves, "leaves") if level == 1 else (nodes, "nodes")
         span = C**level
         next_full: set[Node] = set()
         next_left: set[Node] = set()
         for window in windows(full, left, C):
             count += 1
-            if count > MOST_WINDOWS:
-                raise Rejected(f"more than {MOST_WINDOWS:,} windows at {level} levels: too many to go through")
+            if count > MAX_WINDOWS:
+                raise Rejected(f"more than {MAX_WINDOWS:,} windows at {level} levels: too many to go through")
             f = machine.product([function for _, function in window])
+            # Full if all of it is: a left node can only be the first. The same node may be both.
             whole = len(window) == C and window[0] in full
             leftmost = machine.can_be_leftmost(f, span)
             if not (leftmost or (whole and machine.can_be_inside(f, span))):
@@ -82,7 +84,7 @@ def induction(machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequ
             answered = sum(machine.answer(f) is not None for _, f in roots)
             return Induction(level, len(roots), answered, {k: frozenset(found) for k, found in functions.items()})
         seen.add(reached)
-    raise Rejected(f"the levels do not repeat within {MOST_LEVELS}: too many to go through")
+    raise Rejected(f"the levels do not repeat within {MAX_LEVELS}: too many to go through")
 
 
 def windows(full: set[Node], left: set[Node], C: int) -> Iterator[tuple[Node, ...]]:
@@ -99,8 +101,8 @@ def check_root(machine: Machine, node: Node, answers: Sequence[int | None]) -> N
     state, function = node
     right, given = machine.answer(function), answers[state - 1]
     if right is not None and right != given:
-        said = "no answer is proven" if given is None else f"the network answers {machine.output_names[given]!r}"
+        stated = "no answer is proven" if given is None else f"the network answers {machine.output_names[given]!r}"
         raise Rejected(
             f"prototype {state} is the root of words that lead the automaton to {machine.output_names[right]!r}; "
-            f"there {said}"
+            f"there {stated}"
         )

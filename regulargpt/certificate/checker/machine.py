@@ -12,8 +12,8 @@ Function = tuple[int, ...]  # what a word does: the state it leads to from each 
 AUTOMATON = {"states": list, "alphabet": list, "initial": str, "transitions": dict, "outputs": dict}
 AUTOMATON |= {"output_names": list}
 # What is kept of sets of states, and of products of functions on states, stays below a gigabyte.
-MOST_STATES = 512
-MOST_PRODUCTS = 1 << 26
+MAX_STATES = 512
+MAX_PRODUCTS = 1 << 26
 OVERHEAD = 40  # of a product, in numbers
 
 
@@ -28,8 +28,8 @@ class Machine:
         data = fields(record, name, AUTOMATON)
         self.alphabet, self.output_names = names(data, "alphabet", name), names(data, "output_names", name)
         number = {state: i for i, state in enumerate(names(data, "states", name))}
-        if len(number) > MOST_STATES:
-            raise Rejected(f"{name} has {len(number):,} states; automata of at most {MOST_STATES:,} are checked")
+        if len(number) > MAX_STATES:
+            raise Rejected(f"{name} has {len(number):,} states; automata of at most {MAX_STATES:,} are checked")
         table, outputs = data["transitions"], data["outputs"]
         symbols, answers = set(self.alphabet), {None, *self.output_names}
         whole = set(table) == set(outputs) == set(number) and data["initial"] in number and bool(self.alphabet)
@@ -42,6 +42,7 @@ class Machine:
         self.initial = number[data["initial"]]
         answer = {output: i for i, output in enumerate(self.output_names)}
         self.outputs = [None if outputs[q] is None else answer[outputs[q]] for q in number]
+        # Claims are about words of one symbol or more: the initial state counts only if a word leads back to it.
         after_one = {letter[self.initial] for letter in self.letters}
         self.after_words = self.reached_from(after_one)  # the states that words of one symbol or more lead to
         self.reached = {self.initial} | self.after_words
@@ -68,7 +69,7 @@ class Machine:
         for function in functions[1:]:
             pair = result, function
             if pair not in self._products:
-                if len(self._products) * (OVERHEAD + len(function)) > MOST_PRODUCTS:
+                if len(self._products) * (OVERHEAD + len(function)) > MAX_PRODUCTS:
                     raise Rejected("sub-words do too many different things to the automaton's states to go through")
                 self._products[pair] = tuple(function[q] for q in result)
             result = self._products[pair]
@@ -81,8 +82,9 @@ class Machine:
     def answerable(self, span: int) -> set[int]:
         """The states from which a word of a multiple of `span` symbols, possibly none, leads to an answer."""
         if span not in self._answerable:
+            # C^(l + 1) is a multiple of C^l: the reach of the next level is a power of the last one's.
             known, reach = self._reach if span % self._reach[0] == 0 else (1, self._reach_of_one)
-            reach = power(reach, span // known)
+            reach = reach_power(reach, span // known)
             found = bits(q for q, output in enumerate(self.outputs) if output is not None)
             while more := bits(q for q, states in enumerate(reach) if states & found) & ~found:
                 found |= more
@@ -112,10 +114,10 @@ def bits(states: Iterable[int]) -> int:
     return sum(1 << q for q in states)
 
 
-def power(reach: list[int], steps: int) -> list[int]:
+def reach_power(reach: list[int], steps: int) -> list[int]:
     """What so many steps reach from every state, if one step reaches `reach`; by squaring. Sets are bits.
 
-    >>> [f"{states:03b}" for states in power([0b010, 0b100, 0b101], 3)]
+    >>> [f"{states:03b}" for states in reach_power([0b010, 0b100, 0b101], 3)]
     ['101', '111', '111']
     """
 
@@ -139,7 +141,7 @@ def power(reach: list[int], steps: int) -> list[int]:
     return result
 
 
-def different(mine: Machine, other: Machine) -> list[str] | None:
+def distinguishing_word(mine: Machine, other: Machine) -> list[str] | None:
     """A shortest word of one symbol or more that two machines over one alphabet answer differently, None if none is.
 
     To have no answer is different from any answer.
@@ -150,20 +152,21 @@ def different(mine: Machine, other: Machine) -> list[str] | None:
         return (None if a is None else mine.output_names[a]), (None if b is None else other.output_names[b])
 
     start = mine.initial, other.initial
-    came: dict[tuple[int, int], tuple[tuple[int, int], str]] = {}
+    # Breadth-first over pairs of states, each with the pair and symbol that led to it: the word found is a shortest.
+    came_from: dict[tuple[int, int], tuple[tuple[int, int], str]] = {}
     queue = [start]
     for pair in queue:
         for symbol, f, g in zip(mine.alphabet, mine.letters, other.letters, strict=True):
             target = f[pair[0]], g[pair[1]]
-            if target in came:
+            if target in came_from:
                 continue
-            came[target] = pair, symbol
+            came_from[target] = pair, symbol
             queue.append(target)
             a, b = outputs(*target)
             if a != b:
                 word = [symbol]
                 while pair != start:
-                    pair, symbol = came[pair]
+                    pair, symbol = came_from[pair]
                     word.insert(0, symbol)
                 return word
     return None

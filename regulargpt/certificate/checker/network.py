@@ -22,12 +22,12 @@ SWITCHES = ("attention_bias", "state_norm")
 # With other values the network is not one weight-shared block on the tree that the proof is about.
 TREE = {"name": "regulargpt", "thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned"}
 TREE |= {"attention": "dilated"}
-# Fields of other models, which RegularGPT does not read, and how its weights were drawn before training.
-UNREAD = {"n_layers": int, "dropout": (int, float), "causal": bool, "encoding": str, "embedding_std": (int, float)}
+# How the weights were drawn and trained says nothing about what they compute.
+UNREAD = dict.fromkeys(("embedding_std", "state_noise", "noise_loss", "noise_growth"), (int, float))
 
 
 R = "blocks.0.attn.r"
-MOST_CHUNK = 64
+MAX_CHUNK = 64
 Projected = tuple[Balls, Balls, Balls, Balls]  # of rows (n, d): themselves, queries, keys and values
 
 
@@ -48,20 +48,21 @@ class Network:
         for name, usual in TREE.items():
             if self.model[name] != usual:
                 raise Rejected(f"{name} = {self.model[name]!r}: the proof is about networks with {name} = {usual!r}")
-        if record["supervision"] not in ("last", "nodes"):
+        if record["supervision"] not in ("last", "subwords"):
             raise Rejected(f"the network was trained to answer {record['supervision']!r}, not the word at its end")
         self.alphabet, self.output_names = record["alphabet"], record["output_names"]
         if (record["n_symbols"], record["n_outputs"]) != (len(self.alphabet), len(self.output_names)):
             raise Malformed("config.json counts other symbols or answers than it lists")
         d, self.n_heads, d_ff, self.C = (self.model[name] for name in SIZES)
-        if min(d, self.n_heads, d_ff) < 1 or not 2 <= self.C <= MOST_CHUNK or d % self.n_heads:
-            raise Malformed(f"config.json: the sizes are not those of a network with chunks of 2 to {MOST_CHUNK}")
+        if min(d, self.n_heads, d_ff) < 1 or not 2 <= self.C <= MAX_CHUNK or d % self.n_heads:
+            raise Malformed(f"config.json: the sizes are not those of a network with chunks of 2 to {MAX_CHUNK}")
         self.d, self.pre = d, self.model["norm"] == "pre"
         shapes = self.shapes(d_ff)
         if {name: w.shape for name, w in weights.items()} != shapes:
             raise Malformed("the weights are not the tensors that config.json describes")
         r = weights[R]
         self.open = exact((-np.inf < r.T).astype(float))  # (C, n_heads): 0 where an offset takes no part, e^-inf
+        # -inf is allowed there alone: exp(-inf) = 0 is exact, and `open` leaves these offsets out.
         finite = dict(weights) | {R: np.where(r == -np.inf, 0, r)}
         if not all(np.isfinite(w).all() for w in finite.values()) or not (self.open.sum(0) > 0).all():
             raise Malformed("the weights hold a number that is not finite")
@@ -98,7 +99,8 @@ class Network:
         rows, q, k, v = projected
         attended = []
         for window in windows:
-            pattern = np.repeat(self.pattern(q[window[0]], k[window]), self.d // self.n_heads, axis=1)  # (C, d)
+            # A head's weight for each of the d_head coordinates of its value: (C, n_heads) to (C, d).
+            pattern = np.repeat(self.pattern(q[window[0]], k[window]), self.d // self.n_heads, axis=1)
             attended.append((pattern * v[window]).sum(0))
         own = rows[windows[:, 0]] + self.linear("blocks.0.attn.out", np.array(attended))
         if self.pre:
@@ -109,7 +111,8 @@ class Network:
     def pattern(self, q: Balls, k: Balls) -> Balls:
         """The attention (C, n_heads) of a query (d,) over keys (C, d)."""
         heads = (self.n_heads, self.d // self.n_heads)
-        logits = (q.reshape(heads) * k.reshape(-1, *heads)).sum(-1) / arb(heads[1]).sqrt()
+        q, k = q.reshape(heads), k.reshape(-1, *heads)  # (n_heads, d_head), (C, n_heads, d_head)
+        logits = (q * k).sum(-1) / arb(heads[1]).sqrt()  # (C, n_heads)
         return softmax(logits + self.w[R].T, self.open)
 
     def ffn(self, x: Balls) -> Balls:
@@ -138,6 +141,7 @@ class Network:
 
 def softmax(logits: Balls, taking_part: Balls) -> Balls:
     """1 / sum_i exp(logit i - logit j) over the first axis, where i and j take part (1), else 0."""
+    # Differences first: a ball of exp(large) / exp(large) would be wide. (C, C, ...) over i, summed.
     return taking_part / (taking_part * exp(logits[None] - logits[:, None])).sum(1)
 
 

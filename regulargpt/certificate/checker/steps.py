@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
+from regulargpt.certificate.checker.affine_forms import BlockBounds, TooFar
 from regulargpt.certificate.checker.balls import Balls, Undecided, exact, least, less, norm, product, sqrt
 from regulargpt.certificate.checker.claims import claim, language_claim, quoted, unquantised_claim
 from regulargpt.certificate.checker.files import (
-    MOST_CERTIFICATE,
-    MOST_OTHER,
-    MOST_WEIGHTS,
+    MAX_CERTIFICATE,
+    MAX_OTHER,
+    MAX_WEIGHTS,
     Floats,
     Malformed,
     Rejected,
@@ -29,19 +30,18 @@ from regulargpt.certificate.checker.files import (
     tensors,
 )
 from regulargpt.certificate.checker.induction import Part, induction
-from regulargpt.certificate.checker.machine import Function, Machine, different
+from regulargpt.certificate.checker.machine import Function, Machine, distinguishing_word
 from regulargpt.certificate.checker.network import Ints, Network
-from regulargpt.certificate.checker.slopes import Slopes, TooFar
 
 FORMAT = "regulargpt certificate 2"
-MOST = {"weights": MOST_WEIGHTS, "network": MOST_OTHER, "automaton": MOST_OTHER}
-FILES = tuple(MOST)
+MAX_SIZES = {"weights": MAX_WEIGHTS, "network": MAX_OTHER, "automaton": MAX_OTHER}
+FILES = tuple(MAX_SIZES)
 NAME, SHA256 = re.compile(r"\w[\w.-]*", re.ASCII), re.compile("[0-9a-f]{64}")
 CERTIFICATE = {"format": str, "claim": str, "unquantised": (dict, type(None)), **dict.fromkeys(FILES, dict)}
 CERTIFICATE |= {"chunk_size": int, "prototypes": list, "answers": list, "leaves": dict, "nodes": dict}
 # What bits of the midpoints are tried until every comparison is decided.
 PRECISIONS = (64, 128, 256, 512, 1024)
-MOST_NUMBERS = 1 << 21  # of all prototypes: their projections take a gigabyte
+MAX_NUMBERS = 1 << 21  # of all prototypes: their projections take a gigabyte
 ROWS = 64  # windows that go through the block at once
 Progress = Callable[[str, int, int], None]  # part, windows done, windows in all
 
@@ -82,11 +82,11 @@ def check(
 
     The rest is as in `decide`. Raises OSError if a file cannot be read.
     """
-    text = read(certificate, MOST_CERTIFICATE)
+    text = read(certificate, MAX_CERTIFICATE)
     record = parsed_certificate(text, str(certificate))
     beside = {name: certificate.parent / record[name]["file"] for name in FILES} | dict(files or {})
     del record  # it takes much memory, and is made again
-    data = {name: read(beside[name], MOST[name]) for name in FILES}
+    data = {name: read(beside[name], MAX_SIZES[name]) for name in FILES}
     return decide(text, data, language, progress, str(certificate), {name: str(path) for name, path in beside.items()})
 
 
@@ -121,14 +121,14 @@ def decide(
     try:
         record = parsed_certificate(certificate, name)
         found = places or {file: record[file]["file"] for file in FILES}
-        return decided(record, files, found, language, progress)
+        return check_parsed(record, files, found, language, progress)
     except (Malformed, Rejected):
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
         raise Malformed(f"{name} or a file beside it is malformed: {type(error).__name__}") from error
 
 
-def decided(
+def check_parsed(
     record: Mapping[str, Any],
     files: Mapping[str, bytes],
     places: Mapping[str, str],
@@ -141,13 +141,14 @@ def decided(
         if found != stated:
             what = f"{places[file]} is not the {file} of this certificate"
             raise Rejected(f"{what}: SHA-256 {found[:12]}, certified {stated[:12]}")
-        if len(files[file]) > MOST[file]:
-            raise Malformed(f"{places[file]} has {len(files[file]):,} bytes; at most {MOST[file]:,} are read")
+        if len(files[file]) > MAX_SIZES[file]:
+            raise Malformed(f"{places[file]} has {len(files[file]):,} bytes; at most {MAX_SIZES[file]:,} are read")
     weights = tensors(files["weights"])
     network = parsed(files["network"], places["network"])
     machine = Machine(parsed(files["automaton"], places["automaton"]), places["automaton"])
     other = language and (language[0], Machine(parsed(language[1].encode(), language[0]), language[0]))
     for bits in PRECISIONS:
+        # A comparison that the balls leave open says nothing yet: everything is done again with more bits.
         try:
             with ctx.workprec(bits):
                 return Checker(record, Network(weights, network), machine, progress).run(other)
@@ -166,8 +167,8 @@ class Checker:
         if record["chunk_size"] != network.C:
             raise Rejected(f"the certificate is for C = {record['chunk_size']}, the weights for C = {network.C}")
         prototypes = numbers(record["prototypes"], "'prototypes'", (-1, network.d))
-        if prototypes.size > MOST_NUMBERS:
-            raise Rejected(f"the prototypes are {prototypes.size:,} numbers; at most {MOST_NUMBERS:,} are checked")
+        if prototypes.size > MAX_NUMBERS:
+            raise Rejected(f"the prototypes are {prototypes.size:,} numbers; at most {MAX_NUMBERS:,} are checked")
         if len(prototypes) < 2:
             raise Rejected("a state is the nearest of one prototype wherever it lies: at least 2 are needed")
         self.prototypes = exact(prototypes)
@@ -186,7 +187,7 @@ class Checker:
         expected = claim(machine.alphabet, C, K, len(answered) == len(states))
         if self.record["claim"] != expected:
             raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
-        proven = self.same(language)
+        proven = self.same_language(language)
         answers = self.answers()
         leaves, leaf_residuals = self.entries("leaves", self.network.symbols)
         nodes, _ = self.entries("nodes", np.concatenate([self.network.pad, self.prototypes]))
@@ -209,14 +210,14 @@ class Checker:
             functions=found.functions,
         )
 
-    def same(self, language: tuple[str, Machine] | None) -> str | None:
+    def same_language(self, language: tuple[str, Machine] | None) -> str | None:
         """The claim that the automaton is the language's, if one is named."""
         if language is None:
             return None
         name, other = language
         if other.alphabet != self.machine.alphabet:
             raise Rejected(f"the automaton is not that of {name}: it reads other symbols")
-        if (word := different(self.machine, other)) is not None:
+        if (word := distinguishing_word(self.machine, other)) is not None:
             shown = " ".join(map(quoted, word))
             raise Rejected(f"the automaton is not that of {name}: they differ on the word {shown}")
         return language_claim(name)
@@ -246,8 +247,8 @@ class Checker:
         rivals = self.apart - 2 * product(states, self.prototypes.T)  # (n, K)
         rows = np.arange(len(states))
         own = rivals[rows, images]
-        rivals[rows, images] = arb("inf")
-        farther = less(own[:, None], rivals)
+        rivals[rows, images] = arb("inf")  # its own prototype is no rival
+        farther = less(own[:, None], rivals)  # (n, K), of (n, 1) and (n, K)
         if not farther.all():
             i, k = (int(axis[0]) for axis in np.nonzero(~farther))
             raise Rejected(
@@ -265,10 +266,10 @@ class Checker:
         stated = self.record["answers"]
         if len(stated) != len(self.prototypes):
             raise Malformed(f"{len(self.prototypes)} prototypes need as many answers; there are {len(stated)}")
-        asked = [k for k, answer in enumerate(stated) if answer is not None]
-        chosen = integers([stated[k] for k in asked], "'answers'", len(self.machine.output_names) - 1)
-        logits = self.network.readout(self.prototypes[asked]) if asked else exact(np.zeros((0, 1)))
-        for k, answer, row in zip(asked, chosen, logits, strict=True):
+        answered = [k for k, answer in enumerate(stated) if answer is not None]
+        chosen = integers([stated[k] for k in answered], "'answers'", len(self.machine.output_names) - 1)
+        logits = self.network.readout(self.prototypes[answered]) if answered else exact(np.zeros((0, 1)))
+        for k, answer, row in zip(answered, chosen, logits, strict=True):
             if not less(np.delete(row, answer), row[answer]).all():
                 raise Rejected(f"the answer at prototype {k + 1} is not {self.machine.output_names[answer]!r}")
         return stated
@@ -289,12 +290,12 @@ class Checker:
         self.readout_holds(answers, exact(radii))
         for window, image, far in zip(leaves, leaves.values(), residuals, strict=True):
             self.inside("leaves", window, image, far + slack, radii)
-        slopes = Slopes(self.network, self.prototypes, exact(radii))
+        bounds = BlockBounds(self.network, self.prototypes, exact(radii))
         for at, (window, image) in enumerate(nodes.items()):
             self.progress("balls", at, len(nodes))
             try:
-                state = slopes.image(np.array(window))
-                far = norm(state.centre - self.prototypes[image - 1]) + state.far
+                state = bounds.image(np.array(window))
+                far = norm(state.centre - self.prototypes[image - 1]) + state.deviation
             except TooFar:
                 far = arb("inf")
             self.inside("nodes", window, image, far + slack, radii)

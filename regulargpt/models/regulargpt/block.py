@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regulargpt.hooks import HookPoint
+from regulargpt.models.hooks import Hooked, HookPoint, listened_to
 from regulargpt.models.layers import ACTIVATIONS, choose, linear
 
 # In inference this many rows go through at once: what they need in between stays in the caches, and below the 32 MB
@@ -21,7 +21,7 @@ from regulargpt.models.layers import ACTIVATIONS, choose, linear
 ROWS = 8192
 
 
-class Attention(nn.Module):
+class Attention(Hooked):
     """Multi-head attention whose logits carry one learned scalar r_i per head and offset i in [C] (Eq. 6.1).
 
     `masked`: places before the word take no part, instead of holding the pad.
@@ -37,23 +37,39 @@ class Attention(nn.Module):
         self.value = linear(d_model, d_model, generator, bias=bias)
         self.out = linear(d_model, d_model, generator, bias=bias)
         self.r = nn.Parameter(torch.empty(n_heads, chunk_size).normal_(0.0, 0.02, generator=generator))
-        self.hook_pattern = HookPoint()
+        self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
+        self.hook_pattern, self.hook_z = HookPoint(), HookPoint()
 
     def heads(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_heads d_head"]:
         """Split the last axis into heads."""
-        return x.unflatten(-1, (self.n_heads, -1))
+        return x.unflatten(-1, (self.n_heads, -1))  # (*rows, n_heads, d_head)
 
     def scaled(self, query: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_heads d_head"]:
         """The heads of a query, divided by sqrt(d_head)."""
-        q = self.heads(query)
+        q = self.hook_q(self.heads(query))
         return q * (1.0 / math.sqrt(q.shape[-1]))
 
     def scaled_query(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_heads d_head"]:
         """The queries, already divided by sqrt(d_head)."""
         return self.scaled(self.query(x))
 
+    def out_of(self, z: Float[Tensor, "*rows n_heads d_head"]) -> Float[Tensor, "*rows d_model"]:
+        """The heads' mixtures side by side, through the output projection."""
+        return self.out(self.hook_z(z).flatten(-2))  # (*rows, d_model)
+
+    def keys_and_values(
+        self, x: Float[Tensor, "rows d_model"]
+    ) -> tuple[Float[Tensor, "rows d_model"], Float[Tensor, "rows d_model"]]:
+        """Of each row of states, as `hook_k` and `hook_v` leave them; heads are split for listeners alone."""
+        keys, values = self.key(x), self.value(x)
+        if self.hook_k.listened_to():
+            keys = self.hook_k(self.heads(keys)).flatten(-2)  # (rows, d_model)
+        if self.hook_v.listened_to():
+            values = self.hook_v(self.heads(values)).flatten(-2)  # (rows, d_model)
+        return keys, values
+
     def at_pad(
-        self, q: Float[Tensor, "batch positions n_heads d_head"], k_pad: Float[Tensor, "1 n_heads d_head"]
+        self, q: Float[Tensor, "batch positions n_heads d_head"], k_pad: Float[Tensor, "*pads n_heads d_head"]
     ) -> Float[Tensor, "batch positions n_heads"]:
         """The logits where a place lies before the word, without r: of the pad, or minus infinity."""
         logits = (q * k_pad).sum(-1)
@@ -69,18 +85,20 @@ class Attention(nn.Module):
         """Attend from each window's own node (offset 0) to its C nodes; projections run once per distinct node."""
         # F.embedding is the quickest gather whose backward adds in a fixed order on every device.
         k = self.heads(F.embedding(children, keys))  # (windows, C, n_heads, d_head)
-        v = self.heads(F.embedding(children, values))
+        v = self.heads(F.embedding(children, values))  # (windows, C, n_heads, d_head)
         own = children[:, 0]
         gather_first = len(own) < len(x)
         query = self.query(F.embedding(own, x)) if gather_first else F.embedding(own, self.query(x))
-        logits = (self.scaled(query).unsqueeze(1) * k).sum(-1) + self.r.T  # (windows, C, n_heads)
+        q = self.scaled(query).unsqueeze(1)  # (windows, 1, n_heads, d_head)
+        # A sum of C products costs less than a matrix product for each window.
+        logits = (q * k).sum(-1) + self.r.T  # (windows, C, n_heads)
         if self.masked:
             logits = logits.masked_fill((children == 0).unsqueeze(-1), -torch.inf)
-        pattern = self.hook_pattern(logits.softmax(1))
-        return self.out((pattern.unsqueeze(-1) * v).sum(1).flatten(-2))
+        pattern = self.hook_pattern.permuted(logits.softmax(1), 0, 2, 1)  # heard as (windows, n_heads, C)
+        return self.out_of((pattern.unsqueeze(-1) * v).sum(1))
 
 
-class Block(nn.Module):
+class Block(Hooked):
     """Attention and FFN with residuals, pre- or post-LN. `norm="pre"` is GPT-2's order, "post" the original code's."""
 
     def __init__(
@@ -104,7 +122,9 @@ class Block(nn.Module):
         self.ff_in = linear(d_model, d_ff, generator)
         self.ff_out = linear(d_ff, d_model, generator)
         self.activation = choose("activation", activation, ACTIVATIONS)
-        self.hook_resid_post = HookPoint()
+        # The FFN's weights lie in the block itself; its hook point stands where other models have it.
+        self.mlp = nn.ModuleDict({"hook_post": HookPoint()})
+        self.hook_attn_out, self.hook_mlp_out, self.hook_resid_post = HookPoint(), HookPoint(), HookPoint()
 
     def normed(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
         """What attention reads: LN(x) in pre-LN, x itself in post-LN."""
@@ -114,20 +134,23 @@ class Block(nn.Module):
         self, own: Float[Tensor, "*rows d_model"], attended: Float[Tensor, "*rows d_model"]
     ) -> Float[Tensor, "*rows d_model"]:
         """Residual around attention, then FFN with its residual."""
+        attended = self.hook_attn_out(attended)
         if self.pre:
             x = own + attended
-            x = x + self.ff_out(self.activation(self.ff_in(self.ln2(x))))
+            x = x + self.ffn(self.ln2(x))
         else:
             x = self.ln1(own + attended)
-            x = self.ln2(x + self.ff_out(self.activation(self.ff_in(x))))
+            x = self.ln2(x + self.ffn(x))
         return self.hook_resid_post(x)
+
+    def ffn(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+        """W_2 f(W_1 x + b_1) + b_2."""
+        return self.hook_mlp_out(self.ff_out(self.mlp["hook_post"](self.activation(self.ff_in(x)))))
 
     @property
     def may_split(self) -> bool:
         """Whether rows may go through in pieces: nobody differentiates, compiles, or listens to whole levels."""
-        if torch.compiler.is_compiling() or torch.is_grad_enabled():
-            return False
-        return not (self.attn.hook_pattern.listened_to() or self.hook_resid_post.listened_to())
+        return not (torch.compiler.is_compiling() or torch.is_grad_enabled() or listened_to(self))
 
     def forward(
         self, x: Float[Tensor, "nodes d_model"], children: Int[Tensor, "windows C"]
@@ -137,8 +160,10 @@ class Block(nn.Module):
         Row 0 is the pad; where that is masked, nobody attends to it.
         """
         normed = self.normed(x)
-        keys, values = self.attn.key(normed), self.attn.value(normed)
-        pieces = children.split(ROWS) if self.may_split else (children,)
+        keys, values = self.attn.keys_and_values(normed)
+        # While it is compiled, the number of rows is a symbol: to compare it would compile once for either side.
+        splits = not torch.compiler.is_compiling() and len(children) > ROWS and self.may_split
+        pieces = children.split(ROWS) if splits else (children,)
         new = [
             self.finish(F.embedding(piece[:, 0], x), self.attn.windows(normed, keys, values, piece)) for piece in pieces
         ]

@@ -46,7 +46,7 @@ def dense_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[
         before = 0 if model.masked else (C - 1) * dilation
         for block in model.layers(level):
             M = mask(block.attn.r, T, before, dilation, model.full)
-            keys = torch.cat([model.pad.expand(len(x), before, -1), x], 1)
+            keys = torch.cat([model.pad.expand(len(x), before, -1), x], 1)  # (batch, before + length, d_model)
             x = dense_layer(block, x, keys, M)
         x = model.settle(x)
     return x
@@ -61,9 +61,8 @@ def dense_layer(
     """softmax(Q K^T / sqrt(d) + M) V, then the FFN."""
     attn = block.attn
     q = attn.scaled_query(block.normed(x))
-    k = attn.heads(attn.key(block.normed(keys)))
-    v = attn.heads(attn.value(block.normed(keys)))
-    logits = torch.einsum("bmhd,bnhd->bhmn", q, k) + M
+    k = attn.hook_k(attn.heads(attn.key(block.normed(keys))))  # (batch, keys, n_heads, d_head)
+    v = attn.hook_v(attn.heads(attn.value(block.normed(keys))))  # (batch, keys, n_heads, d_head)
+    logits = torch.einsum("bmhd,bnhd->bhmn", q, k) + M  # (batch, n_heads, length, keys)
     pattern = attn.hook_pattern(logits.softmax(-1))
-    mixed = torch.einsum("bhmn,bnhd->bmhd", pattern, v).flatten(-2)
-    return block.finish(x, attn.out(mixed))
+    return block.finish(x, attn.out_of(torch.einsum("bhmn,bnhd->bmhd", pattern, v)))

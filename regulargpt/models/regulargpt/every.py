@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regulargpt.models.hooks import HookPoint
 from regulargpt.models.regulargpt.block import ROWS
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ def sliding_dilated(
     q = attn.scaled_query(normed)  # (batch, length, n_heads, d_head)
     k, v = attn.heads(attn.key(normed)), attn.heads(attn.value(normed))
     k_pad, v_pad = attn.heads(attn.key(normed_pad)), attn.heads(attn.value(normed_pad))
+    k_pad, k = with_pad(attn.hook_k, k_pad, k)
+    v_pad, v = with_pad(attn.hook_v, v_pad, v)
+    # Beyond T all of the word lies behind the shift, and every position reads the pad.
     shifts = [min(j * dilation, T) for j in range(C)]
     logits = torch.stack(
         [
@@ -47,8 +51,21 @@ def sliding_dilated(
             for j, s in enumerate(shifts)
         ]
     )  # (C, batch, length, n_heads)
-    pattern = attn.hook_pattern(logits.softmax(0)).unsqueeze(-1)
+    pattern = attn.hook_pattern.permuted(logits.softmax(0), 1, 3, 2, 0)  # heard as (batch, n_heads, length, C)
+    pattern = pattern.unsqueeze(-1)  # (C, batch, length, n_heads, 1)
+    # Offset by offset: C shifted copies of v at once would take C times the memory.
     mixed = pattern[0] * v
     for p, s in zip(pattern[1:], shifts[1:], strict=True):
         mixed = mixed + torch.cat([p[:, :s] * v_pad, p[:, s:] * v[:, : T - s]], 1)
-    return block.finish(x, attn.out(mixed.flatten(-2)))
+    return block.finish(x, attn.out_of(mixed))
+
+
+def with_pad(
+    point: HookPoint, pad: Float[Tensor, "1 n_heads d_head"], x: Float[Tensor, "batch length n_heads d_head"]
+) -> tuple[Float[Tensor, "*pads n_heads d_head"], Float[Tensor, "batch length n_heads d_head"]]:
+    """The pad's keys or values and those of the positions; listeners hear (batch, 1 + length, n_heads, d_head)."""
+    if not point.listened_to():
+        return pad, x
+    # One call for both: who changes all values alike changes the pad's too, in each word.
+    heard = point(torch.cat([pad.expand(len(x), 1, -1, -1), x], 1))  # (batch, 1 + length, n_heads, d_head)
+    return heard[:, :1], heard[:, 1:]

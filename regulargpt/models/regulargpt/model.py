@@ -10,19 +10,20 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from languages.errors import UserError
-from regulargpt.hooks import HookPoint
+from regulargpt.models.base import Model
+from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout, check_words, choose, embedding, linear
 from regulargpt.models.regulargpt.block import Block
 from regulargpt.models.regulargpt.dense import dense_state
 from regulargpt.models.regulargpt.depth import depth
 from regulargpt.models.regulargpt.every import every_state
 from regulargpt.models.regulargpt.noise import StateNoise
-from regulargpt.models.regulargpt.tree import tree_levels
+from regulargpt.models.regulargpt.tree import Layer, tree_levels
 
 Computation = Literal["auto", "tree", "plain-tree", "every", "dense"]
 
 
-class RegularGPT(nn.Module):
+class RegularGPT(Model):
     """RegularGPT with a learned pad as the identity on the left of the word.
 
     Three computations of the same function: `tree` (the default for readout "last"), `every` (the default for
@@ -108,8 +109,16 @@ class RegularGPT(nn.Module):
 
     @property
     def quadratic(self) -> bool:
-        """Whether attention holds a number for each pair of positions: evaluation then takes fewer words at once."""
+        """Only full attention holds a number for each pair of positions."""
         return self.full
+
+    def compiled_parts(self) -> Sequence[nn.Module]:
+        """The blocks: around them the tree depends on the words."""
+        return list(self.blocks)
+
+    def set_noise(self, level: float) -> None:
+        """`level` times the RMS of each state."""
+        self.state_noise.level = level
 
     def depth(self, length: int) -> int:
         """The number of levels for words of this length."""
@@ -119,6 +128,11 @@ class RegularGPT(nn.Module):
         """The K layers of one level: SA^(l K + k) = SA^(k), FFN^(l K + k) = FFN^(k)."""
         first = min(level, self.distinct_levels - 1) * self.thickness
         return [self.blocks[first + k] for k in range(self.thickness)]  # type: ignore[misc]
+
+    def tree_layers(self, length: int) -> list[Layer]:
+        """All layers for words of this length, from the leaves up."""
+        levels = (self.layers(level) for level in range(self.depth(length)))
+        return [Layer(block, k == self.thickness - 1) for blocks in levels for k, block in enumerate(blocks)]
 
     def leaves(self) -> Float[Tensor, "leaves d_model"]:
         """The states of the leaves: row 0 the pad, row 1 + s the symbol s."""

@@ -7,12 +7,12 @@ from jaxtyping import Int
 from torch import Tensor
 
 # Above this many possible keys a sort is cheaper than a mark per key.
-MARKS = 1 << 22
+MAX_MARKS = 1 << 22
 # Levels stop being identified once fewer than a quarter of their nodes repeat: above them hardly any node repeats,
 # and where none does, none can above it.
-REPEATS = 0.75
+MAX_DISTINCT = 0.75
 # Looking for equal nodes among fewer than this many takes longer than computing them all.
-FEWEST = 64
+MIN_NODES = 64
 
 
 def identify(
@@ -32,9 +32,11 @@ def identify(
         keys = keys * n_rows + windows[..., j]
     n_keys = n_rows ** windows.shape[-1]
     if n_keys >= 2**62:
-        distinct, node = torch.unique(windows.flatten(0, 1), dim=0, return_inverse=True)
-        return distinct, node.view(windows.shape[:2])
-    if n_keys <= min(MARKS, 16 * keys.numel()):
+        # A key would not fit into 64 bits: whole windows are sorted, which is slower.
+        rows = windows.flatten(0, 1)  # (batch * nodes, C)
+        distinct, node = torch.unique(rows, dim=0, return_inverse=True)
+        return distinct, node.view(windows.shape[:2])  # (batch, nodes)
+    if n_keys <= min(MAX_MARKS, 16 * keys.numel()):
         unique, node = _unique_by_marks(keys, n_keys)
     else:
         unique, node = torch.unique(keys, return_inverse=True)
@@ -43,8 +45,9 @@ def identify(
 
 
 def _unique_by_marks(keys: Tensor, n_keys: int) -> tuple[Tensor, Tensor]:
+    # Linear in the number of keys where torch.unique sorts; the numbers come out in the same, ascending order.
     marked = torch.zeros(n_keys, dtype=torch.bool, device=keys.device)
-    marked[keys.reshape(-1)] = True
+    marked[keys.reshape(-1)] = True  # (batch * nodes,)
     unique = marked.nonzero().squeeze(-1)
     number = torch.empty(n_keys, dtype=torch.long, device=keys.device)
     number[unique] = torch.arange(len(unique), device=keys.device)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from regulargpt.models.regulargpt.sharing import FEWEST, REPEATS, identify
+from regulargpt.models.regulargpt.sharing import MAX_DISTINCT, MIN_NODES, identify
 
 if TYPE_CHECKING:
+    from regulargpt.models.regulargpt.block import Block
     from regulargpt.models.regulargpt.model import RegularGPT
+
+
+class Layer(NamedTuple):
+    """A block, and whether it is the last of the K layers of its level."""
+
+    block: Block
+    last: bool
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ def windows_from_right(
     """
     n_windows = -(-node.shape[1] // stride)
     left = (n_windows - 1) * stride + chunk_size - node.shape[1]
-    return F.pad(node, (left, 0)).unfold(1, chunk_size, stride).flip(-1)
+    return F.pad(node, (left, 0)).unfold(1, chunk_size, stride).flip(-1)  # (batch, windows, C)
 
 
 def tree_levels(model: RegularGPT, words: Int[Tensor, "batch length"], share: bool = True) -> Iterator[Level]:
@@ -53,26 +61,35 @@ def tree_levels(model: RegularGPT, words: Int[Tensor, "batch length"], share: bo
     `share` identifies equal sub-words; it never changes a state, only how often it is computed. Without it a listener
     to `hook_embed` sees every position, (batch, length, d_model), with it every symbol, (n_symbols, d_model).
     """
-    C, K = model.chunk_size, model.thickness
-    if model.hook_embed.listened_to() and not share:
-        states = torch.cat([model.pad, model.positions(words).flatten(0, 1)])
-        node = 1 + torch.arange(words.numel(), device=words.device).view(words.shape)
-    else:
-        states, node = model.leaves(), words.long() + 1
-    yield Level(node, states, node.new_zeros(0, C))
-    for level in range(model.depth(words.shape[1])):
-        for k, block in enumerate(model.layers(level)):
-            windows = windows_from_right(node, C, stride=C if k == K - 1 else 1)
-            share = share and windows.shape[0] * windows.shape[1] >= FEWEST
-            if share:
-                children, node = identify(windows, len(states))
-                share = len(children) < REPEATS * node.numel()
-            else:
-                children = windows.flatten(0, 1)
-                node = torch.arange(len(children), device=words.device).view(windows.shape[:2])
-            node = node + 1
-            states = block(states, children)
-            if k == K - 1:
-                states = model.settle(states)
-            states = torch.cat([model.pad, states])
-            yield Level(node, states, children)
+    leaves = leaf_level(model, words, share)
+    yield leaves
+    yield from levels_above(model, leaves, model.tree_layers(words.shape[1]), share)
+
+
+def leaf_level(model: RegularGPT, words: Int[Tensor, "batch length"], share: bool) -> Level:
+    """The leaves: a row for each symbol, or for each position where somebody listens to each."""
+    none = words.new_zeros(0, model.chunk_size, dtype=torch.long)
+    if not model.hook_embed.listened_to() or share:
+        return Level(words.long() + 1, model.leaves(), none)
+    states = torch.cat([model.pad, model.positions(words).flatten(0, 1)])  # (1 + batch * length, d_model)
+    node = 1 + torch.arange(words.numel(), device=words.device).view(words.shape)  # (batch, length)
+    return Level(node, states, none)
+
+
+def levels_above(model: RegularGPT, level: Level, layers: Sequence[Layer], share: bool) -> Iterator[Level]:
+    """What the layers make of a level, one after the other."""
+    C, node, states = model.chunk_size, level.node, level.states
+    for block, last in layers:
+        # Only the last of a level's K layers thins the nodes out: the others feed each node that it reads.
+        windows = windows_from_right(node, C, stride=C if last else 1)
+        share = share and windows.shape[0] * windows.shape[1] >= MIN_NODES
+        if share:
+            children, node = identify(windows, len(states))
+            share = len(children) < MAX_DISTINCT * node.numel()
+        else:
+            children = windows.flatten(0, 1)  # (batch * nodes, C)
+            node = torch.arange(len(children), device=node.device).view(windows.shape[:2])  # (batch, nodes)
+        node = node + 1
+        states = block(states, children)
+        states = torch.cat([model.pad, model.settle(states) if last else states])
+        yield Level(node, states, children)

@@ -1,33 +1,69 @@
-"""Run folders and sweeps made by hand, with accuracies as a test wants them."""
+"""Run folders and sweeps made by hand, with accuracies as a test wants them, in the format that runs write."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from regulargpt.config import RunConfig
+from regulargpt.storage import toml
 from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.storage.format import FORMAT
 
-Accuracy = Mapping[int, float]
+Values = Mapping[int, float]
+CONFIG: dict[str, Any] = {
+    "recipe": "robust",
+    "protocol": "",
+    "seed": 0,
+    "threads": 1,
+    "data.name": "parity",
+    "data.train_len": 4,
+    "data.near_misses": 0.0,
+    "data.test.near_misses": 0.0,
+    "objective.name": "last",
+    "model.name": "regulargpt",
+    "model.chunk_size": 2,
+    "model.d_model": 64,
+    "model.state_noise": 0.4,
+    "training.steps": 100,
+    "training.lr": 1e-3,
+    "training.clip": 1.0,
+    "evaluation.test_len": 8,
+    "evaluation.samples": 64,
+    "evaluation.extra_lengths": [1000],
+}
+OF_REGULARGPT = ("model.chunk_size", "model.state_noise")
 
 
 def config_text(protocol: str = "", **changes: Any) -> str:
-    """A config.toml with fields changed, as in `model__name="lstm"`, trained on up to 4 and scored at 5..8 symbols."""
-    dotted = {key.replace("__", "."): value for key, value in changes.items()}
-    return (
-        RunConfig().replaced({"task.train_len": 4, "evaluation.test_len": 8, "protocol": protocol, **dotted}).render()
-    )
+    """A config.toml with keys changed or added, as in `model__name="lstm"`; trained on up to 4, scored at 5..8."""
+    dotted = CONFIG | {"protocol": protocol} | {key.replace("__", "."): value for key, value in changes.items()}
+    if dotted["model.name"] != "regulargpt":
+        dotted = {key: value for key, value in dotted.items() if key not in OF_REGULARGPT}
+    return toml.render(nested(dotted))
 
 
-def tested(accuracy: Accuracy, **more: Any) -> dict[str, Any]:
+def nested(dotted: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections of dotted keys, their values before the sections in them."""
+    found: dict[str, Any] = {}
+    for key, value in sorted(dotted.items(), key=lambda item: item[0].count(".")):
+        *sections, name = key.split(".")
+        place = found
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[name] = value
+    return found
+
+
+def a_test(values: Values, measure: str = "accuracy", **more: Any) -> dict[str, Any]:
     """What a test says in a summary."""
-    lengths = {str(T): share for T, share in accuracy.items()}
-    return {"test_len": 8, "accuracy": lengths, "samples": dict.fromkeys(lengths, 64), **more}
-
-
-def summary(accuracy: Accuracy, **more: Any) -> dict[str, Any]:
-    """What `results` reads of a summary."""
-    return {"train_len": 4, "steps": 100, "train_seconds": 1.5, "proven": None, **tested(accuracy), **more}
+    by_length = {str(T): value for T, value in values.items()}
+    intervals = {length: [value - 1, value + 1] for length, value in by_length.items()}
+    return {
+        **{"test_from": 5, "test_len": 8, "stride": 1, "measure": measure},
+        "samples": dict.fromkeys(by_length, 64),
+        "measures": {measure: {"values": by_length, "intervals": intervals}},
+        **more,
+    }
 
 
 def begun(path: Path, text: str) -> RunFolder:
@@ -37,21 +73,15 @@ def begun(path: Path, text: str) -> RunFolder:
     return folder
 
 
-def done(path: Path, accuracy: Accuracy, text: str = "", **more: Any) -> RunFolder:
+def done(path: Path, values: Values, text: str = "", measure: str = "accuracy", **more: Any) -> RunFolder:
     """A finished run."""
     folder = begun(path, text or config_text())
     (path / WEIGHTS).write_bytes(b"weights")
     (path / MODEL_CONFIG).write_text("{}")
-    folder.write_accuracy([(T, share / 100, 64) for T, share in accuracy.items()])
-    folder.write_summary(summary(accuracy, **more))
+    own = a_test(values, measure)
+    folder.write_measures(own["samples"], own["measures"])
+    folder.write_summary({"train_len": 4, "steps": 100, "train_seconds": 1.5, "proven": None, **own, **more})
     folder.finish()
-    return folder
-
-
-def kept(path: Path, accuracy: Accuracy, text: str = "") -> RunFolder:
-    """A config with its accuracies, as in docs/results."""
-    folder = RunFolder.create(path, text or config_text(), {"python": "3.11"})
-    folder.write_accuracy([(T, share / 100, 64) for T, share in accuracy.items()])
     return folder
 
 
@@ -59,7 +89,7 @@ def sweep(path: Path, configs: Mapping[str, str], failed: Mapping[str, str] | Se
     """A sweep of these configs; `failed` are reasons by name."""
     for name in ("configs", "runs", "failed"):
         (path / name).mkdir(parents=True, exist_ok=True)
-    (path / "sweep.json").write_text(json.dumps({"format": 1, "names": list(configs)}))
+    (path / "sweep.json").write_text(json.dumps({"format": FORMAT, "names": list(configs)}))
     for name, text in configs.items():
         (path / "configs" / f"{name}.toml").write_text(text)
     for name, reason in dict(failed).items():

@@ -3,84 +3,112 @@
 import csv
 import itertools
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from languages.errors import UserError
-from regulargpt.results.rows import COLUMNS, Row, collect, rows, write
-from regulargpt.results.select import varying
+from regulargpt.results.columns import key_of, known, unlike, varying
+from regulargpt.results.row import Row
+from regulargpt.results.rows import collect, rows, to_csv, write
 from regulargpt.results.statistics import groups
-from regulargpt.run import run
+from regulargpt.runs.run import run
+from regulargpt.storage import manifest
+from regulargpt.storage.folder import FINAL
 from tests.regulargpt.results import made
 from tests.regulargpt.small import config
 
 ALL_RIGHT = {5: 100.0, 6: 100.0, 7: 100.0, 8: 100.0, 1000: 100.0}
-RESULTS = Path(__file__).parents[3] / "docs" / "results"
 
 
-def test_columns():
-    assert ",".join(COLUMNS) == (
-        "run,status,reason,language,model,chunk_size,recipe,supervision,protocol,tested,seed,lr,d_model,settings,"
-        "steps,train_seconds,proven,length,accuracy,samples,in_score"
+def test_the_columns_of_the_table(tmp_path: Path):
+    made.done(tmp_path / "a", ALL_RIGHT, made.config_text(training__clip=0.5))
+    made.done(tmp_path / "b", ALL_RIGHT, made.config_text(model__name="lstm", training__clip=2.0))
+    assert to_csv(rows(tmp_path)).splitlines()[0] == (
+        "run,status,reason,language,model,recipe,supervision,protocol,tested,seed,clip,"
+        "steps,train_seconds,proven,length,samples,in_score,accuracy"
     )
 
 
 def test_a_finished_run(tmp_path: Path):
     made.done(tmp_path / "a", {5: 100.0, 8: 87.5, 1000: 50.0}, made.config_text(seed=7), proven=True)
-    known = {
-        "language": "parity",
-        "model": "regulargpt",
-        "chunk_size": 2,
-        "recipe": "robust",
-        "supervision": "last",
-        "seed": 7,
-        "lr": 1e-3,
-        "d_model": 64,
-        "steps": 100,
-        "train_seconds": 1.5,
-        "proven": True,
-        "samples": 64,
-    }
-    assert rows(tmp_path / "a") == [
-        Row("a", "done", **known, length=5, accuracy=100.0, in_score=True),
-        Row("a", "done", **known, length=8, accuracy=87.5, in_score=True),
-        Row("a", "done", **known, length=1000, accuracy=50.0, in_score=False),
+    found = rows(tmp_path / "a")
+    assert [(row.run, row.status, row.length, row.samples, row.in_score, row.measures) for row in found] == [
+        ("a", "done", 5, 64, True, {"accuracy": 100.0}),
+        ("a", "done", 8, 64, True, {"accuracy": 87.5}),
+        ("a", "done", 1000, 64, False, {"accuracy": 50.0}),
     ]
-    assert rows(tmp_path) == rows(tmp_path / "a")
+    assert {(row.steps, row.train_seconds, row.proven, row.measure) for row in found} == {(100, 1.5, True, "accuracy")}
+    expected = {**made.CONFIG, "seed": 7, "evaluation.extra_lengths": "1000"}
+    assert dict(found[0].config) == expected
+    assert rows(tmp_path) == found
 
 
-def test_only_regulargpt_has_a_chunk_size(tmp_path: Path):
-    made.done(tmp_path / "a", ALL_RIGHT, made.config_text(model__name="lstm"))
-    assert {row.chunk_size for row in rows(tmp_path)} == {None}
+NAMED = [
+    ("language", "data.name"),
+    ("model", "model.name"),
+    ("encoding", "model.encoding.name"),
+    ("supervision", "objective.name"),
+    ("chunk_size", "model.chunk_size"),
+    ("lr", "training.lr"),
+    ("near_misses", "data.near_misses"),
+    ("data.test.near_misses", "data.test.near_misses"),
+    # The steps that were trained are a column of their own, and so are the test words of a length.
+    ("steps", "steps"),
+    ("training.steps", "training.steps"),
+    ("evaluation.samples", "evaluation.samples"),
+    ("phases.table_fine_tuning.lr", "phases.table_fine_tuning.lr"),
+    # Of two keys with as many parts neither is the short one.
+    ("window", None),
+    ("model.window", "model.window"),
+]
+
+
+@pytest.mark.parametrize(("name", "key"), NAMED)
+def test_a_column_goes_by_the_last_part_of_its_key_where_that_is_clear(tmp_path: Path, name: str, key: str | None):
+    more = {"phases__table_fine_tuning__lr": 2e-3, "model__window": 8, "data__window": 9}
+    made.done(tmp_path / "a", ALL_RIGHT, made.config_text(**more))
+    assert known(rows(tmp_path)).get(name) == key
+
+
+def test_an_option_of_a_model_that_nobody_here_knows_is_a_column(tmp_path: Path):
+    for gamma in (1, 2):
+        text = made.config_text(model__name="pkg.module:Mine", model__gamma=gamma, model__inner__kind="x")
+        made.done(tmp_path / str(gamma), {5: 10.0 * gamma}, text)
+    found = rows(tmp_path)
+    assert varying(found) == ("model.gamma",)
+    assert [(group.key, group.mean) for group in groups(found, varying(found))] == [((1,), 10.0), ((2,), 20.0)]
+    assert known(found)["kind"] == "model.inner.kind"
+
+
+def test_runs_of_another_measure(tmp_path: Path):
+    for seed, bits in enumerate((1.5, 2.5)):
+        text = made.config_text(objective__name="language_model", seed=seed)
+        made.done(tmp_path / str(seed), {5: bits, 1000: 9.0}, text, measure="bits_per_byte")
+    found = rows(tmp_path)
+    assert {row.measure for row in found} == {"bits_per_byte"}
+    (group,) = groups(found, varying(found))
+    assert (group.mean, group.min, group.first_below_99) == (2.0, 1.5, None)
+    header, *lines = csv.reader(to_csv(found).splitlines())
+    assert (header[-1], lines[0][-1]) == ("bits_per_byte", "1.5")
 
 
 def test_tests_under_further_protocols_follow_in_their_order_each_with_its_own_range(tmp_path: Path):
-    also = {
-        "thesis-1": made.tested({6: 90.0, 7: 80.0}, test_from=7, test_len=7, stride=1),
-        "hard-1": made.tested({5: 70.0, 6: 60.0, 7: 50.0}, test_from=5, test_len=7, stride=2),
+    extra = {
+        "thesis-1": made.a_test({6: 90.0, 7: 80.0}, test_from=7, test_len=7),
+        "hard-1": made.a_test({5: 70.0, 6: 60.0, 7: 50.0}, test_len=7, stride=2),
     }
-    made.done(tmp_path / "a", {5: 100.0}, made.config_text("own-2"), also=also)
-    assert [(row.protocol, row.tested, row.length, row.accuracy, row.in_score) for row in rows(tmp_path)] == [
-        ("own-2", "own-2", 5, 100.0, True),
-        ("own-2", "hard-1", 5, 70.0, True),
-        ("own-2", "hard-1", 6, 60.0, False),
-        ("own-2", "hard-1", 7, 50.0, True),
-        ("own-2", "thesis-1", 6, 90.0, False),
-        ("own-2", "thesis-1", 7, 80.0, True),
+    made.done(tmp_path / "a", {5: 100.0}, made.config_text("own-2"), extra_protocols=extra)
+    found = rows(tmp_path)
+    assert {row.get("protocol") for row in found} == {"own-2"}
+    assert [(row.tested, row.length, row.measures["accuracy"], row.in_score) for row in found] == [
+        ("own-2", 5, 100.0, True),
+        ("hard-1", 5, 70.0, True),
+        ("hard-1", 6, 60.0, False),
+        ("hard-1", 7, 50.0, True),
+        ("thesis-1", 6, 90.0, False),
+        ("thesis-1", 7, 80.0, True),
     ]
-
-
-def test_a_run_of_an_older_version_without_protocols(tmp_path: Path):
-    text = "\n".join(line for line in made.config_text().splitlines() if "protocol" not in line)
-    made.done(tmp_path / "a", {5: 100.0}, text)
-    assert [(row.protocol, row.tested, row.in_score) for row in rows(tmp_path)] == [("", "", True)]
-
-
-def test_a_config_of_a_newer_version_is_read(tmp_path: Path):
-    made.done(tmp_path / "a", {5: 100.0}, made.config_text() + "[invented]\nlater = 1\n")
-    assert rows(tmp_path)[0].language == "parity"
 
 
 def test_a_sweep_with_runs_done_failed_and_missing(tmp_path: Path):
@@ -90,7 +118,7 @@ def test_a_sweep_with_runs_done_failed_and_missing(tmp_path: Path):
     made.begun(path / "runs" / "b", configs["b"])
     made.begun(path / "runs" / "a", configs["a"])
     found = collect([path])
-    assert [(row.run, row.status, row.reason, row.seed, row.length) for row in found.rows] == [
+    assert [(row.run, row.status, row.reason, row.get("seed"), row.length) for row in found.rows] == [
         ("a", "failed", "the loss is nan", 2, None),
         ("c", "done", "", 0, 5),
     ]
@@ -112,45 +140,22 @@ def test_a_run_that_lies_in_a_sweep_and_was_not_asked_for_is_not_passed_over(tmp
     assert collect([path]).unfinished == ["a"]
 
 
-def test_a_kept_copy_has_its_accuracies_and_nothing_else(tmp_path: Path):
-    made.kept(tmp_path / "a", {5: 100.0, 9: 50.0})
-    found = rows(tmp_path)
-    assert [(row.status, row.length, row.accuracy, row.samples, row.in_score) for row in found] == [
-        ("done", 5, 100.0, 64, True),
-        ("done", 9, 50.0, 64, False),
-    ]
-    assert {(row.steps, row.train_seconds, row.proven) for row in found} == {(None, None, None)}
-
-
-@pytest.mark.parametrize(
-    "line", ["41,2.5,8", "41,nan,8", "41,-0.1,8", "41,0.5,-8", "41,0.5,0", "0,0.5,8", "5,0.5,8", "41,x,8", ""]
-)
-def test_a_kept_copy_that_no_test_wrote_is_damaged(tmp_path: Path, line: str):
-    folder = made.kept(tmp_path / "a", {5: 100.0}).path
-    table = (folder / "accuracy.csv").read_text()
-    (folder / "accuracy.csv").write_text(table + line + "\n" if line else table.splitlines()[0] + "\n")
-    (row,) = rows(folder)
-    assert row.status == "damaged"
-    assert "its files are not what a run writes" in row.reason
-
-
-def test_runs_that_differ_in_other_fields_are_told_apart_by_them(tmp_path: Path):
+def test_runs_that_differ_in_other_keys_are_told_apart_by_them(tmp_path: Path):
     for encoding, score in (("rotary", 100.0), ("alibi", 50.0)):
         for seed in range(2):
-            changes = {"model__name": "transformer", "model__encoding": encoding, "seed": seed, "threads": 1 + seed}
-            made.done(tmp_path / f"{encoding}-{seed}", {5: score}, made.config_text(**changes))
-    made.done(tmp_path / "gru-0", {5: 25.0}, made.config_text(model__name="gru", model__encoding="alibi"))
+            changes = {"model__encoding__name": encoding, "seed": seed, "threads": 1 + seed}
+            text = made.config_text(model__name="transformer", **changes)
+            made.done(tmp_path / f"{encoding}-{seed}", {5: score}, text)
+    made.done(tmp_path / "gru-0", {5: 25.0}, made.config_text(model__name="gru"))
     found = rows(tmp_path)
-    assert {row.run: row.settings for row in found} == {
-        **{f"{encoding}-{seed}": f"model.encoding={encoding}" for encoding in ("rotary", "alibi") for seed in range(2)},
-        "gru-0": "",
-    }
-    assert varying(found) == ("model", "settings")
+    assert varying(found) == ("model.name", "model.encoding.name")
     assert [(group.key, group.n_runs, group.mean) for group in groups(found, varying(found))] == [
-        (("gru", ""), 1, 25.0),
-        (("transformer", "model.encoding=alibi"), 2, 50.0),
-        (("transformer", "model.encoding=rotary"), 2, 100.0),
+        (("gru", None), 1, 25.0),
+        (("transformer", "alibi"), 2, 50.0),
+        (("transformer", "rotary"), 2, 100.0),
     ]
+    assert unlike(found, ["data.name"]) == ["model.encoding.name"]
+    assert unlike(found, ["model.encoding.name"]) == []
     # What a failed run had is known from the sweep, and its group with it.
     configs = {
         f"{clip}-{seed}": made.config_text(training__clip=clip, seed=seed) for clip in (0.5, 2.0) for seed in (0, 1)
@@ -158,32 +163,15 @@ def test_runs_that_differ_in_other_fields_are_told_apart_by_them(tmp_path: Path)
     sweep = made.sweep(tmp_path / "sweep", configs, {"0.5-0": "the loss is nan"})
     for name in list(configs)[1:]:
         made.done(sweep / "runs" / name, {5: 100.0}, configs[name])
-    table = groups(rows(sweep), ["settings"])
-    assert [(group.key, group.n_runs, group.n_failed) for group in table] == [
-        (("training.clip=0.5",), 2, 1),
-        (("training.clip=2.0",), 2, 0),
-    ]
+    table = groups(rows(sweep), ["training.clip"])
+    assert [(group.key, group.n_runs, group.n_failed) for group in table] == [((0.5,), 2, 1), ((2.0,), 2, 0)]
 
 
 def test_a_group_of_runs_with_and_without_scored_lengths_is_refused(tmp_path: Path):
     made.done(tmp_path / "a", {5: 100.0})
     made.done(tmp_path / "b", {1000: 20.0}, made.config_text(seed=1))
     with pytest.raises(UserError, match=r"^run b has no length in its scored range, a has: group them apart"):
-        groups(rows(tmp_path), ["language"])
-
-
-def test_an_interrupted_test_is_no_kept_copy(tmp_path: Path):
-    folder = made.begun(tmp_path / "a", made.config_text())
-    folder.write_accuracy([(5, 1.0, 64)])
-    assert collect([tmp_path]) == type(collect([tmp_path]))([], ["a"])
-
-
-def test_the_results_in_the_repository_can_be_read():
-    for folder in (RESULTS, RESULTS / "others"):
-        found = collect([folder])
-        assert {row.status for row in found.rows} == {"done"}
-        assert not found.unfinished
-    assert "regex:(ab)*" in {row.language for row in rows(RESULTS / "others")}
+        groups(rows(tmp_path), ["data.name"])
 
 
 def test_several_folders_in_one_table(tmp_path: Path, monkeypatch):
@@ -193,19 +181,20 @@ def test_several_folders_in_one_table(tmp_path: Path, monkeypatch):
     made.done(Path("second/b"), {5: 60.0})
     made.begun(Path("first/c"), made.config_text())
     found = collect(["first", "second/b", "second", "first/../first"])
-    assert [(row.run, row.accuracy) for row in found.rows] == [("b", 60.0), ("first/a", 100.0), ("second/a", 50.0)]
+    assert [row.run for row in found.rows] == ["b", "first/a", "second/a"]
+    assert [row.measures["accuracy"] for row in found.rows] == [60.0, 100.0, 50.0]
     assert found.unfinished == ["c"]
 
 
 def test_damage_is_a_row_that_names_the_file(tmp_path: Path, monkeypatch):
     path = made.sweep(tmp_path, {"a": made.config_text(seed=5)})
     whole = made.done(path / "runs" / "a", {5: 100.0}, made.config_text(seed=5)).path
-    for name in ("summary.json", "config.toml", "accuracy.csv", "manifest.json"):
+    for name in ("summary.json", "config.toml", "measures.csv", "manifest.json"):
         data = (whole / name).read_bytes()
         for broken in (data[:-2], bytes([data[0] ^ 1]) + data[1:], None):
             (whole / name).unlink() if broken is None else (whole / name).write_bytes(broken)
             (row,) = rows(path)
-            assert (row.run, row.status, row.seed, row.length) == ("a", "damaged", 5, None)
+            assert (row.run, row.status, row.get("seed"), row.length) == ("a", "damaged", 5, None)
             assert row.reason.startswith(name)
             assert str(tmp_path) not in row.reason
             monkeypatch.chdir(tmp_path.parent)
@@ -220,20 +209,20 @@ def test_damage_of_what_no_digest_guards(tmp_path: Path):
     assert [(r.status, r.reason) for r in rows(path)] == [
         ("damaged", "failed/a.json is not a JSON object; restore it from a copy")
     ]
-    copy = made.kept(tmp_path / "copy", {5: 100.0}).path
-    (copy / "accuracy.csv").write_text("length,accuracy\n5,1.0\n")
-    assert rows(copy)[0].status == "damaged"
-    assert rows(copy)[0].reason == (
-        "its files are not what a run writes (KeyError('samples')); restore them from a copy"
+    whole = made.done(tmp_path / "whole", {5: 100.0}).path
+    (whole / "summary.json").write_text('{"measure": "accuracy"}')
+    manifest.write_manifest(whole, FINAL)
+    (row,) = rows(whole)
+    assert (row.status, row.reason) == (
+        "damaged",
+        "summary.json has no 'test_from'; read it with the version that wrote it",
     )
-    (copy / "config.toml").write_text("seed = 'one'\n")
-    assert rows(copy)[0].reason == "seed = 'one'; give a whole number"
 
 
 def test_a_finished_run_without_its_config_is_damaged(tmp_path: Path):
     (made.done(tmp_path / "a", ALL_RIGHT).path / "config.toml").unlink()
     (row,) = rows(tmp_path)
-    assert (row.status, row.language) == ("damaged", "")
+    assert (row.status, row.get("data.name")) == ("damaged", None)
     assert row.reason.startswith("config.toml is damaged: SHA-256 expected ")
 
 
@@ -243,7 +232,7 @@ REFUSED = {
     "file": "file is a file; give a run folder, a folder of them or a sweep",
     "empty": "empty holds no runs; give a run folder, a folder of them or a sweep",
     "sweep": "sweep/sweep.json does not list the names of runs; restore it from a copy",
-    "newer": "newer/sweep.json has format 2; this program reads 1, so read it with the version that wrote it",
+    "newer": "newer has format 3, this program needs 2; make it anew, or use the version that wrote it",
     "broken": "broken/sweep.json is not a JSON object; restore it from a copy",
 }
 
@@ -254,8 +243,8 @@ def test_refusals(path: str, tmp_path: Path, monkeypatch):
     Path("file").write_text("")
     for name in ("empty", "sweep", "newer", "broken"):
         Path(name).mkdir()
-    Path("sweep/sweep.json").write_text('{"format": 1, "names": ["../a"]}')
-    Path("newer/sweep.json").write_text('{"format": 2, "names": []}')
+    Path("sweep/sweep.json").write_text('{"format": 2, "names": ["../a"]}')
+    Path("newer/sweep.json").write_text('{"format": 3, "names": []}')
     Path("broken/sweep.json").write_text("[")
     with pytest.raises(UserError) as refused:
         rows(path)
@@ -269,13 +258,49 @@ def test_the_files_say_what_the_rows_say(tmp_path: Path):
     made.done(path / "runs" / "a", {5: 100.0, 6: 100 / 3}, proven=False)
     found = write(path)
     assert found == rows(path)
-    objects = [json.loads(line) for line in (path / "results.jsonl").read_text().splitlines()]
-    assert objects == [asdict(row) for row in found]
     with (path / "results.csv").open(newline="") as file:
         table = list(csv.DictReader(file))
+    objects = [json.loads(line) for line in (path / "results.jsonl").read_text().splitlines()]
+    assert [list(one) for one in objects] == [list(table[0])] * 3
+    assert [one["accuracy"] for one in objects] == [100.0, 100 / 3, None]
     assert [float(line["accuracy"]) for line in table[:2]] == [100.0, 100 / 3]
     assert [line["proven"] for line in table] == ["false", "false", ""]
     assert table[2]["reason"] == 'said "no", left'
+
+
+def test_a_table_that_was_written_can_be_read_again(tmp_path: Path):
+    configs = {
+        f"run-{k}": made.config_text(seed=k, training__lr=lr, data__name=name)
+        for k, (lr, name) in enumerate([(1e-3, "012"), (1e-4, "regex:(a|b)*,x"), (1e-4, "true"), (1e-3, "true")])
+    }
+    path = made.sweep(tmp_path / "sweep", configs, {"run-3": "out of memory,\nor so"})
+    extra = {"hard-1": made.a_test({5: 70.0})}
+    for at, name in enumerate(list(configs)[:3]):
+        text = configs[name]
+        made.done(path / "runs" / name, {5: 100.0, 6: 100 / 3, 1000: at}, text, extra_protocols=extra, proven=bool(at))
+    whole, again = write(path), rows(path / "results.csv")
+    assert to_csv(again) == (path / "results.csv").read_text() == to_csv(whole)
+    names = ("language", "lr", "tested")
+    for found in (whole, again):
+        by = [key_of(name, known(found), "") for name in names]
+        assert groups(found, by) == groups(whole, ["data.name", "training.lr", "tested"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "results.csv is no table of runs; give results.csv, or a folder of runs"),
+        ("length,accuracy\n", "results.csv is no table of runs; give results.csv, or a folder of runs"),
+        ("HEAD\na,done\n", "results.csv, line 2: 2 columns, not 17; restore it from a copy"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(tmp_path: Path, monkeypatch, text: str, message: str):
+    monkeypatch.chdir(tmp_path)
+    head = to_csv([Row("a", "done", measures={"accuracy": 1.0})]).splitlines()[0]
+    Path("results.csv").write_text(text.replace("HEAD", head))
+    with pytest.raises(UserError) as refused:
+        rows("results.csv")
+    assert str(refused.value) == message
 
 
 def test_the_bytes_do_not_depend_on_the_order_of_finishing(tmp_path: Path):
@@ -292,14 +317,15 @@ def test_the_bytes_do_not_depend_on_the_order_of_finishing(tmp_path: Path):
 
 @pytest.mark.slow
 def test_the_scores_of_a_trained_run_are_those_of_its_summary(tmp_path: Path):
-    changes = {"training__steps": 3, "evaluation__also": ("thesis-1",), "evaluation__beyond": (20,)}
-    settings = config("gru", task__supervision="last", evaluation__stride=2, **changes)
+    changes = {"training__steps": 3, "evaluation__extra_protocols": ("thesis-1",), "evaluation__extra_lengths": (20,)}
+    settings = config("gru", objective__name="last", evaluation__stride=2, **changes)
     summary = run(settings, tmp_path / "a")
     found = rows(tmp_path)
-    for tested, result in (("", summary), ("thesis-1", summary["also"]["thesis-1"])):
+    for tested, result in (("", summary), ("thesis-1", summary["extra_protocols"]["thesis-1"])):
         of_test = [row for row in found if row.tested == tested]
-        assert {row.length: row.accuracy for row in of_test} == {int(T): a for T, a in result["accuracy"].items()}
-        (group,) = groups(of_test, ["language"])
+        values = result["measures"]["accuracy"]["values"]
+        assert {row.length: row.measures["accuracy"] for row in of_test} == {int(T): a for T, a in values.items()}
+        (group,) = groups(of_test, ["data.name"])
         assert group.mean == pytest.approx(result["score"])
         assert group.first_below_99 == result["first_below_99"]
     assert [row.length for row in found if row.in_score and not row.tested] == [9, 11]

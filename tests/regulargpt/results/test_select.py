@@ -1,25 +1,34 @@
 """Which rows are asked for, and what is refused."""
 
+from typing import Any
+
 import pytest
 
 from languages.errors import UserError
 from regulargpt.results import select
-from regulargpt.results.row import COLUMNS, Row
+from regulargpt.results.columns import key_of, known, split, varying
+from regulargpt.results.row import OWN, Row
+
+
+def row(name: str, status: str = "done", reason: str = "", language: str = "parity", **known: Any) -> Row:
+    """A row, its keys of the config by the names that columns have."""
+    own = {key: known.pop(key) for key in list(known) if key in OWN}
+    keys = {"model": "model.name", "chunk_size": "model.chunk_size", "lr": "training.lr"}
+    config = {"data.name": language, **{keys.get(key, key): value for key, value in known.items()}}
+    return Row(name, status, reason, config, **own)
+
 
 ROWS = [
-    Row("a", "done", language="parity", model="lstm", lr=1e-3, seed=0, tested="", length=41, accuracy=100.0),
-    Row("b", "done", language="parity", model="gru", lr=1e-4, seed=1, tested="", length=41, accuracy=100.0),
-    Row("c", "done", language="parity", model="regulargpt", chunk_size=2, lr=1e-3, length=1000, proven=True),
-    Row("d", "failed", "diverged", language="parity", model="lstm", lr=1e-4, seed=2),
+    row("a", model="lstm", lr=1e-3, seed=0, length=41),
+    row("b", model="gru", lr=1e-4, seed=1, length=41),
+    row("c", model="regulargpt", chunk_size=2, lr=1e-3, length=1000, proven=True),
+    row("d", "failed", "diverged", model="lstm", lr=1e-4, seed=2),
 ]
-THREE = [
-    Row("a", "done", language="parity", protocol="thesis-1", tested=tested)
-    for tested in ("thesis-1", "hard-1", "hard-2", "hardly-1")
-]
+THREE = [row("a", protocol="thesis-1", tested=tested) for tested in ("thesis-1", "hard-1", "hard-2", "hardly-1")]
 
 
 def runs(*texts: str) -> str:
-    return "".join(row.run for row in select.where(ROWS, select.conditions(texts)))
+    return "".join(row.run for row in select.where(ROWS, select.conditions(texts), known(ROWS)))
 
 
 @pytest.mark.parametrize(
@@ -46,11 +55,12 @@ def test_where(texts: list[str], found: str):
 REFUSED = [
     ("model", "--where model: write COLUMN=VALUE, as in --where model=lstm"),
     ("modle=lstm", "--where modle: no such column; did you mean 'model'?"),
-    ("zzz=1", f"--where zzz: no such column; {', '.join(COLUMNS)}"),
-    ("lr=fast", "--where lr=fast: lr is a number"),
-    ("proven=yes", "--where proven=yes: proven is true or false"),
+    ("zzz=1", f"--where zzz: no such column; {', '.join(known(ROWS))}"),
+    ("lr=fast", "--where lr=fast: no run has that; lr is '0.0001', '0.001'"),
+    ("proven=yes", "--where proven=yes: no run has that; proven is 'true', ''"),
     ("model=rnn", "--where model=rnn: no run has that; model is 'gru', 'lstm', 'regulargpt'"),
     ("chunk_size=3", "--where chunk_size=3: no run has that; chunk_size is '2', ''"),
+    ("model.chunk_size=3", "--where model.chunk_size=3: no run has that; model.chunk_size is '2', ''"),
 ]
 
 
@@ -67,14 +77,30 @@ def test_conditions_that_exclude_each_other():
     assert str(refused.value) == "no run is all that --where asks for; leave one of the conditions out"
 
 
-def test_columns():
-    assert select.columns("language, chunk_size,language") == ("language", "chunk_size")
+@pytest.mark.parametrize("option", ["--group-by", "--pivot"])
+def test_columns(option: str):
+    assert split("language, chunk_size,language") == ("language", "chunk_size")
     for text, message in [
-        ("langauge", "--group-by langauge: no such column; did you mean 'language'?"),
-        ("", f"--group-by '': no such column; {', '.join(COLUMNS)}"),
+        ("langauge", f"{option} langauge: no such column; did you mean 'language'?"),
+        ("", f"{option} '': no such column; {', '.join(known(ROWS))}"),
     ]:
         with pytest.raises(UserError) as refused:
-            select.columns(text)
+            key_of(text, known(ROWS), option)
+        assert str(refused.value) == message
+
+
+def test_the_measure_is_that_of_the_scores_or_the_one_named():
+    rows = [Row("a", "done", measure="accuracy", measures={"accuracy": 1.0, "nll": 2.0}), Row("b", "failed")]
+    assert [select.measured(rows, name).name for name in (None, "nll")] == ["accuracy", "nll"]
+    assert select.measured(rows[1:], None).name == "accuracy"
+    others = [*rows, Row("c", "done", measure="nll", measures={"nll": 3.0})]
+    for found, name, message in [
+        (rows, "nnl", "--measure nnl: no run has that; did you mean 'nll'?"),
+        (rows, "perplexity", "--measure perplexity: no run has that; there is 'accuracy', 'nll'"),
+        (others, None, "the scores of these runs are of 'accuracy', 'nll'; name one of them with --measure"),
+    ]:
+        with pytest.raises(UserError) as refused:
+            select.measured(found, name)
         assert str(refused.value) == message
 
 
@@ -101,9 +127,10 @@ def test_refused_protocols(rows: list[Row], name: str, message: str):
 
 
 def test_the_columns_that_vary():
-    assert select.varying(ROWS) == ("model", "lr")
-    assert select.varying(ROWS[:1]) == ("language",)
-    assert select.varying(THREE) == ("tested",)
-    assert select.varying([*ROWS, Row("e", "damaged", "summary.json is damaged")]) == ("model", "lr")
-    two = [Row("a", "done", language="parity", protocol=name, tested=name) for name in ("", "thesis-1")]
-    assert select.varying(two) == ("protocol",)
+    assert varying(ROWS[:2]) == ("model.name",)
+    assert varying(ROWS) == ("model.name", "training.lr")
+    assert varying(ROWS[:1]) == ("data.name",)
+    assert varying(THREE) == ("tested",)
+    assert varying([*ROWS, Row("e", "damaged", "summary.json is damaged")]) == ("model.name", "training.lr")
+    two = [row("a", protocol=name, tested=name) for name in ("", "thesis-1")]
+    assert varying(two) == ("protocol",)

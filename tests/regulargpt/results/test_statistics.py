@@ -2,6 +2,7 @@
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,17 +11,24 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from languages.errors import UserError
-from regulargpt.results.row import Row
+from regulargpt.results.row import OWN, Row
 from regulargpt.results.statistics import groups, median_interval
 
 SHARES = st.floats(0, 100)
 
 
-def run_of(name: str, accuracies: list[float], beyond: float | None = None, **known) -> list[Row]:
+def row(name: str, status: str = "done", accuracy: float | None = None, **known: Any) -> Row:
+    """A row; what it has not of its own is of its config."""
+    own = {key: known.pop(key) for key in list(known) if key in OWN}
+    measures = {} if accuracy is None else {"accuracy": accuracy}
+    return Row(name, status, config=known, measure="accuracy", measures=measures, **own)
+
+
+def run_of(name: str, accuracies: list[float], longer: float | None = None, **known: Any) -> list[Row]:
     """A run scored at 41, 42, ... and tested once at 1000."""
-    found = [Row(name, "done", length=41 + at, accuracy=a, in_score=True, **known) for at, a in enumerate(accuracies)]
-    if beyond is not None:
-        found.append(Row(name, "done", length=1000, accuracy=beyond, in_score=False, **known))
+    found = [row(name, length=41 + at, accuracy=a, in_score=True, **known) for at, a in enumerate(accuracies)]
+    if longer is not None:
+        found.append(row(name, length=1000, accuracy=longer, in_score=False, **known))
     return found
 
 
@@ -35,6 +43,7 @@ def test_the_statistics_of_one_group_are_those_of_numpy(runs: list[list[float]])
     assert group.sd == (None if len(runs) == 1 else pytest.approx(scores.std(ddof=1), abs=1e-9))
     assert group.mean is not None
     assert group.max is not None
+    assert group.min is not None
     assert group.min == pytest.approx(scores.min())
     assert (group.low is None) == (group.high is None) == (len(runs) < 6)
     if group.low is not None and group.high is not None:
@@ -107,7 +116,7 @@ def table(runs) -> list[Row]:
     """Runs; those without accuracies failed."""
     found = []
     for at, (known, accuracies) in enumerate(runs):
-        failed = Row(f"run-{at}", "failed", "diverged", **{**known, "proven": None})
+        failed = row(f"run-{at}", "failed", **{**known, "proven": None})
         found += run_of(f"run-{at}", accuracies, **known) or [failed]
     return found
 
@@ -143,7 +152,7 @@ def test_a_group_of_failures_has_no_numbers():
 
 def test_groups_are_in_the_order_of_their_keys_numbers_in_names_by_size_and_blanks_last():
     keys = [("dyck-12", 2), ("dyck-2", None), ("dyck-2", 10), ("dyck-2", 9)]
-    rows = [Row(str(at), "failed", language=name, chunk_size=size) for at, (name, size) in enumerate(keys)]
+    rows = [row(str(at), "failed", language=name, chunk_size=size) for at, (name, size) in enumerate(keys)]
     assert [group.key for group in groups(rows, ["language", "chunk_size"])] == [
         ("dyck-2", 9),
         ("dyck-2", 10),
@@ -156,8 +165,8 @@ def test_a_failed_run_is_in_every_test_that_it_would_have_had():
     rows = [
         *run_of("a", [100.0], language="parity", protocol="thesis-1", tested="thesis-1"),
         *run_of("a", [50.0], language="parity", protocol="thesis-1", tested="hard-1"),
-        Row("b", "failed", language="parity", protocol="thesis-1", tested="thesis-1"),
-        Row("c", "failed", language="dyck-2", protocol="thesis-1", tested="thesis-1"),
+        row("b", "failed", language="parity", protocol="thesis-1", tested="thesis-1"),
+        row("c", "failed", language="dyck-2", protocol="thesis-1", tested="thesis-1"),
     ]
     found = {group.key: (group.n_runs, group.n_failed, group.mean) for group in groups(rows, ["language", "tested"])}
     assert found == {

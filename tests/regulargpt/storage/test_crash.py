@@ -200,7 +200,7 @@ def train(path, steps=5):
             if step % 2 == 0 or step == steps:
                 run.save_checkpoint(step, {"w": weight}, {"m": weight / 3})
         run.write_weights({"w": weight}, {"d_model": 2})
-        run.write_accuracy([(41, 1.0, 512), (42, 0.5, 512)])
+        run.write_measures({"41": 512}, {"accuracy": {"values": {"41": 50.0}, "intervals": {"41": [45.0, 55.0]}}})
         run.write_summary({"score": 75.0})
         run.finish()
 

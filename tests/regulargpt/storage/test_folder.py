@@ -40,10 +40,19 @@ def run(tmp_path):
     return RunFolder.create(tmp_path / "run", CONFIG, {"python": "3.11"})
 
 
+SAMPLES = {"1000": 64, "41": 512}
+MEASURED = {
+    "accuracy": {
+        "values": {"1000": 99.8046875, "41": 100.0},
+        "intervals": {"41": [99.25, 100.0], "1000": [98.9, 99.97]},
+    }
+}
+
+
 def finish(run):
     run.append_metrics([{"step": 1, "loss": 0.5}])
     run.write_weights({"w": torch.arange(4.0)}, {"d_model": 4})
-    run.write_accuracy([(41, 1.0, 512), (42, 0.998046875, 512)])
+    run.write_measures(SAMPLES, MEASURED)
     run.write_summary({"score": 99.9})
     run.finish()
 
@@ -57,14 +66,16 @@ def test_from_start_to_done(run):
     assert again.load_weights()["w"].tolist() == [0.0, 1.0, 2.0, 3.0]
     assert again.load_model_config() == {"d_model": 4}
     assert again.load_summary() == {"score": 99.9}
-    assert (run.path / "accuracy.csv").read_text() == "length,accuracy,samples\n41,1.0,512\n42,0.998046875,512\n"
+    assert (run.path / "measures.csv").read_text() == (
+        "length,samples,accuracy,accuracy_low,accuracy_high\n41,512,100.0,99.25,100.0\n1000,64,99.8046875,98.9,99.97\n"
+    )
     assert sorted(path.name for path in run.path.iterdir()) == sorted([*FINAL, "manifest.json", "DONE"])
     assert set(manifest.verify(run.path)) == set(FINAL)
 
 
 def test_finish_refuses_while_something_is_missing(run):
     with pytest.raises(
-        UserError, match=r"cannot be finished without accuracy.csv, model.safetensors, config.json, summa"
+        UserError, match=r"cannot be finished without measures.csv, model.safetensors, config.json, summa"
     ):
         run.finish()
     assert not run.is_done
@@ -142,6 +153,16 @@ def test_open_says_what_is_missing(run):
     (run.path / "environment.json").unlink()
     with pytest.raises(UserError, match=r"is not a run folder: config.toml and environment.json missing; "):
         RunFolder.open(str(run.path))
+
+
+@pytest.mark.parametrize(("known", "number"), [({}, "unknown"), ({"format": 1}, "1"), ({"format": 3}, "3")])
+def test_a_run_of_another_format_is_refused_in_one_line(run, known, number):
+    environment = run.path / "environment.json"
+    assert json.loads(environment.read_text()) == {"format": 2, "python": "3.11"}
+    environment.write_text(json.dumps(known))
+    line = rf"^{run.path} has format {number}, this program needs 2; make it anew, or use the version that wrote it$"
+    with pytest.raises(UserError, match=line):
+        RunFolder.open(run.path)
 
 
 def test_weights_of_an_unfinished_run_are_refused(run):
@@ -228,7 +249,7 @@ ROWS = st.lists(
     st.dictionaries(st.text(max_size=5), st.integers() | st.floats() | st.text(max_size=5) | st.none(), max_size=3),
     max_size=4,
 )
-ACCURACY = st.lists(st.tuples(st.integers(0, 10**6), st.floats(0, 1), st.integers(1, 512)), max_size=4)
+ACCURACY = st.dictionaries(st.integers(0, 10**6).map(str), st.floats(0, 100), max_size=4)
 WEIGHTS = st.dictionaries(
     st.text(max_size=5).filter(lambda name: name != "__metadata__"), st.lists(st.floats(width=32)), max_size=4
 )
@@ -241,7 +262,9 @@ def test_equal_inputs_give_equal_bytes(tmp_path_factory, rows, accuracy, weights
     for order in (1, -1):
         run = RunFolder.create(tmp_path_factory.mktemp("runs") / "run", CONFIG, {})
         run.append_metrics(rows)
-        run.write_accuracy(accuracy)
+        values = dict([*accuracy.items()][::order])
+        intervals = {length: [value, value] for length, value in values.items()}
+        run.write_measures(dict.fromkeys(values, 8), {"accuracy": {"values": values, "intervals": intervals}})
         run.write_weights({name: torch.tensor(weights[name]) for name in list(weights)[::order]}, {})
         run.save_checkpoint(
             3, {name: torch.tensor(weights[name]) for name in list(weights)[::order]}, {"rows": str(rows)}

@@ -117,7 +117,7 @@ def test_manifest_round_trip_and_real_files(tmp_path):
     (tmp_path / "b").write_bytes(b"")
     manifest.write_manifest(tmp_path, ["b", "a"])
     assert manifest.verify(tmp_path) == {"a": manifest.digest(b"a"), "b": manifest.digest(b"")}
-    assert json.loads((tmp_path / "manifest.json").read_text())["format"] == 1
+    assert json.loads((tmp_path / "manifest.json").read_text())["format"] == 2
     (tmp_path / "a").write_bytes(b"b")
     expected, found = manifest.digest(b"a"), manifest.digest(b"b")
     with pytest.raises(
@@ -137,15 +137,15 @@ def signed(body):
 
 
 REFUSED = [
-    ({"files": {}, "format": 2}, "has format 2; this program reads 1"),
-    ({"files": {"../x": "0"}, "format": 1}, "'../x' is not a plain file name"),
-    ({"files": {"/etc/x": "0"}, "format": 1}, "'/etc/x' is not a plain file name"),
-    ({"files": {"..": "0"}, "format": 1}, "'..' is not a plain file name"),
-    ({"files": {"": "0"}, "format": 1}, "'' is not a plain file name"),
-    ({"files": {"a\\b": "0"}, "format": 1}, "is not a plain file name"),
-    ({"files": ["x"], "format": 1}, "lists no files"),
-    ({"files": {"x": 1}, "format": 1}, "lists no files"),
-    ({"format": 1}, "lists no files"),
+    ({"files": {}, "format": 1}, "has format 1, this program needs 2; make it anew, "),
+    ({"files": {"../x": "0"}, "format": 2}, "'../x' is not a plain file name"),
+    ({"files": {"/etc/x": "0"}, "format": 2}, "'/etc/x' is not a plain file name"),
+    ({"files": {"..": "0"}, "format": 2}, "'..' is not a plain file name"),
+    ({"files": {"": "0"}, "format": 2}, "'' is not a plain file name"),
+    ({"files": {"a\\b": "0"}, "format": 2}, "is not a plain file name"),
+    ({"files": ["x"], "format": 2}, "lists no files"),
+    ({"files": {"x": 1}, "format": 2}, "lists no files"),
+    ({"format": 2}, "lists no files"),
 ]
 
 

@@ -88,7 +88,7 @@ def run(tmp_path):
         run.save_checkpoint(step, {"w": torch.ones(1)}, {"x": 1})
     run.append_metrics([{"step": 1}])
     run.write_weights({"w": torch.ones(1)}, {"d_model": 1})
-    run.write_accuracy([(1, 1.0, 1)])
+    run.write_measures({"1": 1}, {"nll": {"values": {"1": 1.0}, "intervals": {"1": [1.0, 1.0]}}})
     run.write_summary({})
     run.finish()
     return run
@@ -96,8 +96,9 @@ def run(tmp_path):
 
 def read_everything(run):
     """Call every reader; a refusal is fine, anything but a UserError is not."""
-    opened = RunFolder.open(run.path)
+    opened = RunFolder(run.path)
     readers = [
+        lambda: RunFolder.open(run.path),
         lambda: opened.config_text,
         opened.load_weights,
         opened.load_model_config,

@@ -14,14 +14,14 @@ from typing import IO
 import pytest
 import torch
 
-from regulargpt import run as running
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs import run as running
+from regulargpt.runs.sweep import driver, process, serve
+from regulargpt.runs.sweep.driver import Outcome
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.local import LocalEngine
 from regulargpt.storage import atomic
 from regulargpt.storage.lock import start_time
-from regulargpt.sweep import driver, process, worker
-from regulargpt.sweep.driver import Outcome
-from regulargpt.sweep.folder import SweepFolder
-from regulargpt.sweep.local import LocalEngine
 from tests.regulargpt.small import config, contents
 
 CALLS = [name for name in vars(atomic.Disk) if not name.startswith("_")]
@@ -30,7 +30,7 @@ Prepare = Callable[[int], None]
 
 def configs(n: int = 4, **changes: object) -> list[RunConfig]:
     """Runs of two models, with what a resumed run could forget."""
-    settled = {"training__steps": 30, "training__checkpoint_every": 4, "training__solved_below": 0.0, **changes}
+    settled = {"training__steps": 30, "training__checkpoint_every": 4, "training__solved_loss": 0.0, **changes}
     families = ("gru", "linear-rnn")
     return [config(families[seed % 2], seed=seed, **settled) for seed in range(n)]
 
@@ -109,12 +109,12 @@ def forking(monkeypatch: pytest.MonkeyPatch, prepare: Prepare = lambda number: N
 
     def launch(folder: SweepFolder, place: str | None, log: IO[bytes]) -> Forked:
         number = len(pids)
-        started = Forked(log, lambda: (prepare(number), worker.main([str(folder.path)]))[1])
+        started = Forked(log, lambda: (prepare(number), serve.serve(folder))[1])
         pids.append(started.pid)
         return started
 
     monkeypatch.setattr(process, "launch", launch)
-    monkeypatch.setattr(running.plots, "accuracy_png", lambda path, *rest: path.write_bytes(b""))
+    monkeypatch.setattr(running.plots, "of_run", lambda path, *rest: path.write_bytes(b""))
     import_everything()
     return pids
 

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 
 from languages.errors import UserError
-from regulargpt import run as running
-from regulargpt.config import ConfigError, RunConfig
+from regulargpt.config.schema import ConfigError, RunConfig
 from regulargpt.results.rows import rows
+from regulargpt.runs import run as running
+from regulargpt.runs.sweep import driver, worker
+from regulargpt.runs.sweep.driver import Watch
+from regulargpt.runs.sweep.folder import State, SweepFolder
+from regulargpt.runs.sweep.local import LocalEngine
+from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import atomic, lock
 from regulargpt.storage.lock import LockedError
 from regulargpt.storage.signals import StopRequested
-from regulargpt.sweep import driver, worker
-from regulargpt.sweep.driver import Watch
-from regulargpt.sweep.folder import State, SweepFolder
-from regulargpt.sweep.local import LocalEngine
-from regulargpt.sweep.names import name_of
-from regulargpt.training import Diverged, Trainer
+from regulargpt.training.trainer import Diverged, Trainer
 from tests.regulargpt.sweep.forked import configs, forking, is_gone, results, swept, wait_for
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -51,7 +51,7 @@ class InThisProcess:
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(running.plots, "accuracy_png", lambda path, *rest: path.write_bytes(b""))
+    monkeypatch.setattr(running.plots, "of_run", lambda path, *rest: path.write_bytes(b""))
 
 
 @pytest.fixture(scope="module")
@@ -68,15 +68,15 @@ def reason_of(path: Path, name: str) -> dict[str, object]:
 
 
 def test_a_sweep_its_folder_and_its_rerun(tmp_path: Path, settings):
-    told: list[tuple[str, object]] = []
-    watch = Watch(lambda folder, plan: told.append(("plan", dict(plan))), lambda *done: told.append(done))
+    events: list[tuple[str, object]] = []
+    watch = Watch(lambda folder, plan: events.append(("plan", dict(plan))), lambda *done: events.append(done))
     engine, path = InThisProcess(), tmp_path / "a" / "sweep"
     assert driver.plan(path, settings) == dict.fromkeys(names(settings), "missing")
     assert not path.exists()
     found = driver.sweep(path, settings, engine, watch)
     assert (found.done, found.failed, found.missing, found.stopped) == (names(settings), (), (), "")
-    assert told[0] == ("plan", dict.fromkeys(names(settings), "missing"))
-    assert told[1:] == [(name, "done") for name in names(settings)]
+    assert events[0] == ("plan", dict.fromkeys(names(settings), "missing"))
+    assert events[1:] == [(name, "done") for name in names(settings)]
     assert sorted(p.name for p in path.iterdir()) == ["configs", "results.csv", "results.jsonl", "runs", "sweep.json"]
     folder = SweepFolder.open(path)
     assert folder.names == names(settings)
@@ -106,9 +106,9 @@ def test_local_workers_make_the_same(tmp_path: Path, settings, monkeypatch):
 
 
 def test_nothing_is_written_if_one_config_is_refused(tmp_path: Path, settings):
-    bad = settings[1].replaced({"training.batch_size": 0})
+    bad = settings[1].replaced({"evaluation.test_len": 3})
     with pytest.raises(
-        ConfigError, match=r"^cycle-navigation, linear-rnn: training.batch_size = 0; a batch has at least"
+        ConfigError, match=r"^cycle-navigation, linear-rnn: evaluation.test_len = 3; test words are longer"
     ):
         driver.sweep(tmp_path / "sweep", [*settings, bad], InThisProcess())
     assert list(tmp_path.iterdir()) == []
@@ -297,11 +297,11 @@ def test_a_certificate_that_a_killed_run_still_owes(tmp_path: Path, settings, mo
         (lambda path: (path / "thesis").mkdir(parents=True), "is not empty and no sweep folder; choose another --out"),
         (lambda path: (path.mkdir(), (path / "sweep.json").write_text("{")), "sweep.json is not a JSON object"),
         (
-            lambda path: (path.mkdir(), (path / "sweep.json").write_text('{"format": 2, "names": []}')),
-            "sweep.json has format 2; this program reads 1",
+            lambda path: (path.mkdir(), (path / "sweep.json").write_text('{"format": 1, "names": []}')),
+            "here has format 1, this program needs 2; make it anew, or use the version that wrote it",
         ),
         (
-            lambda path: (path.mkdir(), (path / "sweep.json").write_text('{"format": 1, "names": ["../x"]}')),
+            lambda path: (path.mkdir(), (path / "sweep.json").write_text('{"format": 2, "names": ["../x"]}')),
             "sweep.json does not list the names of runs; restore it from a copy",
         ),
     ],
@@ -392,7 +392,7 @@ def test_the_gpu_of_a_place(tmp_path: Path, settings, monkeypatch):
     """Each worker sees one GPU; a GPU has as many workers as it may."""
     places: list[str | None] = []
     pids = forking(monkeypatch)
-    from regulargpt.sweep import process
+    from regulargpt.runs.sweep import process
 
     launch = process.launch
     monkeypatch.setattr(
@@ -418,5 +418,5 @@ def test_the_gpu_of_a_place(tmp_path: Path, settings, monkeypatch):
     ],
 )
 def test_how_many_at_once(monkeypatch, engine: LocalEngine, threads: int, n: int):
-    monkeypatch.setattr("regulargpt.sweep.local.cores", lambda: 4)
+    monkeypatch.setattr("regulargpt.runs.sweep.local.cores", lambda: 4)
     assert len(engine.places(threads)) == n

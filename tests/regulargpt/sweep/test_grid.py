@@ -1,8 +1,5 @@
 """What a sweep goes over: values as they are written, their product, names."""
 
-import dataclasses
-import hashlib
-import inspect
 from typing import Any
 
 import pytest
@@ -11,14 +8,15 @@ from hypothesis import strategies as st
 
 import languages
 from languages.errors import UserError
-from regulargpt.config import ModelConfig, RunConfig, keys, value_of
-from regulargpt.models import MODELS, model_class
-from regulargpt.recipes import CERTIFY, recommended, resolve
-from regulargpt.sweep import grid as grids
-from regulargpt.sweep.applies import NEEDS, NODES, NON_MEMBERS, TREE, applies
-from regulargpt.sweep.grid import Grid
-from regulargpt.sweep.names import is_name_of, name_of
-from regulargpt.sweep.values import read_all, read_values
+from regulargpt.config.options import shown
+from regulargpt.config.recipes import recommended, resolve
+from regulargpt.config.schema import RunConfig, flat, value_of, why_unused
+from regulargpt.models import MODELS
+from regulargpt.runs.sweep import grid as grids
+from regulargpt.runs.sweep.grid import Grid
+from regulargpt.runs.sweep.names import is_name_of, name_of
+from regulargpt.runs.sweep.values import all_texts, read_values
+from tests.regulargpt.parts import PLACES
 
 LANGUAGES = ("parity", "tomita-3", "modular-arithmetic", "parity:p_one=0.1", "regex:(a|b),c")
 SAFE = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.=_-")
@@ -35,12 +33,14 @@ SAFE = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.=_-")
         ("training.lr", ["1e-4"], (1e-4,)),
         ("model.norm", ["pre,post"], ("pre", "post")),
         ("compile", ["true,false"], (True, False)),
-        ("evaluation.beyond", ["1000,10000"], ((1000, 10000),)),
-        ("evaluation.beyond", ["1000", "1000,10000", ""], ((1000,), (1000, 10000), ())),
+        ("evaluation.extra_lengths", ["1000,10000"], ((1000, 10000),)),
+        ("evaluation.extra_lengths", ["1000", "1000,10000", ""], ((1000,), (1000, 10000), ())),
+        ("objective", ["last,subwords:weight=2,compositions=8"], ("last", "subwords:weight=2,compositions=8")),
+        ("objective.name", ["last,next"], ("last", "next")),
     ],
 )
 def test_values_as_they_are_written(key: str, texts: list[str], values: tuple[Any, ...]):
-    assert read_values(key, texts) == values
+    assert read_values(RunConfig(), key, texts) == values
 
 
 @pytest.mark.parametrize(
@@ -62,21 +62,21 @@ def test_values_as_they_are_written(key: str, texts: list[str], values: tuple[An
 )
 def test_values_that_are_refused(key: str, text: str, message: str):
     with pytest.raises(UserError) as refused:
-        read_values(key, [text])
-    assert str(refused.value).replace("training.curriculum = '8;16'", key + " = '8;16'") == message
+        read_values(RunConfig(), key, [text])
+    assert str(refused.value) == message
 
 
 def test_a_key_given_again_adds_values():
-    found = read_all(
+    found = all_texts(
         {"seed": ("0-1",), "model.d_model": ()}, ["seed=7", "training.curriculum=8,16", "training.curriculum="]
     )
-    assert found == {"seed": (0, 1, 7), "training.curriculum": ((8, 16), ())}
+    assert found == {"seed": ["0-1", "7"], "training.curriculum": ["8,16", ""]}
 
 
-@pytest.mark.parametrize("key", ["task.language", "model.name", "recipe", "protocol"])
+@pytest.mark.parametrize("key", ["data.name", "model.name", "model", "recipe", "protocol"])
 def test_what_has_an_option_of_its_own_is_not_set(key: str):
     with pytest.raises(UserError, match=f"^--set {key}: "):
-        read_all({}, [f"{key}=parity"])
+        all_texts({}, [f"{key}=parity"])
 
 
 values = st.fixed_dictionaries(
@@ -86,8 +86,8 @@ values = st.fixed_dictionaries(
         "model.n_layers": st.lists(st.integers(1, 5), min_size=1, max_size=2, unique=True),
         "training.lr": st.lists(st.sampled_from([1e-4, 3e-4, 1e-3]), min_size=1, max_size=2, unique=True),
         "seed": st.lists(st.integers(0, 99), min_size=1, max_size=2, unique=True),
-        "task.near_misses": st.lists(st.sampled_from([0.0, 0.5]), min_size=1, max_size=2, unique=True),
-        "training.curriculum": st.lists(st.sampled_from([(), (8,), (8, 16)]), min_size=1, max_size=2, unique=True),
+        "data.near_misses": st.lists(st.sampled_from([0.0, 0.5]), min_size=1, max_size=2, unique=True),
+        "evaluation.extra_lengths": st.lists(st.sampled_from([(), (800, 900)]), min_size=1, max_size=2, unique=True),
     },
 )
 grid = st.builds(
@@ -101,22 +101,22 @@ grid = st.builds(
 @settings(max_examples=25, deadline=None)
 @given(grid)
 def test_a_grid_is_the_product_of_what_changes_something(grid: Grid):
-    """By a second way: each combination by itself, what it ignores set back, equal ones once and in order."""
+    """By a second way: each combination by itself, without the keys that its parts lack, equal ones once, in order."""
     expected: list[RunConfig] = []
     used = set()
     for language in grid.languages:
-        task = languages.get(language)
         for model in grid.models:
-            recipe = recommended(language, model)
             combinations: list[dict[str, Any]] = [{}]
             for key, several in grid.values.items():
                 combinations = [{**chosen, key: value} for chosen in combinations for value in several]
             for chosen in combinations:
-                base = resolve(recipe, model, language, task.sampling, chosen.get("model.chunk_size", 2))
-                kept = {key: value for key, value in chosen.items() if applies(key, base, task)}
+                sampling, recipe = languages.get(language).sampling, recommended(language, model)
+                base = resolve(
+                    recipe, model, language, sampling, {"model.chunk_size": chosen.get("model.chunk_size", 2)}
+                )
+                kept = {key: value for key, value in chosen.items() if key in flat(base)}
                 used |= set(kept)
-                config = base.replaced(kept)
-                expected.append(config)
+                expected.append(base.replaced(kept))
     unused = [key for key in grid.values if key not in used]
     if unused:
         with pytest.raises(UserError, match=f"^{unused[0]} changes nothing in any of these runs; leave it out$"):
@@ -147,10 +147,14 @@ def test_names_are_file_names_and_functions_of_the_config(grid: Grid, seed: int)
     assert name_of(config.replaced({"seed": seed + 1})) != name
 
 
-def test_the_digest_in_a_name_is_of_the_fields_that_differ_from_their_default():
-    told = hashlib.sha256(b'{"model.chunk_size": 3, "seed": 7}').hexdigest()[:12]
+def test_the_digest_in_a_name_is_of_all_that_is_run():
     config = RunConfig().replaced({"model.chunk_size": 3, "seed": 7})
-    assert name_of(config) == f"parity-regulargpt-C3-robust-seed7-{told}"
+    start, _, told = name_of(config).rpartition("-")
+    assert start == "parity-regulargpt-C3-robust-seed7"
+    assert (len(told), set(told) - set("0123456789abcdef")) == (12, set())
+    others = [config.replaced({key: value}) for key, value in (("training.lr", 0.5), ("data.train_len", 20))]
+    others += [config.replaced({"phases.table_fine_tuning.every": 7})]
+    assert len({name_of(other) for other in [config, *others]}) == 4
     assert not is_name_of(name_of(config), "a line that is no config")
 
 
@@ -158,62 +162,79 @@ def test_the_digest_in_a_name_is_of_the_fields_that_differ_from_their_default():
     ("language", "model", "start"),
     [
         ("regex:(ab)*", "gru", "regex-ab-gru-robust-seed0-"),
-        ("dfa:../a/b.json", "lstm", "dfa-..-a-b.json-lstm-robust-seed0-"),
         ("parity:p_one=0.1", "regulargpt", "parity-p_one=0.1-regulargpt-C2-robust-seed0-"),
         ("regex:" + "(a|b)*" * 50, "rnn", "regex-" + "a-b-" * 13 + "a-rnn-robust-seed0-"),
     ],
 )
 def test_names_for_the_eye(language: str, model: str, start: str):
-    name = name_of(RunConfig().replaced({"task.language": language, "model.name": model}))
+    name = name_of(RunConfig().replaced({"data.name": language, "model.name": model}))
     assert name[:-12] == start
 
 
-def test_the_fields_of_a_model_are_those_that_it_takes():
-    fields = {field.name for field in dataclasses.fields(ModelConfig)}
-    for name, row in MODELS.items():
-        taken = set(inspect.signature(model_class(name)).parameters)
-        assert set(row.fields) == taken & fields, name
-    assert set(keys()) >= TREE | NODES | NON_MEMBERS
+def seen(grid: Grid, *keys: str) -> list[tuple[Any, ...]]:
+    """These options of each run; None for one that a run does not have."""
+    return [tuple(value_of(config, key) for key in keys) for config in grid.configs]
 
 
-def test_a_field_that_changes_nothing_makes_no_run_twice():
-    found = Grid(("parity",), ("regulargpt", "lstm"), values={"model.chunk_size": (2, 3), "seed": (0, 1)}).configs
-    assert [(c.model.name, c.model.chunk_size, c.seed) for c in found] == [
-        ("regulargpt", 2, 0),
-        ("regulargpt", 2, 1),
-        ("regulargpt", 3, 0),
-        ("regulargpt", 3, 1),
-        ("lstm", 2, 0),
-        ("lstm", 2, 1),
+def test_an_option_that_a_model_lacks_makes_no_run_twice():
+    grid = Grid(("parity",), ("regulargpt", "lstm"), values={"model.chunk_size": (2, 3), "seed": (0, 1)})
+    assert seen(grid, "model.name", "model.chunk_size", "seed") == [
+        *(("regulargpt", C, seed) for C in (2, 3) for seed in (0, 1)),
+        *(("lstm", None, seed) for seed in (0, 1)),
     ]
 
 
-def test_a_field_that_another_switches_off_makes_no_run_twice():
-    values = {"training.curriculum": ((), (8,)), "training.stage_below": (0.1, 0.2)}
-    found = Grid(("parity",), recipes=("robust",), values=values).configs
-    assert [(c.training.curriculum, c.training.stage_below) for c in found] == [((), 0.0), ((8,), 0.1), ((8,), 0.2)]
+def test_an_option_that_another_switches_off_makes_no_run_twice():
+    values = {"data.test.near_misses": (0.0, 0.5), "data.test.edits": (1, 3)}
+    found = seen(Grid(("dyck-2",), ("lstm",), values=values), *values)
+    assert found == [(0.0, 2), (0.5, 1), (0.5, 3)]
+    # The growth of the noise needs the loss from which on it grows, and that needs noise.
+    values = {"model.state_noise": (0.0, 0.1), "model.noise_loss": (0.0, 0.2), "model.noise_growth": (1.1, 1.2)}
+    grid = Grid(("parity",), recipes=("gpt2",), values=values)
+    assert seen(grid, *values) == [(0.0, 0.0, 1.01), (0.1, 0.0, 1.01), (0.1, 0.2, 1.1), (0.1, 0.2, 1.2)]
 
 
-def test_what_the_certificate_needs_counts_only_with_it():
-    values = {"training.anchor_lr": (1e-3, 2e-3)}
-    found = Grid(("parity",), ("regulargpt", "gru"), ("robust",), values=values, certify=True).configs
-    assert [(c.model.name, c.training.anchor_lr) for c in found] == [
-        ("regulargpt", 1e-3),
-        ("regulargpt", 2e-3),
-        ("gru", 2e-3),
+def needed(key: str) -> list[str]:
+    """What an option needs, and what that needs."""
+    place, name = key.rpartition(".")[0], PLACES[key][1].field.metadata.get("needs")
+    return [f"{place}.{name}", *needed(f"{place}.{name}")] if name else []
+
+
+@pytest.mark.parametrize("key", [key for key in PLACES if needed(key)])
+def test_what_needs_another_option_changes_nothing_without_it(key: str):
+    ons = {other: (8,) if other == "training.curriculum" else 1 for other in needed(key)}
+    on = PLACES[key][0].replaced({"training.stage_loss": 0.1, **ons})
+    assert why_unused(on, key) is None
+    for other in ons:
+        off = on.replaced({other: type(value_of(on, other))()})
+        assert why_unused(off, key) == f"with {other} = {shown(value_of(off, other))}"
+
+
+def test_parts_are_swept_with_their_options():
+    values = {"model.encoding": ["alibi,rotary"], "model.n_heads": ["2"]}
+    grid = Grid(("parity",), ("transformer", "lstm", "regulargpt:chunk_size=3,d_model=32"), values=values)
+    assert seen(grid, "model.name", "model.encoding.name", "model.n_heads", "model.d_model") == [
+        ("transformer", "alibi", 2, 64),
+        ("transformer", "rotary", 2, 64),
+        ("lstm", None, None, 256),
+        ("regulargpt", None, 2, 32),
     ]
-    with pytest.raises(UserError, match=r"^training.anchor_lr changes nothing in any of these runs; leave it out$"):
-        _ = Grid(("parity",), recipes=("robust",), values=values).configs
+    assert [row.get("model.encoding.name") for row in grid.differences()] == ["alibi", "rotary", None, None]
+    grid = Grid(("parity",), ("gru",), values={"objective": ["last,prefixes"], "objective.output_token": ["true"]})
+    assert seen(grid, "objective.name", "objective.output_token") == [("last", True), ("prefixes", None)]
 
 
-def test_switches_are_fields_and_off_by_default():
-    assert set(keys()) >= set(NEEDS) | set(NEEDS.values())
-    assert not any(value_of(RunConfig(), key) for key in NEEDS.values())
+def test_what_the_certificate_needs_counts_where_there_can_be_one():
+    lr = "phases.table_fine_tuning.lr"
+    grid = Grid(("parity",), ("regulargpt", "gru"), ("robust",), values={lr: (1e-3, 2e-3)}, certify=True)
+    assert seen(grid, "model.name", lr) == [("regulargpt", 1e-3), ("regulargpt", 2e-3), ("gru", None)]
+    with pytest.raises(UserError, match=rf"^{lr} changes nothing in any of these runs; leave it out$"):
+        _ = Grid(("parity",), ("gru",), ("robust",), values={lr: (1e-3, 2e-3)}).configs
 
 
 def test_a_protocol_comes_after_the_recipe_and_before_the_values():
     grid = Grid(("dyck-4",), ("lstm",), protocols=("thesis", "hard-1"), values={"seed": (3,)})
-    assert [(c.protocol, c.task.language, c.task.train_len, c.seed) for c in grid.configs] == [
+    assert [(c.protocol, c.data.name, c.data.train_len, c.seed) for c in grid.configs] == [
         ("thesis-1", "dyck-4", 50, 3),
         ("hard-1", "dyck-4:depth=every", 40, 3),
     ]
@@ -221,9 +242,9 @@ def test_a_protocol_comes_after_the_recipe_and_before_the_values():
 
 
 def test_certify_where_there_can_be_a_certificate():
-    found = Grid(("parity",), ("regulargpt", "gru"), values={"training.anchor_steps": (7,)}, certify=True).configs
-    assert [c.training.certify_every for c in found] == [CERTIFY["training.certify_every"], 0]
-    assert found[0].training.anchor_steps == 7
+    steps = "phases.table_fine_tuning.steps"
+    grid = Grid(("parity",), ("regulargpt", "gru"), values={steps: (7,)}, certify=True)
+    assert seen(grid, "phases.table_fine_tuning.every", steps) == [(100, 7), (None, None)]
     with pytest.raises(UserError, match=r"^--certify: the levels of gru are not one map on finitely many states$"):
         _ = Grid(("parity",), ("gru",), certify=True).configs
 
@@ -240,8 +261,20 @@ def test_certify_where_there_can_be_a_certificate():
             "model.chunk_size changes nothing in any of these runs; leave it out",
         ),
         (
-            Grid(("parity",), values={"task.near_misses": (0.5,)}),
-            "task.near_misses changes nothing in any of these runs; leave it out",
+            Grid(("parity",), ("lstm", "regulargpt"), values={"model.chunk_size": ["two"]}),
+            "model.chunk_size = 'two'; give a whole number",
+        ),
+        (
+            Grid(("parity",), ("lstm",), values={"model.chunk_size": ["2,3"]}),
+            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
+        ),
+        (
+            Grid(("parity",), certify=True, values={"phases.table_fine_tuning.every": (0,)}),
+            "--certify and phases.table_fine_tuning.every = 0 contradict each other; leave one of them out",
+        ),
+        (
+            Grid(("parity",), values={"data.near_misses": (0.5,)}),
+            "data.near_misses changes nothing in any of these runs; leave it out",
         ),
         (
             Grid(("parity",), values={"seed": range(1000), "training.lr": range(1000)}),

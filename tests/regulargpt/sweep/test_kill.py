@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt import run as running
-from regulargpt.config import RunConfig
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs import run as running
+from regulargpt.runs.sweep.driver import Outcome
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import atomic, lock
-from regulargpt.sweep.driver import Outcome
-from regulargpt.sweep.folder import SweepFolder
-from regulargpt.sweep.names import name_of
 from tests.regulargpt.sweep.forked import (
     Forked,
     configs,
@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 KILLS = 20
-HOW = ("worker at a call", "driver at a call", "workers at a time", "driver at a time")
+SCENARIOS = ("worker at a call", "driver at a call", "workers at a time", "driver at a time")
 CALLS = {"worker": 720, "driver": 260}
 """Calls of the disk: of a worker in two runs, of a driver in a whole sweep."""
 
@@ -46,13 +46,13 @@ def test_killed_at_random_moments(tmp_path: Path, monkeypatch):
     whole = time.monotonic() - began
     expected = results(tmp_path / "whole")
     folders, kills, finished = [tmp_path / "0"], 0, True
-    for how in itertools.cycle(HOW):
+    for scenario in itertools.cycle(SCENARIOS):
         if finished and kills >= KILLS:
             break
         if finished:
             folders.append(tmp_path / str(len(folders)))
         done = finished_runs(folders[-1])
-        died, status = disturbed(folders[-1], settings, how, moments, whole)
+        died, status = disturbed(folders[-1], settings, scenario, moments, whole)
         kills += died
         assert status in (0, 1, -signal.SIGKILL)
         assert finished_runs(folders[-1]).items() >= done.items()
@@ -70,33 +70,33 @@ def test_killed_at_random_moments(tmp_path: Path, monkeypatch):
 
 
 def disturbed(
-    folder: Path, settings: list[RunConfig], how: str, moments: random.Random, whole: float
+    folder: Path, settings: list[RunConfig], scenario: str, moments: random.Random, whole: float
 ) -> tuple[int, int]:
     """A sweep in a process of its own, in which somebody dies; how many did, and the driver's exit status."""
     deaths, pids = folder.with_suffix(".deaths"), folder.with_suffix(".pids")
     deaths.write_text("")
     pids.write_text("")
-    number, moment = moments.randrange(CALLS[how.partition(" ")[0].rstrip("s")]), moments.uniform(0, whole)
+    number, moment = moments.randrange(CALLS[scenario.partition(" ")[0].rstrip("s")]), moments.uniform(0, whole)
     with pytest.MonkeyPatch.context() as patch, folder.with_suffix(".log").open("ab") as log:
 
         def prepare(worker: int) -> None:
             note(pids, f"{os.getpid()}\n")
-            if how == "worker at a call" and worker == 0:
+            if scenario == "worker at a call" and worker == 0:
                 die_at(number, deaths)
 
         def drive() -> int:
-            if how == "driver at a call":
+            if scenario == "driver at a call":
                 die_at(number, deaths)
             return 1 if swept(folder, settings, retry=True).failed else 0
 
         forking(patch, prepare)
         driver = Forked(log, drive)
-        if how == "driver at a time":
+        if scenario == "driver at a time":
             time.sleep(moment)
             died = driver.poll() is None
             driver.kill()
             note(deaths, "." * died)
-        if how == "workers at a time":
+        if scenario == "workers at a time":
             for _ in range(2):
                 time.sleep(moment / 2)
                 for pid in alive(pids)[:1]:

@@ -15,30 +15,42 @@ from typing import Any
 import pytest
 
 from regulargpt.cli import call
+from regulargpt.runs.sweep.driver import Outcome, sweep
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.names import name_of
+from regulargpt.runs.sweep.slurm.engine import Jobs, SlurmEngine
+from regulargpt.runs.sweep.worker import work
+from regulargpt.storage import lock
 from regulargpt.storage.signals import StopRequested
-from regulargpt.sweep.driver import Outcome, sweep
-from regulargpt.sweep.folder import SweepFolder
-from regulargpt.sweep.names import name_of
-from regulargpt.sweep.slurm import SlurmEngine
-from regulargpt.sweep.slurm.attempt import worker_file
-from regulargpt.sweep.slurm.queue import Jobs
-from regulargpt.sweep.worker import work
 from tests.regulargpt.small import config, contents
 from tests.slurm import MISSING, ask, cluster
 
 needs_slurm = pytest.mark.skipif(bool(MISSING), reason=f"no {MISSING} here; Debian: apt install slurm-wlm munge")
 pytestmark = [pytest.mark.slow, needs_slurm]
-ENGINE = SlurmEngine(partition="normal", poll_seconds=0.3, settle_seconds=0.3)
+ENGINE = SlurmEngine({"partition": "normal"}, poll_seconds=0.3, settle_seconds=0.3)
 COMMAND = "from tests.regulargpt.sweep.test_slurm import *; drive(sys.argv[1], int(sys.argv[2]))"
 SECONDS = 120.0
 SMALL = [
     *("--model", "gru,rnn", "--lr", "1e-3,1e6", "--set", "training.warmup=0", "--set", "training.weight_decay=1000"),
     *("--steps", "6", "--d-model", "8"),
-    *("--train-len", "6", "--test-len", "8", "--samples", "16", "--batch-size", "8", "--device", "cpu", "--beyond", ""),
+    *(
+        "--train-len",
+        "6",
+        "--test-len",
+        "8",
+        "--samples",
+        "16",
+        "--batch-size",
+        "8",
+        "--device",
+        "cpu",
+        "--extra-lengths",
+        "",
+    ),
 ]
 # Long enough to be interrupted in the middle.
 LONG = [
-    config("gru", seed=seed, training__steps=400, training__checkpoint_every=25, training__solved_below=0.0)
+    config("gru", seed=seed, training__steps=400, training__checkpoint_every=25, training__solved_loss=0.0)
     for seed in range(3)
 ]
 NAMES = [name_of(config) for config in LONG]
@@ -50,7 +62,7 @@ def drive(folder: str | Path, n: int) -> Outcome:
 
 
 class Here:
-    """The engine of this very process."""
+    """The engine of this process."""
 
     def check(self) -> None:
         """Always here."""
@@ -106,7 +118,7 @@ def last_step(folder: Path, name: str) -> int:
 
 def job_of(folder: Path, name: str) -> str:
     path = folder / "slurm" / "jobs.json"
-    return json.loads(path.read_text())["jobs"].get(name, "") if path.exists() else ""
+    return json.loads(path.read_text()).get(name, "") if path.exists() else ""
 
 
 def starts(folder: Path, jobs: list[str]) -> list[int]:
@@ -122,9 +134,8 @@ def freeze(folder: Path, names: list[str], former: Collection[int] = ()) -> list
 
     def all_held() -> bool:
         for name in set(names) - set(held):
-            path = worker_file(folder, name)
-            pid = json.loads(path.read_text())["owner"]["pid"] if path.exists() else 0
-            step = last_step(folder, name)
+            owner = lock.owner_of(SweepFolder(folder).run_path(name))
+            pid, step = owner.pid if owner else 0, last_step(folder, name)
             if pid and pid not in former and step > begun.setdefault(name, step):
                 os.kill(pid, signal.SIGSTOP)
                 held[name] = pid
@@ -148,9 +159,7 @@ def test_the_table_of_a_job_array_is_that_of_this_machine(tmp_path: Path, slurm,
         return code, capsys.readouterr().err
 
     partition = ("--partition", "elsewhere")
-    assert swept("--engine", "slurm", *partition)[1].startswith("error: Slurm refuses these jobs: invalid partition ")
-    long = "error: --minutes 121: jobs of the partition normal have at most 120; a run goes on in the next\n"
-    assert swept("--engine", "slurm", "--minutes", "121") == (2, long)
+    assert swept("--engine", "slurm", *partition)[1].startswith("error: Slurm says: invalid partition ")
     assert not (tmp_path / "slurm").exists()
 
     code, err = swept("--engine", "slurm", "--minutes", "15")
@@ -196,34 +205,40 @@ def test_jobs_are_preempted_requeued_and_cancelled_and_the_runs_go_on(tmp_path: 
     slurm("scancel", jobs[0])
     slurm("scancel", "--signal=USR2", jobs[1])
     thaw(workers[1:])
-    assert driver.result(SECONDS).done == tuple(names)
-    assert job_of(folder, names[0]) != jobs[0], "it was submitted again"
+    found = driver.result(SECONDS)
+    assert (found.failed, found.done) == ((names[0],), (names[1],))
+    assert SweepFolder(folder).failure(names[0])["reason"].startswith(f"Slurm job {jobs[0]} ended as CANCELLED; see ")
     assert job_of(folder, names[1]) == jobs[1], "it was requeued"
     assert starts(folder, jobs) == [2, 3]
+    assert sweep(folder, LONG[:2], ENGINE, retry=True).done == tuple(names)
     for name in names:
         assert contents(folder / "runs" / name) == contents(undisturbed / "runs" / name)
 
 
-def test_a_run_whose_jobs_die_twice_is_a_failed_row(tmp_path: Path, slurm, beside):
-    """The jobs wait behind another one, so that they cost nothing; first they are given up by their driver."""
+def test_jobs_that_never_run_are_reported_and_cancelled(tmp_path: Path, slurm, beside):
+    """They wait behind another one, or for ever: the partition has shorter jobs only."""
     slurm("sbatch", "--partition=urgent", "-c2", "--job-name=full", "--output=/dev/null", "--wrap=sleep 600")
     wait(lambda: slurm("squeue", "-h", "-n", "full", "-t", "RUNNING"))
-    stopped, stop = SweepFolder.create(tmp_path / "stopped"), StopRequested()
-    stopped.add(dict(zip(NAMES, LONG, strict=True)))
-    stop.requested = True
-    ENGINE.execute(stopped, NAMES, lambda name, state: pytest.fail(name), stop)
-    title = Jobs.open(stopped.path / "slurm").title
-    # Of an array that was cancelled before it began Slurm keeps one line.
-    assert slurm("squeue", "-h", "-r", "-n", title, "-t", "all", "-o", "%T") == "CANCELLED"
+    folder = SweepFolder.create(tmp_path / "stopped")
+    folder.add(dict(zip(NAMES, LONG, strict=True)))
+    stop, notices = StopRequested(), []
 
-    folder, cancelled = tmp_path / "sweep", []
-    driver = beside.submit(drive, folder, 1)
-    for _ in range(2):
-        wait(lambda: job_of(folder, NAMES[0]) not in ("", *cancelled))
-        cancelled.append(job_of(folder, NAMES[0]))
-        slurm("scancel", cancelled[-1])
+    def notice(text: str) -> None:
+        notices.append(text)
+        stop.requested = True
+
+    engine = SlurmEngine({"partition": "normal", "time": 121}, on_notice=notice, poll_seconds=0.3)
+    engine.execute(folder, NAMES, lambda name, state: pytest.fail(name), stop)
+    # Which of its reasons Slurm names first depends on its version: PartitionConfig or PartitionTimeLimit.
+    assert [text.partition("Slurm says: Partition")[0] for text in notices] == ["no job of the sweep runs, "]
+    # Of an array that was cancelled before it began Slurm keeps one line.
+    assert slurm("squeue", "-h", "-r", "-n", Jobs(engine, folder).title, "-t", "all", "-o", "%T") == "CANCELLED"
+
+    driver = beside.submit(drive, tmp_path / "sweep", 1)
+    wait(lambda: job_of(tmp_path / "sweep", NAMES[0]))
+    slurm("scancel", job := job_of(tmp_path / "sweep", NAMES[0]))
     assert driver.result(SECONDS).failed == (NAMES[0],)
     slurm("scancel", "--name=full")
-    reason = SweepFolder(folder).failure(NAMES[0])["reason"]
-    assert reason.startswith(f"Slurm job {cancelled[1]} ended as CANCELLED, the run's second that died; see slurm/")
-    assert [row["status"] for row in table(folder)] == ["failed"]
+    reason = SweepFolder(tmp_path / "sweep").failure(NAMES[0])["reason"]
+    assert reason == f"Slurm job {job} ended as CANCELLED; see slurm/{job}_0_log.err"
+    assert [row["status"] for row in table(tmp_path / "sweep")] == ["failed"]

@@ -1,0 +1,1 @@
+"""The regular languages, one file a family: each builds its explicit automaton."""

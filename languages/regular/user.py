@@ -1,0 +1,88 @@
+"""Languages that a user brings: a regular expression, an automaton in a file, or any machine made in Python."""
+
+from languages.automata import Dfa, MooreMachine, Semiautomaton
+from languages.automata.moore import UNDEFINED
+from languages.errors import LanguageError, nearest
+from languages.task import Task
+
+PARAMETERS = ("alphabet",)
+
+
+def regex(expression: str) -> Task:
+    """Does the word match a regular expression? Balanced classification; "accept" is 1.
+
+    The syntax is that of `Dfa.from_regex`. The alphabet is the symbols of the expression, or what follows
+    ";alphabet="; so a semicolon is no symbol here. LanguageError: not a regular expression, a symbol outside the
+    alphabet, or another word than alphabet.
+
+    >>> regex("(ab)*").machine.answers("abab").item()
+    1
+    >>> regex("(aa)*").alphabet, regex("(aa)*;alphabet=ab").alphabet
+    (('a',), ('a', 'b'))
+    >>> regex("(ab)*").describe_length(3)
+    'length 3: regex:(ab)* has no members, so every word is a non-member'
+    """
+    pattern, semicolon, parameter = expression.partition(";")
+    key, _, alphabet = parameter.partition("=")
+    if semicolon and key not in PARAMETERS:
+        hint = nearest(key, PARAMETERS) or " after a semicolon stands alphabet=, as in regex:(aa)*;alphabet=ab"
+        raise LanguageError(f"a regular expression has no parameter {key!r:.80};{hint}")
+    if semicolon and not alphabet:
+        raise LanguageError("after ;alphabet= stand the symbols, as in regex:(aa)*;alphabet=ab")
+    dfa = Dfa.from_regex(pattern, tuple(alphabet) if semicolon else None)
+    return task_of(dfa, f"regex:{expression}", f"membership: {pattern}", "a regular expression of the user's")
+
+
+def dfa(path: str) -> Task:
+    """The task of an automaton in a file: JSON (.json) or DOT (.dot, .gv).
+
+    With accepting states it is a balanced classification, with outputs the machine's answer to uniform words.
+    AutomatonError: no such file, or no automaton in it; the message names the file.
+
+    >>> dfa("no-such-file.json")
+    Traceback (most recent call last):
+    ...
+    languages.errors.AutomatonError: no-such-file.json: cannot be read (No such file or directory)
+    """
+    from languages.convert.files import load
+
+    return task_of(load(path), f"dfa:{path}", f"the automaton in {path}", "a file of the user's")
+
+
+def task_of(
+    machine: Task | Dfa | MooreMachine | Semiautomaton, name: str = "custom", summary: str = "", source: str = ""
+) -> Task:
+    """The task of any machine: membership for a Dfa, else the machine's answer.
+
+    For a Dfa it is a balanced classification. For a Moore machine words are uniform among those that it has an answer
+    to. A semiautomaton answers with the state that it comes to from its first one. A Task is given back as it is. For
+    other words or weights make a `Task` directly. LanguageError for anything else, and for a machine without an answer.
+
+    >>> ends_in_b = Dfa(("no", "yes"), "ab", ((0, 1), (0, 1)), "no", {"yes"})
+    >>> task_of(ends_in_b, "ends-in-b").labels([[0, 1], [1, 0]]).tolist()
+    [1, 0]
+    """
+    if isinstance(machine, Task):
+        return machine
+    summary, source = summary or name, source or "made in Python"
+    if isinstance(machine, Dfa):
+        return Task(name, machine.as_moore(), summary, source, examples=(), sampling="balanced")
+    if isinstance(machine, MooreMachine):
+        return Task(name, machine, summary, source, examples=(), domain=answered(machine, name))
+    if not isinstance(machine, Semiautomaton):  # pyright: ignore[reportUnnecessaryIsInstance]
+        kinds = "a Task, Dfa, MooreMachine or Semiautomaton"
+        raise LanguageError(f"{name}: {type(machine).__name__} is no machine; give {kinds}")
+    states = machine.states
+    moore = MooreMachine(states, machine.alphabet, machine.delta, states[0], tuple(range(len(states))), states)
+    return Task(name, moore, summary, source, examples=())
+
+
+def answered(machine: MooreMachine, name: str) -> Dfa | None:
+    """The words that a machine has an answer to; None if those are all."""
+    if UNDEFINED not in machine.outputs:
+        return None
+    accepting = {state for state, output in machine.named_outputs.items() if output is not None}
+    domain = Dfa(machine.states, machine.alphabet, machine.delta, machine.initial, accepting).minimise()
+    if domain.is_empty():
+        raise LanguageError(f"{name}: the machine answers no word; give a state that is reached an output")
+    return domain

@@ -1,0 +1,1 @@
+"""Words of a given length: counted exactly, drawn uniformly, near misses, and the samplers of published code."""

@@ -1,0 +1,19 @@
+"""What a task wants of a sampler of members; languages/sampling/published.py has some."""
+
+from typing import Protocol
+
+import numpy as np
+
+from languages.automata.words import Indices
+
+
+class Members(Protocol):
+    """Draws members of a language, with any distribution."""
+
+    def has(self, length: int) -> bool:
+        """Whether there is a member of this length."""
+        ...
+
+    def sample(self, random: np.random.Generator, length: int, count: int) -> Indices:
+        """Members (count, length), a pure function of the generator's state and the arguments."""
+        ...

@@ -1,0 +1,169 @@
+"""The public functions: run, resume, load, evaluate, verify. What the commands of the same names do, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+import languages
+from languages.automata import MooreMachine, Semiautomaton
+from languages.convert.json_text import to_json
+from languages.errors import UserError, WordError
+from languages.task import Task
+from regulargpt.config.protocols import protocol as protocol_of
+from regulargpt.config.recipes import CERTIFY, recommended, resolve
+from regulargpt.config.schema import RunConfig, key_of
+from regulargpt.runs.load import load_model
+from regulargpt.runs.run import UNWATCHED, Watch
+from regulargpt.runs.run import resume as resume_run
+from regulargpt.runs.run import run as run_config
+from regulargpt.storage.folder import RunFolder
+from regulargpt.storage.manifest import digest
+
+if TYPE_CHECKING:
+    from languages.automata import Dfa
+
+    Language = str | Task | Dfa | MooreMachine | Semiautomaton
+
+
+def run(
+    language: Language | RunConfig,
+    out: str | Path,
+    *,
+    model: str = "regulargpt",
+    recipe: str | None = None,
+    protocol: str | None = None,
+    certify: bool = False,
+    watch: Watch = UNWATCHED,
+    **options: Any,
+) -> dict[str, Any]:
+    """Train and test a model in a new folder `out`; the summary, as `regulargpt run --json` prints it.
+
+    `language` is a name, a task, a machine made in Python, or a whole RunConfig, which leaves nothing else to say.
+    `options` are keys of config.toml, by their last name where that is clear, else whole:
+    `run("parity", "runs/a", train_len=20, chunk_size=3, **{"data.test.edits": 1})`. A part is written as on the command
+    line: `encoding="alibi:slopes=press"`.
+
+    Raises UserError, before anything is written, for what cannot be run.
+
+    >>> import tempfile
+    >>> summary = run("parity", Path(tempfile.mkdtemp()) / "a", steps=2, d_model=8, test_len=42, extra_lengths=())
+    >>> summary["language"], summary["steps"], sorted(summary["measures"]["accuracy"]["values"])
+    ('parity', 2, ['41', '42'])
+    """
+    if isinstance(language, RunConfig):
+        return run_config(language, out, watch)
+    if not isinstance(model, str):
+        raise UserError(f"model = {model!r}; give its name, or the import path of your class, as in 'my_lab.rnn:Rnn'")
+    task = as_task(language)
+    name = recommended(task.name, model) if recipe is None else recipe
+    config = resolve(name, model, task.name, task.sampling, {f"model.{key}": value for key, value in options.items()})
+    if protocol is not None:
+        config = protocol_of(protocol).apply(config)
+    if certify:
+        config = config.replaced(CERTIFY)
+    return run_config(config.replaced({key_of(config, key): value for key, value in options.items()}), out, watch)
+
+
+def as_task(language: Language) -> Task:
+    """The task of a name, or one made in Python, which from then on goes by its name in this process."""
+    if isinstance(language, str):
+        return languages.get(language)
+    task = language if isinstance(language, Task) else languages.task_of(language, name_of(language))
+    return languages.register(task)
+
+
+def name_of(machine: Dfa | MooreMachine | Semiautomaton) -> str:
+    """A name for a machine that has none: equal machines have equal names, others have others."""
+    task = languages.task_of(machine)
+    return f"made-in-python-{digest(to_json(task.machine).encode())[:8]}"
+
+
+def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
+    """Go on with an interrupted run, bit for bit; of a finished one, its summary."""
+    return resume_run(path, watch)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished run: what was run, what it came to, and the network itself, in evaluation mode on the CPU."""
+
+    config: RunConfig
+    summary: dict[str, Any]
+    task: Task
+    model: nn.Module
+
+    def encode(self, words: Sequence[str]) -> Int[Tensor, "batch length"]:
+        """Words of one length as the network reads them; WordError if they have several, or there are none."""
+        if len({len(word) for word in words}) != 1:
+            raise WordError("a batch is one word or more, all of one length; ask for each length alone")
+        return torch.tensor([self.task.machine.encode(word).tolist() for word in words])
+
+    def answers(self, words: Sequence[str]) -> list[str]:
+        """The network's answers to words of one length, by name.
+
+        Raises WordError for a symbol that the alphabet does not have, or words of several lengths.
+        """
+        with torch.no_grad():
+            chosen = self.model(self.encode(words)).argmax(-1)  # (batch,)
+        return [self.task.output_names[answer] for answer in chosen.tolist()]
+
+
+def load(path: str | Path) -> Trained:
+    """A finished run, its files checked against their digests.
+
+    Raises UserError for a folder that is no finished run.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "a"
+    >>> _ = run("parity", folder, steps=2, d_model=8, test_len=42, extra_lengths=())
+    >>> load(folder).answers(["0110"])[0] in ("even", "odd")
+    True
+    """
+    folder = RunFolder.open(path)
+    config, summary = RunConfig.parse(folder.config_text), folder.load_summary()
+    return Trained(config, summary, languages.get(config.data.name), load_model(folder))
+
+
+def evaluate(
+    path: str | Path,
+    lengths: Sequence[int] = (),
+    *,
+    protocol: str | None = None,
+    seed: int | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """What a finished run scores at these lengths, or under another protocol; `regulargpt evaluate --json`.
+
+    Without lengths or protocol, at those of its own test. `options` are keys of the data, the objective or the
+    evaluation, as those of `run`.
+    """
+    from regulargpt.evaluation.again import evaluate as evaluate_run
+
+    folder = RunFolder.open(path)
+    config = RunConfig.parse(folder.config_text)
+    if protocol is not None:
+        config = protocol_of(protocol).test_of(config)
+    elif options or lengths:
+        changes = {key_of(config, key): value for key, value in options.items()}
+        config = config.replaced({"protocol": "", **changes})
+    folder.load_summary()
+    return evaluate_run(folder, config, tuple(lengths) or config.tested, config.seed if seed is None else seed)
+
+
+def verify(path: str | Path, **words: Any) -> dict[str, Any]:
+    """The clusters of a finished run's hidden states, and its certificate; `regulargpt verify --json`.
+
+    `words` are `length`, `words`, `seed` and `out`, as the command has them.
+    """
+    from regulargpt.analysis.verify import verify as verify_run
+
+    folder = RunFolder.open(path)
+    folder.load_summary()
+    return verify_run(folder, **words)

@@ -1,0 +1,77 @@
+"""The options of table fine-tuning. Never imports torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from regulargpt.config.options import option
+from regulargpt.training.options import PhaseOptions
+
+if TYPE_CHECKING:
+    from regulargpt.models.options import ModelOptions
+    from regulargpt.objectives.options import ObjectiveOptions
+
+STEPS = "give a number of steps"
+
+
+@dataclass(frozen=True)
+class TableFineTuningOptions(PhaseOptions):
+    """The certificate is tried every `every` steps. A cooldown that ends without it is undone, and training goes on.
+
+    When it holds, the network is trained for `steps` steps on its own table at the rate `lr`, `windows` windows a
+    step, disturbed by noise of up to `noise` times the RMS of the states, its Jacobian at the prototypes drawn to 0 by
+    `contraction`; then training ends. With `missed` > 0 it is trained so on the true table as soon as no more than that
+    share of its windows is missed, and if the certificate does not hold after 1000 steps of that, once more or again on
+    words.
+    """
+
+    every: int = option(
+        100, "Steps between attempts at the certificate; 0: no attempt.", least=0, why=f"{STEPS}, 0 for never"
+    )
+    steps: int = option(1000, "Steps on the table once the certificate holds.", least=0, why=STEPS, needs="every")
+    windows: int = option(
+        512, "Windows of the table a step.", least=1, most=1_048_576, why="give a number of windows", needs="steps"
+    )
+    lr: float = option(
+        2e-3, "Learning rate.", least=0, most=1_000_000, why="a learning rate is not negative", needs="steps"
+    )
+    noise: float = option(
+        0.5,
+        "Noise on the prototypes, in units of their RMS.",
+        least=0,
+        most=1_000_000,
+        why="give a share of the states' RMS",
+        needs="steps",
+    )
+    contraction: float = option(
+        0.3, "Weight of the Jacobian's norm.", least=0, most=1_000_000, why="a weight is not negative", needs="steps"
+    )
+    missed: float = option(
+        0.0,
+        "Share of the true table that may be missed when the training on it begins; 0: none of it.",
+        least=0,
+        most=1,
+        why="give a share of the table, 0 for its own table when it is certified",
+        needs="steps",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a certificate is asked for."""
+        return self.every > 0
+
+    def refuse(self, model: ModelOptions, objective: ObjectiveOptions) -> str | None:
+        """The certificate is about one map that answers words."""
+        return no_certificate(model, objective)
+
+
+def no_certificate(model: ModelOptions, objective: ObjectiveOptions) -> str | None:
+    """Why there can be no certificate for such a run; None if there can.
+
+    >>> from regulargpt.config.schema import RunConfig
+    >>> config = RunConfig().replaced({"model.name": "lstm"})
+    >>> no_certificate(config.model, config.objective)
+    'the levels of lstm are not one map on finitely many states'
+    """
+    return objective.no_map_of_words() or model.not_one_map()

@@ -1,0 +1,167 @@
+"""What is said of a trained network: proven at every length, or the shortest wrong word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from languages.automata.moore import UNDEFINED
+from languages.convert.json_text import to_json
+from languages.task import Task
+from regulargpt.certificate import record
+from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
+from regulargpt.certificate.checker.files import tensors
+from regulargpt.certificate.search.certify import Certifier, Quantised
+from regulargpt.certificate.search.invariant_balls import NotInvariant, find_invariant_balls
+from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.storage.atomic import disk, render_json, reported, write_text
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
+from regulargpt.storage.manifest import digest
+
+# Words that the network itself answers, shortest first, in search of one that it answers wrongly.
+MAX_WORDS = 1 << 15
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is said of a network: the report, and the files that say it, by name.
+
+    `report["proven"]` is true only where the independent checker has accepted these very files.
+    """
+
+    report: dict[str, Any]
+    files: Mapping[str, str]
+
+    @property
+    def proven(self) -> bool:
+        """Whether the checker accepted it."""
+        return self.report["proven"]
+
+    def write(self, folder: RunFolder) -> None:
+        """Write the files, the certificate last, and remove those of an earlier outcome."""
+        for name in {AUTOMATON, CERTIFICATE, UNCERTIFIED} - set(self.files):
+            with reported(folder.path / name):
+                if disk.exists(folder.path / name):
+                    disk.remove(folder.path / name)
+        for name, text in self.files.items():
+            write_text(folder.path / name, text)
+
+
+def outcome_of(
+    certifier: Certifier,
+    task: Task,
+    model: nn.Module,
+    quantised: Quantised,
+    weights: bytes,
+    network: bytes,
+    progress: Progress = lambda part, done, count: None,
+) -> Outcome:
+    """Make the certificate of what was found, and have it checked; or say why there is none."""
+    found = described(certifier, quantised)
+    if not quantised.proof.holds:
+        return refused(weights, {**found, **wrong_words(task, model, quantised)})
+    if not quantised.certain:
+        reason = f"it holds by a margin of {quantised.smallest_margin:.2g} only, which rounding could close"
+        return refused(weights, {**found, "reason": reason})
+    automaton = to_json(quantised.specification.machine)
+    files = {"weights": weights, "network": network, "automaton": automaton.encode()}
+    try:
+        certificate = record.text(record.record(quantised, files, None))
+        accepted = decide(certificate.encode(), files, progress=progress)
+        with_balls, unquantised = certify_unquantised(quantised, files, progress)
+    except (Rejected, Malformed) as error:
+        return refused(weights, {**found, "reason": f"the independent check rejects it: {error}"})
+    found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
+    return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: with_balls or certificate})
+
+
+def refused(weights: bytes, report: dict[str, Any]) -> Outcome:
+    """No certificate, why, and of which weights."""
+    report = {"proven": False, **report}
+    known = {"weights": {"file": WEIGHTS, "sha256": digest(weights)}, **report}
+    return Outcome(report, {UNCERTIFIED: render_json(known).decode()})
+
+
+def certify_unquantised(
+    quantised: Quantised, files: Mapping[str, bytes], progress: Progress
+) -> tuple[str | None, dict[str, Any]]:
+    """The first certificate with balls that the checker accepts, and what it says of the network; or why none is."""
+    network = NumpyNetwork(tensors(files["weights"]), json.loads(files["network"])["model"])
+    C, table = quantised.table.chunk_size, quantised.table
+    leaves, nodes = ((part.windows(C), part.images) for part in (table.leaves, table.nodes))
+    answers = np.where(quantised.has_answer, quantised.answers, UNDEFINED)
+    found = find_invariant_balls(network, quantised.book.prototypes.numpy(), leaves, nodes, answers)
+    if isinstance(found, NotInvariant):
+        return None, {"proven": False, "reason": found.reason}
+    reason = ""
+    for balls in found:
+        # Stated a little smaller than found, so that the checker's own bound may be a little larger.
+        slack = float(f"{0.97 * balls.slack:.3g}")
+        stated = record.unquantised(slack, balls.radii.tolist())
+        certificate = record.text(record.record(quantised, files, stated))
+        try:
+            decide(certificate.encode(), files, progress=progress)
+        except Rejected as error:
+            reason = reason or str(error)
+            continue
+        return certificate, {"proven": True, "slack": slack, "radius": float(balls.radii.max())}
+    return None, {"proven": False, "reason": f"the independent check rejects it: {reason}"}
+
+
+def described(certifier: Certifier, quantised: Quantised) -> dict[str, Any]:
+    """The size of the table, and which elements never occur or share a prototype."""
+    specification, pairs = certifier.specification, quantised.proof.pairs
+    name = [word or "ε" for word in specification.task_monoid.words]
+    elements = specification.task_elements[pairs[:, 1]]
+    shared = [sorted(set(elements[pairs[:, 0] == state].tolist())) for state in np.unique(pairs[:, 0])]
+    return {
+        "monoid": specification.task_monoid.size,
+        "elements": len(np.unique(elements)),
+        "prototypes": len(quantised.book),
+        "entries": len(quantised.table.leaves) + len(quantised.table.nodes),
+        "smallest_margin": quantised.smallest_margin,
+        "merged": [[name[e] for e in group] for group in shared if len(group) > 1],
+    }
+
+
+def wrong_words(task: Task, model: nn.Module, quantised: Quantised) -> dict[str, Any]:
+    """The shortest word that the quantised network answers wrongly, and the shortest found for the network itself."""
+    wrong = quantised.proof.wrong
+    assert wrong is not None
+    found: dict[str, Any] = {"wrong": compared(task, model, wrong), "reason": "the quantised network errs on a word"}
+    if (unquantised := shortest_wrong(task, model)) is not None:
+        found["wrong_unquantised"] = compared(task, model, unquantised)
+    return found
+
+
+def compared(task: Task, model: nn.Module, word: Sequence[int]) -> dict[str, Any]:
+    """A word with the machine's answer and the unquantised network's."""
+    symbols = np.array([word])
+    with torch.no_grad():
+        given = int(model(torch.from_numpy(symbols)).argmax())
+    right = int(task.labels(symbols)[0])
+    text = task.machine.decode(symbols[0])
+    return {"word": text, "length": len(word), "right": task.output_names[right], "network": task.output_names[given]}
+
+
+def shortest_wrong(task: Task, model: nn.Module) -> tuple[int, ...] | None:
+    """The first word that the network itself answers wrongly, among all words of the shortest lengths."""
+    length, left = 1, MAX_WORDS
+    while (count := task.n_symbols**length) <= left:
+        words = np.array(list(product(range(task.n_symbols), repeat=length)))
+        if task.domain is not None:
+            words = words[task.domain.accepts(words)]
+        if len(words):
+            with torch.no_grad():
+                answers = model(torch.from_numpy(words)).argmax(1).numpy()
+            if (wrong := np.flatnonzero(answers != task.labels(words))).size:
+                return tuple(words[wrong[0]].tolist())
+        length, left = length + 1, left - count
+    return None

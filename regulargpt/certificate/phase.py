@@ -1,0 +1,240 @@
+"""Table fine-tuning as a phase of a training: try the certificate, train on its table, give up or end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from regulargpt.certificate.options import TableFineTuningOptions
+from regulargpt.certificate.outcome import Outcome, outcome_of
+from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.language import LanguageData
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.storage.folder import CERTIFICATE, RunFolder
+
+if TYPE_CHECKING:
+    from regulargpt.training.trainer import Trainer
+
+# The share of the fine-tuning in which its learning rate falls to 0.
+FALL = 0.6
+# A fine-tuning that has not brought the certificate in so many steps begins anew if it has mended half of what was
+# missed; else it is given up.
+MENDING, MENDED = 1000, 0.5
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the fine-tuning stands: the steps at which it began and at which the certificate held first.
+
+    `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
+    """
+
+    began_at: int | None = None
+    certified_at: int | None = None
+    missed: float = 1.0
+    given_up: int = 0
+
+    @property
+    def since(self) -> int | None:
+        """The step at which it began; what begins before the certificate begins anew with it."""
+        return self.began_at if self.certified_at is None else self.certified_at
+
+    def steps(self, options: TableFineTuningOptions) -> int:
+        """How long it lasts; without certificate no longer than `MENDING`."""
+        return options.steps if self.certified_at is not None else min(options.steps, MENDING)
+
+    def left(self, step: int, options: TableFineTuningOptions) -> float:
+        """1 in the first part, then falling to 0: its learning rate and its noise; 1 before it."""
+        if self.since is None:
+            return 1.0
+        left = self.since + self.steps(options) - step
+        return min(1.0, left / max(1.0, FALL * self.steps(options)))
+
+    def ends(self, step: int, options: TableFineTuningOptions) -> bool:
+        """Whether it has had its steps."""
+        return self.since is not None and step >= self.since + self.steps(options)
+
+    def allowed(self, options: TableFineTuningOptions) -> float:
+        """The share of the table that may be missed when it begins: half as much after one was given up."""
+        return options.missed * 0.5**self.given_up if options.steps else 0.0
+
+    def begun(self, step: int, certain: bool, missed: float) -> Standing:
+        """From here on, or anew, on a table of which the network misses the share `missed`.
+
+        If it is `certain`, the certificate holds, since now or since before; else it does not, or no longer.
+        """
+        if not certain:
+            return replace(self, began_at=step, certified_at=None, missed=missed)
+        begun = step if self.began_at is None else self.began_at
+        holds = step if self.certified_at is None else self.certified_at
+        return replace(self, began_at=begun, certified_at=holds, missed=missed)
+
+    def ended(self) -> Standing:
+        """Given up: words again."""
+        return replace(self, began_at=None, certified_at=None, given_up=self.given_up + 1)
+
+
+class TableFineTuning:
+    """The phase. `table` is what it trains on, None while words are trained on.
+
+    The certificate is asked for every `every` steps and at an end. It may hold: then the network is trained on its own
+    table, and training ends. It may miss little: then the true table says what is to be mended, and what was there
+    before is kept, in case that brings nothing. Raises AutomatonError or UserError for a language whose monoid is too
+    large or trivial.
+    """
+
+    name, timer = "table_fine_tuning", "certify_seconds"
+
+    def __init__(self, options: TableFineTuningOptions, config: RunConfig, data: LanguageData):
+        self.options, self.task = options, data.task
+        self.certifier = Certifier.of(data.task, config.model.chunk_size)  # type: ignore[attr-defined]
+        self.standing = Standing()
+        self.attempt: Callable[[nn.Module, TrainingTable | None, float], Attempt] = self.certifier.attempt
+        self.table: TrainingTable | None = None
+        self.before: dict[str, Any] | None = None
+        self.missed: float | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether there is a table to train on."""
+        return self.table is not None
+
+    def lr(self, trainer: Trainer) -> float:
+        """Constant, then falling to 0."""
+        return self.options.lr * self.standing.left(trainer.step_count, self.options)
+
+    def noise(self) -> float:
+        """None but that on the prototypes, which the table makes itself."""
+        return 0.0
+
+    def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
+        """Gradients of the loss on the table; the share of windows that come near their prototype."""
+        assert self.table is not None
+        assert isinstance(trainer.model, RegularGPT), "the options refuse other models"
+        left = self.standing.left(trainer.step_count, self.options)
+        windows, noise, contraction = self.options.windows, self.options.noise, self.options.contraction
+        loss, near = self.table.loss(trainer.model, windows, noise, contraction, left)
+        loss.backward()
+        return loss.item(), {"near": near}
+
+    def after(self, trainer: Trainer, loss: float) -> None:
+        """Only the step counts."""
+
+    def between(self, trainer: Trainer) -> None:
+        """Ask for the certificate, if it is time, and go on as the answer says.
+
+        By the network's own prototypes, which lie where its states are; at the end by those it was trained at.
+        """
+        if not self.asks(trainer):
+            return
+        certified = self.standing.certified_at is not None
+        found = self.attempt(trainer.model, self.table if certified else None, self.standing.allowed(self.options))
+        trainer.words.wrong, self.missed = found.wrong, found.missed
+        is_last = trainer.step_count == trainer.config.training.steps
+        if found.certain:
+            self.train_on(found, trainer)
+        elif self.table is None:
+            if found.table is not None and self.options.steps and not is_last:
+                self.keep(trainer)
+                self.train_on(found, trainer)
+        elif is_last or self.standing.ends(trainer.step_count, self.options):
+            mended = found.table is not None and found.missed <= MENDED * self.standing.missed
+            if mended and not is_last:
+                self.train_on(found, trainer)
+            else:
+                self.give_up(trainer)
+
+    def asks(self, trainer: Trainer) -> bool:
+        """Whether the certificate is to be tried now: every so many steps and at an end.
+
+        Where nothing is trained on the table before it holds, in the last stage only.
+        """
+        step, ends = trainer.step_count, self.standing.ends(trainer.step_count, self.options)
+        if not (trainer.words.in_last_stage or self.options.missed):
+            return False
+        if self.standing.certified_at is not None:
+            return ends
+        return step % self.options.every == 0 or step == trainer.config.training.steps or ends
+
+    def keep(self, trainer: Trainer) -> None:
+        """Remember what there was before."""
+        state = {"weights": trainer.model.state_dict(), "optimiser": trainer.optimiser.state_dict()}
+        self.before = deepcopy(state)
+
+    def train_on(self, found: Attempt, trainer: Trainer) -> None:
+        """The table that was found, from here on."""
+        assert found.table is not None
+        self.table = found.table().to(trainer.device)
+        self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed)
+        if found.certain:
+            self.before = None
+
+    def give_up(self, trainer: Trainer) -> None:
+        """Words again, with the weights from before a fine-tuning that brought no certificate."""
+        if self.before is not None:
+            trainer.model.load_state_dict(self.before["weights"])
+            trainer.optimiser.load_state_dict(self.before["optimiser"])
+        self.table = self.before = None
+        self.standing = self.standing.ended()
+
+    def last_step(self, trainer: Trainer) -> int:
+        """The end of the fine-tuning once the certificate holds; before, that of all steps."""
+        certified_at = self.standing.certified_at
+        return trainer.config.training.steps if certified_at is None else certified_at + self.options.steps
+
+    def known_end(self, trainer: Trainer) -> int | None:
+        """Known once the certificate holds."""
+        return None if self.standing.certified_at is None else self.last_step(trainer)
+
+    def awaited(self, trainer: Trainer) -> list[str]:
+        """A proof, and what the network is doing for it."""
+        tried = (
+            f"tried every {self.options.every} steps" if self.missed is None else f"{100 * self.missed:.1f} % missed"
+        )
+        proof = f"waits for a proof ({tried})"
+        if self.standing.since is None:
+            return [proof, *trainer.words.awaited(trainer)]
+        done = trainer.step_count - self.standing.since
+        return [proof, f"table fine-tuning {done:,} of {self.standing.steps(self.options):,}"]
+
+    def columns(self) -> dict[str, Any]:
+        """Nothing of its own."""
+        return {}
+
+    def summary(self) -> dict[str, Any]:
+        """The steps at which it began and at which the certificate held."""
+        return {"began_at": self.standing.began_at, "certified_at": self.standing.certified_at}
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands, its table, and what there was before."""
+        return {
+            "standing": dataclasses.asdict(self.standing),
+            "table": None if self.table is None else self.table.state(),
+            "before": self.before,
+        }
+
+    def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
+        """Where it stood."""
+        device = next(model.parameters()).device
+        self.standing, self.before = Standing(**state["standing"]), state["before"]
+        self.table = None if state["table"] is None else TrainingTable.load(state["table"]).to(device)
+
+    @staticmethod
+    def restore(folder: RunFolder, summary: Mapping[str, Any]) -> None:
+        """The certificate of a run that was proven."""
+        if summary.get("proven") and not (folder.path / CERTIFICATE).exists():
+            from regulargpt.runs.certify import certificate_report
+
+            certificate_report(folder)
+
+    def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
+        """What is proven of the trained model, by the files that say what it is."""
+        quantised = self.certifier.certify(model, None if self.table is None else self.table.prototypes)
+        return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check)

@@ -1,0 +1,175 @@
+"""A trained network in, a certificate or the shortest wrong word out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from languages.automata.moore import UNDEFINED
+from languages.errors import UserError
+from languages.task import Task
+from regulargpt.certificate.search.codebook import Codebook, Target, codebooks, missed_share
+from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.certificate.search.proof import Proof, prove
+from regulargpt.certificate.search.separation import separated
+from regulargpt.certificate.search.specification import Specification
+from regulargpt.certificate.search.table import QuantisedTable
+from regulargpt.models.regulargpt import RegularGPT
+
+# An entry that lies this much nearer to its prototype than to the next is the same in float32.
+CERTAIN_MARGIN = 1e-2
+# With more windows than this taken for another element there is no use in a proof; some may be, where no word tells.
+MAX_MISSED_TO_PROVE = 0.05
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """A network brought to the prototypes of a codebook, and what was decided about it."""
+
+    specification: Specification
+    book: Codebook
+    table: QuantisedTable
+    answers: npt.NDArray[np.int64]
+    answer_margins: npt.NDArray[np.float64]
+    proof: Proof
+
+    @classmethod
+    def of(cls, network: Float64Network, book: Codebook, specification: Specification) -> Quantised:
+        """Compute the table as far as it occurs, and decide."""
+        table = QuantisedTable(network, book.prototypes)
+        answers, margins = table.answers()
+        proof = prove(specification, network.chunk_size, table.image, answers)
+        return cls(specification, book, table, answers, margins, proof)
+
+    @property
+    def smallest_margin(self) -> float:
+        """The smallest margin of an entry of the table."""
+        return min(float(part.margins.min(initial=np.inf)) for part in (self.table.leaves, self.table.nodes))
+
+    @property
+    def has_answer(self) -> npt.NDArray[np.bool_]:
+        """The prototypes (K,) that are the root of a word with an answer."""
+        states, elements = self.proof.roots.T
+        found = np.zeros(len(self.book), dtype=bool)
+        found[states[self.specification.answers[elements] >= 0] - 1] = True
+        return found
+
+    @property
+    def smallest_answer_margin(self) -> float:
+        """The smallest margin of an answer that some word needs."""
+        return float(self.answer_margins[self.has_answer].min(initial=np.inf))
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is proven, by margins that rounding does not reach."""
+        return self.proof.holds and min(self.smallest_margin, self.smallest_answer_margin) > CERTAIN_MARGIN
+
+    @property
+    def quality(self) -> tuple[float, float]:
+        """How far it is right, the length of the shortest wrong word, and by which margin."""
+        wrong = self.proof.wrong
+        return (float("inf") if wrong is None else len(wrong)), self.smallest_margin
+
+    def training_table(self) -> TrainingTable:
+        """The table of a certified network, in float32, to train on."""
+        table, C = self.table, self.table.chunk_size
+        numbers = (
+            self.answers,
+            table.leaves.windows(C),
+            table.leaves.images - 1,
+            table.nodes.windows(C),
+            table.nodes.images - 1,
+        )
+        return TrainingTable(table.prototypes.float(), *map(torch.from_numpy, numbers))
+
+
+@dataclass(frozen=True)
+class Certifier:
+    """What the networks of one task and chunk size have to compute, worked out once.
+
+    >>> import languages, torch
+    >>> from regulargpt.models.regulargpt import RegularGPT
+    >>> certifier = Certifier.of(languages.get("parity"), chunk_size=2)
+    >>> untrained = RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32)
+    >>> certifier.attempt(untrained).certain, len(certifier.certify(untrained).proof.wrong) < 5
+    (False, True)
+    """
+
+    specification: Specification
+    target: Target
+
+    @classmethod
+    def of(cls, task: Task, chunk_size: int) -> Certifier:
+        """Raises AutomatonError or UserError where the monoid, or what is to be looked at, is too large or trivial."""
+        specification = Specification.of(task)
+        if specification.monoid.size < 2 or len(task.output_names) < 2:
+            raise UserError(f"all words of {task.name} are alike: there is nothing to prove, choose another language")
+        return cls(specification, Target.of(specification, chunk_size))
+
+    def certify(self, model: nn.Module, prototypes: Tensor | None = None) -> Quantised:
+        """The first codebook that proves the language; else the one with which the network is right farthest.
+
+        `prototypes` (K, d_model), if there are any, are tried first.
+        """
+        assert isinstance(model, RegularGPT), "validation refuses other models"
+        network, best = Float64Network(model), None
+        given = [] if prototypes is None else [unlabelled(prototypes)]
+        for book in chain(given, codebooks(network, self.target)):
+            quantised = Quantised.of(network, book, self.specification)
+            if quantised.certain:
+                return quantised
+            if best is None or quantised.quality > best.quality:
+                best = quantised
+        assert best is not None
+        return best
+
+    def attempt(self, model: nn.Module, known: TrainingTable | None = None, allowed: float = 0.0) -> Attempt:
+        """Whether a network in training is certified, quickly: by the prototypes of a `known` table, else by its own.
+
+        If so, there is its table to train on. If not, but no more than the share `allowed` of its windows is taken for
+        another element, there is the true table.
+        """
+        assert isinstance(model, RegularGPT), "validation refuses other models"
+        network = Float64Network(model)
+        if known is not None and Quantised.of(network, unlabelled(known.prototypes), self.specification).certain:
+            return Attempt(True, lambda: known)
+        book = next(codebooks(network, self.target))
+        missed = missed_share(network, self.target, book)
+        quantised = Quantised.of(network, book, self.specification) if missed <= MAX_MISSED_TO_PROVE else None
+        if quantised is not None and quantised.certain:
+            return Attempt(True, quantised.training_table, missed=missed)
+
+        def true_table() -> TrainingTable:
+            return self.true_table(separated(network, book))
+
+        wrong = None if quantised is None else quantised.proof.wrong
+        return Attempt(False, true_table if missed <= allowed else None, wrong, missed)
+
+    def true_table(self, book: Codebook) -> TrainingTable:
+        """The table as the true elements have it, over these prototypes of them."""
+        specification, target = self.specification, self.target
+        answers = np.full(int(specification.task_elements.max()) + 1, UNDEFINED)
+        # Words of one element of the task's monoid may lie inside and outside the domain: the answer is that inside.
+        np.maximum.at(answers, specification.task_elements, specification.answers)
+        place = np.full(len(answers), -1)
+        place[book.elements] = np.arange(len(book))
+        numbers = (
+            answers[book.elements],
+            target.symbol_windows,
+            place[target.symbol_products],
+            np.append(0, 1 + place)[target.windows],
+            place[target.products],
+        )
+        return TrainingTable(book.prototypes.float(), *map(torch.from_numpy, numbers))
+
+
+def unlabelled(prototypes: Float[Tensor, "K d_model"]) -> Codebook:
+    """A codebook of which it does not matter what its prototypes stand for."""
+    return Codebook(prototypes.to("cpu", torch.float64), np.zeros(len(prototypes), dtype=np.int64))

@@ -1,0 +1,205 @@
+"""Prototypes of the node states, from the true elements.
+
+The transition monoid says which windows there are and what each should give. The prototype of an element is the mean
+of what its windows give, found by iteration from the leaves up; an element whose states do not lie about one point
+gets more prototypes. Whether the network then computes the language is not decided here: the proof decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regulargpt.certificate.search.float64_network import ROWS, Float64Network
+from regulargpt.certificate.search.levels import MAX_WINDOWS, levels
+from regulargpt.certificate.search.specification import Specification
+from regulargpt.certificate.search.table import Entries
+
+Ints = npt.NDArray[np.int64]
+
+# An element gets at most one more prototype a round.
+MAX_ROUNDS = 12
+# Where more windows than this are taken for another element, more prototypes help nothing.
+MAX_MISSED_TO_REFINE = 0.2
+# Windows that means are taken over: more change them little and cost time where there are 820^2.
+SAMPLED_WINDOWS = 20_000
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """Prototypes (K, d_model), and the element of the machine's transition monoid that each stands for (K,)."""
+
+    prototypes: Float[Tensor, "K d_model"]
+    elements: Ints
+
+    def __len__(self) -> int:
+        return len(self.prototypes)
+
+    def nearest(self, states: Float[Tensor, "n d_model"]) -> Ints:
+        """The element (n,) of the prototype nearest to each state."""
+        return self.elements[torch.cdist(states, self.prototypes).argmin(1).numpy()]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The windows there are if every node's state tells its element, and the element that each should give."""
+
+    symbol_windows: Ints  # (m, C), from 1, 0 the pad
+    symbol_products: Ints  # (m,)
+    windows: Ints  # (n, C), of elements, from 1, 0 the pad
+    products: Ints  # (n,)
+
+    @classmethod
+    def of(cls, specification: Specification, chunk_size: int) -> Target:
+        """The windows of all trees of all words with an answer.
+
+        >>> import languages
+        >>> target = Target.of(Specification.of(languages.get("parity")), 2)
+        >>> target.symbol_windows.tolist(), target.symbol_products.tolist()
+        ([[1, 0], [1, 1], [1, 2], [2, 0], [2, 1], [2, 2]], [0, 0, 1, 1, 1, 0])
+        """
+        times, size = specification.monoid.table, specification.monoid.size
+
+        def entries(value: Ints) -> Entries:
+            """A network that makes no mistake: it gives the product of what the window's entries stand for."""
+
+            def product(windows: Ints) -> tuple[Ints, npt.NDArray[np.float64]]:
+                e = np.zeros(len(windows), dtype=np.int64)
+                for column in reversed(windows.T):  # offsets count from the right, words are read from the left
+                    e = np.where(column > 0, times[e, value[column - 1]], e).astype(np.int64)
+                return 1 + e, np.zeros(len(e))
+
+            return Entries(1 + len(value), product)
+
+        symbols, nodes = entries(specification.monoid.generators.astype(np.int64)), entries(np.arange(size))
+        for _ in levels(specification, chunk_size, lambda level, windows: (nodes if level else symbols)(windows)):
+            pass  # the entries note which windows occur
+        # The task's own machine may tell fewer elements apart: windows that are then the same are one.
+        elements = specification.task_elements
+        windows = np.concatenate([[0], 1 + elements])[nodes.windows(chunk_size)]
+        windows, first = np.unique(windows, axis=0, return_index=True)
+        symbol_products, products = elements[symbols.images - 1], elements[nodes.images[first] - 1]
+        return cls(symbols.windows(chunk_size), symbol_products, windows, products)
+
+    @cached_property
+    def sample(self) -> Target:
+        """About SAMPLED_WINDOWS windows of elements, as many for each product, evenly spread."""
+        order = np.argsort(self.products, kind="stable")
+        sizes = np.bincount(self.products)
+        rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # (n,): 0, 1, ... in each product
+        steps = -(-sizes // max(4, SAMPLED_WINDOWS // np.count_nonzero(sizes)))
+        chosen = np.sort(order[rank % np.repeat(steps, sizes) == 0])
+        return Target(self.symbol_windows, self.symbol_products, self.windows[chosen], self.products[chosen])
+
+
+def codebooks(network: Float64Network, target: Target) -> Iterator[Codebook]:
+    """The means of the true elements, one prototype an element, then more and more of them where one is too few.
+
+    Elements that no node can have get none. It ends where there would be more windows than a proof can look at.
+    """
+    book = element_means(network, target.sample)
+    yield book
+    if missed_share(network, target, book) > MAX_MISSED_TO_REFINE:
+        return
+    for _ in range(MAX_ROUNDS):
+        before, book = book, refine(network, target, book)
+        if len(book) == len(before) or count_windows(target, book) > MAX_WINDOWS:
+            break
+        yield book
+
+
+def element_means(network: Float64Network, target: Target) -> Codebook:
+    """One prototype an element: the mean of what its windows give, from the leaves up until every element has one.
+
+    No further: iterated means drift as deep states do, away from where training has put the states.
+    """
+    n = int(max(target.symbol_products.max(), target.products.max(initial=0))) + 1
+    leaves, leaf_products = network.over_symbols(target.symbol_windows), torch.from_numpy(target.symbol_products)
+    means, count = group_means(leaves, leaf_products, n)
+    while True:
+        # From the leaves up: a window counts as soon as all its entries have a mean, or are the pad (0).
+        known = np.append(True, count.numpy() > 0)[target.windows].all(1)
+        states, products = network.over(means, target.windows[known]), torch.from_numpy(target.products[known])
+        means, count = group_means(torch.cat([leaves, states]), torch.cat([leaf_products, products]), n)
+        if known.all():
+            return Codebook(means[count > 0], np.flatnonzero(count.numpy()))
+
+
+def group_means(
+    states: Float[Tensor, "rows d_model"], group: Int[Tensor, "rows"], n: int
+) -> tuple[Float[Tensor, "n d_model"], Int[Tensor, "n"]]:
+    """The mean state of each group and its size; 0 where it has none."""
+    count = group.bincount(minlength=n)
+    sums = states.new_zeros(n, states.shape[1]).index_add(0, group, states)
+    return sums / count[:, None].clamp(min=1), count  # the sizes as a column (n, 1)
+
+
+def refine(network: Float64Network, target: Target, book: Codebook) -> Codebook:
+    """The codebook and, for each element that is taken for others, the mean of the states most often so taken."""
+    size = int(book.elements.max()) + 1
+    sums: dict[tuple[int, int], Tensor] = {}
+    counts = np.zeros((size, size), dtype=np.int64)
+    for states, products in outcomes(network, target, book):
+        taken = book.nearest(states)
+        for i in np.flatnonzero(taken != products).tolist():
+            pair = int(products[i]), int(taken[i])
+            sums[pair] = sums.get(pair, 0) + states[i]
+            counts[pair] += 1
+    split = np.flatnonzero(counts.any(1))
+    if not len(split):
+        return book
+    # One prototype more for each, where most of its mistakes are: the others may go with it.
+    taken_for = counts[split].argmax(1)
+    new = torch.stack([sums[pair] / counts[pair] for pair in zip(split.tolist(), taken_for.tolist(), strict=True)])
+    return Codebook(torch.cat([book.prototypes, new]), np.append(book.elements, split))
+
+
+def missed_share(network: Float64Network, target: Target, book: Codebook) -> float:
+    """The share of a sample of windows that is taken for another element than theirs."""
+    wrong = [book.nearest(states) != products for states, products in outcomes(network, target.sample, book)]
+    return float(np.concatenate(wrong).mean())
+
+
+def outcomes(
+    network: Float64Network, target: Target, book: Codebook
+) -> Iterator[tuple[Float[Tensor, "n d_model"], Ints]]:
+    """The states over all windows of symbols and of prototypes, and the elements that they should stand for."""
+    yield network.over_symbols(target.symbol_windows), target.symbol_products
+    for at in range(0, len(target.windows), ROWS):
+        windows, products = prototype_windows(
+            target.windows[at : at + ROWS], target.products[at : at + ROWS], book.elements
+        )
+        yield network.over(book.prototypes, windows), products
+
+
+def count_windows(target: Target, book: Codebook) -> int:
+    """How many windows of prototypes there are."""
+    prototypes = np.append(1, np.bincount(book.elements, minlength=int(target.windows.max(initial=0))))
+    return int(prototypes[target.windows].prod(1).sum())
+
+
+def prototype_windows(windows: Ints, products: Ints, elements: Ints) -> tuple[Ints, Ints]:
+    """Windows of elements as windows of prototypes: each element stands for all prototypes it has.
+
+    >>> prototype_windows(np.array([[1, 0], [2, 1]]), np.array([0, 1]), np.array([0, 1, 1]))[0].tolist()
+    [[1, 0], [2, 1], [3, 1]]
+    """
+    order = np.argsort(elements, kind="stable")
+    count = np.bincount(elements, minlength=int(windows.max(initial=0)))
+    first = np.cumsum(count) - count
+    # One offset after the other: every row becomes as many rows as its entry has prototypes.
+    for j in range(windows.shape[1]):
+        element = windows[:, j] - 1
+        times = np.where(element >= 0, count[element], 1)
+        windows, products = np.repeat(windows, times, axis=0), np.repeat(products, times)
+        rank = np.arange(len(windows)) - np.repeat(np.cumsum(times) - times, times)
+        element = windows[:, j] - 1
+        windows[:, j] = np.where(element >= 0, 1 + order[np.minimum(first[element] + rank, len(order) - 1)], 0)
+    return windows, products

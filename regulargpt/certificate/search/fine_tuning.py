@@ -1,0 +1,195 @@
+"""Table fine-tuning: once a network is certified, or nearly, training on the finite table that it is or should become.
+
+The certificate replaces each node's state by a prototype and finds the table of all windows of prototypes that occur.
+Here the block is trained on that table itself, prototypes disturbed by noise as inputs, the prototype that the table
+says as target. No words are needed: what the block does near the prototypes is what it does at every depth, so states
+no longer drift and long words are answered right without replacing anything. Where a few entries of the table are still
+wrong, the table of the true elements says what they should be, and fine-tuning mends them.
+
+Nothing here knows how a table is found: the search (certify.py) builds it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from languages.automata.moore import UNDEFINED
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.training.kinds import row_of_kind
+
+# The noise falls with the learning rate, but no further: what lies near a prototype shall still come back to it.
+LEAST_NOISE = 0.1
+# Of so many times the windows of a step, those with the largest error are taken.
+CANDIDATES = 4
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """A table: prototypes, what windows of symbols and of prototypes give, the answers, -1 where no word needs one.
+
+    Windows count from 1 by offset, 0 is the pad; images count from 0.
+    """
+
+    prototypes: Float[Tensor, "K d_model"]
+    answers: Int[Tensor, "K"]
+    leaf_windows: Int[Tensor, "m C"]
+    leaf_images: Int[Tensor, "m"]
+    windows: Int[Tensor, "n C"]
+    images: Int[Tensor, "n"]
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint keeps."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @classmethod
+    def load(cls, state: dict[str, Any]) -> TrainingTable:
+        """From a checkpoint."""
+        return cls(**state)
+
+    def loss(
+        self, model: RegularGPT, n_windows: int, noise: float, contraction: float, left: float
+    ) -> tuple[Float[Tensor, ""], float]:
+        """Squared distances to the table's prototypes, the answers' cross-entropy, the Jacobian's norm; the share near.
+
+        `n_windows` windows of prototypes go through the block, each with noise of its own; as many over the states
+        that come out, of each prototype the one farthest off; and all of symbols. `noise` is the largest, as a share of
+        the prototypes' RMS; it falls with `left`, from 1 to 0, down to `LEAST_NOISE` of itself. `contraction` weighs
+        the Jacobian. Near is nearer than half the smallest distance of two prototypes. The model and the table are on
+        one device.
+        """
+        generator = model.state_noise.next_generator(self.prototypes.device)
+        first, children = self.draw_hard(model, n_windows, noise * max(LEAST_NOISE, left), generator)
+        states = apply_block(model, children)
+        leaves = model.settle(model.layers(0)[0](model.leaves(), self.leaf_windows))
+        found, images = torch.cat([states, leaves]), torch.cat([self.images[first], self.leaf_images])
+        errors = self.squared_errors(found, images)
+        # A second step from where the first one ended: an error shall shrink on its way up the tree, not grow.
+        # Sorted by error, so that of several states for one prototype the one farthest off comes last and is taken.
+        second, order = self.draw(n_windows, generator), errors[: len(states)].argsort(stable=True)
+        again = apply_block(model, self.children_from(model, second, first[order], states[order].detach()))
+        logits, answers = model.readout(found), self.answers[images]
+        # Means apart, so that leaves count as much as nodes, however many there are of each.
+        loss = errors[: len(states)].mean() + errors[len(states) :].mean()
+        loss = loss + self.squared_errors(again, self.images[second]).mean()
+        loss = loss + F.cross_entropy(logits, answers, ignore_index=UNDEFINED)
+        if contraction:
+            clean = self.children(model, first).detach()
+            loss = loss + contraction * squared_jacobian(model, clean, self.windows[first], generator)
+        return loss, (errors.detach().sqrt() < 0.5 * self.separation).double().mean().item()
+
+    def draw(self, n: int, generator: torch.Generator) -> Int[Tensor, "n"]:
+        """Windows of the table, by their numbers: about half of them uniform, the others uniform by what they give.
+
+        Three quarters of the windows may give one element, and some elements come of three windows only.
+        """
+        device = self.windows.device
+        order, sizes = self.by_image
+        kind = torch.randint(len(sizes), (n,), generator=generator, device=device)
+        share, coin = torch.rand(2, n, generator=generator, device=device, dtype=torch.float64)
+        return torch.where(coin < 0.5, row_of_kind(order, sizes, kind, share), (share * len(self.windows)).long())
+
+    def draw_hard(
+        self, model: RegularGPT, n: int, level: float, generator: torch.Generator
+    ) -> tuple[Int[Tensor, "n"], Float[Tensor, "n C d_model"]]:
+        """Windows and their disturbed children: half at random, the others with the largest errors of `CANDIDATES` n.
+
+        It takes a single window to spoil a long word.
+        """
+        drawn = self.draw(CANDIDATES * n, generator)
+        children = self.children(model, drawn) + self.noise(self.windows[drawn], level, generator)
+        with torch.no_grad():  # only to choose: the chosen go through the block once more, with gradients
+            errors = self.squared_errors(apply_block(model, children), self.images[drawn])
+        kept = torch.cat([errors.topk(n // 2).indices, torch.arange(n - n // 2, device=drawn.device)])
+        return drawn[kept], children[kept]
+
+    def children(self, model: RegularGPT, windows: Int[Tensor, "n"]) -> Float[Tensor, "n C d_model"]:
+        """The prototypes, and the pad, under these windows."""
+        return torch.cat([model.pad, self.prototypes])[self.windows[windows]]
+
+    def children_from(
+        self, model: RegularGPT, windows: Int[Tensor, "n"], below: Int[Tensor, "m"], states: Float[Tensor, "m d_model"]
+    ) -> Float[Tensor, "n C d_model"]:
+        """What is under these windows if the windows `below` gave these `states`; prototypes where none gave any.
+
+        Of several states for one prototype it is the last.
+        """
+        row = torch.full((1 + len(self.prototypes),), -1, device=states.device)
+        # A maximum is the same in whichever order a device takes it.
+        row.scatter_reduce_(0, 1 + self.images[below], torch.arange(len(below), device=states.device), "amax")
+        rows = row[self.windows[windows]]  # (n, C)
+        known = (rows >= 0).unsqueeze(-1)  # (n, C, 1)
+        return torch.where(known, states[rows.clamp(min=0)], self.children(model, windows))
+
+    def squared_errors(self, states: Float[Tensor, "n d_model"], images: Int[Tensor, "n"]) -> Float[Tensor, "n"]:
+        """Squared distances to the prototypes where the states should be."""
+        return (states - self.prototypes[images]).square().sum(1)
+
+    def noise(
+        self, windows: Int[Tensor, "n C"], level: float, generator: torch.Generator
+    ) -> Float[Tensor, "n C d_model"]:
+        """Gaussian noise, of another strength for each window; none on the pad, which never moves."""
+        device, (n, C), d_model = windows.device, windows.shape, self.prototypes.shape[1]
+        strength = level * torch.rand(n, 1, 1, generator=generator, device=device)
+        noise = torch.empty(n, C, d_model, device=device).normal_(generator=generator)
+        present = (windows > 0).unsqueeze(-1)  # (n, C, 1)
+        return noise * strength * self.prototypes.square().mean().sqrt() * present
+
+    @cached_property
+    def by_image(self) -> tuple[Int[Tensor, "n"], Int[Tensor, "m"]]:
+        """The windows in the order of what they give, and how many give the same."""
+        sizes = self.images.bincount()
+        return self.images.argsort(stable=True), sizes[sizes > 0]
+
+    @cached_property
+    def separation(self) -> float:
+        """The smallest distance of two prototypes."""
+        return torch.pdist(self.prototypes).min().item() if len(self.prototypes) > 1 else float("inf")
+
+    def to(self, device: torch.device) -> TrainingTable:
+        """On that device."""
+        return TrainingTable(**{name: tensor.to(device) for name, tensor in self.state().items()})
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt to certify a network in training: whether it holds, the shortest wrong word, the table to train on.
+
+    `table`, where there is one, makes it: most attempts are of a training that goes on with the table it has. `missed`
+    is the share of the true table's windows that are taken for another element.
+    """
+
+    certain: bool = False
+    table: Callable[[], TrainingTable] | None = None
+    wrong: tuple[int, ...] | None = None
+    missed: float = 1.0
+
+
+def apply_block(model: RegularGPT, children: Float[Tensor, "n C d_model"]) -> Float[Tensor, "n d_model"]:
+    """The block and the state norm on windows that have rows of their own."""
+    n, C, _ = children.shape
+    own = torch.arange(n * C, device=children.device).view(n, C)  # (n, C): which row is at which place
+    return model.settle(model.layers(0)[0](children.flatten(0, 1), own))  # rows (n * C, d_model)
+
+
+def squared_jacobian(
+    model: RegularGPT, clean: Float[Tensor, "n C d_model"], windows: Int[Tensor, "n C"], generator: torch.Generator
+) -> Float[Tensor, ""]:
+    """An unbiased estimate of the squared Frobenius norm of the Jacobian, a mean over the windows: E ||J^T v||^2.
+
+    Only children that can move count, not the pad. Source: Hutchinson's estimator, 1989.
+    """
+    clean = clean.requires_grad_()
+    states = apply_block(model, clean)
+    v = torch.empty_like(states).normal_(generator=generator)
+    # One product with J^T instead of the whole Jacobian; `create_graph`, for the loss is derived once more.
+    (back,) = torch.autograd.grad(states, clean, v, create_graph=True)
+    return (back * (windows > 0).unsqueeze(-1)).square().sum() / len(windows)  # the mask: (n, C, 1)

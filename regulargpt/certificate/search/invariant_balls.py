@@ -1,0 +1,161 @@
+"""The search for balls around the prototypes that the network as it is maps into themselves.
+
+If every leaf window's image lies in the ball of its prototype, every node window of states in their balls has its
+image in the ball of its prototype, and the answer is the same all over each ball, then by induction over the tree the
+network stays in the balls and answers as the table does, at every length. Everything here is float64 and believed by
+nobody: the checker (checker/affine_forms.py) decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from regulargpt.certificate.search.image_bounds import ImageBounds
+from regulargpt.certificate.search.numpy_network import NumpyNetwork
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Part = tuple[Ints, Ints]  # windows (n, C) by offset, 0 the pad; images (n,) from 1
+
+# Expanding an entry takes 5 to 50 ms; more entries than this are not tried.
+MAX_ENTRIES = 4096
+# The slacks that are tried, from the smallest.
+SLACKS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
+# Rounding in float64, in what is computed here, stays far below this (states are about sqrt(d) long).
+ROUNDING = 1e-8
+# Radii grow by this much more than is needed, or the iteration would creep up on its fixpoint.
+GROWTH = 1.02
+# Where states lie farther than this share of half the way to the next prototype, no balls have ever closed.
+MAX_RESIDUAL = 0.25
+MAX_ITERATIONS = 200
+
+
+@dataclass(frozen=True)
+class InvariantBalls:
+    """Balls of `radii` (K,) around the prototypes that the network as it is maps into themselves.
+
+    Every image keeps `slack` from the edge of its ball: a rounding error of at most that in each node's state changes
+    nothing.
+    """
+
+    radii: Floats
+    slack: float
+
+
+@dataclass(frozen=True)
+class NotInvariant:
+    """No such balls were found: why, and at which window, with its distance from the prototype and its Jacobian's norm.
+
+    Balls of radius r need residual + gain r + O(r^2) <= r. Where the gain was not computed it is nan.
+    """
+
+    reason: str
+    window: list[int]
+    residual: float
+    gain: float
+
+
+def find_invariant_balls(
+    network: NumpyNetwork, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints
+) -> list[InvariantBalls] | NotInvariant:
+    """The balls for each of SLACKS that has any, the largest first, by fixpoint iteration from below; or why none has.
+
+    `prototypes` (K, d), `leaves` and `nodes` windows (n, C) with images (n,), `answers` (K,), -1 where there is none.
+    """
+    if len(nodes[0]) > MAX_ENTRIES:
+        return NotInvariant(f"{len(nodes[0])} entries are too many to expand, at most {MAX_ENTRIES}", [], 0.0, 0.0)
+    # Cheap, before every entry is expanded.
+    residual, window = largest_residual(network, prototypes, nodes)
+    if residual > MAX_RESIDUAL * half_distances(prototypes).min():
+        reason = f"states lie up to {residual:.3g} from their prototypes, too far for balls to close"
+        return NotInvariant(reason, window, residual, np.nan)
+    conditions = BallConditions(network, prototypes, leaves, nodes, answers)
+    found: list[InvariantBalls] = []
+    for slack in SLACKS:
+        balls = conditions.solve(slack)
+        if isinstance(balls, NotInvariant):
+            return found[::-1] or balls  # what fails with a slack fails with every larger one
+        found.append(balls)
+    return found[::-1]
+
+
+class BallConditions:
+    """All that has to hold of the radii."""
+
+    def __init__(self, network: NumpyNetwork, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints):
+        self.leaf_windows, self.leaf_images = leaves
+        states = network.block(network.symbols, self.leaf_windows) if len(self.leaf_windows) else prototypes[:0]
+        self.leaf_residuals = np.sqrt(np.square(states - prototypes[self.leaf_images - 1]).sum(1))
+        self.nodes = ImageBounds(network, prototypes, *nodes)
+        self.limits = answer_radii(network, prototypes, answers)
+        self.largest = np.minimum(self.limits - 2 * ROUNDING, half_distances(prototypes))
+
+    def solve(self, slack: float) -> InvariantBalls | NotInvariant:
+        """The least radii, or a little more, from which every image keeps `slack`."""
+        nodes = self.nodes
+        floor = np.full(len(self.limits), slack)
+        np.maximum.at(floor, self.leaf_images - 1, self.leaf_residuals + slack + ROUNDING)
+        radii = needed = floor
+        distances = nodes.residuals
+        # From below: bounds grow with the radii, so what is needed for these is needed for all larger ones.
+        for _ in range(MAX_ITERATIONS):
+            distances, needed = nodes.bound(radii), floor.copy()
+            np.maximum.at(needed, nodes.images - 1, distances + slack + ROUNDING)
+            if not (needed < self.largest).all():
+                break
+            if (needed <= radii).all():
+                return self.with_slack(radii, distances)
+            radii = np.minimum(np.maximum(radii, GROWTH * needed), self.largest)
+        k = int((needed / self.largest).argmax())
+        own = np.flatnonzero(nodes.images == k + 1)
+        i = int(own[distances[own].argmax()]) if len(own) else int(distances.argmax())
+        reason = (
+            f"with a slack of {slack:g} the ball of prototype {k + 1} grows beyond {self.largest[k]:.4g}; over all "
+            f"entries, distances are at most {nodes.residuals.max():.4g} and Jacobians {nodes.gains().max():.4g}"
+        )
+        return NotInvariant(reason, nodes.windows[i].tolist(), float(nodes.residuals[i]), float(nodes.gains()[i]))
+
+    def with_slack(self, radii: Floats, distances: Floats) -> InvariantBalls:
+        """The balls, and the slack that they leave in fact."""
+        leaf = (radii[self.leaf_images - 1] - self.leaf_residuals).min(initial=np.inf)
+        node = (radii[self.nodes.images - 1] - distances).min(initial=np.inf)
+        return InvariantBalls(radii, float(min(leaf, node)))
+
+
+def largest_residual(network: NumpyNetwork, prototypes: Floats, nodes: Part) -> tuple[float, list[int]]:
+    """The largest distance of an entry's image from its prototype, and its window."""
+    windows, images = nodes
+    if not len(windows):
+        return 0.0, []
+    states = network.block(np.concatenate([network.pad, prototypes]), windows)
+    distances = np.sqrt(np.square(states - prototypes[images - 1]).sum(1))
+    return float(distances.max()), windows[distances.argmax()].tolist()
+
+
+def half_distances(prototypes: Floats) -> Floats:
+    """Half of the distance (K,) to the next prototype: the search for radii ends there.
+
+    >>> half_distances(np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 5.0]])).tolist()
+    [2.5, 0.5, 0.5]
+    """
+    squares = [np.square(prototypes - p).sum(1) for p in prototypes]
+    others = np.array(squares) + np.diag(np.full(len(prototypes), np.inf))
+    return np.sqrt(others.min(1)) / 2
+
+
+def answer_radii(network: NumpyNetwork, prototypes: Floats, answers: Ints) -> Floats:
+    """How far (K,) around each prototype the answer's logit is the largest; negative where it is not even there.
+
+    A difference of logits is affine, so it is positive up to margin / ||difference of weights||. Infinite where no word
+    needs an answer (-1).
+    """
+    weight = network.w["readout.weight"]
+    logits = network.readout(prototypes)
+    margins = np.take_along_axis(logits, answers[:, None], 1) - logits  # (K, answers)
+    apart = np.sqrt(np.square(weight[answers][:, None] - weight[None]).sum(-1))  # (K, answers), of (K, answers, d)
+    rival = (np.arange(logits.shape[1]) != answers[:, None]) & (answers[:, None] >= 0)  # (K, answers)
+    limits = np.divide(margins, apart, out=np.where(margins > 0, np.inf, -np.inf), where=apart > 0)
+    return np.where(rival, limits, np.inf).min(1)

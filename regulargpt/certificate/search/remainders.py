@@ -1,0 +1,142 @@
+"""What LayerNorm and the activations leave beyond their first-order expansion, over affine forms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from regulargpt.certificate.search.affine_forms import (
+    COORDINATEWISE,
+    ROUND_UP,
+    AffineForm,
+    DeviationBound,
+    Floats,
+    Lengths,
+    Source,
+    euclidean,
+)
+from regulargpt.certificate.search.numpy_network import erf, gelu
+
+Remainder = Callable[[Floats, Floats], Floats]  # (centre, displacement) to the largest remainder
+
+EPS = 1e-5  # LayerNorm's
+# sup of ||D^2 v(u)[h, h]|| s^2 / ||h||^2 for v(u) = u / s, s = sqrt(|u|^2 + c).
+LAYER_NORM_CURVATURE = 2 / math.sqrt(3) * ROUND_UP
+
+
+@dataclass(frozen=True)
+class LayerNormRemainder:
+    """What LayerNorm's first-order expansion leaves.
+
+    LN(x) = sqrt(d) v(u), u = x - mean(x), v(u) = u / s, s^2 = |u|^2 + d eps. For a unit vector h at the angle t to u,
+    and k = |u| / s <= 1, s^2 D^2 v(u)[h, h] has the components -(2 k cos^2 t + k - 3 k^3 cos^2 t) along u and
+    -2 k cos t sin t along the part of h across u. The length is largest at k = 1: its square is
+    1 + 2 z - 3 z^2 for z = cos^2 t, at most 4/3.
+    """
+
+    length: Floats  # (n,): |u| at the centre
+    deviation: DeviationBound
+    d: int
+
+    def __call__(self, radii: Floats, lengths: Lengths) -> Floats:
+        """At most this long (n,)."""
+        far = self.deviation(radii, lengths)
+        nearest = np.square(np.maximum(self.length - far, 0)) + self.d * EPS
+        return math.sqrt(self.d) * LAYER_NORM_CURVATURE / 2 * far**2 / nearest
+
+
+def layer_norm(form: AffineForm, name: Source, C: int) -> tuple[AffineForm, LayerNormRemainder]:
+    """LayerNorm without gain and bias; `name` is the new source."""
+    form = form.centred()
+    u, d = form.centre, form.centre.shape[1]
+    remainder = LayerNormRemainder(np.sqrt(np.square(u).sum(1)) / ROUND_UP, DeviationBound.of(form, C), d)
+    s = np.sqrt(np.square(u).sum(1) + d * EPS)
+    maps = {source: layer_norm_derivative(u, s, m) for source, m in form.maps.items()}
+    return AffineForm(math.sqrt(d) * u / s[:, None], {**maps, name: np.eye(d)[None]}), remainder
+
+
+def layer_norm_derivative(u: Floats, s: Floats, maps: Floats) -> Floats:
+    """sqrt(d) (1 / s - u u^T / s^3) M: the derivative of LayerNorm."""
+    # Without the d x d matrix: u as a column (n, d, 1) times u^T M as a row (n, 1, k), s as (n, 1, 1).
+    radial = u[:, :, None] * ((u[:, None, :] @ maps) / np.square(s)[:, None, None])  # (n, d, k)
+    return math.sqrt(u.shape[1]) * (maps - radial) / s[:, None, None]
+
+
+@dataclass(frozen=True)
+class ActivationRemainder:
+    """What the activation's first-order expansion leaves."""
+
+    centre: Floats  # (n, m)
+    rows: Lengths  # (n or 1, m) each: the lengths of the maps' rows; (n or 1, m, k_s), the maps, for COORDINATEWISE
+    deviation: DeviationBound
+    largest: Remainder  # of the activation
+
+    def __call__(self, radii: Floats, lengths: Lengths) -> Floats:
+        """At most this long (n,)."""
+        far = np.zeros_like(self.centre)
+        for s, row in self.rows.items():
+            if s in COORDINATEWISE:
+                far += (row * lengths[s][:, None]).sum(2)  # (n, m, k_s) times (n, 1, k_s)
+            else:
+                far += row * (radii[:, s] if isinstance(s, int) else lengths[s])[:, None]  # (n, m) times (n, 1)
+        far *= ROUND_UP
+        remainders = self.largest(self.centre, far)
+        # For both activations |remainder_i| / |h_i| is largest at |h_i| = far_i: ||remainder|| <= max slope ||h||.
+        slope = np.divide(remainders, far, out=np.zeros_like(far), where=far > 0).max(1)
+        return np.minimum(np.sqrt(np.square(remainders).sum(1)), slope * self.deviation(radii, lengths)) * ROUND_UP
+
+
+def activation(form: AffineForm, kind: str, name: Source, C: int) -> tuple[AffineForm, ActivationRemainder]:
+    """GELU or ReLU; `name` is the new source."""
+    x = form.centre
+    value, slope, largest = (gelu, gelu_slope, gelu_remainder) if kind == "gelu" else (relu, relu_slope, relu_remainder)
+    rows = {s: np.abs(m) if s in COORDINATEWISE else euclidean(m, 2) for s, m in form.maps.items()}
+    remainder = ActivationRemainder(x, rows, DeviationBound.of(form, C), largest)
+    slopes = slope(x)[:, :, None]  # (n, m, 1)
+    maps = {s: slopes * m for s, m in form.maps.items()}
+    return AffineForm(value(x), {**maps, name: np.eye(x.shape[1])[None]}), remainder
+
+
+def density(x: Floats) -> Floats:
+    """The standard normal density."""
+    return np.exp(-np.square(x) / 2) / math.sqrt(2 * math.pi)
+
+
+def gelu_slope(x: Floats) -> Floats:
+    """Phi(x) + x phi(x)."""
+    return 0.5 * (1 + erf(x / math.sqrt(2))) + x * density(x)
+
+
+def gelu_curvature(x: Floats) -> Floats:
+    """phi(x) (2 - x^2)."""
+    return density(x) * (2 - np.square(x))
+
+
+def gelu_remainder(x: Floats, far: Floats) -> Floats:
+    """At most |g(x + h) - g(x) - g'(x) h| for |h| <= far: far^2 / 2 times the largest |g''|.
+
+    g'' has its extremes at the ends of the interval or where its derivative phi(x) (x^3 - 4 x) vanishes: 0, 2, -2.
+    """
+    largest = np.maximum(np.abs(gelu_curvature(x - far)), np.abs(gelu_curvature(x + far)))
+    for extreme in (0.0, 2.0, -2.0):
+        at = np.abs(gelu_curvature(np.array(extreme)))
+        largest = np.where(np.abs(x - extreme) <= far, np.maximum(largest, at), largest)
+    return largest * np.square(far) / 2
+
+
+def relu(x: Floats) -> Floats:
+    """max(x, 0)."""
+    return np.maximum(x, 0)
+
+
+def relu_slope(x: Floats) -> Floats:
+    """1 where x > 0."""
+    return (x > 0).astype(np.float64)
+
+
+def relu_remainder(x: Floats, far: Floats) -> Floats:
+    """At most |relu(x + h) - relu(x) - relu'(x) h| for |h| <= far: none where the sign stays, else the overhang."""
+    return np.maximum(far - np.abs(x), 0)

@@ -1,0 +1,122 @@
+"""What a network has to answer, as one machine: without an answer (-1) where the word is outside the task's domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.automata import MooreMachine, operations
+from languages.automata.monoid import TransitionMonoid
+from languages.automata.moore import UNDEFINED
+from languages.automata.semiautomaton import numbered
+from languages.task import Task
+
+Flags = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+
+def specified_machine(task: Task) -> MooreMachine:
+    """The minimal machine that answers as the task's does, and has no answer to words outside its domain.
+
+    >>> import languages
+    >>> machine = specified_machine(languages.get("modular-arithmetic:plus=true"))
+    >>> machine.answers("+2*3").item(), machine.answers("2*3").item()
+    (1, -1)
+    """
+    machine, domain = task.machine, task.domain
+    if domain is None:
+        return machine.minimise()
+    found = operations.search_product(machine.table, machine.initial_index, domain.table, domain.initial_index)
+    q, d = operations.pairs(found, domain.n_states)
+    outputs = np.where(domain.is_accepting[d], machine.output_table[q], UNDEFINED)
+    names = numbered(len(q))
+    product = MooreMachine(names, machine.alphabet, found.table, "q0", tuple(outputs.tolist()), machine.output_names)
+    return product.minimise()
+
+
+@dataclass(frozen=True)
+class Specification:
+    """What every sub-word does, and what the network must answer.
+
+    `machine` answers where the task does, `monoid` is its transition monoid. `task_elements` (M,) are the elements of
+    `task_monoid`, the transition monoid of the task's own machine, which may have fewer: it need not know where a word
+    leaves the domain.
+
+    >>> import languages
+    >>> specification = Specification.of(languages.get("parity"))
+    >>> specification.monoid.size, specification.answers.tolist()
+    (2, [0, 1])
+    """
+
+    machine: MooreMachine
+    monoid: TransitionMonoid
+    task_monoid: TransitionMonoid
+    task_elements: Ints
+
+    @classmethod
+    def of(cls, task: Task) -> Specification:
+        """The specification that a task gives. Raises AutomatonError if its monoid is too large."""
+        machine = specified_machine(task)
+        if task.domain is None:
+            return cls.of_machine(machine)
+        monoid, task_monoid = TransitionMonoid.of(machine), TransitionMonoid.of(task.machine.minimise())
+        # Both monoids read the same words: element i is the word of its parent and one symbol more, in both.
+        elements = np.zeros(monoid.size, dtype=np.int64)
+        for i in range(1, monoid.size):
+            elements[i] = task_monoid.right[elements[monoid.parent[i]], monoid.symbol[i]]
+        return cls(machine, monoid, task_monoid, elements)
+
+    @classmethod
+    def of_machine(cls, machine: MooreMachine, max_size: int | None = None) -> Specification:
+        """The answers of a machine. Raises AutomatonError if its monoid is too large, or larger than `max_size`."""
+        monoid = TransitionMonoid.of(machine, max_size)
+        return cls(machine, monoid, monoid, np.arange(monoid.size))
+
+    @cached_property
+    def answers(self) -> Ints:
+        """The machine's answer after each element (M,) from the initial state; -1 where it has none."""
+        return self.machine.output_table[self.ends]
+
+    @cached_property
+    def ends(self) -> Ints:
+        """The state (M,) to which each element leads from the initial state."""
+        return self.monoid.elements[:, self.machine.initial_index].astype(np.int64)
+
+    def answerable(self, span: int) -> Flags:
+        """The states (Q,) from which a word of a multiple of `span` symbols, possibly none, leads to an answer."""
+        step = np.zeros((self.machine.n_states,) * 2, dtype=np.int64)
+        np.add.at(step, (np.arange(self.machine.n_states)[:, None], self.machine.table), 1)  # indices (Q, Sigma)
+        jump = relation_power(step > 0, span)
+        found = self.machine.output_table >= 0
+        # Backwards, `span` symbols at a time, until nothing is added: at most Q times.
+        while not np.array_equal(more := found | (jump & found).any(1), found):
+            found = more
+        return found
+
+    def can_be_inside(self, span: int) -> Flags:
+        """The elements (M,) that a full node `span` symbols wide can have in some word with an answer."""
+        reached = operations.search(self.machine.table, self.machine.initial_index).nodes
+        return np.asarray(self.answerable(span)[self.monoid.elements[:, reached]].any(1))
+
+    def can_be_leftmost(self, span: int) -> Flags:
+        """The elements (M,) of the leftmost node, to the right of which stand nodes `span` symbols wide."""
+        return self.answerable(span)[self.ends]
+
+
+def relation_power(relation: Flags, exponent: int) -> Flags:
+    """A relation (Q, Q) followed by itself, `exponent` times in all; by squaring, for spans grow like C^l.
+
+    >>> cycle = np.array([[False, True, False], [False, False, True], [True, False, False]])
+    >>> relation_power(cycle, 4).astype(int).tolist()
+    [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    """
+    result = np.eye(len(relation), dtype=bool)
+    while exponent:
+        if exponent & 1:
+            result = (result.astype(np.int64) @ relation) > 0
+        relation = (relation.astype(np.int64) @ relation) > 0
+        exponent >>= 1
+    return result

@@ -1,0 +1,107 @@
+"""The quantised network: every node's state is brought to the nearest of finitely many prototypes.
+
+What is left of the network is a finite table: the prototype after each window of symbols or prototypes, and the answer
+at each prototype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from languages.errors import UserError
+from regulargpt.certificate.search.float64_network import ROWS, Float64Network
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class Entries:
+    """A part of the table: the windows (n, C) that occurred, in ascending order of their keys, and what they gave.
+
+    `base` bounds the entries of a window. `images` (n,) count from 1; `margins` (n,) say how much nearer the nearest
+    prototype is than the second.
+
+    >>> entries = Entries(3, lambda windows: (windows.sum(1), windows[:, 0] / 2))
+    >>> entries(np.array([[2, 1], [1, 0], [2, 1]])).tolist(), entries.windows(2).tolist()
+    ([3, 1, 3], [[1, 0], [2, 1]])
+    """
+
+    base: int
+    compute: Callable[[Ints], tuple[Ints, Floats]] = field(repr=False)
+    keys: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    images: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    margins: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __call__(self, windows: Ints) -> Ints:
+        """The images (n,) of windows (n, C), computed where they are new."""
+        C = windows.shape[1]
+        if self.base**C >= 2**62:
+            raise UserError(f"{self.base - 1} prototypes in chunks of {C} are too many to number; certify a smaller C")
+        # A window is a number to the base of its entries, so that a sorted array of numbers is the whole index.
+        keys = windows @ self.base ** np.arange(C - 1, -1, -1)  # (n,)
+        new = np.setdiff1d(keys, self.keys)
+        if len(new):
+            images, margins = self.compute(self._windows(new, C))
+            order = np.argsort(merged := np.concatenate([self.keys, new]), kind="stable")
+            self.keys = merged[order]
+            self.images = np.concatenate([self.images, images])[order]
+            self.margins = np.concatenate([self.margins, margins])[order]
+        return self.images[np.searchsorted(self.keys, keys)]
+
+    def windows(self, chunk_size: int) -> Ints:
+        """The windows (n, C) that occurred."""
+        return self._windows(self.keys, chunk_size)
+
+    def _windows(self, keys: Ints, chunk_size: int) -> Ints:
+        return keys[:, None] // self.base ** np.arange(chunk_size - 1, -1, -1) % self.base  # (n, C): the digits
+
+
+class QuantisedTable:
+    """The quantised network, computed entry by entry in float64 as the entries are needed."""
+
+    def __init__(self, network: Float64Network, prototypes: Float[Tensor, "K d_model"]):
+        self.network = network
+        self.prototypes = prototypes.to(torch.float64)
+        self.chunk_size = network.chunk_size
+        self.leaves = Entries(len(network.symbols), lambda w: self.quantise(network.over_symbols(w)))
+        self.nodes = Entries(1 + len(prototypes), lambda w: self.quantise(network.over(self.prototypes, w)))
+
+    def image(self, level: int, windows: Ints) -> Ints:
+        """The prototypes (n,), from 1, after windows (n, C) of symbols (level 0) or of prototypes; 0 is the pad."""
+        return (self.nodes if level else self.leaves)(windows)
+
+    def quantise(self, states: Float[Tensor, "n d_model"]) -> tuple[Ints, Floats]:
+        """The nearest prototype of each state, from 1, and how much farther the second nearest is."""
+        images, margins = [], []
+        for batch in states.split(ROWS):
+            # A single prototype has no rival: everything is brought to it.
+            rivals = torch.nn.functional.pad(distances(batch, self.prototypes), (0, 1), value=torch.inf)  # (n, K + 1)
+            two = rivals.topk(2, largest=False)
+            images.append(1 + two.indices[:, 0])
+            margins.append(two.values[:, 1] - two.values[:, 0])
+        return torch.cat(images).numpy(), torch.cat(margins).numpy()
+
+    def answers(self) -> tuple[Ints, Floats]:
+        """The answer (K,) at each prototype, and the margin of its logit over the next."""
+        two = self.network.readout(self.prototypes).topk(2)
+        return two.indices[:, 0].numpy(), (two.values[:, 0] - two.values[:, 1]).numpy()
+
+
+def distances(states: Float[Tensor, "n d_model"], prototypes: Float[Tensor, "K d_model"]) -> Float[Tensor, "n K"]:
+    """From each state to each prototype; not by |x|^2 - 2xp + |p|^2, which would lose the digits of small ones.
+
+    >>> distances(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
+    return torch.cdist(states, prototypes, compute_mode="donot_use_mm_for_euclid_dist")

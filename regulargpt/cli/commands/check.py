@@ -1,0 +1,83 @@
+"""`regulargpt check CERTIFICATE`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from languages.errors import UserError
+from regulargpt.cli.output import Checking, emit, printed, say
+from regulargpt.cli.types import PATH
+
+if TYPE_CHECKING:
+    from regulargpt.certificate.checker import Accepted
+
+
+@click.command()
+@click.argument("certificate", type=PATH)
+@click.option("--weights", type=PATH, help="The weights.  [default: beside the certificate]")
+@click.option("--network", type=PATH, help="config.json.  [default: beside the certificate]")
+@click.option("--automaton", type=PATH, help="The automaton.  [default: beside the certificate]")
+@click.option("--language", help="Also prove that the automaton is that of this language, as in --language parity.")
+@printed
+def command(
+    certificate: Path,
+    weights: Path | None,
+    network: Path | None,
+    automaton: Path | None,
+    language: str | None,
+    as_json: bool,
+) -> int:
+    """Check a certificate from its files alone: independent code, in rigorous arithmetic."""
+    named = None if language is None else (language, automaton_of(language))
+    from regulargpt.certificate.checker import Malformed, Rejected, check
+    from regulargpt.cli import FAILED
+
+    given = {"weights": weights, "network": network, "automaton": automaton}
+    path = certificate / "certificate.json" if certificate.is_dir() else certificate
+    try:
+        with closing(Checking()) as progress:
+            accepted = check(path, {name: file for name, file in given.items() if file is not None}, named, progress)
+    except OSError as error:
+        hint = "give a certificate that `regulargpt verify` wrote, with its files beside it"
+        raise UserError(f"{error.filename or path} cannot be read ({error.strerror}); {hint}") from error
+    except Malformed as error:
+        raise UserError(f"{error}; `regulargpt verify RUN` writes certificates") from error
+    except Rejected as rejected:
+        emit({"accepted": False, "reason": str(rejected)}) if as_json else say(f"rejected: {rejected}", err=True)
+        return FAILED
+    emit(as_record(accepted)) if as_json else say(text(accepted))
+    return 0
+
+
+def automaton_of(language: str) -> str:
+    """The automaton of a language as the checker reads it; UserError if there is no such language."""
+    import languages
+    from languages.convert.json_text import to_json
+    from regulargpt.certificate.search.specification import specified_machine
+
+    return to_json(specified_machine(languages.get(language)))
+
+
+def as_record(accepted: Accepted) -> dict[str, object]:
+    """For programs: all that was counted."""
+    import dataclasses
+
+    fields = {field.name: getattr(accepted, field.name) for field in dataclasses.fields(accepted)}
+    del fields["functions"]
+    return {"accepted": True, **fields}
+
+
+def text(accepted: Accepted) -> str:
+    """For people: the claims, then what was gone through."""
+    claims = (accepted.claim, accepted.unquantised_claim, accepted.language_claim)
+    answered = f"{accepted.answered_states} of {accepted.states} states that words lead to have an answer"
+    roots = f"{accepted.answered_roots} of {accepted.roots} kinds of root"
+    counted = (
+        f"{accepted.entries} entries recomputed with {accepted.bits} bits, smallest margin "
+        f"{accepted.smallest_margin:.4g}, {accepted.levels} levels until they repeat"
+    )
+    return "\n".join(["accepted: " + "\n".join(filter(None, claims)), f"{answered}, and {roots}", counted])

@@ -1,0 +1,104 @@
+"""`regulargpt evaluate DIR --lengths 41-500,1000,10000` or `--protocol hard`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+
+from languages.errors import UserError
+from regulargpt.cli.output import emit, printed, say, table
+from regulargpt.cli.types import PATH
+from regulargpt.evaluation.measures import measure
+from regulargpt.tables import number
+
+FEW = 20
+"""Lengths that are all shown."""
+# Which words are tested is said by options of this command.
+SAID = {
+    "evaluation.samples": "give --samples",
+    **dict.fromkeys(("evaluation.test_from", "evaluation.test_len", "evaluation.stride"), "give --lengths"),
+    "evaluation.extra_lengths": "give --lengths",
+    "evaluation.extra_protocols": "give --protocol",
+}
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@click.option("--lengths", help="Lengths and ranges, as in 41-500,1000,10000.  [default: 41-500]")
+@click.option("--protocol", "preset", help="Test as this protocol does; `regulargpt list protocols`.")
+@click.option("--samples", type=click.IntRange(min=1), default=512, show_default=True, help="Words a length.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the test words.  [default: the run's]")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Test with other data.*, objective.* or evaluation.*."
+)
+@printed
+def command(
+    folder: Path,
+    lengths: str | None,
+    preset: str | None,
+    samples: int,
+    seed: int | None,
+    device: str,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Test a trained model at any lengths, on words of the run's language.
+
+    With the run's seed, the default, they are those of the run's own test; with another one they are new.
+    """
+    from regulargpt.cli.configure import texts
+    from regulargpt.config.lengths import read_lengths
+    from regulargpt.config.protocols import protocol
+    from regulargpt.config.schema import RunConfig
+    from regulargpt.storage.folder import RunFolder
+
+    if preset is not None and (lengths is not None or settings):
+        raise UserError("--protocol says at which lengths and on which words; leave out --lengths and --set")
+    wanted = read_lengths("41-500" if lengths is None else lengths)
+    run_folder = RunFolder.open(folder)
+    written = texts({}, settings, SAID)
+    for key in written:
+        if not key.startswith(("data.", "objective.", "evaluation.")):
+            raise UserError(f"--set {key}: a trained run can be tested under other data, objective or evaluation only")
+    # TensorBoard and compilation are of the training; they need nothing here.
+    changes = {"evaluation.samples": samples, "device": device, "tensorboard": False, "compile": False}
+    config = RunConfig.parse(run_folder.config_text).replaced(changes)
+    if preset is not None:
+        config = protocol(preset).test_of(config)
+        wanted = tuple(config.tested)
+    else:
+        config = config.replaced({"protocol": ""}).reading(written)
+    run_folder.load_summary()
+
+    from regulargpt.cli.bars import Bars
+    from regulargpt.evaluation.again import evaluate
+
+    with closing(Bars()) as bars:
+        result = evaluate(run_folder, config, wanted, config.seed if seed is None else seed, bars.watch)
+    emit(result) if as_json else say(text(result))
+
+
+def text(result: dict[str, Any]) -> str:
+    """Every length if they are few, else the summary, the lengths that are not perfect, and those beyond the score."""
+    known, scored = measure(result["measure"]), set(result["scored"])
+    values = result["measures"][known.name]["values"]
+    inside, beyond = ({T: v for T, v in values.items() if (T in scored) is wanted} for wanted in (True, False))
+    shown = inside if len(inside) <= FEW else {T: v for T, v in inside.items() if v != known.best}
+    rows = [row(T, result) for T in [*list(shown)[:FEW], *beyond]]
+    lines = [table(rows, ("length", known.name, "95 % interval", "words"))] if rows else []
+    if len(shown) > FEW:
+        lines.append(f"and {len(shown) - FEW} more lengths" + " below 100 %" * (known.best == 100))
+    mean, worst = (f"{number(result[key], known.unit)} {known.unit}".rstrip() for key in ("score", "worst"))
+    guess = "" if result["majority"] is None else f", always one answer {number(result['majority'])} %"
+    return "\n".join([*lines, f"{len(inside)} lengths: mean {mean}, worst {worst}{guess}"])
+
+
+def row(length: str, result: dict[str, Any]) -> tuple[str, ...]:
+    """A line of the table."""
+    found, unit = result["measures"][result["measure"]], measure(result["measure"]).unit
+    interval = "-".join(number(end, unit) for end in found["intervals"][length])
+    return (length, number(found["values"][length], unit), interval, str(result["samples"][length]))

@@ -1,0 +1,134 @@
+"""`regulargpt extract DIR --out dfa.json`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from languages.errors import UserError
+from regulargpt.cli.output import emit, printed, say, table
+from regulargpt.cli.types import PATH
+
+if TYPE_CHECKING:
+    from languages.automata import Dfa, MooreMachine
+    from regulargpt.config.schema import RunConfig
+
+DEFAULT = "extracted.json"
+ENDINGS = (".json", ".dot")
+RECURRENT = ("rnn", "lstm", "gru")
+# A state whose nearest prototype is less than this nearer than the second may fall to the other in other arithmetic.
+CLEAR = 1e-2
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@click.option("--out", type=PATH, help=f"A .json or .dot file.  [default: FOLDER/{DEFAULT}]")
+@click.option(
+    "--codebook",
+    type=click.Choice(["blind", "classes"]),
+    default="blind",
+    show_default=True,
+    help="Prototypes from the states alone, or from the task's transitions.",
+)
+@printed
+def command(folder: Path, out: Path | None, codebook: str, as_json: bool) -> int:
+    """Extract the automaton that a trained network implements, and compare it with the task's."""
+    from regulargpt.cli import FAILED
+    from regulargpt.config.schema import RunConfig
+    from regulargpt.storage.folder import RunFolder
+
+    if out is not None:
+        check_out(out)
+    run_folder = RunFolder.open(folder)
+    config = RunConfig.parse(run_folder.config_text)
+    check_run(config, codebook)
+    run_folder.load_summary()
+
+    from regulargpt.extraction.nonempty import as_dfa
+    from regulargpt.extraction.run import described, extract
+    from regulargpt.storage.atomic import write_text
+
+    task, extraction = extract(run_folder, config, codebook)
+    machine, place = extraction.found.machine, None
+    result: dict[str, Any] = {"run_dir": str(folder), "language": task.name, "model": config.model.name}
+    result |= {"codebook": codebook, **described(task, extraction)}
+    if machine is not None:
+        place = out or folder / DEFAULT
+        write_text(place, rendered(as_dfa(machine), place.suffix))
+    result |= {"out": None if place is None else str(place)}
+    emit(result) if as_json else say(text(result))
+    return 0 if machine is not None else FAILED
+
+
+def check_out(out: Path) -> None:
+    """Refuse a file that cannot be written, or would replace another."""
+    if out.suffix not in ENDINGS:
+        raise UserError(f"--out {out}: a machine is written as .json or .dot; choose one of these endings")
+    if out.exists():
+        raise UserError(f"{out} exists; choose another --out")
+    if not out.parent.is_dir():
+        raise UserError(f"--out {out}: the folder {out.parent} does not exist; make it first")
+
+
+def check_run(config: RunConfig, codebook: str) -> None:
+    """Refuse a run in which there is no machine to find."""
+    model = config.model.name
+    if model not in ("regulargpt", *RECURRENT):
+        carried = {"linear-rnn": "its answer depends on more than its state"}.get(model, "it carries no state")
+        raise UserError(
+            f"nothing to extract from a run of '{model}': {carried}; give one of 'regulargpt', 'rnn', 'lstm', 'gru'"
+        )
+    if model in RECURRENT and codebook != "blind":
+        raise UserError(f"--codebook {codebook} is for 'regulargpt', not for '{model}'; choose --codebook blind")
+    if config.objective.name == "next":
+        raise UserError("the run answers with the symbols that may follow; extract from one of supervision 'last'")
+    if model == "regulargpt" and (reason := config.model.not_one_map()) is not None:
+        raise UserError(f"nothing to extract: {reason}")
+
+
+def rendered(machine: Dfa | MooreMachine, ending: str) -> str:
+    """The file's text."""
+    from languages.convert.dot import to_dot
+    from languages.convert.json_text import to_json
+
+    return to_dot(machine) if ending == ".dot" else to_json(machine)
+
+
+def text(result: dict[str, Any]) -> str:
+    """For people."""
+    clusters = result["clusters"]
+    source = "of the task's transitions"
+    if clusters is not None:
+        source = f"from the states alone: clusters {clusters['above']:.3g} apart or more"
+        if not clusters["below"]:
+            source = f"from the states alone: balls of radius {clusters['radius']:.3g}"
+    rows = [("prototypes", f"{result['prototypes']} ({source})")]
+    if result["agreement"] is not None and result["agreement"] < 1:
+        rows.append(
+            ("warning", f"quantised, the network keeps {100 * result['agreement']:.1f} % of its sample answers")
+        )
+    if result["smallest_margin"] is not None and result["smallest_margin"] < CLEAR:
+        rows.append(("warning", f"a state lies between two prototypes: margin {result['smallest_margin']:.1g}"))
+    if result["states"] is None:
+        rows.append(("machine", f"none: {result['reason']}"))
+    else:
+        proven = "the quantised network's answer at every length" if result["proven_quantised"] else result["reason"]
+        rows.append(("machine", f"{result['states']} states; {proven}"))
+    rows.append(("compared", verdict(result)))
+    if result["out"] is not None:
+        rows.append(("written", result["out"]))
+    return table(rows)
+
+
+def verdict(result: dict[str, Any]) -> str:
+    """Equal to the task's machine, or the shortest word that tells them apart."""
+    if result["equal"] is None:
+        return f"with {result['language']}: too large to decide"
+    if result["equal"]:
+        return f"equal to the machine of {result['language']}"
+    found = result["counterexample"]
+    mine, true = (json.dumps(found[key], ensure_ascii=False) for key in ("network", "task"))
+    return f"not {result['language']}: {found['word']} is answered {mine}, right is {true}; no shorter word differs"

@@ -1,0 +1,131 @@
+"""`regulargpt list languages|models|encodings|...`, `regulargpt list models NAME`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib import import_module
+from typing import Any
+
+import click
+
+from languages.errors import UserError, one_of
+from regulargpt.cli.output import emit, printed, say, table
+
+PARTS = {
+    "models": ("regulargpt.models:MODELS", "model."),
+    "encodings": ("regulargpt.encodings:ENCODINGS", "model.encoding."),
+    "objectives": ("regulargpt.objectives:OBJECTIVES", "objective."),
+    "phases": ("regulargpt.training.phases:PHASES", "phases.{name}."),
+}
+"""The kinds of parts that have options: where their registry is, and the section of the options in a config."""
+
+
+def languages() -> list[dict[str, str]]:
+    """One row a family of languages."""
+    from languages.registry import listing
+
+    return [
+        {
+            "name": family.pattern,
+            "summary": family.summary,
+            "parameters": ", ".join(f"{p.key}={str(p.default).lower()}" for p in family.parameters),
+        }
+        for family in listing()
+    ]
+
+
+def parts(kind: str) -> list[dict[str, str]]:
+    """One row a part; those of installed packages come last and are not imported."""
+    from regulargpt.config.registry import registry
+
+    known = registry(PARTS[kind][0])
+    rows = [{"name": name, "summary": row.summary, "source": row.source or "-"} for name, row in known.items()]
+    offered = known.offered().items()
+    return rows + [{"name": name, "summary": "of an installed package", "source": place} for name, place in offered]
+
+
+def recipes() -> list[dict[str, str]]:
+    """One row a recipe."""
+    from regulargpt.config.recipes import RECIPES
+
+    return [{"name": name, "summary": r.summary, "models": ", ".join(r.fields)} for name, r in RECIPES.items()]
+
+
+def protocols() -> list[dict[str, str]]:
+    """One row a protocol."""
+    from regulargpt.config.protocols import PROTOCOLS
+
+    return [{"name": name, "summary": p.summary, "source": p.source} for name, p in PROTOCOLS.items()]
+
+
+def experiments() -> list[dict[str, str]]:
+    """One row an experiment of `regulargpt reproduce`."""
+    registry = import_module("experiments.registry")
+    found = [registry.experiment(name) for name in registry.EXPERIMENTS]
+    return [{"name": e.name, "title": e.title, "rows": shown(e.rows)} for e in found]
+
+
+def shown(rows: tuple[str, ...]) -> str:
+    """The rows that `--only` takes, or how many there are of what kind.
+
+    >>> shown(("parity", "dyck-2")), shown(("parity/paper",) * 24)
+    ('parity, dyck-2', '24, as parity/paper')
+    """
+    return ", ".join(rows) if len(rows) <= MOST_ROWS else f"{len(rows)}, as {rows[0]}"
+
+
+MOST_ROWS = 12
+
+LISTS = {"languages": languages, "recipes": recipes, "protocols": protocols, "experiments": experiments}
+KINDS = ("languages", *PARTS, "recipes", "protocols", "experiments")
+
+
+def part(kind: str, name: str) -> dict[str, Any]:
+    """A part and its options; UserError for a kind whose members have none, and for an unknown name."""
+    from regulargpt.config.options import describe
+    from regulargpt.config.registry import registry
+
+    if kind not in PARTS:
+        has_own = "`regulargpt show` shows a language" if kind == "languages" else f"options have {one_of(PARTS)}"
+        raise UserError(f"{kind} are listed without a name: leave {name} out; {has_own}")
+    place, section = PARTS[kind]
+    row = registry(place)[name]
+    return {
+        "name": name,
+        "summary": row.summary,
+        "source": row.source,
+        "section": section.format(name=name).rstrip("."),
+        "options": [asdict(option) for option in describe(row.options)],
+    }
+
+
+def text(found: Mapping[str, Any]) -> str:
+    """A part for people: what it is, a row an option, and how one is set."""
+    heading = f"{found['name']}: {found['summary']}" + (f" ({found['source']})" if found["source"] else "")
+    options = found["options"]
+    if not options:
+        return f"{heading}\n\nno options"
+    rows = [tuple(option.values()) for option in options]
+    example = f"--set {found['section']}.{options[0]['name']}={options[0]['default']}"
+    return "\n\n".join([heading, table(rows, ("option", "default", "accepts", "help")), f"set as in {example}"])
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(list(KINDS)))
+@click.argument("name", required=False)
+@printed
+def command(kind: str, name: str | None, as_json: bool) -> None:
+    """List what there is of a kind; with the NAME of a model, encoding, objective or phase, its options.
+
+    NAME may also be the import path of a class of yours, package.module:Class.
+    """
+    if name is not None:
+        found = part(kind, name)
+        emit(found) if as_json else say(text(found))
+        return
+    rows = parts(kind) if kind in PARTS else LISTS[kind]()
+    if as_json:
+        emit({kind: rows})
+    else:
+        say(table([tuple(row.values()) for row in rows], tuple(rows[0])))

@@ -1,0 +1,140 @@
+"""`regulargpt reproduce NAME`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from languages.errors import UserError
+from regulargpt.cli.engines import choose_engine, engine_options
+from regulargpt.cli.output import emit, printed, say, table
+from regulargpt.cli.types import PATH
+from regulargpt.runs.exits import FAILED, STOPPED
+
+if TYPE_CHECKING:
+    from regulargpt.config.schema import RunConfig
+    from regulargpt.runs.sweep.engine import Engine
+
+SCALES = ("smoke", "cpu", "full")
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--scale",
+    type=click.Choice(SCALES),
+    default="cpu",
+    show_default=True,
+    help="smoke: does it run? cpu: two cores, hours. full: as published.",
+)
+@click.option("--only", metavar="ROW,...", help="Only these rows of the table.")
+@click.option("--out", type=PATH, help="Folder of runs and pages.  [default: reproduced/SCALE]")
+@engine_options
+@click.option("--retry", is_flag=True, help="Run those again that failed.")
+@click.option("--dry-run", is_flag=True, help="Print the runs and how far they are; write nothing.")
+@click.option("--page-only", is_flag=True, help="Write the page again from what is there; run nothing.")
+@printed
+def command(
+    name: str,
+    scale: str,
+    only: str | None,
+    out: Path | None,
+    retry: bool,
+    dry_run: bool,
+    page_only: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Run everything behind a published table or figure, and write a page: published, ours, and what differs.
+
+    NAME is one of `regulargpt list experiments`. The same command goes on where it was stopped.
+    """
+    experiment = import_module("experiments.registry").experiment(name)
+    rows = () if only is None else tuple(dict.fromkeys(row.strip() for row in only.split(",")))
+    configs = experiment.all_configs(scale, rows)
+    engine = choose_engine(options)
+    folder = out or Path("reproduced") / scale
+    if page_only and (dry_run or retry or only):
+        raise UserError("--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out")
+    if dry_run:
+        return preview(configs, folder, as_json)
+    if page_only:
+        return page_again(experiment, scale, folder, as_json)
+    return conduct(experiment, scale, configs, folder, engine, retry, as_json)
+
+
+def preview(configs: Sequence[RunConfig], folder: Path, as_json: bool) -> int:
+    """What `--dry-run` prints."""
+    from regulargpt.cli.sweeping import amounts, counts
+    from regulargpt.runs.sweep import driver
+
+    plan = driver.plan(folder, configs)
+    if as_json:
+        emit({"out": str(folder), "runs": [{"name": n, "state": s} for n, s in plan.items()], **counts(plan)})
+    else:
+        say(table(list(plan.items()), ("run", "state")))
+        say(f"{len(plan)} runs in {folder}: {amounts(plan)}")
+    return 0
+
+
+def conduct(
+    experiment: Any,
+    scale: str,
+    configs: list[RunConfig],
+    folder: Path,
+    engine: Callable[[list[RunConfig]], Engine],
+    retry: bool,
+    as_json: bool,
+) -> int:
+    """Run what is missing, write the page whatever came of it; the exit code."""
+    from regulargpt.cli.sweeping import Ended
+    from regulargpt.runs.sweep import driver
+
+    # Refusals first: asking for GPUs imports torch.
+    driver.plan(folder, configs)
+    workers = engine(configs)
+    reproduction = import_module("experiments.reproduction")
+    progress, started = Ended(folder), time.monotonic()
+    try:
+        outcome = driver.sweep(folder, configs, workers, driver.Watch(progress.on_plan, progress.on_done), retry)
+    finally:
+        progress.close()
+    reproduction.add_session(folder, experiment, scale, time.monotonic() - started)
+    told(reproduction.write_page(folder, experiment, scale), as_json)
+    if outcome.missing:
+        say(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
+        return STOPPED
+    return FAILED if outcome.failed else 0
+
+
+def page_again(experiment: Any, scale: str, folder: Path, as_json: bool) -> int:
+    """Write the page from what is there; the exit code says whether all of it is."""
+    result = import_module("experiments.reproduction").write_page(folder, experiment, scale)
+    told(result, as_json)
+    return FAILED if result["failed"] else STOPPED if result["missing"] else 0
+
+
+def told(result: dict[str, Any], as_json: bool) -> None:
+    """Print the cells, what differs, and where the page is."""
+    if as_json:
+        emit(result)
+        return
+    cells = [cell_text(cell) for cell in result["cells"] if cell["runs"]]
+    say(table(cells, ("row", "column", "published", "ours", "difference", "done", "notes")))
+    for number, note in enumerate(result["notes"], 1):
+        say(f"{number}: {note}")
+    for failure in result["failed"]:
+        say(f"failed: {failure['run']}: {failure['reason']}")
+    click.echo(f"{result['page']}")
+
+
+def cell_text(cell: dict[str, Any]) -> tuple[str, ...]:
+    """A line of the table."""
+    notes = ",".join(map(str, cell["notes"]))
+    texts = (cell["texts"][key] or "-" for key in ("published", "ours", "difference"))
+    return (cell["row"], cell["title"], *texts, f"{cell['done']} of {cell['runs']}", notes or "-")

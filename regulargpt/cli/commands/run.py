@@ -1,0 +1,67 @@
+"""`regulargpt run LANGUAGE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from languages.errors import UserError
+from regulargpt.cli.flags import field_options, fields_of
+from regulargpt.cli.output import printed
+from regulargpt.cli.types import FILE, PATH
+
+EVERY = "phases.table_fine_tuning.every"
+
+
+@click.command()
+@click.argument("language", required=False)
+@click.option("--model", help="The model; `regulargpt list models`.  [default: regulargpt]")
+@click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: what suits the language]")
+@click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
+@field_options()
+@click.option("--certify", is_flag=True, help="Train on until the certificate for every length holds; write it.")
+@click.option("--compile", "compiled", is_flag=True, help="Compile the model with torch.compile.")
+@click.option("--tensorboard", is_flag=True, help="Log to RUN/tensorboard too (extra: tracking).")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml: training.clip=0.5."
+)
+@click.option("--config", "config_file", type=FILE, help="Start from a config.toml.")
+@click.option("--out", type=PATH, help="Run folder.  [default: runs/LANGUAGE-MODEL-seedS]")
+@printed
+def command(
+    language: str | None,
+    model: str | None,
+    recipe: str | None,
+    protocol: str | None,
+    certify: bool,
+    compiled: bool,
+    tensorboard: bool,
+    settings: tuple[str, ...],
+    config_file: Path | None,
+    out: Path | None,
+    as_json: bool,
+    **fields: str | None,
+) -> int:
+    """Train a model on short words and test it on long ones."""
+    from regulargpt.cli.configure import configure, default_folder, texts
+    from regulargpt.config.recipes import CERTIFY
+    from regulargpt.config.schema import value_of
+
+    flags = {"compile": compiled, "tensorboard": tensorboard}
+    written = texts(fields_of(fields) | {key: "true" for key, is_on in flags.items() if is_on}, settings)
+    if certify and written.get(EVERY) == "0":
+        raise UserError(f"--certify and {EVERY} = 0 contradict each other; leave one of them out")
+    config = configure(language, model, recipe, config_file, written, protocol)
+    if certify and not value_of(config, EVERY):
+        config = config.replaced({key: value for key, value in CERTIFY.items() if key not in written})
+
+    from regulargpt.config.validation import validate
+
+    validate(config)
+
+    from regulargpt.cli.running import supervised
+    from regulargpt.runs import run
+
+    folder = out or default_folder(config)
+    return supervised(lambda watch: run.run(config, folder, watch), config, folder, as_json)

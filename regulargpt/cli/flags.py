@@ -1,0 +1,69 @@
+"""The command line's options that stand for one key of the config: each part says which of its options have one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import click
+
+from regulargpt.config.options import Options, hints, registries
+from regulargpt.config.registry import registry
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.options import BalancedOptions
+
+ORDER = (
+    *("--chunk-size", "--train-len", "--test-len", "--extra-lengths", "--samples", "--seed", "--steps", "--lr"),
+    *("--batch-size", "--d-model", "--n-layers", "--encoding", "--supervision", "--near-misses", "--device"),
+)
+"""What newcomers want comes first; flags that are not named here come after."""
+
+
+@cache
+def flags() -> dict[str, tuple[str, str]]:
+    """The flags, the dotted keys they set, and their help."""
+    found: dict[str, tuple[str, str]] = {}
+    for flag, key, text in _flags(RunConfig, ""):
+        found.setdefault(flag, (key, text))
+    known = [flag for flag in ORDER if flag in found]
+    return {flag: found[flag] for flag in (*known, *(flag for flag in found if flag not in known))}
+
+
+def _flags(owner: type[Options], path: str) -> Iterator[tuple[str, str, str]]:
+    kinds, chosen = hints(owner), registries(owner)
+    for field in dataclasses.fields(owner):
+        key = f"{path}{field.name}"
+        if field.metadata.get("flag"):
+            yield field.metadata["flag"], key, field.metadata["help"]
+        if field.name in chosen:
+            for part in parts(chosen[field.name]):
+                yield from _flags(part, f"{key}.")
+        elif isinstance(kinds[field.name], type) and issubclass(kinds[field.name], Options):
+            yield from _flags(kinds[field.name], f"{key}.")
+
+
+def parts(place: str) -> list[type[Options]]:
+    """The options of all built-in parts of a kind."""
+    rows = registry(place).rows.values()
+    # A language's options depend on how it is drawn; those of members and non-members have all of them.
+    return [row.options for row in rows] or [BalancedOptions]
+
+
+def field_options(*chosen: str, several: bool = False) -> Callable[[Any], Any]:
+    """Add these flags, or all; with `several`, each may be given again."""
+
+    def decorate(function: Any) -> Any:
+        for flag in reversed(chosen or tuple(flags())):
+            key, text = flags()[flag]
+            name, form = key.replace(".", "__"), "VALUES" if several else "VALUE"
+            function = click.option(flag, name, multiple=several, metavar=form, help=text)(function)
+        return function
+
+    return decorate
+
+
+def fields_of(options: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The options' values by key, as click hands them over by names that Python allows."""
+    return {name.replace("__", "."): value for name, value in options.items()}

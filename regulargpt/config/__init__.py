@@ -1,0 +1,1 @@
+"""What a run is: every option complete, recipes and protocols as data."""

@@ -1,0 +1,37 @@
+"""Lengths as people write them on the command line."""
+
+from __future__ import annotations
+
+from regulargpt.config.options import ConfigError
+
+MOST_LENGTHS = 1_000_000
+LONGEST_WORD = 100_000_000
+
+
+def read_lengths(text: str) -> tuple[int, ...]:
+    """Lengths as people write them: "41-500,1000,10000".
+
+    >>> read_lengths("3-5,10")
+    (3, 4, 5, 10)
+    >>> read_lengths("5-3")
+    Traceback (most recent call last):
+    regulargpt.config.options.ConfigError: lengths '5-3': '5-3' is not a length or an increasing range; write...
+    """
+    lengths: list[int] = []
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        first, last = _length(low), _length(high if dash else low)
+        if not 1 <= first <= last:
+            raise ConfigError(
+                f"lengths {text!r}: {part.strip()!r} is not a length or an increasing range; write 41-500,1000"
+            )
+        if len(lengths) + last - first >= MOST_LENGTHS:
+            raise ConfigError(f"lengths {text!r}: at most {MOST_LENGTHS:,} at once; name single long ones, as in 10000")
+        if last > LONGEST_WORD:
+            raise ConfigError(f"lengths {text!r}: a word has at most {LONGEST_WORD:,} symbols")
+        lengths += range(first, last + 1)
+    return tuple(sorted(set(lengths)))
+
+
+def _length(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0

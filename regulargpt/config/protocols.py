@@ -1,0 +1,293 @@
+"""Protocols: named, versioned presets of how words are drawn, read and scored, so that results can be compared.
+
+A recipe says how a model is trained, a protocol on which words it is trained and tested. What a protocol fixes cannot
+be set otherwise while its name is on the result; a change of a protocol is a new version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from languages.errors import nearest, one_of
+from regulargpt.config.options import ConfigError, shown
+from regulargpt.config.schema import EvaluationOptions, RunConfig, flat, value_of
+from regulargpt.data.options import TestMixture
+
+if TYPE_CHECKING:
+    from languages.task import Task
+
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One protocol.
+
+    `fields` are the fields of the config that it fixes; `balanced` those for tasks of members and non-members;
+    `families[stem]` those for a family of languages ("dyck" for dyck-N). `spelling[stem]` is what stands behind the
+    colon of such a language; `statistic` how accuracies become a score; `departures` what differs from its source.
+    """
+
+    name: str
+    version: int
+    summary: str
+    source: str
+    statistic: str
+    fields: Fields
+    balanced: Fields = field(default_factory=dict)
+    families: Mapping[str, Fields] = field(default_factory=dict)
+    spelling: Mapping[str, str] = field(default_factory=dict)
+    departures: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Name and version, as results record it."""
+        return f"{self.name}-{self.version}"
+
+    def fixes(self, task: Task) -> dict[str, Any]:
+        """All that is fixed for a task, by dotted keys, but the spelling of the language."""
+        balanced = self.balanced if task.sampling == "balanced" else {}
+        name = task.name.partition(":")[0]
+        return {**self.fields, **balanced, **self.families.get(stem(name), {}), **self.families.get(name, {})}
+
+    def spelled(self, language: str) -> str:
+        """The language with the parameters that this protocol gives it.
+
+        Raises ConfigError if the language has another value for one of them.
+
+        >>> protocol("hard").spelled("dyck-4"), protocol("hard").spelled("parity")
+        ('dyck-4:depth=every', 'parity')
+        """
+        name, _, written = language.partition(":")
+        given = self.spelling.get(name, self.spelling.get(stem(name), ""))
+        if not given or given in written.split(","):
+            return language
+        key = given.partition("=")[0]
+        if any(part.partition("=")[0] == key for part in written.split(",")):
+            raise ConfigError(f"protocol {self.id} draws {name} with {given}, not {language}; write {name}")
+        return f"{name}:{written},{given}" if written else f"{name}:{given}"
+
+    def apply(self, config: RunConfig) -> RunConfig:
+        """The config under this protocol.
+
+        >>> config = protocol("thesis").apply(RunConfig().replaced({"data.name": "dyck-4"}))
+        >>> config.protocol, config.data.train_len, config.scored
+        ('thesis-1', 50, range(51, 101))
+        """
+        config = config.replaced({"data.name": self.spelled(config.data.name)})
+        fixed = self.fixes(task_of(config))
+        named = {key: value for key, value in fixed.items() if key.endswith(".name")}
+        config = config.replaced({"protocol": self.id, **named})
+        return config.replaced({key: value for key, value in fixed.items() if not is_absent(key, value, config)})
+
+    def test_of(self, config: RunConfig) -> RunConfig:
+        """The same training, tested under this protocol with as many words a length and the same stride.
+
+        Raises ConfigError if a model trained so cannot be asked as this protocol asks.
+
+        >>> protocol("hard").test_of(RunConfig()).evaluation.extra_lengths
+        (1000, 10000)
+        """
+        language = self.spelled(without_sampling(config.data.name))
+        config = config.replaced({"data.name": language, "protocol": self.id, **fresh(config)})
+        fixed = self.fixes(task_of(config))
+        for key, value in fixed.items():
+            if key.startswith("objective.") and not agrees(key, value, config):
+                trained = shown(value_of(config, key))
+                raise ConfigError(f"protocol {self.id} asks with {key} = {shown(value)}, the run {trained}")
+        if 0 < fixed["evaluation.test_from"] <= config.data.train_len:
+            first, trained = fixed["evaluation.test_from"], config.data.train_len
+            raise ConfigError(f"protocol {self.id} scores from {first} symbols on; the run was trained on {trained}")
+        return config.replaced({key: value for key, value in fixed.items() if key.startswith(OF_THE_TEST)})
+
+    def problems(self, config: RunConfig, task: Task) -> list[str]:
+        """What in a config contradicts this protocol: one line each."""
+        found = [
+            f"protocol {self.id} fixes {key} = {shown(value)}, not {shown(value_of(config, key))}; "
+            "leave that out, or the protocol"
+            for key, value in self.fixes(task).items()
+            if not agrees(key, value, config)
+        ]
+        spelled = self.spelled(config.data.name)
+        if spelled != config.data.name:
+            found.append(f"protocol {self.id} draws {spelled}, not {config.data.name}; write {spelled}")
+        return found
+
+
+# What a test has of its own, whatever the model was trained on.
+OF_THE_TEST = ("evaluation.", "data.test.")
+
+
+def fresh(config: RunConfig) -> dict[str, Any]:
+    """The options of a test at their defaults, but as many words a length and the same stride."""
+    kept = {key: getattr(config.evaluation, key) for key in ("samples", "symbols", "stride")}
+    found = {f"evaluation.{key}": value for key, value in vars(EvaluationOptions(**kept)).items()}
+    mixture = {f"data.test.{key}": value for key, value in vars(TestMixture()).items()}
+    return found | {key: value for key, value in mixture.items() if key in flat(config)}
+
+
+def is_absent(key: str, value: Any, config: RunConfig) -> bool:
+    """Whether a config has no such key because what the protocol fixes to be off is not there at all."""
+    return not value and key not in flat(config)
+
+
+def agrees(key: str, value: Any, config: RunConfig) -> bool:
+    """Whether a config has what a protocol fixes."""
+    return is_absent(key, value, config) or value_of(config, key) == value
+
+
+def stem(name: str) -> str:
+    """The family of a numbered language.
+
+    >>> stem("dyck-12"), stem("parity")
+    ('dyck', 'parity')
+    """
+    return re.sub(r"-\d+$", "", name)
+
+
+# Families whose parameters say how members are drawn, and nothing about the language.
+SAMPLED = ("dyck", "tomita")
+
+
+def without_sampling(language: str) -> str:
+    """The language without the parameters that say how its members are drawn.
+
+    >>> without_sampling("dyck-4:depth=every"), without_sampling("modular-arithmetic:plus=true")
+    ('dyck-4', 'modular-arithmetic:plus=true')
+    """
+    name = language.partition(":")[0]
+    return name if stem(name) in SAMPLED else language
+
+
+def task_of(config: RunConfig) -> Task:
+    """The task of a config."""
+    import languages
+
+    return languages.get(config.data.name)
+
+
+# The languages of the second block of Table 6.1, and their kin from the same paper.
+BHATTAMISHRA = ("dyck", "tomita", "aa-star", "aaaa-star", "abab-star", "012-02", "ab-d-bc", "aa-bb-cc-dd-ee")
+
+
+def lengths(train: tuple[int, int], test: tuple[int, int]) -> dict[str, Any]:
+    """The fields of the lengths trained on and scored, both ends included; 0 is the first after the training words'."""
+    return {
+        "data.train_from": train[0],
+        "data.train_len": train[1],
+        "evaluation.test_from": test[0],
+        "evaluation.test_len": test[1],
+    }
+
+
+# Half of the test words are members, the others uniform among all non-members.
+PLAIN: Fields = {"data.test.members": 0.5, "data.test.near_misses": 0.0, "data.test.both_classes": False}
+MEAN = "mean over the lengths of the accuracy at one position"
+UNIFORM = "members are uniform among the words of their length (the code has generators of its own)"
+
+HARD = Protocol(
+    "hard",
+    1,
+    "members and non-members uniform by counting, half of the negatives near misses, every depth of D_n; "
+    "also at 1,000 and 10,000 symbols",
+    "this project",
+    f"{MEAN} over 41..500, and the accuracy at 1,000 and 10,000 symbols",
+    {**lengths((1, 40), (0, 500)), "evaluation.extra_lengths": (1_000, 10_000), "objective.output_token": False},
+    {
+        "data.test.members": 0.5,
+        "data.test.near_misses": 0.5,
+        "data.test.edits": 2,
+        "data.test.swaps": 0.0,
+        "data.test.both_classes": False,
+    },
+    spelling={"dyck": "depth=every"},
+)
+
+PROTOCOLS: dict[str, Protocol] = {
+    p.id: p
+    for p in (
+        Protocol(
+            "thesis",
+            1,
+            "Table 6.1 as its caption says: trained to 40, scored on 41..500; second block 50 and 51..100",
+            "thesis, section 6.4, Table 6.1",
+            f"{MEAN}; then maximum and mean over 3 seeds and the learning rates",
+            {**lengths((1, 40), (41, 500)), "objective.output_token": False},
+            PLAIN,
+            {name: lengths((1, 50), (51, 100)) for name in BHATTAMISHRA},
+            departures=(UNIFORM,),
+        ),
+        Protocol(
+            "regular-gpt-code",
+            1,
+            "as the original RegularGPT code measures: trained to 40, scored from 42 on",
+            "the code of the thesis's chapter 6 (2024-07-02): training/example.py, run.sh",
+            f"{MEAN}, the slice of the accuracies beginning one length late",
+            {**lengths((1, 40), (42, 500)), "objective.output_token": False},
+            {"data.members": 0.5, "data.near_misses": 0.0, **PLAIN},
+            {"tomita": lengths((1, 40), (42, 100)), "dyck-12": lengths((1, 80), (82, 500))},
+            {
+                "modular-arithmetic": "plus=true",
+                "dyck": "members=blocks",
+                "tomita-3": "members=runs",
+                "tomita-4": "members=walk",
+                "tomita-7": "members=runs",
+            },
+        ),
+        Protocol(
+            "deletang2023",
+            1,
+            "Neural Networks and the Chomsky Hierarchy: the answer read at an empty token after the word",
+            "Delétang et al. 2023, section 4 and Table 1",
+            f"{MEAN}; then the maximum over seeds and hyper-parameters",
+            {**lengths((1, 40), (41, 500)), "objective.name": "last", "objective.output_token": True},
+            PLAIN,
+            departures=(
+                "even lengths of modular arithmetic are left out (the code takes the odd length below)",
+                "dropout is off in the test (the example script leaves it on)",
+            ),
+        ),
+        Protocol(
+            "bhattamishra2020",
+            1,
+            "members only; after every prefix the set of legal next symbols, all of them right; 2..50, then 51..100",
+            "Bhattamishra et al. 2020, section 6 and Table 3",
+            "share of words of 51..100 symbols with every position right, mean over the lengths",
+            {**lengths((2, 50), (51, 100)), "objective.name": "next", "objective.output_token": False},
+            {"data.members": 1.0, "data.near_misses": 0.0, **PLAIN, "data.test.members": 1.0},
+            departures=(UNIFORM, "lengths are uniform in each range (the data sets have fixed files)"),
+        ),
+        HARD,
+        replace(
+            HARD,
+            version=2,
+            summary="as hard-1, but in half of the near misses two symbols changed places, so that no count gives them "
+            "away; lengths without members, or without non-members, are left out",
+            balanced={**HARD.balanced, "data.test.swaps": 0.5, "data.test.both_classes": True},
+        ),
+    )
+}
+
+
+def protocol(name: str) -> Protocol:
+    """The protocol of a name: "thesis" for its newest version, "thesis-1" for that one.
+
+    Raises ConfigError with the nearest name for an unknown one.
+
+    >>> protocol("hard").id
+    'hard-2'
+    >>> protocol("theses")
+    Traceback (most recent call last):
+    regulargpt.config.options.ConfigError: unknown protocol 'theses'; did you mean 'thesis'?
+    """
+    if name in PROTOCOLS:
+        return PROTOCOLS[name]
+    versions = [p for p in PROTOCOLS.values() if p.name == name]
+    if not versions:
+        known = list(dict.fromkeys(p.name for p in PROTOCOLS.values()))
+        hint = nearest(name, [*known, *PROTOCOLS]) or f" choose {one_of(known)}"
+        raise ConfigError(f"unknown protocol '{name}';{hint}")
+    return max(versions, key=lambda p: p.version)

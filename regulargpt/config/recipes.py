@@ -1,0 +1,258 @@
+"""Recipes are data: for each model, the fields of the config that differ from the defaults, complete in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from languages.errors import UserError, nearest, one_of
+from regulargpt.config.protocols import without_sampling
+from regulargpt.config.schema import RunConfig, flat
+from regulargpt.models import MODELS
+
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Options set over the defaults: `fields[model]`, a model that is not named taking those of "*" if there are any;
+    `balanced` for languages of members and non-members; and for some models `large_chunks[model]` where its chunk size
+    is above 2, and `languages[model][name]`, what a language needs of its own.
+    """
+
+    summary: str
+    fields: Mapping[str, Fields]
+    balanced: Fields = field(default_factory=dict)
+    large_chunks: Mapping[str, Fields] = field(default_factory=dict)
+    languages: Mapping[str, Mapping[str, Fields]] = field(default_factory=dict)
+
+    def of(self, model: str, language: str, sampling: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """The options for a model and a language; `chosen` are options that are given besides."""
+        fields = dict(self.fields[model] if model in self.fields else self.fields["*"])
+        if sampling == "balanced":
+            fields.update(self.balanced)
+        if int(chosen.get("model.chunk_size", 2)) > 2:
+            fields.update(self.large_chunks.get(model, {}))
+        return {**fields, **self.languages.get(model, {}).get(without_sampling(language), {})}
+
+
+# What every recipe shares about the baselines: section 6.4 and the code behind it.
+BASELINES: dict[str, Fields] = {
+    "rnn": {"model.d_model": 256, "training.lr": 5e-4, "training.beta2": 0.999},
+    "lstm": {"model.d_model": 256, "training.lr": 1e-3, "training.beta2": 0.999},
+    "gru": {"model.d_model": 256, "training.lr": 5e-4, "training.beta2": 0.999},
+    "linear-rnn": {"model.d_model": 256, "training.lr": 5e-4, "training.beta2": 0.999},
+    "transformer": {
+        "model.n_layers": 5,
+        "model.n_heads": 8,
+        "model.norm": "post",
+        "model.activation": "relu",
+        "model.dropout": 0.1,
+        "model.encoding.name": "transformer_xl",
+        "model.causal": False,
+        "training.lr": 3e-4,
+        "training.beta2": 0.999,
+    },
+}
+PUBLISHED: Fields = {
+    "training.optimiser": "adam",
+    "training.steps": 100_000,
+    "training.batch_size": 128,
+    "training.beta2": 0.999,
+    "training.clip": 1.0,
+    "training.warmup": 0,
+    "training.lr": 3e-4,
+}
+# Solved in training, then cooled down: with a running loss this low there is nothing left to learn from more steps.
+UNTIL_SOLVED: Fields = {"training.solved_loss": 0.02, "training.cooldown": 500}
+SETTLED: Fields = {
+    "model.state_norm": True,
+    "model.state_noise": 0.4,
+    "model.noise_loss": 0.2,
+    "training.solved_loss": 0.05,
+    "training.cooldown": 600,
+    "evaluation.extra_lengths": (10_000, 1_000_000),
+}
+NEAR_MISSES: Fields = {
+    "data.near_misses": 0.5,
+    "data.edits": 2,
+    "data.test.near_misses": 0.5,
+    "data.test.edits": 2,
+}
+# A constant + in front makes chunks of two (operator, digit) pairs.
+PAIRS: Fields = {"data.name": "modular-arithmetic:plus=true"}
+# What `--certify` sets: train on until the certificate holds, then on the certified table, so that states do not drift.
+CERTIFY: Fields = {"phases.table_fine_tuning.every": 100, "phases.table_fine_tuning.steps": 1000}
+SUBWORDS: Fields = {
+    "objective.name": "subwords",
+    "model.d_model": 128,
+    "model.d_ff": 512,
+    "objective.compositions": 1024,
+    "objective.alignment": 1.0,
+    "model.state_noise": 0.3,
+    "model.noise_loss": 0.6,
+    "training.solved_loss": 0.02,
+    "training.cooldown": 4000,
+    **CERTIFY,
+    "phases.table_fine_tuning.missed": 0.5,
+    "phases.table_fine_tuning.lr": 8e-3,
+}
+# More than two children: with words of one and two levels first, or groups such as Tomita 5 and 6 are not learned.
+STAGES = (3, 9)
+SHORT_FIRST: Fields = {"training.curriculum": STAGES, "training.stage_loss": 0.2}
+# There are more windows, and the rare ones take longer.
+LONGER: Fields = {"training.solved_loss": 0.02, "training.cooldown": 4000}
+SHORT_FIRST_SUBWORDS: Fields = {
+    "training.curriculum": STAGES,
+    "training.stage_loss": 0.4,
+    "phases.table_fine_tuning.steps": 3000,
+}
+# For 129 transitions: short words first, and as many steps as it takes.
+MANY: Fields = {
+    "training.curriculum": (8,),
+    "training.stage_loss": 0.4,
+    "training.solved_loss": 0.03,
+    "training.steps": 17_000,
+    "phases.table_fine_tuning.steps": 3000,
+}
+# The steps, learning rates and widths of the original code's run.sh.
+RUN_SH: dict[str, tuple[int, float, int]] = {
+    "even-pairs": (10_000, 3e-5, 256),
+    "parity": (100_000, 3e-4, 64),
+    "cycle-navigation": (10_000, 5e-4, 256),
+    "modular-arithmetic": (1_000_000, 1e-4, 256),
+    "dyck-2": (100_000, 5e-4, 64),
+    "dyck-3": (100_000, 1e-4, 64),
+    "dyck-4": (100_000, 1e-4, 64),
+    "dyck-12": (50_000, 1e-4, 64),
+    "tomita-3": (100_000, 5e-4, 64),
+    "tomita-4": (100_000, 5e-4, 64),
+    "tomita-5": (100_000, 1e-4, 64),
+    "tomita-6": (100_000, 5e-4, 64),
+}
+
+RECIPES: dict[str, Recipe] = {
+    "robust": Recipe(
+        "state norm, state noise raised as the loss allows, early stop; final answers only",
+        {
+            "regulargpt": SETTLED,
+            **{name: {**fields, **UNTIL_SOLVED} for name, fields in BASELINES.items()},
+            "*": UNTIL_SOLVED,
+        },
+        NEAR_MISSES,
+        {"regulargpt": {**SHORT_FIRST, **LONGER}},
+        {"regulargpt": {"modular-arithmetic": PAIRS}},
+    ),
+    "robust-subwords": Recipe(
+        "robust, and every node of the tree supervised: the automaton's answer and transition of its sub-word",
+        {"regulargpt": {**SETTLED, **SUBWORDS}},
+        NEAR_MISSES,
+        {"regulargpt": SHORT_FIRST_SUBWORDS},
+        {"regulargpt": {"modular-arithmetic": {**PAIRS, **MANY}}},
+    ),
+    "paper": Recipe(
+        "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",
+        {
+            "regulargpt": {
+                **PUBLISHED,
+                "model.n_heads": 8,
+                "model.norm": "post",
+                "model.activation": "relu",
+                "model.attention_bias": False,
+                "model.embedding_std": 0.02,
+                "model.embedding_scale": 8.0,
+                "model.state_norm": False,
+            },
+            **{name: {**fields, **PUBLISHED} for name, fields in BASELINES.items()},
+        },
+        languages={
+            "regulargpt": {
+                name: {
+                    "training.steps": steps,
+                    "training.lr": lr,
+                    "model.d_model": width,
+                    "model.d_ff": 4 * width,
+                    "model.embedding_scale": width**0.5,
+                    **(PAIRS if name == "modular-arithmetic" else {}),
+                }
+                for name, (steps, lr, width) in RUN_SH.items()
+            }
+        },
+    ),
+    "gpt2": Recipe(
+        "the thesis's wording (Table 6.5, pre-LN, GELU, biases): d_model 256, 8 heads, Adam",
+        {
+            "regulargpt": {
+                **PUBLISHED,
+                "model.d_model": 256,
+                "model.n_heads": 8,
+                "model.d_ff": 1024,
+                "model.embedding_std": 0.02,
+                "model.state_norm": False,
+            },
+            **{name: {**fields, **PUBLISHED} for name, fields in BASELINES.items()},
+        },
+    ),
+}
+
+
+# Recipes of configs that are made, not chosen: `regulargpt construct` sets the weights, and nothing is trained.
+CONSTRUCTED = {"constructed-matrix": "matrix", "constructed-one-hot": "one-hot"}
+
+# The options that decide on others of a recipe.
+DECIDING = ("model.chunk_size",)
+
+FINAL_ANSWERS_SUFFICE = ("parity", "even-pairs", "cycle-navigation")
+
+
+def recommended(language: str, model: str) -> str:
+    """The recipe for those who name none: with final answers only where they are known to suffice.
+
+    Raises ConfigError for an unknown model.
+
+    >>> recommended("parity", "regulargpt"), recommended("dyck-4", "regulargpt"), recommended("dyck-4", "lstm")
+    ('robust', 'robust-subwords', 'robust')
+    """
+    suffices = (
+        MODELS.written(model, "model")["name"] != "regulargpt" or language.partition(":")[0] in FINAL_ANSWERS_SUFFICE
+    )
+    return "robust" if suffices else "robust-subwords"
+
+
+def resolve(
+    recipe: str, model: str, language: str, sampling: str, chosen: Mapping[str, Any] | None = None
+) -> RunConfig:
+    """The whole config of a recipe for a model and a language.
+
+    `chosen` are options that are set over it later: some decide on others (the chunk size on the curriculum).
+    Raises UserError with the nearest name for an unknown recipe, or if the recipe has nothing for this model.
+
+    >>> resolve("paper", "regulargpt", "parity", "uniform").training.lr
+    0.0003
+    >>> resolve("paper", "regulargpt", "dyck-2:members=blocks", "balanced").training.lr
+    0.0005
+    >>> resolve("robust", "regulargpt", "parity", "uniform", {"model.chunk_size": 3}).training.curriculum
+    (3, 9)
+    """
+    if recipe in CONSTRUCTED:
+        raise UserError(
+            f"recipe '{recipe}' trains nothing; `regulargpt construct {language} --out DIR` sets its weights"
+        )
+    if recipe not in RECIPES:
+        raise UserError(f"unknown recipe '{recipe}';{nearest(recipe, RECIPES) or ' choose ' + one_of(RECIPES)}")
+    options, found = MODELS.options(model, "model"), RECIPES[recipe]
+    if options.name not in found.fields and "*" not in found.fields:
+        names = one_of(found.fields)
+        raise UserError(f"recipe '{recipe}' is for {names}, not for '{options.name}'; choose --recipe robust")
+    fields = found.of(
+        options.name,
+        language,
+        sampling,
+        {**{f"model.{key}": value for key, value in flat(options).items()}, **(chosen or {})},
+    )
+    config = RunConfig().replaced({"recipe": recipe, "data.name": language, "model.name": options.name})
+    config = config.replaced({key: value for key, value in fields.items() if key.endswith(".name")})
+    known = flat(config)
+    config = config.replaced({key: value for key, value in fields.items() if key in known or key.startswith("phases.")})
+    return config.replaced({"model": model})

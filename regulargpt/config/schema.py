@@ -1,0 +1,405 @@
+"""A run, complete and resolved: what config.toml holds. Every part owns its options; here they are nested."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from languages.errors import nearest, one_of
+from regulargpt.config.options import (
+    ConfigError,
+    Options,
+    as_mapping,
+    defaults,
+    from_mapping,
+    hints,
+    option,
+    read,
+    registries,
+    section,
+    shown,
+    unknown,
+)
+from regulargpt.config.registry import PATH, Registry, registry
+from regulargpt.data.options import BalancedOptions, DataOptions, UniformOptions
+from regulargpt.models.options import ModelOptions
+from regulargpt.models.regulargpt.options import RegularGPTOptions
+from regulargpt.objectives.options import LastOptions, ObjectiveOptions
+from regulargpt.storage import toml
+from regulargpt.training.options import PhaseOptions
+
+SHARE = "it is a share, 0 to below 1"
+RATE = "a learning rate is not negative"
+STEPS = "give a number of steps"
+LOSS = "a loss is not negative"
+
+
+@dataclass(frozen=True)
+class TrainingOptions(Options):
+    """Training on words: fresh ones every step, `lengths_per_step` lengths a step, uniform over 1..the stage's.
+
+    Two conditions look at the running loss (a mean over about `1 / (1 - loss_memory)` steps): `curriculum` lists the
+    longest length of each stage, the next one begins when it is below `stage_loss`; the run is solved when the last
+    stage and the model's full noise are reached and it is below `solved_loss`: then the learning rate falls to 0 within
+    `cooldown` steps and training ends. `solved_loss = 0` trains for all `steps`.
+    """
+
+    steps: int = option(20_000, "Most training steps.", least=0, why="give a number of steps", flag="--steps")
+    batch_size: int = option(
+        128, "Words a step.", least=1, most=1_048_576, why="a batch has at least 1 word", flag="--batch-size"
+    )
+    lengths_per_step: int = option(
+        1, "Lengths a step.", least=1, most=1_048_576, why="a step has words of at least 1 length"
+    )
+    optimiser: Literal["adam", "adamw"] = option("adamw", "The optimiser.")
+    lr: float = option(1e-3, "Learning rate.", least=0, most=1_000_000, why=RATE, flag="--lr")
+    beta1: float = option(0.9, "Decay of the mean of the gradients.", least=0, below=1, why=SHARE)
+    beta2: float = option(0.98, "Decay of the mean of their squares.", least=0, below=1, why=SHARE)
+    weight_decay: float = option(0.0, "Weight decay.", least=0, most=1_000_000, why="a weight decay is not negative")
+    clip: float = option(1.0, "Largest norm of the gradient.", least=0, why="a norm is not negative")
+    warmup: int = option(100, "Steps in which the learning rate rises.", least=0, why=STEPS)
+    schedule: Literal["constant", "cosine"] = option("constant", "The learning rate after the warm-up.")
+    loss_memory: float = option(0.98, "Decay of the running loss.", least=0, below=1, why=SHARE)
+    curriculum: tuple[int, ...] = option((), "Longest length of each stage before the last.")
+    stage_loss: float = option(0.0, "A stage ends below this running loss.", least=0, why=LOSS, needs="curriculum")
+    solved_loss: float = option(0.0, "Solved below this running loss; 0: never.", least=0, why=LOSS)
+    cooldown: int = option(0, "Steps from solved to the end.", least=0, why=STEPS)
+    log_every: int = option(100, "Steps between rows of metrics.jsonl.", least=1, why=STEPS)
+    checkpoint_every: int = option(1000, "Steps between checkpoints.", least=1, why=STEPS)
+
+    def problems(self) -> typing.Iterator[str]:
+        """What the options say together."""
+        if self.batch_size % self.lengths_per_step:
+            yield (
+                f"batch_size = {self.batch_size} cannot be shared among "
+                f"training.lengths_per_step = {self.lengths_per_step} lengths; make it a multiple"
+            )
+        if self.curriculum and self.stage_loss <= 0:
+            yield "curriculum needs training.stage_loss > 0, the running loss at which the next stage begins"
+        if list(self.curriculum) != sorted(self.curriculum):
+            yield f"curriculum = {list(self.curriculum)}; its lengths must increase"
+
+
+@dataclass(frozen=True)
+class EvaluationOptions(Options):
+    """Where the model is tested, with how many fresh words a length. How the words are drawn is said by the data."""
+
+    test_from: int = option(
+        0,
+        "Shortest scored word; 0: one symbol more than the training words.",
+        least=0,
+        why="give a length, 0 for the first after the training words'",
+    )
+    test_len: int = option(500, "Longest scored word.", most=1_000_000, flag="--test-len")
+    stride: int = option(
+        1, "Every so many-th length is scored.", least=1, why="give 1 for every length, 2 for every second one"
+    )
+    extra_lengths: tuple[int, ...] = option(
+        (), "Lengths that are tested too, and do not count for the score.", flag="--extra-lengths"
+    )
+    samples: int = option(
+        512, "Test words a length.", least=1, most=1_000_000, why="a test has at least 1 word", flag="--samples"
+    )
+    symbols: int = option(
+        33_554_432,
+        "Symbols a length: of very long words there are fewer, but at least 32.",
+        least=1,
+        why="a test has at least 1 symbol",
+    )
+    extra_protocols: tuple[str, ...] = option((), "Protocols under which the trained model is tested too.")
+
+
+@dataclass(frozen=True)
+class RunConfig(Options):
+    """One run. Equal configs on the same machine and thread count give equal weights, bit for bit.
+
+    `protocol`, if there is one, names the preset that fixes how words are drawn and scored (config/protocols.py).
+
+    >>> config = RunConfig()
+    >>> RunConfig.parse(config.render()) == config
+    True
+    >>> RunConfig.parse("[model]\\nname = 'regulargpt'\\nchunk_sise = 3")
+    Traceback (most recent call last):
+    regulargpt.config.options.ConfigError: unknown key 'model.chunk_sise'; did you mean 'chunk_size'?
+    """
+
+    recipe: str = option("robust", "The recipe that the options come from.")
+    protocol: str = option("", "The protocol that fixes words and scoring; empty for none.")
+    seed: int = option(
+        0, "Seed of weights and words.", least=0, most=2**63 - 1, why="seeds are whole numbers from 0", flag="--seed"
+    )
+    device: str = option("auto", "auto, cpu or cuda.", flag="--device")
+    threads: int = option(1, "CPU threads.", least=1, most=1024, why="at least one thread works", flag="--threads")
+    compile: bool = option(False, "Compile the model with torch.compile.")
+    tensorboard: bool = option(False, "Log to RUN/tensorboard too (extra: tracking).")
+    data: DataOptions = section("regulargpt.data:SOURCES", UniformOptions("parity"), "The language.")
+    objective: ObjectiveOptions = section(
+        "regulargpt.objectives:OBJECTIVES", LastOptions("last"), "last, prefixes, next or subwords.", "--supervision"
+    )
+    model: ModelOptions = section("regulargpt.models:MODELS", RegularGPTOptions("regulargpt"), "The model.")
+    training: TrainingOptions = field(default_factory=TrainingOptions)
+    phases: tuple[PhaseOptions, ...] = section("regulargpt.training.phases:PHASES", (), "Phases beside the words.")
+    evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
+
+    @property
+    def scored(self) -> range:
+        """The lengths that make the score.
+
+        >>> RunConfig().scored
+        range(41, 501)
+        """
+        first = self.evaluation.test_from or self.data.train_len + 1
+        return range(first, self.evaluation.test_len + 1, self.evaluation.stride)
+
+    @property
+    def tested(self) -> list[int]:
+        """All lengths at which it is tested, if the language has words of them."""
+        return sorted({*self.scored, *self.evaluation.extra_lengths})
+
+    @classmethod
+    def parse(cls, text: str, name: str = "config.toml") -> RunConfig:
+        """The config behind TOML text; ConfigError naming the key for a key, type or value that is not right."""
+        return from_mapping(cls, toml.parse(text, name))
+
+    def render(self) -> str:
+        """As TOML, complete."""
+        return toml.render(as_mapping(self))
+
+    def replaced(self, values: Mapping[str, Any]) -> RunConfig:
+        """With some options changed, named by dotted keys: {"training.lr": 3e-4}.
+
+        Where a name changes ("model.name", or "model" as it is written on the command line), the new part keeps those
+        options of the old one that it has too and that were not at the old one's defaults. A phase that is named and
+        was not there is there then.
+
+        >>> RunConfig().replaced({"model.chunk_size": 3, "seed": 1}).model.label
+        'regulargpt-C3'
+        >>> RunConfig().replaced({"model": "lstm:d_model=8"}).render().split("[model]")[1].split("\\n")[1:4]
+        ['name = "lstm"', 'd_model = 8', 'n_layers = 1']
+        """
+        nested = as_mapping(self)
+        for key in sorted(values, key=parts_first):
+            _put(nested, key, values[key])
+        return from_mapping(RunConfig, nested)
+
+    def reading(self, texts: Mapping[str, str]) -> RunConfig:
+        """With some options changed, each written as on the command line."""
+        return self.replaced(self.values_of(texts))
+
+    def values_of(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        """What texts stand for in this config, once the parts that they name are chosen."""
+        values, nested = {}, as_mapping(self)
+        for key in sorted(texts, key=parts_first):
+            kind = _type(nested, key)
+            values[key] = texts[key] if kind is None else read(key, kind, texts[key])
+            _put(nested, key, values[key])
+        return values
+
+
+SECTIONS = ("data", "objective", "model", "training", "phases", "evaluation")
+
+
+def parts_first(key: str) -> tuple[int, bool]:
+    """Parts are chosen before their options are set."""
+    return key.count("."), not key.endswith(".name")
+
+
+def _put(nested: dict[str, Any], key: str, value: Any) -> None:
+    """Set one key of the nesting of mappings that a RunConfig is."""
+    here, owner, name = _find(nested, key)
+    if name not in registries(owner):
+        here[name] = value
+        return
+    parts = registry(registries(owner)[name])
+    written = parts.written(value, key) if isinstance(value, str) else value
+    if not isinstance(written, Mapping) or not isinstance(written.get("name"), str):
+        raise ConfigError(f"{key} = {value!r}; give a name")
+    fresh, before = defaults(parts[written["name"]].options), here[name]
+    # Another part has defaults of its own: what nobody chose for the old one says nothing about the new one.
+    usual = {} if written["name"] == before["name"] else defaults(parts[before["name"]].options)
+    kept = {key: value for key, value in before.items() if key in fresh and value != usual.get(key)}
+    here[name] = {**fresh, **kept, **written}
+
+
+def _find(
+    nested: dict[str, Any],
+    key: str,
+    path: str = "",
+    owner: type[Options] = RunConfig,
+    explain: Callable[[str], str] | None = None,
+) -> tuple[dict[str, Any], type[Options], str]:
+    """Where a dotted key is: the mapping that holds it, the options that this mapping is of, its name there.
+
+    A part and its name are one place. A phase that is named and was not there is there then. `explain` says of a key
+    why a part does not have it.
+    """
+    name, dot, rest = key.partition(".")
+    here, kind, place = f"{path}{name}", hints(owner).get(name), registries(owner).get(name)
+    if kind is None:
+        raise ConfigError(_unknown(f"{path}{key}", here, hints(owner)) if explain is None else explain(here))
+    if place and typing.get_origin(kind) is tuple:
+        return _find_phase(nested, rest, f"{here}.", registry(place))
+    if not dot and _is_section(kind) and not place:
+        raise ConfigError(is_section(here, kind))
+    if not dot or (place and rest == "name"):
+        return nested, owner, name
+    if place:
+        parts, part = registry(place), nested[name]["name"]
+        return _find(nested[name], rest, f"{here}.", parts[part].options, partial(parts.unknown, part))
+    if _is_section(kind):
+        return _find(nested[name], rest, f"{here}.", kind)
+    raise ConfigError(f"unknown key '{path}{key}'; {here} is one value")
+
+
+def _find_phase(
+    nested: dict[str, Any], key: str, path: str, parts: Registry
+) -> tuple[dict[str, Any], type[Options], str]:
+    """The same for one of several parts, each in a section under its name, in which an import path has dots."""
+    written = PATH.match(key)
+    part = written[0] if written else key.partition(".")[0]
+    rest = key[len(part) + 1 :]
+    if not part:
+        raise ConfigError(is_section(f"{path}{next(iter(parts))}", parts[next(iter(parts))].options))
+    options = parts[part].options
+    if rest in ("", "name"):
+        raise ConfigError(is_section(f"{path}{part}", options))
+    phases = nested.setdefault(path.rstrip("."), {})
+    return _find(
+        phases.setdefault(part, defaults(options)), rest, f"{path}{part}.", options, partial(parts.unknown, part)
+    )
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Options)
+
+
+def is_section(key: str, owner: type[Options]) -> str:
+    """What is said of a section that is set as if it were a value."""
+    example = next((name for name in hints(owner) if name != "name"), "KEY")
+    return f"'{key}' is a section; set one of its keys, as in {key}.{example}"
+
+
+def _unknown(key: str, here: str, known: Mapping[str, Any]) -> str:
+    """What is said of a key that there is not: the same name in another section helps most."""
+    if key != here and "." not in here:
+        return f"unknown section '{here}';{nearest(here, SECTIONS) or ' known: ' + ', '.join(SECTIONS)}"
+    elsewhere = [other for other in keys(RunConfig()) if other.endswith(f".{key.rpartition('.')[2]}")]
+    return f"unknown key '{key}'; did you mean '{elsewhere[0]}'?" if elsewhere else unknown(key, known)
+
+
+def keys(config: RunConfig) -> list[str]:
+    """All dotted keys of a config, in the order of config.toml.
+
+    >>> [key for key in keys(RunConfig()) if key.startswith(("data", "objective"))]
+    ['data.name', 'data.train_from', 'data.train_len', 'objective.name', 'objective.output_token']
+    """
+    return list(flat(config))
+
+
+def flat(config: Options) -> dict[str, Any]:
+    """The config by dotted keys.
+
+    >>> flat(RunConfig())["model.chunk_size"]
+    2
+    """
+    return dict(_flat(as_mapping(config), ""))
+
+
+def _flat(nested: Mapping[str, Any], path: str) -> typing.Iterator[tuple[str, Any]]:
+    for name, value in nested.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
+
+
+def value_of(config: RunConfig, key: str) -> Any:
+    """The value of a dotted key; None if this config has no such key.
+
+    >>> value_of(RunConfig(), "model.chunk_size"), value_of(RunConfig(), "model.encoding.name")
+    (2, None)
+    """
+    return flat(config).get(key)
+
+
+# What people call the parts, where that is not the name of their section.
+CALLED = {"supervision": "objective"}
+
+
+def key_of(config: RunConfig, name: str) -> str:
+    """The dotted key that a name stands for: itself, or the shortest key of the config that ends in it.
+
+    Raises ConfigError where there is none, or several are as short.
+
+    >>> config = RunConfig().replaced({"data.name": "dyck-2"})
+    >>> key_of(config, "chunk_size"), key_of(config, "near_misses"), key_of(config, "data.test.near_misses")
+    ('model.chunk_size', 'data.near_misses', 'data.test.near_misses')
+    """
+    known = flat(config)
+    sections = {key.rpartition(".")[0] for key in known if key.endswith(".name")}
+    if name in known or name in sections or "." in name:
+        return name
+    ends = [key for key in (*known, *sections) if key.endswith(f".{name}")]
+    if not ends and name in CALLED:
+        return CALLED[name]
+    shortest = [key for key in ends if key.count(".") == min(end.count(".") for end in ends)]
+    if len(shortest) == 1:
+        return shortest[0]
+    if shortest:
+        raise ConfigError(f"'{name}' may be {one_of(shortest)}; write one of them")
+    raise ConfigError(unknown(name, [key.rpartition(".")[2] for key in known]))
+
+
+def type_of(config: RunConfig, key: str) -> Any:
+    """The type of a dotted key in this config, None for a part, which is taken as it is written.
+
+    Raises ConfigError if there is no such key.
+    """
+    return _type(as_mapping(config), key)
+
+
+def _type(nested: dict[str, Any], key: str) -> Any:
+    _, owner, name = _find(nested, key)
+    return None if name in registries(owner) else hints(owner)[name]
+
+
+def why_unused(config: RunConfig, key: str) -> str | None:
+    """What in this config makes an option change nothing; None if it changes something.
+
+    >>> why_unused(RunConfig(), "model.noise_loss"), why_unused(RunConfig(), "model.state_noise")
+    ('with model.state_noise = 0.0', None)
+    """
+    place, _, name = key.rpartition(".")
+    part: Any = config
+    for step in place.split(".") if place else ():
+        part = {phase.name: phase for phase in config.phases} if step == "phases" else _inside(part, step)
+    if part is None or name not in hints(type(part)):
+        return None
+    needed = next(f.metadata.get("needs") for f in dataclasses.fields(part) if f.name == name)
+    if not needed:
+        return None
+    other = f"{place}.{needed}"
+    return why_unused(config, other) or (
+        None if getattr(part, needed) else f"with {other} = {shown(value_of(config, other))}"
+    )
+
+
+def _inside(part: Any, name: str) -> Any:
+    return part.get(name) if isinstance(part, dict) else getattr(part, name, None)
+
+
+__all__ = [
+    "BalancedOptions",
+    "ConfigError",
+    "EvaluationOptions",
+    "RunConfig",
+    "TrainingOptions",
+    "flat",
+    "keys",
+    "type_of",
+    "value_of",
+]

@@ -1,0 +1,112 @@
+"""What no part can say of itself: a config held against its task, its protocol and this machine. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from languages.errors import one_of
+from regulargpt import data
+from regulargpt.config.lengths import LONGEST_WORD
+from regulargpt.config.options import ConfigError
+from regulargpt.config.protocols import protocol
+from regulargpt.config.recipes import CONSTRUCTED
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.language import LanguageData
+
+if TYPE_CHECKING:
+    from languages.task import Task
+
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def validate(config: RunConfig, task: Task | None = None) -> LanguageData:
+    """The data of a config that can be run; raises ConfigError for the first reason why it cannot, before any work.
+
+    `task` is that of the language, if it is known already: some automata take seconds to build.
+
+    >>> validate(RunConfig().replaced({"evaluation.test_len": 3}))
+    Traceback (most recent call last):
+    regulargpt.config.options.ConfigError: evaluation.test_len = 3; test words are longer than data.train_len = 40
+    """
+    words = data.build(config.data, task)
+    for problem in _problems(config, words):
+        raise ConfigError(problem)
+    return words
+
+
+def _problems(config: RunConfig, words: LanguageData) -> Iterator[str]:
+    if config.device not in DEVICES:
+        yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
+    yield from _protocol(config, words)
+    yield from _steps(config)
+    yield from _lengths(config, words)
+    for reason in config.objective.refuse(words.task, config.model):
+        yield f"objective.name = '{config.objective.name}': {reason}"
+    _prepare_near_misses(config, words)
+    for phase in config.phases:
+        if phase.is_on and (reason := phase.refuse(config.model, config.objective)) is not None:
+            yield f"phases.{phase.name}: {reason}; leave it out, as the recipe robust does"
+    if config.tensorboard and find_spec("tensorboard") is None:
+        yield "tensorboard = true needs the extra: pip install 'regulargpt-testbed[tracking]'"
+
+
+def _protocol(config: RunConfig, words: LanguageData) -> Iterator[str]:
+    if config.protocol:
+        if config.protocol != protocol(config.protocol).id:
+            version = protocol(config.protocol).id
+            yield f"protocol = '{config.protocol}': a config names the version, protocol = '{version}'"
+        yield from protocol(config.protocol).problems(config, words.task)
+    for name in config.evaluation.extra_protocols:
+        if name != protocol(name).id:
+            yield f"evaluation.extra_protocols = '{name}': a config names the version, '{protocol(name).id}'"
+        protocol(name).test_of(config)
+
+
+def _steps(config: RunConfig) -> Iterator[str]:
+    steps = config.training.steps
+    if config.recipe in CONSTRUCTED and steps:
+        yield f"training.steps = {steps}; recipe '{config.recipe}' trains nothing, set it to 0"
+    if config.recipe not in CONSTRUCTED and not steps:
+        yield "training.steps = 0; training has at least 1 step"
+
+
+def _lengths(config: RunConfig, words: LanguageData) -> Iterator[str]:
+    train_from, train_len, test_len = config.data.train_from, config.data.train_len, config.evaluation.test_len
+    task, test_from = words.task, config.scored.start
+    if train_len < config.model.shortest:
+        yield f"data.train_len = {train_len} is too short for {config.model.label}; at least {config.model.shortest}"
+    if test_from <= train_len:
+        yield f"evaluation.test_from = {test_from}; test words are longer than data.train_len = {train_len}"
+    if test_len <= train_len:
+        yield f"evaluation.test_len = {test_len}; test words are longer than data.train_len = {train_len}"
+    if test_len < test_from:
+        yield f"evaluation.test_len = {test_len} is shorter than evaluation.test_from = {test_from}"
+    if not _has_words(words, range(train_from, train_len + 1)):
+        yield f"data.train_len = {train_len}: {task.describe_length(train_len)}"
+    if not any(words.is_tested(length) for length in config.scored):
+        yield f"evaluation.test_len = {test_len}: {task.describe_length(config.scored[-1])}"
+    for length in config.evaluation.extra_lengths:
+        if not 1 <= length <= LONGEST_WORD:
+            yield f"evaluation.extra_lengths = {length}; a length is 1 to {LONGEST_WORD}"
+    for length in config.training.curriculum:
+        if not _has_words(words, range(train_from, min(length, train_len) + 1)):
+            yield f"training.curriculum = {length}: {task.describe_length(length)}"
+    longest = [("data.train_len", train_len), ("evaluation.test_len", test_len)]
+    for key, length in [*longest, *(("evaluation.extra_lengths", extra) for extra in config.evaluation.extra_lengths)]:
+        if (reason := config.model.too_long(length)) is not None:
+            yield f"{key} = {length}: {reason}"
+
+
+def _has_words(words: LanguageData, lengths: Iterable[int]) -> bool:
+    """Whether the language has words of any of these lengths."""
+    return any(words.task.has_length(length) for length in lengths)
+
+
+def _prepare_near_misses(config: RunConfig, words: LanguageData) -> None:
+    """Raise SamplingError for an automaton that is too large for those that are trained on or tested."""
+    words.prepare(config.data.train_len, config.evaluation.test_len)
+    for name in config.evaluation.extra_protocols:
+        other = protocol(name).test_of(config)
+        data.build(other.data).prepare(0, other.evaluation.test_len)

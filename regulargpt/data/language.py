@@ -1,0 +1,100 @@
+"""Words of a language for training and testing: each batch a pure function of (seed, purpose, step)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from languages.randomness import rng
+from languages.task import Task
+from regulargpt.data.options import LanguageOptions, Mixture
+
+Words = npt.NDArray[np.integer]  # (batch, length)
+
+
+@dataclass(frozen=True)
+class LanguageData:
+    """The words of a task, drawn as the options say.
+
+    >>> from regulargpt.data import read_data
+    >>> data = read_data("parity")
+    >>> data.batch(seed=0, purpose="train", step=7, lengths=[5], count=3).shape
+    (3, 5)
+    """
+
+    task: Task
+    options: LanguageOptions
+
+    def lengths(self, longest: int) -> list[int]:
+        """The lengths of training words up to `longest`."""
+        return self.task.lengths(self.options.train_from, longest)
+
+    def batch(self, seed: int, purpose: str, step: int, lengths: Sequence[int], count: int) -> Words:
+        """`count` words of one length, drawn uniformly from `lengths`."""
+        random = rng(seed, purpose, step)
+        length = lengths[int(random.integers(len(lengths)))]
+        return draw(self.task, self.options.training, random, length, count)
+
+    def is_tested(self, length: int) -> bool:
+        """Whether there are test words of this length.
+
+        >>> from regulargpt.data import read_data
+        >>> read_data("dyck-2").is_tested(41), read_data("dyck-2").is_tested(42)
+        (True, True)
+        """
+        mixture = self.options.test
+        if mixture is not None and mixture.both_classes:
+            return len(self.task.classes(length)) == 2
+        return self.task.has_length(length)
+
+    def test(self, seed: int, length: int, count: int) -> Words:
+        """The test words of one length: the same for every model that is tested with this seed."""
+        return draw(self.task, self.options.test, rng(seed, "test", length), length, count)
+
+    test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+
+    def prepare(self, train_len: int, test_len: int) -> None:
+        """Raise SamplingError now if the automaton is too large for the near misses up to these lengths."""
+        for mixture, longest in ((self.options.training, train_len), (self.options.test, test_len)):
+            if mixture is not None and mixture.near_misses and longest:
+                self.task.prepare_near_misses(longest, mixture.edits, mixture.swaps)
+
+    def near(self, word: Sequence[int], seed: int, step: int, count: int) -> Words:
+        """`count` words (count, length) that differ from a word in at most two symbols; the word where they may not.
+
+        >>> from regulargpt.data import read_data
+        >>> near = read_data("parity").near((0, 1, 1, 0), seed=0, step=3, count=64)
+        >>> near.shape, int((near != [0, 1, 1, 0]).sum(1).max())
+        ((64, 4), 2)
+        """
+        random = rng(seed, "near a wrong word", step)
+        words = np.tile(np.array(word), (count, 1))  # (count, length)
+        edits = random.integers(3, size=count)
+        shape = (count, 2)
+        places, symbols = random.integers(len(word), size=shape), random.integers(self.task.n_symbols, size=shape)
+        for j in range(2):
+            rows = np.flatnonzero(edits > j)
+            words[rows, places[rows, j]] = symbols[rows, j]
+        answered = self.task.labels(words) >= 0
+        if self.task.domain is not None:
+            answered &= self.task.domain.accepts(words)
+        words[~answered] = word
+        return words
+
+
+def draw(task: Task, mixture: Mixture | None, random: np.random.Generator, length: int, count: int) -> Words:
+    """Words as the task samples them; of a balanced task, mixed as the options say."""
+    if mixture is None:
+        return task.sample(random, length, count)
+    return task.sample(
+        random,
+        length,
+        count,
+        near_misses=mixture.near_misses,
+        edits=mixture.edits,
+        swaps=mixture.swaps,
+        members=mixture.members,
+    )

@@ -1,0 +1,94 @@
+"""The options of the data: which language, and how its words are drawn for training and for the test.
+
+Never imports torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from regulargpt.config.options import Options, option, share
+
+
+@dataclass(frozen=True)
+class DataOptions(Options):
+    """The options of a source of data; `train_len` is the length of the longest thing it is trained on."""
+
+    name: str
+    train_from: int = option(1, "Shortest training word.", least=1, why="a word has at least 1 symbol")
+    train_len: int = option(
+        40, "Longest training word.", least=1, most=1_000_000, why="a word has at least 1 symbol", flag="--train-len"
+    )
+
+    def problems(self) -> Iterator[str]:
+        """Lengths the wrong way round."""
+        if self.train_from > self.train_len:
+            yield f"train_from = {self.train_from} is longer than data.train_len = {self.train_len}"
+
+
+@dataclass(frozen=True)
+class Mixture(Options):
+    """Which words of a language are drawn.
+
+    Of all words a share `members` are members. Of the others a share `near_misses` are members with 1 to `edits`
+    symbols substituted or, a share `swaps` of these, with two symbols swapped.
+    """
+
+    members: float = share(0.5, "Share of members.")
+    near_misses: float = share(0.0, "Share of near misses in the non-members.")
+    edits: int = option(
+        1, "Most edits of a near miss.", least=1, most=1000, why="a near miss has at least 1 edit", needs="near_misses"
+    )
+    swaps: float = share(0.0, "Share of near misses in which two symbols changed places.", needs="near_misses")
+
+
+@dataclass(frozen=True)
+class TestMixture(Mixture):
+    """The words of the test."""
+
+    __test__ = False  # its name is no invitation to pytest
+
+    both_classes: bool = option(False, "Leave out lengths without members, or without non-members.")
+
+
+@dataclass(frozen=True)
+class UniformOptions(DataOptions):
+    """A language whose words are all asked about, such as parity: words are drawn as its task says."""
+
+    @property
+    def training(self) -> Mixture | None:
+        """Nothing is mixed."""
+        return None
+
+    @property
+    def test(self) -> TestMixture | None:
+        """Nothing is mixed."""
+        return None
+
+
+@dataclass(frozen=True)
+class BalancedOptions(DataOptions):
+    """A language of members and non-members."""
+
+    members: float = share(0.5, "Share of members.")
+    near_misses: float = share(0.0, "Share of near misses in the non-members.", flag="--near-misses")
+    edits: int = option(
+        1, "Most edits of a near miss.", least=1, most=1000, why="a near miss has at least 1 edit", needs="near_misses"
+    )
+    swaps: float = share(0.0, "Share of near misses in which two symbols changed places.", needs="near_misses")
+    test: TestMixture = field(default_factory=TestMixture)
+
+    @property
+    def training(self) -> Mixture:
+        """The words of the training."""
+        return Mixture(self.members, self.near_misses, self.edits, self.swaps)
+
+
+LanguageOptions = UniformOptions | BalancedOptions
+
+
+def sampled(sampling: str) -> type[Any]:
+    """The options of a language whose words are drawn so."""
+    return BalancedOptions if sampling == "balanced" else UniformOptions

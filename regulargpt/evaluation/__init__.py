@@ -1,0 +1,1 @@
+"""What a model scores at each length, and what simple rules score there."""

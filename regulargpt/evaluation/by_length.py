@@ -1,0 +1,211 @@
+"""Measures by length, and what they are worth beside chance and the rule that always gives the same answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from regulargpt.config.schema import EvaluationOptions, RunConfig
+from regulargpt.data.language import LanguageData
+from regulargpt.evaluation.measures import measure
+from regulargpt.objectives.answers import Objective
+
+FEWEST_WORDS = 32
+# Symbols in one forward pass: enough to keep a device busy, few enough for the caches and for memory. A model that
+# attends from every position to every other counts each pair.
+SYMBOLS_AT_ONCE = 1 << 19
+CPU_PAIRS_AT_ONCE, GPU_PAIRS_AT_ONCE = 1 << 19, 1 << 22
+Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measure at one length, with its 95 % confidence interval.
+
+    >>> Value.of_right(512, 512)
+    Value(value=100.0, low=99.25530242771171, high=100.0)
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of_right(cls, right: int, n: int) -> Value:
+        """The share of right words in percent, with Wilson's interval."""
+        p = right / n
+        centre = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
+        half = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
+        # Rounding may put the interval's end beside a share of 0 or 1, which is in it.
+        return cls(100 * p, 100 * max(0.0, min(p, centre - half)), 100 * min(1.0, max(p, centre + half)))
+
+    @classmethod
+    def of_mean(cls, numbers: np.ndarray) -> Value:
+        """The mean of numbers, with the normal interval of a mean.
+
+        >>> Value.of_mean(np.array([1.0, 1.0, 1.0]))
+        Value(value=1.0, low=1.0, high=1.0)
+        """
+        mean, n = float(numbers.mean()), len(numbers)
+        half = Z * float(numbers.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+        return cls(mean, mean - half, mean + half)
+
+
+@dataclass(frozen=True)
+class Point:
+    """The result at one length: every measure by name, of how many words, and the share of each right answer."""
+
+    length: int
+    samples: int
+    measures: Mapping[str, Value]
+    answer_shares: tuple[float, ...] = field(default=())
+
+    @property
+    def main(self) -> float:
+        """The first measure, which makes the score."""
+        return next(iter(self.measures.values())).value
+
+
+def samples_at(length: int, config: EvaluationOptions) -> int:
+    """How many words are drawn at a length: fewer at very long ones.
+
+    >>> [samples_at(T, EvaluationOptions()) for T in (500, 10_000, 1_000_000)]
+    [512, 512, 33]
+    """
+    return min(config.samples, max(FEWEST_WORDS, config.symbols // length))
+
+
+@torch.no_grad()
+def measures_by_length(
+    model: nn.Module,
+    data: LanguageData,
+    objective: Objective,
+    lengths: Iterable[int],
+    *,
+    config: EvaluationOptions,
+    seed: int,
+    device: torch.device,
+    on_test: Callable[[Mapping[int, int]], None] = lambda words: None,
+    on_point: Callable[[Point], None] = lambda point: None,
+) -> list[Point]:
+    """Test at each of the lengths with test words, on fresh words that depend on the seed and the length only.
+
+    `on_test` is told at first how many words there are of each length, `on_point` each result.
+    """
+    model.eval()
+    words, points = {T: samples_at(T, config) for T in lengths if data.is_tested(T)}, []
+    on_test(words)
+    for length, samples in words.items():
+        point = _point(model, data, objective, length, samples, seed, device)
+        points.append(point)
+        on_point(point)
+    return points
+
+
+def _point(
+    model: nn.Module,
+    data: LanguageData,
+    objective: Objective,
+    length: int,
+    samples: int,
+    seed: int,
+    device: torch.device,
+) -> Point:
+    words = data.test(seed, length, samples)
+    at_once = words_at_once(model, length)
+    parts = [objective.measure(model, words[at : at + at_once], device) for at in range(0, samples, at_once)]
+    measures = {name: _value(torch.cat([part[name] for part in parts])) for name in parts[0]}
+    return Point(length, samples, measures, objective.answer_shares(words))
+
+
+def _value(of_words: Tensor) -> Value:
+    """A measure of all words (samples,): a share where each is right or wrong, else a mean."""
+    if of_words.dtype == torch.bool:
+        return Value.of_right(int(of_words.sum()), len(of_words))
+    return Value.of_mean(of_words.double().cpu().numpy())
+
+
+def words_at_once(model: nn.Module, length: int) -> int:
+    """How many words of a length go through the model together."""
+    if not getattr(model, "quadratic", False):
+        return max(1, SYMBOLS_AT_ONCE // length)
+    on_cpu = next(model.parameters()).device.type == "cpu"
+    return max(1, (CPU_PAIRS_AT_ONCE if on_cpu else GPU_PAIRS_AT_ONCE) // length**2)
+
+
+@dataclass(frozen=True)
+class Score:
+    """The test range in one line, by the first measure: its mean, its worst, where it first falls below.
+
+    `majority` is the score of the best rule that always gives the same answer, `chance` that of guessing; None where
+    there is nothing to guess.
+    """
+
+    measure: str
+    score: float
+    worst: float
+    first_below_99: int | None
+    first_below_90: int | None
+    chance: float | None
+    majority: float | None
+
+
+def score(points: list[Point], scored: Container[int]) -> Score:
+    """Mean and worst over those of the lengths `scored` that were tested, and where it first fails.
+
+    >>> points = [Point(41, 512, {"accuracy": Value(100.0, 99.0, 100.0)}, (0.5, 0.5)),
+    ...           Point(42, 512, {"accuracy": Value(95.0, 93.0, 97.0)}, (0.5, 0.5))]
+    >>> score(points, range(41, 501))
+    Score(measure='accuracy', score=97.5, worst=95.0, first_below_99=42, first_below_90=None, chance=50.0, majority=...)
+    """
+    inside = [p for p in points if p.length in scored]
+    name = next(iter(points[0].measures))
+    known = measure(name)
+    values = [p.main for p in inside]
+    shares = np.array([p.answer_shares for p in inside])  # (lengths, n_outputs)
+    guessed = known.unit == "%" and shares.size > 0
+    return Score(
+        measure=name,
+        score=float(np.mean(values)),
+        worst=known.worst(values),
+        first_below_99=first_below(points, 99.0) if guessed else None,
+        first_below_90=first_below(points, 90.0) if guessed else None,
+        chance=100 / shares.shape[1] if guessed else None,
+        majority=100 * float(shares.mean(0).max()) if guessed else None,
+    )
+
+
+def first_below(points: list[Point], value: float) -> int | None:
+    """The smallest tested length at which the first measure is below."""
+    return min((p.length for p in points if p.main < value), default=None)
+
+
+def as_result(points: list[Point], config: RunConfig) -> dict[str, Any]:
+    """The results of a test as summary.json has them: where it was scored, the score, and every length."""
+    return {
+        "test_from": config.scored.start,
+        "test_len": config.evaluation.test_len,
+        "stride": config.evaluation.stride,
+        **vars(score(points, config.scored)),
+        **lengths_of(points),
+    }
+
+
+def lengths_of(points: list[Point]) -> dict[str, Any]:
+    """Every length: how many words it had, and each measure with its interval."""
+    return {
+        "samples": {str(p.length): p.samples for p in points},
+        "measures": {
+            name: {
+                "values": {str(p.length): p.measures[name].value for p in points},
+                "intervals": {str(p.length): [p.measures[name].low, p.measures[name].high] for p in points},
+            }
+            for name in points[0].measures
+        },
+    }

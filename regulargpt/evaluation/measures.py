@@ -1,0 +1,46 @@
+"""What a test can measure, by name. Tables, pictures and pages know a measure by this and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure: what axes and headings call it, its unit, which values are good, and between which bounds they lie.
+
+    A bound is None where there is none.
+    """
+
+    name: str
+    label: str
+    unit: str
+    higher_is_better: bool
+    low: float | None
+    high: float | None
+
+    @property
+    def best(self) -> float | None:
+        """The best value there can be, if there is one."""
+        return self.high if self.higher_is_better else self.low
+
+    def worst(self, values: Iterable[float]) -> float:
+        """The worst of several values.
+
+        >>> MEASURES["accuracy"].worst([99.0, 100.0])
+        99.0
+        """
+        return min(values) if self.higher_is_better else max(values)
+
+
+MEASURES = {"accuracy": Measure("accuracy", "accuracy (%)", "%", True, 0.0, 100.0)}
+
+
+def measure(name: str) -> Measure:
+    """The measure of this name. One that nobody described goes by its name, without bounds, and more is better.
+
+    >>> measure("accuracy").unit, measure("exact_match").label
+    ('%', 'exact_match')
+    """
+    return MEASURES.get(name) or Measure(name, name, "", True, None, None)

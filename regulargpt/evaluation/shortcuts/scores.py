@@ -1,0 +1,117 @@
+"""Shortcut scores: trivial rules, fitted to a model's training words and tested on its test words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import validate
+from regulargpt.data.language import LanguageData
+from regulargpt.evaluation.by_length import samples_at
+from regulargpt.evaluation.shortcuts.features import RULES, check, features
+from regulargpt.evaluation.shortcuts.rule import Rule, fit
+
+TRAINING_WORDS = 20_000
+WORDS_A_BATCH = 32
+SYMBOLS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """What one rule scores, in percent: as a model does, and on the words it was fitted to."""
+
+    rule: str
+    score: float
+    worst: float
+    trained: float
+    accuracy: dict[int, float]  # by length
+
+
+def shortcut_scores(
+    words: LanguageData, config: RunConfig, seed: int, training: LanguageData | None = None
+) -> dict[str, Shortcut]:
+    """What each rule of `features.RULES` scores where a model of this config and seed is tested.
+
+    Each is fitted to 20,000 words drawn as the model's training words are: batches of one length, uniform over
+    train_from..train_len; of `training` if the test words are of other data. It is tested on the very
+    words the model is tested on, at the scored lengths and the extra ones; `score` is the mean over the scored.
+
+    Raises UserError for answers at every position, and for more than 128 symbols or answers.
+
+    >>> from regulargpt import data
+    >>> config = RunConfig().replaced({"data.name": "even-pairs", "evaluation.stride": 100})
+    >>> scores = shortcut_scores(data.build(config.data), config, seed=0)
+    >>> scores["ends"].score, sorted(scores["ends"].accuracy)
+    (100.0, [41, 141, 241, 341, 441])
+    """
+    check(words.task, config)
+    rules, trained = fitted(training or words, config, seed)
+    lengths = [T for T in config.tested if words.is_tested(T)]
+    points = {T: accuracies(rules, words, config, seed, T) for T in lengths}
+    return {name: shortcut(name, trained[name], {T: points[T][name] for T in lengths}, config) for name in RULES}
+
+
+def fitted(source: LanguageData, config: RunConfig, seed: int) -> tuple[dict[str, Rule], dict[str, float]]:
+    """Each rule fitted to training words, and its share of right answers there in percent."""
+    task, lengths = source.task, source.lengths(config.data.train_len)
+    batches = [
+        source.batch(seed, "train", step, lengths, WORDS_A_BATCH) for step in range(TRAINING_WORDS // WORDS_A_BATCH)
+    ]
+    labels = np.concatenate([task.labels(words) for words in batches])
+    seen = [features(words, task.n_symbols) for words in batches]
+    columns = {name: np.concatenate([batch[name] for batch in seen]) for name in RULES}
+    rules = {name: fit(columns[name], labels) for name in RULES}
+    return rules, {name: 100 * float((rules[name](columns[name]) == labels).mean()) for name in RULES}
+
+
+def accuracies(
+    rules: Mapping[str, Rule], source: LanguageData, config: RunConfig, seed: int, length: int
+) -> dict[str, float]:
+    """The share of the test words of one length that each rule answers right, in percent."""
+    task, words = source.task, source.test(seed, length, samples_at(length, config.evaluation))
+    labels = task.labels(words)
+    at_once = max(1, SYMBOLS_AT_ONCE // length)
+    right = dict.fromkeys(rules, 0)
+    for at in range(0, len(words), at_once):
+        seen = features(words[at : at + at_once], task.n_symbols)
+        for name, rule in rules.items():
+            right[name] += int((rule(seen[name]) == labels[at : at + at_once]).sum())
+    return {name: 100 * count / len(words) for name, count in right.items()}
+
+
+def shortcut(name: str, trained: float, accuracy: dict[int, float], config: RunConfig) -> Shortcut:
+    """One rule's scores, and their mean and minimum over the scored lengths."""
+    scored = [value for T, value in accuracy.items() if T in config.scored]
+    return Shortcut(RULES[name], float(np.mean(scored)), min(scored), trained, accuracy)
+
+
+def shortcut_report(config: RunConfig) -> dict[str, Any]:
+    """The shortcut scores of a config as one JSON object: what `regulargpt shortcuts --json` prints.
+
+    Raises UserError if the config cannot be run or shortcuts do not fit it.
+    """
+    of_language = validate(config)
+    scores = shortcut_scores(of_language, config, config.seed)
+    return {
+        "language": config.data.name,
+        "protocol": config.protocol,
+        "train_from": config.data.train_from,
+        "train_len": config.data.train_len,
+        "test_from": config.scored.start,
+        "test_len": config.evaluation.test_len,
+        "stride": config.evaluation.stride,
+        "samples": config.evaluation.samples,
+        "seed": config.seed,
+        "best": max(scores, key=lambda name: scores[name].score),
+        "shortcuts": {name: as_json(row) for name, row in scores.items()},
+    }
+
+
+def as_json(row: Shortcut) -> dict[str, Any]:
+    """A row with its lengths as text, as in summary.json."""
+    return dataclasses.asdict(row) | {"accuracy": {str(T): value for T, value in row.accuracy.items()}}

@@ -1,0 +1,92 @@
+"""What a model must be, to be trained, tested, swept, listened to and certified as those that are here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from languages.errors import UserError
+from regulargpt.models.hooks import Hooked
+from regulargpt.models.layers import Readout
+from regulargpt.models.options import ModelOptions
+
+
+class Model(Hooked, ABC):
+    """A network that reads words and answers at the last position, or at every position.
+
+    A model of your own derives from it and gives:
+
+    - the constructor `(n_symbols, n_outputs, *, generator=None, **options)`. It draws all weights from `generator` (a
+      `torch.Generator`; None stands for one of its own with seed 0) and leaves the global random state alone, so that
+      a seed gives the same weights anywhere.
+    - `Options`, a frozen dataclass derived from `ModelOptions`: the constructor's options with their types, defaults,
+      bounds and a line of help each, and what else the trunk may ask before the model is built.
+    - `forward`. Words in a batch do not influence each other, and any length from 1 on works.
+
+    Random numbers while training (dropout, noise) come from `layers.Counted`, so that a resumed run draws the same.
+
+    What else a model may have, each with a default: `quadratic`, `compiled_parts`, `set_noise`, and hook points
+    (`hooks.HookPoint`). Some names are read by the analyses: `hook_embed`, what stands for each symbol (batch, length,
+    width), by `receptive-field`; `hook_state`, the state at each position (batch, length, width), or
+    `blocks.N.hook_resid_post`, by `verify`.
+
+    >>> import torch
+    >>> from regulargpt.models.layers import linear
+    >>> class LastSymbol(Model):
+    ...     def __init__(self, n_symbols, n_outputs, *, generator=None):
+    ...         super().__init__()
+    ...         generator = generator or torch.Generator().manual_seed(0)
+    ...         self.readout = linear(n_symbols, n_outputs, generator)
+    ...
+    ...     def forward(self, words, readout="last"):
+    ...         x = nn.functional.one_hot(words.long(), self.readout.in_features).to(self.readout.weight.dtype)
+    ...         return self.readout(x[:, -1] if readout == "last" else x)
+    >>> model = LastSymbol(2, 3)
+    >>> model(torch.tensor([[0, 1, 1]])).shape, model(torch.tensor([[0, 1, 1]]), readout="all").shape
+    (torch.Size([1, 3]), torch.Size([1, 3, 3]))
+    >>> model.quadratic, model.compiled_parts() == [model]
+    (False, True)
+    """
+
+    Options: ClassVar[type[ModelOptions]] = ModelOptions
+
+    @abstractmethod
+    def forward(
+        self, words: Int[Tensor, "batch length"], readout: Readout = "last"
+    ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
+        """Logits of the answer at the last position, or at every position."""
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether it holds a number for each pair of positions: then it is tested on fewer words at once."""
+        return False
+
+    def compiled_parts(self) -> Sequence[nn.Module]:
+        """What `torch.compile` is applied to: the model, or parts of it that do not depend on the words' length."""
+        return [self]
+
+    def set_noise(self, level: float) -> None:
+        """The noise on the states while training, as a share of their size. A model without such noise has none."""
+
+
+@torch.no_grad()
+def refuse_shapes(model: Model, n_outputs: int) -> None:
+    """Raise UserError for a model whose logits do not have the shape that they should.
+
+    >>> from regulargpt.models.rnn import Rnn
+    >>> refuse_shapes(Rnn(2, 3, d_model=4), n_outputs=2)
+    Traceback (most recent call last):
+    languages.errors.UserError: Rnn: the readout 'last' has the shape (2, 3); it must be (2, 2)
+    """
+    symbols = torch.zeros(2, 5, dtype=torch.long)  # two words of five symbols
+    shapes: dict[Readout, tuple[int, ...]] = {"last": (2, n_outputs), "all": (2, 5, n_outputs)}
+    for readout, shape in shapes.items():
+        found = tuple(model(symbols, readout=readout).shape)
+        if found != shape:
+            name = type(model).__name__
+            raise UserError(f"{name}: the readout '{readout}' has the shape {found}; it must be {shape}")

@@ -1,0 +1,142 @@
+"""The options of the models, and what the rest may ask of a model before it is built. Never imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from regulargpt.config.options import Options, hints, option, section
+from regulargpt.encodings.options import EncodingOptions
+
+MOST_PARAMETERS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise that a model is trained under, raised as the running loss allows: how strong at the end, from which loss on
+    it grows (0: it is there at once), by which factor a step."""
+
+    full: float
+    loss: float
+    growth: float
+
+
+@dataclass(frozen=True)
+class ModelOptions(Options):
+    """The options of a model. What `arguments` gives is passed to its constructor by name.
+
+    A model outside this package derives its options from this class; what it does not say of itself has the defaults.
+    """
+
+    name: str
+
+    def arguments(self) -> dict[str, Any]:
+        """What the model's constructor is given by name."""
+        return {key: getattr(self, key) for key in hints(type(self)) if key != "name"}
+
+    @property
+    def label(self) -> str:
+        """The model in the name of a run."""
+        return self.name
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether attention holds a number for each pair of positions."""
+        return False
+
+    @property
+    def noise(self) -> Noise | None:
+        """The noise it is trained under, if it can be."""
+        return None
+
+    @property
+    def shortest(self) -> int:
+        """The length that the longest training word needs to have at least."""
+        return 1
+
+    def parameters(self) -> int:
+        """About how many weights the model has, or a few times fewer: those of its blocks."""
+        return 0
+
+    def not_a_tree(self) -> str | None:
+        """Why a word has no tree of sub-words here, each node a map of its children; None if it has."""
+        return f"{self.name} computes no tree of sub-words"
+
+    def not_one_map(self) -> str | None:
+        """Why the levels are not one and the same map at every length, so that there is no proof; None if they are."""
+        return f"the levels of {self.name} are not one map on finitely many states"
+
+    def too_long(self, length: int) -> str | None:
+        """Why words of this length are too long for the model; None if they are not."""
+        return None
+
+    def no_prefixes(self) -> str | None:
+        """Why it cannot be asked at every position; None if it can."""
+        return None
+
+    def problems(self) -> Iterator[str]:
+        """More weights than any machine here holds."""
+        if (n := self.parameters()) > MOST_PARAMETERS:
+            given = ", model.".join(f"{key} = {value}" for key, value in self._sizes().items())
+            yield f"{given} make about {n:,} parameters; at most {MOST_PARAMETERS:,}"
+
+    def _sizes(self) -> dict[str, int]:
+        """What makes the model large."""
+        names = ("d_model", "d_ff", "n_layers", "thickness", "distinct_levels")
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+
+@dataclass(frozen=True)
+class RecurrentOptions(ModelOptions):
+    """rnn, lstm, gru and linear-rnn."""
+
+    d_model: int = option(
+        64, "Width of the state.", least=1, most=65_536, why="a state has at least 1 number", flag="--d-model"
+    )
+    n_layers: int = option(1, "Layers.", least=1, most=1024, why="a model has at least 1 layer", flag="--n-layers")
+
+    def parameters(self) -> int:
+        """Four square matrices a layer."""
+        return self.n_layers * 4 * self.d_model**2
+
+
+@dataclass(frozen=True)
+class TransformerOptions(ModelOptions):
+    """The Transformer."""
+
+    d_model: int = option(
+        64, "Width of the residual stream.", least=1, most=65_536, why="it has at least 1 number", flag="--d-model"
+    )
+    n_heads: int = option(4, "Heads of attention.", least=1, most=65_536, why="attention has at least 1 head")
+    d_ff: int = option(256, "Units of the FFN.", least=1, most=1_048_576, why="the FFN has at least 1 unit")
+    n_layers: int = option(1, "Blocks.", least=1, most=1024, why="a model has at least 1 layer", flag="--n-layers")
+    norm: Literal["pre", "post"] = option("pre", "LayerNorm before attention and FFN, or after.")
+    activation: Literal["relu", "gelu"] = option("gelu", "Activation of the FFN.")
+    dropout: float = option(
+        0.0, "Share of entries dropped in training.", least=0, below=1, why="it is a share, 0 to below 1"
+    )
+    causal: bool = option(True, "Whether a position sees only what lies before it.")
+    encoding: EncodingOptions = section(
+        "regulargpt.encodings:ENCODINGS", EncodingOptions("none"), "Positional encoding of a transformer.", "--encoding"
+    )
+
+    def parameters(self) -> int:
+        """Attention and FFN of every block."""
+        return self.n_layers * self.d_model * (4 * self.d_model + 2 * self.d_ff)
+
+    @property
+    def quadratic(self) -> bool:
+        """Every position may look at every other one."""
+        return True
+
+    def no_prefixes(self) -> str | None:
+        """Without a causal mask a position has seen what comes after it."""
+        return None if self.causal else "set model.causal = true"
+
+    def problems(self) -> Iterator[str]:
+        """Heads that do not divide the width, for attention or for the encoding."""
+        if self.d_model % self.n_heads:
+            yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
+        yield from self.encoding.refuse_heads(self.d_model, self.n_heads)
+        yield from super().problems()

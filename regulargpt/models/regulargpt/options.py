@@ -1,0 +1,159 @@
+"""The options of RegularGPT, and which of them keep it one map of C children at every length. Never imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from regulargpt.config.options import option
+from regulargpt.models.options import ModelOptions, Noise
+
+# Longer words are refused where attention holds a number for each pair of positions.
+LONGEST_PAIRED = 4096
+# A number this close to 0 is none to the network: all its embeddings would be equal.
+SMALLEST_EMBEDDING = 1e-6
+FLAT = f"at least {SMALLEST_EMBEDDING:g}: with 0 all symbols look the same"
+
+
+@dataclass(frozen=True)
+class RegularGPTOptions(ModelOptions):
+    """RegularGPT. `distinct_levels`, `levels`, `pad` and `attention` each take one thing away from it (section 6.2):
+    weight sharing, the adaptive depth, the learned pad, the sliding-dilated mask.
+
+    >>> RegularGPTOptions("regulargpt", chunk_size=3).label
+    'regulargpt-C3'
+    """
+
+    chunk_size: int = option(
+        2, "Chunk size C.", least=2, most=1024, why="a chunk has at least 2 symbols", flag="--chunk-size"
+    )
+    thickness: int = option(1, "Layers K of a level.", least=1, most=1024, why="a level has at least 1 layer")
+    d_model: int = option(
+        64, "Width of a state.", least=1, most=65_536, why="a state has at least 1 number", flag="--d-model"
+    )
+    n_heads: int = option(4, "Heads of attention.", least=1, most=65_536, why="attention has at least 1 head")
+    d_ff: int = option(256, "Units of the FFN.", least=1, most=1_048_576, why="the FFN has at least 1 unit")
+    norm: Literal["pre", "post"] = option("pre", "LayerNorm before attention and FFN, or after.")
+    activation: Literal["relu", "gelu"] = option("gelu", "Activation of the FFN.")
+    attention_bias: bool = option(True, "Whether the maps of attention have biases.")
+    embedding_std: float = option(
+        1.0, "Standard deviation of the embeddings.", least=SMALLEST_EMBEDDING, most=1_000_000, why=FLAT
+    )
+    embedding_scale: float = option(
+        1.0, "What the embeddings are multiplied by.", least=SMALLEST_EMBEDDING, most=1_000_000, why=FLAT
+    )
+    state_norm: bool = option(True, "Whether a LayerNorm holds the states of all levels on one scale.")
+    state_noise: float = option(
+        0.0,
+        "Noise on the states in training, in units of their RMS.",
+        least=0,
+        most=1_000_000,
+        why="a size is not negative",
+    )
+    noise_loss: float = option(
+        0.0,
+        "The noise grows while the running loss is below; 0: at once.",
+        least=0,
+        why="a loss is not negative",
+        needs="state_noise",
+    )
+    noise_growth: float = option(
+        1.01,
+        "Factor a step by which it grows.",
+        least=1,
+        most=1_000_000,
+        needs="noise_loss",
+        why="the noise is multiplied by it as it grows: give 1 or more",
+    )
+    distinct_levels: int = option(
+        1,
+        "Levels with weights of their own; 1 shares them all.",
+        least=1,
+        most=1024,
+        why="1 shares the weights across depth, more are levels with weights of their own",
+    )
+    levels: int = option(
+        0,
+        "Levels for words of all lengths; 0: as deep as the word needs.",
+        least=0,
+        most=1024,
+        why="0 is a depth that grows with the word, more is the depth for every word",
+    )
+    pad: Literal["learned", "masked"] = option("learned", "What stands before the word: a learned pad, or nothing.")
+    attention: Literal["dilated", "full"] = option(
+        "dilated", "Sliding-dilated, or Eq. (6.1) with 0 for minus infinity."
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """How strong the noise is, the training decides."""
+        return {key: value for key, value in super().arguments().items() if "noise" not in key}
+
+    @property
+    def label(self) -> str:
+        """The model with its chunk size."""
+        return f"{self.name}-C{self.chunk_size}"
+
+    @property
+    def quadratic(self) -> bool:
+        """Full attention has the whole matrix."""
+        return self.attention == "full"
+
+    @property
+    def noise(self) -> Noise:
+        """The state noise."""
+        return Noise(self.state_noise, self.noise_loss, self.noise_growth)
+
+    @property
+    def shortest(self) -> int:
+        """One chunk."""
+        return self.chunk_size
+
+    def parameters(self) -> int:
+        """Attention and FFN of every layer."""
+        return self.thickness * self.distinct_levels * self.d_model * (4 * self.d_model + 2 * self.d_ff)
+
+    def not_a_tree(self) -> str | None:
+        """A node is one map of C children or pads, in a tree as deep as its word is long.
+
+        >>> RegularGPTOptions("regulargpt", attention="full").not_a_tree()
+        "model.attention = 'full' makes a state depend on every earlier one; needed is 'dilated'"
+        """
+        if self.thickness > 1:
+            return f"model.thickness = {self.thickness}: sub-words would overlap; needed is 1"
+        if self.levels:
+            return f"model.levels = {self.levels} fixes the depth; needed is 0, a depth that grows with the word"
+        if self.pad != "learned":
+            return f"model.pad = '{self.pad}' composes fewer than C states where the word begins; needed is 'learned'"
+        if self.attention != "dilated":
+            return (
+                f"model.attention = '{self.attention}' makes a state depend on every earlier one; needed is 'dilated'"
+            )
+        return None
+
+    def not_one_map(self) -> str | None:
+        """Besides a tree it takes one weight-shared layer."""
+        if self.thickness > 1 or self.distinct_levels > 1:
+            return "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"
+        return self.not_a_tree()
+
+    def too_long(self, length: int) -> str | None:
+        """Full attention holds a number for each pair of positions.
+
+        >>> RegularGPTOptions("regulargpt", attention="full").too_long(10_000)
+        "at most 4,096 with model.attention = 'full'; choose a shorter length"
+        """
+        if self.attention != "full" or length <= LONGEST_PAIRED:
+            return None
+        return f"at most {LONGEST_PAIRED:,} with model.attention = 'full'; choose a shorter length"
+
+    def problems(self) -> Iterator[str]:
+        """Heads that do not divide the width; levels that are never used."""
+        if self.d_model % self.n_heads:
+            yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
+        if 0 < self.levels < self.distinct_levels:
+            yield (
+                f"distinct_levels = {self.distinct_levels}: with model.levels = {self.levels} the last are never used; "
+                f"set it to at most {self.levels}"
+            )
+        yield from super().problems()

@@ -1,0 +1,53 @@
+"""What a model is asked and how its answers are scored: one objective for each kind of supervision.
+
+This module only lists them: it imports torch no earlier than the first `build`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from regulargpt.config.options import hints
+from regulargpt.config.registry import Registry, Row
+from regulargpt.objectives.options import (
+    LastOptions,
+    NextOptions,
+    ObjectiveOptions,
+    PrefixesOptions,
+    SubwordsOptions,
+)
+
+if TYPE_CHECKING:
+    from regulargpt.data.language import LanguageData
+    from regulargpt.objectives.answers import Objective
+
+PLACE = "regulargpt.objectives"
+OBJECTIVES = Registry(
+    "supervision",
+    {
+        "last": Row(f"{PLACE}.answers:Last", LastOptions, "the answer to the word"),
+        "prefixes": Row(f"{PLACE}.answers:Prefixes", PrefixesOptions, "the answer to every prefix"),
+        "next": Row(
+            f"{PLACE}.answers:Next",
+            NextOptions,
+            "the legal next symbols after every prefix",
+            "Bhattamishra et al. 2020",
+        ),
+        "subwords": Row(
+            f"{PLACE}.subwords:Subwords", SubwordsOptions, "the answer to the sub-word under every node of the tree"
+        ),
+    },
+    ObjectiveOptions,
+    "regulargpt.objectives",
+)
+
+
+def build(options: ObjectiveOptions, data: LanguageData) -> Objective:
+    """The objective of these options over the data.
+
+    >>> from regulargpt.data import read_data
+    >>> build(LastOptions("last"), read_data("parity")).n_outputs
+    2
+    """
+    given = {name: getattr(options, name) for name in hints(type(options)) if name != "name"}
+    return OBJECTIVES[options.name].load()(data, **given)

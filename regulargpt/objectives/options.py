@@ -1,0 +1,102 @@
+"""The options of the objectives, and what each asks of the task and the model. Never imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from languages.errors import one_of
+from regulargpt.config.options import Options, option
+
+if TYPE_CHECKING:
+    from languages.task import Task
+    from regulargpt.models.options import ModelOptions
+
+
+@dataclass(frozen=True)
+class ObjectiveOptions(Options):
+    """The options of an objective.
+
+    `measures` names what it says of a test (regulargpt/evaluation/measures.py); the first makes the score.
+    """
+
+    name: str
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What a test is measured by."""
+        return ("accuracy",)
+
+    @property
+    def answers_prefixes(self) -> bool:
+        """Whether the model is asked at every position."""
+        return False
+
+    def no_map_of_words(self) -> str | None:
+        """Why the network is no map from words to answers, read at the last symbol; None if it is."""
+        return f"the run answers '{self.name}', not the word at its end" if self.answers_prefixes else None
+
+    def refuse(self, task: Task, model: ModelOptions) -> Iterator[str]:
+        """Why this task or model cannot be asked so: the reason and the remedy."""
+        if self.answers_prefixes and (reason := model.no_prefixes()) is not None:
+            yield f"it asks at every position: {reason}"
+
+
+@dataclass(frozen=True)
+class LastOptions(ObjectiveOptions):
+    """The answer to the word."""
+
+    output_token: bool = option(False, "Read the answer at a symbol of no other meaning after the word.")
+
+    def no_map_of_words(self) -> str | None:
+        """An output token is no symbol."""
+        if self.output_token:
+            return "the run reads its answer at an output token, which is no symbol of the language"
+        return super().no_map_of_words()
+
+
+@dataclass(frozen=True)
+class PrefixesOptions(ObjectiveOptions):
+    """The answer to every prefix."""
+
+    @property
+    def answers_prefixes(self) -> bool:
+        """At every position."""
+        return True
+
+
+@dataclass(frozen=True)
+class NextOptions(PrefixesOptions):
+    """The set of legal next symbols after every prefix."""
+
+    def refuse(self, task: Task, model: ModelOptions) -> Iterator[str]:
+        """Only members have symbols that may follow."""
+        yield from super().refuse(task, model)
+        if not task.is_classification:
+            answers = one_of(task.output_names, 5)
+            yield f"it needs members; {task.name} answers {answers}: choose 'prefixes'"
+
+
+@dataclass(frozen=True)
+class SubwordsOptions(ObjectiveOptions):
+    """The answer to the word and to the sub-word under every node of the tree."""
+
+    weight: float = option(
+        1.0, "Weight of the answers at the nodes.", least=0, most=1_000_000, why="a weight is not negative"
+    )
+    compositions: int = option(
+        0, "Random windows of nodes that are composed a step.", least=0, most=1_048_576, why="give a number of windows"
+    )
+    alignment: float = option(
+        0.0,
+        "How strongly the states of one monoid element are drawn together.",
+        least=0,
+        most=1_000_000,
+        why="a weight is not negative",
+    )
+
+    def refuse(self, task: Task, model: ModelOptions) -> Iterator[str]:
+        """It needs a tree whose nodes have sub-words."""
+        if (reason := model.not_a_tree()) is not None:
+            yield f"{reason}; choose 'last' or 'prefixes'"

@@ -1,0 +1,80 @@
+"""The certificate of a finished run: what `verify` does, and `run --certify` at its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import languages
+from languages.errors import UserError
+from regulargpt.certificate.checker import Progress
+from regulargpt.certificate.options import no_certificate
+from regulargpt.certificate.outcome import Outcome, outcome_of, refused
+from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.search.fine_tuning import TrainingTable
+from regulargpt.config.schema import RunConfig
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.runs.load import load_model
+from regulargpt.storage import checkpoint
+from regulargpt.storage.atomic import disk, parse_json, read_bytes
+from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.storage.manifest import digest
+
+
+def certificate_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any]:
+    """Try to certify a finished run; write certificate.json and automaton.json beside it if it holds.
+
+    If not, uncertified.json says why. Raises UserError for a run that is not finished.
+    """
+    config = RunConfig.parse(folder.config_text)
+    weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
+    if (reason := no_certificate(config.model, config.objective)) is not None:
+        return write(folder, refused(weights, {"reason": reason}))
+    task = languages.get(config.data.name)
+    model = load_model(folder)
+    assert isinstance(model, RegularGPT), "the options refuse other models"
+    try:
+        certifier = Certifier.of(task, model.chunk_size)
+        quantised = certifier.certify(model, known_prototypes(folder))
+    except UserError as error:
+        return write(folder, refused(weights, {"reason": str(error)}))
+    return write(folder, outcome_of(certifier, task, model, quantised, weights, network, progress))
+
+
+def known_prototypes(folder: RunFolder) -> Tensor | None:
+    """The prototypes of the certificate that lies there, if it is of these weights; else those of the training.
+
+    A run whose process was killed between its end and its certificate has those alone.
+    """
+    path = folder.path / CERTIFICATE
+    if not disk.exists(path):
+        return fine_tuned_to(folder)
+    try:
+        known = parse_json(read_bytes(path), path)
+        if known["weights"]["sha256"] != digest(folder.final_bytes(WEIGHTS)):
+            return None
+        prototypes = torch.tensor(known["prototypes"], dtype=torch.float64)
+    except (UserError, KeyError, TypeError, ValueError):
+        return None  # whatever lies there is no certificate, and is written anew
+    width = folder.load_model_config()["model"]["d_model"]
+    return prototypes if prototypes.ndim == 2 and prototypes.shape[1] == width else None
+
+
+def fine_tuned_to(folder: RunFolder) -> Tensor | None:
+    """The prototypes of the table on which the training ended."""
+    try:
+        last = checkpoint.load_latest(folder.path)
+    except UserError:
+        return None  # a finished run does not need its checkpoints
+    phase = last.state["state"]["phases"].get("table_fine_tuning") if last else None
+    table = phase["table"] if phase else None
+    return None if table is None else TrainingTable.load(table).prototypes
+
+
+def write(folder: RunFolder, outcome: Outcome) -> dict[str, Any]:
+    """Write the outcome's files; the report."""
+    outcome.write(folder)
+    place = {"file": str(folder.path / CERTIFICATE)} if outcome.report["proven"] else {}
+    return {**outcome.report, **place}

@@ -1,0 +1,318 @@
+"""One run from its config to its summary: what `regulargpt run` and `regulargpt resume` do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from languages.errors import UserError
+from regulargpt import data, models, objectives, plots
+from regulargpt.config.options import as_mapping
+from regulargpt.config.protocols import protocol
+from regulargpt.config.recipes import CONSTRUCTED
+from regulargpt.config.registry import rows
+from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import validate
+from regulargpt.data.language import LanguageData
+from regulargpt.evaluation.by_length import Point, as_result, measures_by_length
+from regulargpt.models.base import Model, refuse_shapes
+from regulargpt.objectives.answers import Objective
+from regulargpt.runs import tracking
+from regulargpt.storage.atomic import at_work, read_bytes
+from regulargpt.storage.environment import environment
+from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.storage.signals import StopRequested
+from regulargpt.training.phase import Conclusion, FurtherPhase
+from regulargpt.training.phases import PHASES
+from regulargpt.training.trainer import Interrupted, Trainer, train
+
+Heard = TypeVar("Heard")
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What a run tells its caller on the way: a training step, a row of metrics, the words of a test a length that
+    begins, a tested length, how far the check of its certificate has come (part, entries done, entries in all)."""
+
+    on_step: Callable[[Trainer], None] = lambda trainer: None
+    on_row: Callable[[dict[str, Any]], None] = lambda row: None
+    on_test: Callable[[Mapping[int, int]], None] = lambda words: None
+    on_point: Callable[[Point], None] = lambda point: None
+    on_notice: Callable[[str], None] = lambda text: None
+    on_check: Callable[[str, int, int], None] = lambda part, done, count: None
+
+
+UNWATCHED = Watch()
+
+
+def run(config: RunConfig, out: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
+    """Train and test one config in a new folder; the summary.
+
+    >>> import tempfile
+    >>> config = RunConfig().replaced({"training.steps": 2, "model.d_model": 8, "evaluation.test_len": 42})
+    >>> summary = run(config, Path(tempfile.mkdtemp()) / "parity")
+    >>> summary["steps"], sorted(summary["measures"]["accuracy"]["values"])
+    (2, ['41', '42'])
+    """
+    words = validate(config)
+    if config.recipe in CONSTRUCTED:
+        from regulargpt.construct import configuration
+
+        configuration.check(config, words.task)
+    refuse_faulty(config, words)
+    device = prepare(config)
+    folder = RunFolder.create(out, config.render(), environment(str(device)))
+    return finish(folder, config, words, device, watch)
+
+
+def refuse_faulty(config: RunConfig, words: LanguageData) -> None:
+    """Let a class from outside read two words, so that a mistake in it is found before a folder is made.
+
+    Raises UserError in one line for a class that cannot be built, or does not give the logits that it should.
+    """
+    if all(row.place.startswith("regulargpt.") for row in rows(config)):
+        return
+    goal = objectives.build(config.objective, words)
+    try:
+        refuse_shapes(make_model(config, goal, torch.device("cpu")), goal.n_outputs)
+    except UserError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UserError(f"{config.model.name}: {reason:.300}; docs/your-own.md says what a class must do") from error
+
+
+def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
+    """Go on with an interrupted run where it stopped, bit for bit; of a finished run, its summary."""
+    folder = RunFolder.open(path)
+    config = RunConfig.parse(folder.config_text)
+    if folder.is_done:
+        summary = folder.load_summary()
+        for options in config.phases:
+            PHASES[options.name].load().restore(folder, summary)
+        return summary
+    return finish(folder, config, data.build(config.data), prepare(config), watch)
+
+
+def finish(
+    folder: RunFolder, config: RunConfig, words: LanguageData, device: torch.device, watch: Watch
+) -> dict[str, Any]:
+    """Build, train, test, conclude, save.
+
+    Raises Interrupted after Ctrl-C or SIGTERM; `resume` then goes on from the last step.
+    """
+    with at_work(), folder.locked(), StopRequested() as stop:
+        work = Work(folder, config, words, objectives.build(config.objective, words), device, watch, stop)
+        trainer = build(work)
+        fit(work, trainer)
+        results = test(work, trainer.model)
+        conclusions = conclude(work, trainer)
+        return save(work, trainer, results, conclusions)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all parts of a run share; `seconds` collects how long each took."""
+
+    folder: RunFolder
+    config: RunConfig
+    data: LanguageData
+    objective: Objective
+    device: torch.device
+    watch: Watch
+    stop: StopRequested
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a test said: of the run's own words and, by protocol, of others'."""
+
+    own: dict[str, Any]
+    extra_protocols: dict[str, Any]
+
+
+def build(work: Work) -> Trainer:
+    """The model before the first step, or as a checkpoint has it, and the phases of its training."""
+    model = first_model(work.config, work.data, work.objective, work.device)
+    if work.config.compile:
+        for part in model.compiled_parts():
+            part.compile(dynamic=True)
+    further = phases_of(work.config, work.data, work.watch.on_notice)
+    trainer = Trainer(work.config, work.data, work.objective, model, work.device, further)
+    for skipped in trainer.load(work.folder):
+        work.watch.on_notice(skipped)
+    return trainer
+
+
+def phases_of(config: RunConfig, words: LanguageData, on_notice: Callable[[str], None]) -> list[FurtherPhase]:
+    """The phases beside the training on words; one that cannot be had is left out, and it is said why."""
+    found = []
+    for options in config.phases:
+        if options.is_on:
+            try:
+                found.append(PHASES[options.name].load()(options, config, words))
+            except UserError as error:
+                on_notice(f"phase {options.name} is left out: {error}")
+    return found
+
+
+def fit(work: Work, trainer: Trainer) -> None:
+    """Train to the end."""
+    with tracking.tensorboard(work.folder.path, work.config.tensorboard) as log:
+        train(trainer, work.folder, work.stop, time.monotonic, work.watch.on_step, both(work.watch.on_row, log))
+    work.seconds["train_seconds"] = trainer.seconds
+
+
+def test(work: Work, model: nn.Module) -> Results:
+    """The measures at every length, under the run's own protocol and under further ones."""
+
+    def tested(config: RunConfig) -> dict[str, Any]:
+        words = work.data if config is work.config else data.build(config.data)
+        points = measures_by_length(
+            model,
+            words,
+            objectives.build(config.objective, words),
+            config.tested,
+            config=config.evaluation,
+            seed=config.seed,
+            device=work.device,
+            on_test=work.watch.on_test,
+            on_point=both(work.watch.on_point, between_lengths(work.stop)),
+        )
+        return as_result(points, config)
+
+    with timed(work.seconds, "test_seconds"):
+        own = tested(work.config)
+        others = [protocol(name).test_of(work.config) for name in work.config.evaluation.extra_protocols]
+        extra = {other.protocol: {"language": other.data.name, **tested(other)} for other in others}
+    return Results(own, extra)
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+
+
+def conclude(work: Work, trainer: Trainer) -> list[Conclusion]:
+    """Write the weights; what the phases can say of them, as a proof."""
+    work.folder.write_weights(trainer.model.state_dict(), model_record(work.config, work.data, work.objective))
+    weights, network = (read_bytes(work.folder.path / name) for name in (WEIGHTS, MODEL_CONFIG))
+    found = []
+    for phase in trainer.further:
+        with timed(work.seconds, phase.timer):
+            found.append(phase.conclude(trainer.model, weights, network, work.watch.on_check))
+    return found
+
+
+def save(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[Conclusion]) -> dict[str, Any]:
+    """Write the results, then the files that come with a conclusion; the summary."""
+    folder, config = work.folder, work.config
+    folder.write_measures(results.own["samples"], results.own["measures"])
+    summary = summarise(work, trainer, results, conclusions)
+    folder.write_summary(summary)
+    plots.of_run(folder.path / "accuracy.png", summary, plots.title(config))
+    folder.finish()
+    for conclusion in conclusions:
+        conclusion.write(folder)
+    return summary
+
+
+def summarise(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[Conclusion]) -> dict[str, Any]:
+    """summary.json: what was run, how far it went and how long each part took."""
+    config = work.config
+    return {
+        "language": config.data.name,
+        "model": config.model.name,
+        "recipe": config.recipe,
+        "protocol": config.protocol,
+        "supervision": config.objective.name,
+        "train_len": config.data.train_len,
+        "seed": config.seed,
+        "parameters": sum(p.numel() for p in trainer.model.parameters()),
+        "steps": trainer.step_count,
+        **trainer.words.summary(),
+        "phases": {phase.name: phase.summary() for phase in trainer.further},
+        "proven": next((conclusion.proven for conclusion in conclusions), None),
+        **{name: round(value, 3) for name, value in work.seconds.items()},
+        **results.own,
+        "extra_protocols": results.extra_protocols,
+        "run_dir": str(work.folder.path),
+    }
+
+
+@contextmanager
+def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Note how long the block took.
+
+    >>> seconds = {}
+    >>> with timed(seconds, "sum_seconds"):
+    ...     total = sum(range(10))
+    >>> list(seconds)
+    ['sum_seconds']
+    """
+    began = time.monotonic()
+    yield
+    seconds[name] = time.monotonic() - began
+
+
+def both(first: Callable[[Heard], None], second: Callable[[Heard], None]) -> Callable[[Heard], None]:
+    """Tell two listeners."""
+
+    def tell(news: Heard) -> None:
+        first(news)
+        second(news)
+
+    return tell
+
+
+def between_lengths(stop: StopRequested) -> Callable[[Point], None]:
+    """A listener that ends the test when a stop was requested."""
+
+    def listen(point: Point) -> None:
+        if stop:
+            raise Interrupted(f"stopped by {stop.name} while testing, after length {point.length}")
+
+    return listen
+
+
+def prepare(config: RunConfig) -> torch.device:
+    """The device, with the process's threads set to the config's: results are equal only at equal thread counts."""
+    torch.set_num_threads(config.threads)
+    if config.device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if config.device.startswith("cuda") and not torch.cuda.is_available():
+        raise UserError("device = 'cuda': this machine has no GPU that torch can use; choose --device cpu or auto")
+    return torch.device(config.device)
+
+
+def make_model(config: RunConfig, goal: Objective, device: torch.device) -> Model:
+    """The model with the weights that the seed gives, on every device the same."""
+    generator = torch.Generator().manual_seed(config.seed)
+    return models.build(config.model, goal.n_inputs, goal.n_outputs, generator).to(device)
+
+
+def first_model(config: RunConfig, words: LanguageData, goal: Objective, device: torch.device) -> Model:
+    """The model before the first step: constructed, or drawn at random."""
+    if config.recipe in CONSTRUCTED:
+        from regulargpt.construct import configuration
+
+        return configuration.build(config, words.task).to(device)
+    return make_model(config, goal, device)
+
+
+def model_record(config: RunConfig, words: LanguageData, goal: Objective) -> dict[str, Any]:
+    """config.json: what is needed to build the model again and to use it."""
+    return {
+        "model": as_mapping(config.model),
+        "n_symbols": goal.n_inputs,
+        "n_outputs": goal.n_outputs,
+        "alphabet": list(words.task.alphabet),
+        "output_names": list(words.task.output_names),
+        "supervision": config.objective.name,
+    }

@@ -1,0 +1,190 @@
+"""The product of languages, models, recipes, protocols and values of options, as a list of complete configs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import languages
+from languages.errors import UserError
+from languages.task import Task
+from regulargpt.certificate.options import no_certificate
+from regulargpt.config.options import ConfigError
+from regulargpt.config.protocols import protocol
+from regulargpt.config.recipes import CERTIFY, DECIDING, recommended, resolve
+from regulargpt.config.schema import RunConfig, flat, parts_first, type_of, value_of, why_unused
+from regulargpt.runs.sweep.values import read_values
+from regulargpt.training.phases import PHASES
+
+MOST = 100_000
+"""Runs of one sweep: a product with more of them is a slip of the pen."""
+AXES = ("data.name", "model.name", "recipe", "protocol")
+EVERY = "phases.table_fine_tuning.every"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a sweep goes over. A recipe None is the one that suits language and model, a protocol None is none.
+
+    `values` says of dotted keys which values they take, as values or, in lists of texts, as written. A key that a run
+    does not have, or that changes nothing there (the chunk size of an LSTM), makes no run twice.
+
+    >>> grid = Grid(("parity",), ("regulargpt", "lstm"), values={"model.chunk_size": (2, 3), "seed": (0, 1)})
+    >>> [c.model.label for c in grid.configs if c.seed == 0]
+    ['regulargpt-C2', 'regulargpt-C3', 'lstm']
+    >>> len(grid.configs)
+    6
+    """
+
+    languages: Sequence[str]
+    models: Sequence[str] = (RunConfig().model.name,)
+    recipes: Sequence[str | None] = (None,)
+    protocols: Sequence[str | None] = (None,)
+    values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    certify: bool = False
+
+    @cached_property
+    def tasks(self) -> dict[str, Task]:
+        """The task of each language."""
+        return {language: languages.get(language) for language in self.languages}
+
+    @cached_property
+    def configs(self) -> list[RunConfig]:
+        """One config a run, each once: languages outermost, the last of `values` innermost.
+
+        Raises UserError for a key that changes nothing in any run, for a certificate that no run can have, for a
+        product that is too large, and what `regulargpt.config.recipes.resolve` raises.
+        """
+        self._refuse_size(given for given in self.values.values() if not is_written(given))
+        values = self.read()
+        self._refuse_size(values.values())
+        if self.certify and 0 in values.get(EVERY, ()):
+            raise UserError(f"--certify and {EVERY} = 0 contradict each other; leave one of them out")
+        used: set[str] = set()
+        configs = list(dict.fromkeys(self._configs(values, used)))
+        for key in values:
+            if key not in used:
+                raise UserError(f"{key} changes nothing in any of these runs; leave it out")
+        reasons = [no_certificate(config.model, config.objective) for config in configs] if self.certify else [None]
+        if None not in reasons:
+            raise UserError(f"--certify: {reasons[0]}")
+        return configs
+
+    def _configs(self, values: Mapping[str, Sequence[Any]], used: set[str]) -> Iterator[RunConfig]:
+        """Every combination; `used` collects the keys that change something in one."""
+        for axes in self.axes():
+            bases: dict[Any, RunConfig] = {}
+            for chosen in product(*values.values()):
+                here = dict(zip(values, chosen, strict=True))
+                # What decides on other options is all that the base depends on: 100,000 runs have few bases.
+                decides = {key: here[key] for key in DECIDING if key in here}
+                if (known := tuple(decides.values())) not in bases:
+                    bases[known] = self.base(*axes, decides)
+                base = bases[known]
+                kept = {key: here[key] for key in applicable(base, here)}
+                used.update(kept)
+                yield self._certified(base.replaced(kept) if kept else base)
+
+    def axes(self) -> Iterator[tuple[str, str, str | None, str | None]]:
+        """Languages, models, recipes and protocols."""
+        return product(self.languages, self.models, self.recipes, self.protocols)
+
+    def base(
+        self, language: str, model: str, recipe: str | None, preset: str | None, chosen: Mapping[str, Any]
+    ) -> RunConfig:
+        """The config that the values are set over."""
+        name = recommended(language, model) if recipe is None else recipe
+        config = resolve(name, model, language, self.tasks[language].sampling, chosen)
+        return config if preset is None else protocol(preset).apply(config)
+
+    def read(self) -> dict[str, tuple[Any, ...]]:
+        """The values of each key: as they are, or as written (in a list), read by the first config that has the key."""
+        bases = [self.base(*axes, {}) for axes in self.axes()]
+        values: dict[str, tuple[Any, ...]] = {}
+        for key in sorted(self.values, key=parts_first):
+            given = self.values[key]
+            values[key] = self.read_one(key, given, bases) if is_written(given) else tuple(given)
+            if any(is_part(base, key) for base in bases):
+                bases += [with_parts(base, {key: value}) for base in bases for value in values[key]]
+        return {key: values[key] for key in self.values}
+
+    def read_one(self, key: str, texts: Sequence[str], bases: Sequence[RunConfig]) -> tuple[Any, ...]:
+        """The values of a key as the first config reads them that has it."""
+        refusals = []
+        for base in bases:
+            try:
+                type_of(base, key)
+            except ConfigError as error:
+                refusals.append(error)
+            else:
+                return read_values(base, key, texts)
+        raise refusals[0]
+
+    def differences(self) -> list[dict[str, Any]]:
+        """For each config, the keys that are not the same in all of them."""
+        flats = [flat(config) for config in self.configs]
+        keys = dict.fromkeys([*AXES, *self.values])
+        parts = [key for key in flats[0] if key.endswith(".name") and key not in keys] if flats else []
+        varied = [key for key in (*keys, *parts) if len({of_run.get(key) for of_run in flats}) > 1]
+        return [{key: of_run[key] for key in varied if key in of_run} for of_run in flats]
+
+    def _certified(self, config: RunConfig) -> RunConfig:
+        """With `certify`, trained on until the certificate holds, where there can be one and it is not so already."""
+        if not self.certify or value_of(config, EVERY) or no_certificate(config.model, config.objective) is not None:
+            return config
+        return config.replaced({key: value for key, value in CERTIFY.items() if key not in self.values})
+
+    def _refuse_size(self, values: Iterable[Sequence[Any]]) -> None:
+        n = math.prod(map(len, (self.languages, self.models, self.recipes, self.protocols, *values)))
+        if n > MOST:
+            raise UserError(f"{n:,} runs; a sweep has at most {MOST:,}")
+
+
+def is_written(values: Sequence[Any]) -> bool:
+    """Whether values are texts still to be read."""
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def is_part(config: RunConfig, key: str) -> bool:
+    """Whether a key chooses a part of this config: by its name, or with its options."""
+    with suppress(ConfigError):
+        return type_of(config, key) is None
+    return False
+
+
+def with_parts(config: RunConfig, chosen: Mapping[str, Any]) -> RunConfig:
+    """The config with those of the chosen parts that it has a place for."""
+    for key in sorted(chosen, key=parts_first):
+        if is_part(config, key):
+            config = config.replaced({key: chosen[key]})
+    return config
+
+
+def applicable(base: RunConfig, chosen: Mapping[str, Any]) -> list[str]:
+    """The keys that change something in this run, in their order.
+
+    >>> applicable(RunConfig(), {"model.chunk_size": 3, "model.n_layers": 2, "model.noise_loss": 0.1})
+    ['model.chunk_size']
+    """
+    config = with_parts(base, chosen)
+    there = [key for key in chosen if has(config, key)]
+    whole = config.replaced({key: chosen[key] for key in there})
+    return [key for key in there if why_unused(whole, key) is None]
+
+
+def has(config: RunConfig, key: str) -> bool:
+    """Whether the config has this key, or could have the phase that it is of."""
+    try:
+        type_of(config, key)
+    except ConfigError:
+        return False
+    section, _, rest = key.partition(".")
+    if section != "phases":
+        return True
+    name = rest.partition(".")[0]
+    return PHASES.options({"name": name}, "phases").refuse(config.model, config.objective) is None

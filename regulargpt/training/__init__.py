@@ -1,0 +1,1 @@
+"""Training: phases, schedules and exact resume."""

@@ -1,0 +1,121 @@
+"""The training on words: fresh ones every step, and the loss deciding when it is enough."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.language import LanguageData, Words
+from regulargpt.objectives.answers import Objective
+from regulargpt.training.progress import SILENT, Plan, Progress
+
+if TYPE_CHECKING:
+    from regulargpt.training.trainer import Trainer
+
+# After a cooldown that was undone, one step in so many is on words near the last wrong one.
+NEAR_EVERY = 4
+
+
+class WordTraining:
+    """The first phase of every training.
+
+    `wrong` is a word that the model answers wrong, if another phase has found one: after a cooldown that was undone,
+    every `NEAR_EVERY`-th step is on words near it, if it is no longer than the training words.
+    """
+
+    name = "words"
+    is_active = True
+
+    def __init__(self, config: RunConfig, data: LanguageData, objective: Objective, goes_on: bool):
+        self.config, self.data, self.objective = config, data, objective
+        self.plan = Plan(config.training, config.data.train_len, config.model.noise or SILENT, goes_on)
+        self.progress = Progress.start(self.plan)
+        self.wrong: tuple[int, ...] | None = None
+
+    @property
+    def longest(self) -> int:
+        """The longest word of the current stage."""
+        return self.progress.longest(self.plan)
+
+    @property
+    def in_last_stage(self) -> bool:
+        """Whether no stage of the curriculum is left."""
+        return self.progress.stage == self.plan.stages
+
+    def lr(self, trainer: Trainer) -> float:
+        """Warm-up, schedule, cooldown."""
+        return self.progress.lr(trainer.step_count, self.plan)
+
+    def noise(self) -> float:
+        """As far as it has grown."""
+        return self.progress.noise
+
+    def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
+        """Gradients of the mean loss over this step's lengths."""
+        training, step = self.config.training, trainer.step_count
+        groups, longest = training.lengths_per_step, self.longest
+        lengths = self.data.lengths(longest)
+        # While the curriculum's words are short there are more of them: about the same symbols in every step.
+        count = training.batch_size * self.config.data.train_len // longest // groups
+        total = torch.zeros((), device=trainer.device)
+        measured: dict[str, float] = {}
+        near = self.near_wrong(step)
+        for group in range(groups):
+            words = (
+                self.data.batch(self.config.seed, "train", step * groups + group, lengths, count)
+                if near is None
+                else near
+            )
+            loss, found = self.objective.loss(trainer.model, words, trainer.device)
+            (loss / groups).backward()
+            total += loss.detach() / groups
+            measured = {name: measured.get(name, 0.0) + value / groups for name, value in found.items()}
+        return total.item(), measured
+
+    def near_wrong(self, step: int) -> Words | None:
+        """Words near the last wrong one, if it is their turn."""
+        wrong, training = self.wrong, self.config.training
+        if wrong is None or not self.progress.cooldowns or len(wrong) > self.longest or step % NEAR_EVERY:
+            return None
+        return self.data.near(wrong, self.config.seed, step, training.batch_size // training.lengths_per_step)
+
+    def after(self, trainer: Trainer, loss: float) -> None:
+        """The running loss moves, and with it stage, noise and end."""
+        self.progress = self.progress.after(trainer.step_count, loss, self.plan)
+
+    def between(self, trainer: Trainer) -> None:
+        """Words are always there."""
+
+    def last_step(self, trainer: Trainer) -> int:
+        """Where the learning rate comes to 0."""
+        return self.progress.last_step(self.plan)
+
+    def known_end(self, trainer: Trainer) -> int | None:
+        """That step, once the loss is low enough."""
+        return self.progress.known_end(trainer.step_count, self.plan)
+
+    def awaited(self, trainer: Trainer) -> list[str]:
+        """What it waits for."""
+        return self.progress.awaited(trainer.step_count, self.plan)
+
+    def columns(self) -> dict[str, Any]:
+        """The longest word and the noise of the next step."""
+        return {"longest": self.longest, "noise": self.progress.noise}
+
+    def summary(self) -> dict[str, Any]:
+        """The step at which it was solved."""
+        return {"solved_at": self.progress.solved_at}
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands."""
+        return {"progress": dataclasses.asdict(self.progress), "wrong": self.wrong}
+
+    def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
+        """Where it stood."""
+        self.progress = Progress(**state["progress"])
+        self.wrong = None if state["wrong"] is None else tuple(state["wrong"])

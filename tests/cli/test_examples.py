@@ -1,0 +1,66 @@
+"""The examples at the end of each verb's help: all are there, fit a terminal, and do what they say."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regulargpt import bench
+from regulargpt.cli import EXAMPLES, RUN, VERBS, call, examples
+from regulargpt.construct.configuration import configuration
+from regulargpt.runs import run as running
+from regulargpt.runs.certify import certificate_report
+from regulargpt.runs.sweep import driver
+from regulargpt.storage.folder import RunFolder
+from tests.cli.conftest import Cli
+
+ALL = [example for verb in VERBS for example in examples(verb)]
+COLUMNS = 80
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_ends_with_two_examples_and_fits_the_terminal(cli: Cli, verb: str):
+    code, out, err = cli(verb, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Usage: regulargpt {verb} ")
+    assert out.splitlines()[-3:] == ["  Examples:", *(f"    {example}" for example in examples(verb))]
+    assert len(examples(verb)) == 2
+    assert max(map(len, out.splitlines())) <= COLUMNS
+
+
+def test_every_verb_has_its_examples_and_there_are_no_others():
+    assert list(EXAMPLES) == list(VERBS)
+    assert len(set(ALL)) == 2 * len(VERBS)
+
+
+class Made(Exception):
+    """What an example was to make is about to be made."""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    """A folder with a certified run where the examples look for one."""
+    folder = tmp_path_factory.mktemp("home")
+    short = {"evaluation.test_len": 42, "evaluation.extra_lengths": (), "evaluation.samples": 4}
+    running.run(configuration("parity").replaced(short), folder / RUN)
+    certificate_report(RunFolder.open(folder / RUN))
+    return folder
+
+
+@pytest.mark.parametrize("example", ALL)
+def test_an_example_is_carried_out(home: Path, monkeypatch, capsys, example: str):
+    """Nothing is replaced but what takes long: training, sweeps, measuring."""
+
+    def made(*arguments: Any) -> None:
+        raise Made
+
+    program, *arguments = shlex.split(example)
+    monkeypatch.chdir(home)
+    for module, name in ((running, "run"), (driver, "sweep"), (bench, "measure")):
+        monkeypatch.setattr(module, name, made)
+    try:
+        code = call(arguments)
+    except Made:
+        code = 0
+    assert (program, code) == ("regulargpt", 0), capsys.readouterr().err

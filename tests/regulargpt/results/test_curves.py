@@ -1,0 +1,148 @@
+"""What the pictures of groups show: every group, its band, its name, its failures; long lengths on a log axis."""
+
+from pathlib import Path
+
+import pytest
+
+from languages.errors import UserError
+from regulargpt.plots import COLOURS, Line, cut, panels, single
+from regulargpt.results.curves import ACCURACY, curves, in_panels, label, picture
+from regulargpt.results.row import Row
+
+LANGUAGE, MODEL = "data.name", "model.name"
+
+
+def row(run: str, status: str = "done", accuracy: float | None = None, length: int | None = None, **config: str) -> Row:
+    """A row of a language and a model."""
+    named = {{"language": LANGUAGE, "model": MODEL}.get(key, key): value for key, value in config.items()}
+    measures = {} if accuracy is None else {"accuracy": accuracy}
+    return Row(run, status, "", named, length=length, in_score=True, measure="accuracy", measures=measures)
+
+
+def runs(languages: int, models: int = 1, longest: int = 43, **more: str) -> list[Row]:
+    """Two runs a language and model, of which the second is the worse, at 41, 42 and the longest length."""
+    return [
+        row(
+            f"{language}-{model}-{run}",
+            accuracy=100.0 - language - run,
+            length=length,
+            **{"language": f"tomita-{language}", "model": f"model-{model}", **more},
+        )
+        for language in range(languages)
+        for model in range(models)
+        for run in range(2)
+        for length in (41, 42, longest)
+    ]
+
+
+FAILED = row("x", "failed", language="tomita-0", model="model-0")
+
+
+def lines(rows: list[Row]) -> list[Line]:
+    """A line each language."""
+    return [curve.line(label(curve.group.key, ["language"])) for curve in curves(rows, [LANGUAGE])]
+
+
+def test_curves_are_mean_worst_and_best_of_the_runs_that_have_a_length():
+    rows = [*runs(2), row("c", accuracy=7.0, length=50, language="tomita-0"), FAILED]
+    first, second = curves(rows, [LANGUAGE])
+    assert first.group.key == ("tomita-0",)
+    assert (first.group.n_runs, first.group.n_failed) == (4, 1)
+    assert first.lengths == (41, 42, 43, 50)
+    assert first.mean == (99.5, 99.5, 99.5, 7.0)
+    assert first.low == (99.0, 99.0, 99.0, 7.0)
+    assert first.high == (100.0, 100.0, 100.0, 7.0)
+    assert second.mean == (98.5,) * 3
+
+
+def test_a_picture_names_every_group_and_what_failed():
+    figure = single(lines([*runs(8), FAILED]), ACCURACY)
+    (axes,) = figure.axes
+    names = {text.get_text(): text.get_color() for text in axes.texts}
+    assert list(names) == ["tomita-0 (1 of 3 failed)", *(f"tomita-{k}" for k in range(1, 8))]
+    assert list(names.values()) == list(COLOURS)
+    assert [line.get_color() for line in axes.lines] == list(COLOURS)
+    assert axes.get_xscale() == "linear"
+    assert axes.get_title() == ""
+
+
+def test_groups_of_which_every_run_failed_are_named_too():
+    (axes,) = single(lines([*runs(1), row("x", "failed", language="dyck-2")]), ACCURACY).axes
+    assert axes.get_title() == "no line, since every run failed: dyck-2 (1 of 1 failed)"
+    assert len(axes.lines) == 1
+
+
+@pytest.mark.parametrize(("longest", "scale"), [(1000, "linear"), (1001, "log"), (1_000_000, "log")])
+def test_long_lengths_are_on_a_log_axis(longest: int, scale: str):
+    (axes,) = single(lines(runs(2, longest=longest)), ACCURACY).axes
+    assert axes.get_xscale() == scale
+
+
+def test_many_groups_have_a_panel_each_value_of_the_first_column():
+    found = in_panels(curves([*runs(11, 3), FAILED], [LANGUAGE, MODEL]), ["language", "model"])
+    figure = panels(found, ACCURACY)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == ["tomita-0 (1 of 7 failed)", *(f"tomita-{k}" for k in range(1, 11))]
+    assert all([line.get_color() for line in axes.lines] == list(COLOURS[:3]) for axes in figure.axes)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["model-0", "model-1", "model-2"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "by"),
+    [
+        (runs(1), [LANGUAGE]),
+        (runs(8, longest=10_000), [LANGUAGE]),
+        (runs(9), [LANGUAGE]),
+        (runs(3, 8), [LANGUAGE, MODEL]),
+        (runs(2), ["length", LANGUAGE]),
+    ],
+)
+@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
+@pytest.mark.filterwarnings("error")
+def test_the_file_is_of_its_kind_and_the_same_each_time(tmp_path: Path, rows: list[Row], by: list[str], suffix, start):
+    for file in ("a", "b"):
+        picture(tmp_path / f"{file}{suffix}", rows, by, by)
+    data = (tmp_path / f"a{suffix}").read_bytes()
+    assert data.startswith(start)
+    assert data == (tmp_path / f"b{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("rows", "by", "message"),
+    [
+        ([FAILED], [LANGUAGE], "--plot x.png: no run here was tested"),
+        (
+            runs(2, 9),
+            [LANGUAGE, MODEL],
+            "--plot x.png: 9 lines in a picture, at most 8 can be told apart; choose with --where, "
+            "or --group-by fewer columns",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(tmp_path: Path, monkeypatch, rows: list[Row], by: list[str], message: str):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as refused:
+        picture(Path("x.png"), rows, by, by)
+    assert str(refused.value) == message
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_legend_of_panels_is_inside_the_picture():
+    rows, by = runs(3, 6, recipe="robust-subwords", supervision="prefixes"), [LANGUAGE, MODEL, "recipe", "supervision"]
+    figure = panels(in_panels(curves(rows, by), by), ACCURACY)
+    figure.draw_without_rendering()
+    box, whole = figure.legends[0].get_window_extent(), figure.bbox
+    assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+
+
+def test_names():
+    assert label(("lstm", None), ("model", "chunk_size")) == "lstm"
+    assert label((1e-3, True), ("lr", "proven")) == "lr 0.001, proven true"
+    assert label((None,), ("chunk_size",)) == "others"
+    assert cut("$" * 60) == "$" * 43 + "…"
+
+
+def test_a_name_with_dollars_is_drawn_as_it_is(tmp_path: Path):
+    rows = [row("a", accuracy=100.0, length=41, language="regex:$a_{b$")]
+    picture(tmp_path / "a.png", rows, [LANGUAGE], ["language"])

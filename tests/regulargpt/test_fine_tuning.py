@@ -1,0 +1,468 @@
+"""Training until the certificate holds, and then on the certified table."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+import languages
+from languages.errors import UserError
+from regulargpt.certificate.options import TableFineTuningOptions
+from regulargpt.certificate.phase import Standing, TableFineTuning
+from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.search.codebook import codebooks, missed_share
+from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.config.schema import RunConfig, TrainingOptions
+from regulargpt.construct.configuration import configuration
+from regulargpt.construct.weights import constructed
+from regulargpt.data import read_data
+from regulargpt.models.layers import seed_counted
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.runs.run import Watch, resume, run
+from regulargpt.storage.folder import RunFolder
+from regulargpt.training.progress import Plan, Progress
+from regulargpt.training.trainer import Trainer
+from tests.regulargpt.small import COMMON, EQUAL, config, trainer_of
+
+
+def exact_model(spec: str, C: int = 2) -> tuple[RegularGPT, Certifier]:
+    task = languages.get(spec)
+    settings = configuration(spec, chunk_size=C)
+    return constructed(settings.model, task, settings.recipe.removeprefix("constructed-")), Certifier.of(task, C)
+
+
+def table_of(spec: str, C: int = 2) -> tuple[RegularGPT, TrainingTable]:
+    model, certifier = exact_model(spec, C)
+    attempt = certifier.attempt(model)
+    assert attempt.certain
+    assert attempt.wrong is None
+    assert attempt.table is not None
+    return model, attempt.table()
+
+
+@pytest.mark.parametrize("C", [2, 3, 4])
+@pytest.mark.parametrize("spec", ["parity", "even-pairs", "cycle-navigation", "tomita-2"])
+def test_made_weights_are_certified_for_every_chunk_size(spec: str, C: int):
+    model, certifier = exact_model(spec, C)
+    quantised = certifier.certify(model)
+    assert quantised.certain
+    assert quantised.proof.is_homomorphism
+    assert len(quantised.book) == len(set(quantised.proof.pairs[:, 0].tolist()))
+
+
+@pytest.mark.parametrize("spec", ["dyck-3", "dyck-4", "tomita-3", "symmetric-3", "flip-flop", "aa-star"])
+def test_made_weights_of_larger_monoids_are_certified(spec: str):
+    model, certifier = exact_model(spec)
+    assert certifier.certify(model).certain
+
+
+def test_weights_of_another_language_are_refuted_by_their_shortest_word():
+    model, _ = exact_model("parity")
+    wrong = Certifier.of(languages.get("even-pairs"), 2).certify(model).proof.wrong
+    assert wrong == (1,)  # parity says odd, Even Pairs equal
+
+
+def test_of_exact_weights_the_loss_is_that_of_the_answers_alone():
+    model, table = table_of("parity")
+    model.train()
+    seed_counted(model, 0, 0)
+    loss, near = table.loss(model, n_windows=64, noise=0.0, contraction=0.0, left=1.0)
+    answers = cross_entropy(model.readout(table.prototypes), table.answers)
+    assert near == 1.0
+    assert loss.item() == pytest.approx(answers.item(), abs=0.05)  # the mean over windows weighs prototypes otherwise
+
+
+@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("spec", ["parity", "tomita-3", "dyck-2", "modular-arithmetic:plus=true,modulus=2"])
+def test_the_true_table_composes_the_functions_of_its_windows(spec: str, C: int):
+    task = languages.get(spec)
+    certifier = Certifier.of(task, C)
+    outputs = len(task.machine.output_names)
+    untrained = RegularGPT(len(task.alphabet), outputs, chunk_size=C, d_model=8, n_heads=2, d_ff=8)
+    book = next(codebooks(Float64Network(untrained), certifier.target))
+    table = certifier.true_table(book)
+    machine = task.machine.minimise()
+    monoid = certifier.specification.task_monoid
+    functions, symbols = monoid.elements[book.elements], machine.table.T
+    for windows, images, of in (
+        (table.windows, table.images, functions),
+        (table.leaf_windows, table.leaf_images, symbols),
+    ):
+        for window, image in zip(windows.tolist(), images.tolist(), strict=True):
+            f = np.arange(machine.n_states)
+            for child in reversed(window):
+                f = of[child - 1][f] if child else f
+            assert np.array_equal(functions[image], f)
+    answers = table.answers.numpy()
+    ends = machine.output_table[functions[:, machine.initial_index]]
+    assert np.array_equal(answers[answers >= 0], ends[answers >= 0])
+    assert (answers >= 0).any()
+
+
+def test_of_the_windows_drawn_half_are_as_many_for_each_image():
+    _, table = table_of("dyck-3")
+    share = table.images.bincount() / len(table.images)
+    drawn = table.draw(100_000, torch.Generator().manual_seed(0))
+    assert drawn.unique().tolist() == list(range(len(table.windows)))
+    found = table.images[drawn].bincount() / len(drawn)
+    expected = 0.5 * share + 0.5 * (share > 0) / (share > 0).sum()
+    assert share.max() > 10 * share[share > 0].min()
+    assert (found - expected).abs().max() < 0.01
+
+
+def test_half_of_a_step_are_the_windows_farthest_off():
+    model, table = table_of("tomita-2", C=3)
+    wrong = table.images.clone()
+    wrong[7] = (wrong[7] + 1) % len(table.prototypes)
+    changed = dataclasses.replace(table, images=wrong)
+    windows, children = changed.draw_hard(model, 40, 0.0, torch.Generator().manual_seed(0))
+    assert children.shape == (40, 3, model.pad.shape[1])
+    assert torch.equal(children, changed.children(model, windows))
+    drawn = changed.draw(160, torch.Generator().manual_seed(0))
+    # As often as it is drawn at all, it is among the first half.
+    assert (windows[:20] == 7).sum() == (drawn == 7).sum() > (windows[20:] == 7).sum()
+
+
+def test_windows_over_states_take_the_states_and_prototypes_where_there_are_none():
+    model, table = table_of("parity")
+    below = torch.tensor([0, 3, 3])
+    states = torch.randn(3, table.prototypes.shape[1], generator=torch.Generator().manual_seed(0))
+    every = torch.arange(len(table.windows))
+    children = table.children_from(model, every, below, states)
+    last = {int(table.images[b]): i for i, b in enumerate(below.tolist())}
+    for window, found in zip(table.windows.tolist(), children, strict=True):
+        for child, state in zip(window, found, strict=True):
+            if not child:
+                assert torch.equal(state, model.pad[0])
+            elif child - 1 in last:
+                assert torch.equal(state, states[last[child - 1]])
+            else:
+                assert torch.equal(state, table.prototypes[child - 1])
+
+
+def test_the_true_table_is_given_where_few_enough_windows_are_missed():
+    model = RegularGPT(2, 2, chunk_size=2, d_model=32, n_heads=2, d_ff=32)
+    certifier = Certifier.of(languages.get("dyck-2"), 2)
+    book = next(codebooks(Float64Network(model), certifier.target))
+    missed = missed_share(Float64Network(model), certifier.target, book)
+    assert 0 < missed < 1
+    assert certifier.attempt(model, None, 0.0).table is None
+    assert certifier.attempt(model, None, 0.99 * missed).table is None
+    attempt = certifier.attempt(model, None, missed)
+    assert not attempt.certain
+    assert attempt.table is not None
+    prototypes = attempt.table().prototypes
+    assert torch.pdist(prototypes).min() > 0.95 * 0.6 * prototypes.shape[1] ** 0.5
+
+
+@pytest.mark.parametrize("language", ["regex:(0|1)*", "cyclic-1"])
+def test_a_language_whose_words_are_all_alike_is_not_certified(language: str, tmp_path: Path):
+    with pytest.raises(UserError, match=r"^all words of .* are alike: there is nothing to prove"):
+        Certifier.of(languages.get(language), 2)
+    notices: list[str] = []
+    settings = config("regulargpt", data__name=language, phases__table_fine_tuning__every=4)
+    assert run(settings, tmp_path / "run", Watch(on_notice=notices.append))["proven"] is None
+    assert notices[0].startswith("phase table_fine_tuning is left out: all words of ")
+
+
+def test_asked_with_a_table_the_certificate_is_by_their_prototypes_or_the_networks_own():
+    model, table = table_of("dyck-2")
+    certifier = Certifier.of(languages.get("dyck-2"), 2)
+    moved = dataclasses.replace(table, prototypes=table.prototypes + 0.01)
+    attempt = certifier.attempt(model, moved)
+    assert attempt.certain
+    assert attempt.table is not None
+    assert attempt.table() is moved
+    nowhere = dataclasses.replace(table, prototypes=torch.zeros_like(table.prototypes))
+    attempt = certifier.attempt(model, nowhere)
+    assert attempt.certain
+    assert attempt.table is not None
+    assert torch.equal(attempt.table().prototypes, table.prototypes)
+
+
+PARITY = {
+    "data__name": "parity",
+    "objective__name": "last",
+    "phases__table_fine_tuning__windows": 6,
+    "model__d_model": 4,
+}
+
+
+def config_of(**changes) -> RunConfig:
+    """A RegularGPT on Parity, small enough for the table of `table_of`."""
+    base = RunConfig().replaced({**COMMON, "model.n_heads": 2, "model.state_noise": 0.1})
+    return base.replaced({key.replace("__", "."): value for key, value in {**PARITY, **changes}.items()})
+
+
+def phase_of(trainer: Trainer) -> TableFineTuning:
+    """The only further phase."""
+    (phase,) = trainer.further
+    assert isinstance(phase, TableFineTuning)
+    return phase
+
+
+def in_fine_tuning(
+    steps: int, missed: dict[int, float], certain_from: int = 1000, table_steps: int = 10
+) -> tuple[Trainer, list]:
+    """A trainer whose certificate is asked every 5 steps; `missed` at each of them, and what it was asked with."""
+    settings = config_of(
+        phases__table_fine_tuning__every=5,
+        phases__table_fine_tuning__steps=table_steps,
+        phases__table_fine_tuning__missed=0.5,
+        training__steps=steps,
+        training__curriculum=(4,),
+        training__stage_loss=1e-9,
+    )
+    _, table = table_of("parity")
+    trainer = trainer_of(settings)
+    asked = []
+
+    def attempt(model: object, known: TrainingTable | None, allowed: float) -> Attempt:
+        step = trainer.step_count
+        asked.append((step, known is not None, allowed))
+        share = missed.get(step, 0.0)
+        return Attempt(step >= certain_from, (lambda: table) if share <= allowed else None, (1,), share)
+
+    phase_of(trainer).attempt = attempt
+    return trainer, asked
+
+
+def weights(trainer: Trainer) -> list[Tensor]:
+    return [tensor.clone() for tensor in trainer.model.state_dict().values()]
+
+
+def test_a_fine_tuning_without_certificate_begins_anew_where_it_mends():
+    trainer, asked = in_fine_tuning(60, {5: 0.4, 15: 0.2, 25: 0.1, 35: 0.05}, certain_from=45)
+    seen = []
+    while not trainer.finished:
+        trainer.step()
+        standing = phase_of(trainer).standing
+        if trainer.step_count % 5 == 0:
+            seen.append((trainer.step_count, standing.began_at, standing.certified_at))
+    # Begun at 5, anew at 15, 25 and 35; certified at 45, 10 steps more.
+    assert seen == [
+        *((5, 5, None), (10, 5, None), (15, 15, None), (20, 15, None), (25, 25, None), (30, 25, None)),
+        *((35, 35, None), (40, 35, None), (45, 35, 45), (50, 35, 45), (55, 35, 45)),
+    ]
+    assert trainer.summary() == {"table_fine_tuning": {"began_at": 35, "certified_at": 45}}
+    assert phase_of(trainer).before is None
+    # By the table at the end only.
+    assert asked == [(step, step == 55, 0.5) for step in (5, 10, 15, 20, 25, 30, 35, 40, 45, 55)]
+
+
+def test_a_fine_tuning_that_mends_too_little_is_given_up_and_leaves_no_trace():
+    trainer, asked = in_fine_tuning(40, {5: 0.4, 10: 0.9, 15: 0.3, 20: 0.3, 25: 0.2, 35: 0.1})
+    found = {}
+    while not trainer.finished:
+        trainer.step()
+        found[trainer.step_count] = (phase_of(trainer).standing.began_at, weights(trainer))
+    assert [found[step][0] for step in (5, 10, 15, 20, 25, 30, 35, 40)] == [5, 5, None, None, 25, 25, 35, None]
+    assert not torch.equal(found[14][1][0], found[5][1][0])
+    assert all(torch.equal(a, b) for a, b in zip(found[15][1], found[5][1], strict=True))
+    # The second, begun anew at 35, ends with the run.
+    assert all(torch.equal(a, b) for a, b in zip(found[40][1], found[25][1], strict=True))
+    # Half as much may be missed after one was given up.
+    assert [allowed for *_, allowed in asked] == [0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25]
+    assert phase_of(trainer).standing.given_up == 2
+
+
+def test_while_the_table_is_trained_on_the_words_wait():
+    trainer, _ = in_fine_tuning(12, {5: 0.4})
+    for _ in range(5):
+        trainer.step()
+    words = trainer.words.progress
+    assert trainer.phase is phase_of(trainer)
+    for _ in range(4):
+        trainer.step()
+    assert trainer.words.progress == words
+    assert trainer.log_row().keys() == {"step", "loss", "accuracy", "near", "longest", "noise", "lr"}
+    assert trainer.optimiser.param_groups[0]["lr"] == 2e-3  # its own, which falls in the last six steps
+
+
+def test_without_steps_for_it_nothing_is_trained_on_the_table():
+    # Nothing of the table is missed, and still the certificate is not certain.
+    trainer, asked = in_fine_tuning(12, {}, table_steps=0)
+    before = weights(trainer)
+    for _ in range(5):
+        trainer.step()
+    while not trainer.finished:
+        assert phase_of(trainer).table is None
+        last = weights(trainer)
+        trainer.step()
+        assert not torch.equal(last[0], weights(trainer)[0])
+    assert not torch.equal(before[0], last[0])
+    assert [step for step, *_ in asked] == [5, 10, 12]
+
+
+def test_no_fine_tuning_begins_at_the_last_step():
+    trainer, _ = in_fine_tuning(10, {5: 0.9, 10: 0.1})
+    while not trainer.finished:
+        trainer.step()
+    assert phase_of(trainer).table is None
+    assert phase_of(trainer).standing.began_at is None
+
+
+@pytest.mark.parametrize("stop_at", [5, 7, 12, 15, 22])
+def test_a_fine_tuning_that_is_given_up_is_so_after_a_stop_too(tmp_path: Path, stop_at: int):
+    shares = {5: 0.4, 15: 0.3, 20: 0.2}
+    whole, _ = in_fine_tuning(30, shares)
+    while not whole.finished:
+        whole.step()
+    first, _ = in_fine_tuning(30, shares)
+    while first.step_count < stop_at:
+        first.step()
+    folder = RunFolder.create(tmp_path / "run", first.config.render(), {})
+    first.save(folder)
+    second, _ = in_fine_tuning(30, shares)
+    assert second.load(folder) == ()
+    assert (second.words.state(), phase_of(second).standing) == (first.words.state(), phase_of(first).standing)
+    while not second.finished:
+        second.step()
+    assert (second.words.state(), phase_of(second).standing) == (whole.words.state(), phase_of(whole).standing)
+    assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(second), strict=True))
+
+
+def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():
+    _, table = table_of("parity")
+    windows = torch.tensor([[1, 0], [1, 2]]).repeat(4000, 1)
+    noise = table.noise(windows, 0.5, torch.Generator().manual_seed(0))
+    assert not noise[windows == 0].any()
+    rms = table.prototypes.square().mean().sqrt().item()
+    # The strength is uniform on 0..1: its mean square is a third.
+    assert noise[windows > 0].square().mean().item() == pytest.approx((0.5 * rms) ** 2 / 3, rel=0.05)
+
+
+def test_a_table_comes_back_from_a_checkpoint():
+    _, table = table_of("parity")
+    assert table.separation > 0
+    back = TrainingTable.load(table.state())
+    assert list(back.state()) == ["prototypes", "answers", "leaf_windows", "leaf_images", "windows", "images"]
+    assert all(torch.equal(a, b) for a, b in zip(table.state().values(), back.state().values(), strict=True))
+
+
+def test_a_cooldown_without_certificate_is_undone():
+    training = TrainingOptions(steps=50, solved_loss=9.0, cooldown=5, loss_memory=0.5, warmup=0)
+    plan, progress = Plan(training, 40, goes_on=True), Progress()
+    rates = []
+    for step in range(20):
+        rates.append(progress.lr(step, plan))
+        progress = progress.after(step + 1, 1.0, plan)
+    # Solved at step 4, cooled down to a fifth of the rate, and then up again.
+    assert [round(rate / training.lr, 3) for rate in rates[:11]] == [1, 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2, 1, 1]
+    assert progress.cooldowns == 2
+
+
+@pytest.mark.parametrize("steps", [10, 0])
+def test_training_ends_after_the_fine_tuning_whose_rate_falls_to_nothing(steps: int):
+    options = TableFineTuningOptions("table_fine_tuning", every=2, steps=steps)
+    standing = Standing().begun(20, certain=True, missed=0.0)
+    ends = [standing.ends(20 + i, options) for i in range(steps + 1)]
+    assert ends == [False] * steps + [True]
+    left = [standing.left(20 + i, options) for i in range(steps + 1)]
+    assert left == sorted(left, reverse=True)
+    assert (left[: steps // 2], left[-1]) == ([1.0] * (steps // 2), 0.0)
+
+
+def test_the_end_is_known_once_the_certificate_holds_and_asked_for_only_then():
+    trainer, _ = in_fine_tuning(50, {})
+    phase = phase_of(trainer)
+    assert (trainer.known_end, trainer.last_step) == (None, 50)
+    assert trainer.awaited[0] == "waits for a proof (tried every 5 steps)"
+    phase.standing = Standing().begun(20, certain=True, missed=0.0)
+    assert (trainer.known_end, trainer.last_step, trainer.awaited) == (30, 30, [])
+    assert [phase.asks(dataclasses.replace(trainer, step_count=20 + i)) for i in range(11)] == [False] * 10 + [True]
+
+
+def test_words_near_a_wrong_one_are_asked_and_differ_in_two_symbols_at_most():
+    words = read_data("modular-arithmetic:plus=true")
+    task = words.task
+    word = tuple(task.machine.encode("+2*3-4").tolist())
+    near = words.near(word, seed=1, step=5, count=500)
+    assert (near != np.array(word)).sum(1).max() == 2
+    assert task.domain is not None
+    assert task.domain.accepts(near).all()
+    assert (task.labels(near) >= 0).all()
+    assert np.array_equal(near, words.near(word, seed=1, step=5, count=500))
+
+
+def test_after_a_cooldown_without_certificate_every_fourth_step_is_near_the_wrong_word():
+    words = trainer_of(config_of(phases__table_fine_tuning__every=5)).words
+    words.wrong = (1, 0, 1)
+    assert all(words.near_wrong(step) is None for step in range(8))
+    words.progress = Progress(cooldowns=1)
+    assert [step for step in range(12) if words.near_wrong(step) is not None] == [0, 4, 8]
+    near = words.near_wrong(8)
+    assert near is not None
+    assert near.shape == (8, 3)
+    words.wrong = (1,) * 9
+    assert words.near_wrong(8) is None  # longer than the training words
+
+
+class Stop(Exception):
+    """An interruption at a chosen step."""
+
+
+@pytest.mark.parametrize("stop_at", [11, 12, 14, 20, 23])
+def test_a_fine_tuned_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: Path, monkeypatch, stop_at: int):
+    settings = config_of(
+        phases__table_fine_tuning__every=4, phases__table_fine_tuning__steps=11, training__solved_loss=100.0
+    )
+    _, table = table_of("parity")
+
+    def attempt(self: Certifier, model: RegularGPT, known: TrainingTable | None, allowed: float) -> Attempt:
+        # No model so small is certified; from step 12 on, training goes on with the table of another of its width.
+        asked.append(1)
+        return Attempt(True, lambda: table) if len(asked) > 2 else Attempt(wrong=(1, 0, 1))
+
+    monkeypatch.setattr(Certifier, "attempt", attempt)
+    asked: list[int] = []
+    whole = run(settings, tmp_path / "whole")
+    assert (whole["phases"]["table_fine_tuning"]["certified_at"], whole["steps"]) == (12, 23)
+
+    def stop(trainer: Trainer) -> None:
+        if trainer.step_count == stop_at:
+            trainer.save(RunFolder(tmp_path / "stopped"))
+            raise Stop
+
+    asked.clear()
+    with pytest.raises(Stop):
+        run(settings, tmp_path / "stopped", Watch(on_step=stop))
+    resume(tmp_path / "stopped")
+    for name in EQUAL:
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "stopped" / name).read_bytes()
+
+
+def test_a_language_too_large_to_certify_is_trained_all_the_same(tmp_path: Path, monkeypatch):
+    from languages.errors import AutomatonError
+
+    def refuse(*_: object) -> None:
+        raise AutomatonError("the transition monoid has more than 20000 elements")
+
+    monkeypatch.setattr(Certifier, "of", refuse)
+    notices: list[str] = []
+    settings = config("regulargpt", phases__table_fine_tuning__every=4)
+    summary = run(settings, tmp_path / "run", Watch(on_notice=notices.append))
+    assert summary["proven"] is None
+    assert notices == ["phase table_fine_tuning is left out: the transition monoid has more than 20000 elements"]
+
+
+@pytest.mark.slow
+def test_parity_is_certified_in_training_and_right_without_quantising(tmp_path: Path):
+    from regulargpt.config.recipes import CERTIFY, resolve
+
+    fields = {**CERTIFY, "evaluation.samples": 64, "evaluation.test_len": 60, "evaluation.extra_lengths": (100_000,)}
+    settings = resolve("robust", "regulargpt", "parity", "uniform").replaced(fields)
+    summary = run(settings, tmp_path / "run")
+    assert summary["proven"]
+    assert summary["phases"]["table_fine_tuning"]["certified_at"] < 2000
+    assert summary["measures"]["accuracy"]["values"]["100000"] == 100
+    assert (tmp_path / "run" / "certificate.json").exists()
+    certificate = (tmp_path / "run" / "certificate.json").read_bytes()
+    (tmp_path / "run" / "certificate.json").unlink()
+    resume(tmp_path / "run")
+    assert (tmp_path / "run" / "certificate.json").read_bytes() == certificate

@@ -1,0 +1,286 @@
+"""Balls that the network maps into themselves: the bound holds for every displacement that is tried, and closes."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regulargpt.certificate.search.affine_forms import AffineForm, spectral_bound, spectral_norm
+from regulargpt.certificate.search.attention_remainder import (
+    AttentionExpansion,
+    product_norm,
+    shift_log_odds,
+    softmax_curvature,
+)
+from regulargpt.certificate.search.image_bounds import ImageBounds, expand, projections
+from regulargpt.certificate.search.invariant_balls import (
+    BallConditions,
+    InvariantBalls,
+    NotInvariant,
+    find_invariant_balls,
+)
+from regulargpt.certificate.search.numpy_network import NumpyNetwork, erf
+from regulargpt.certificate.search.remainders import LAYER_NORM_CURVATURE, gelu_remainder, layer_norm, relu_remainder
+from regulargpt.models.regulargpt import RegularGPT
+from tests.regulargpt.networks import (
+    HEADS,
+    IDS,
+    SHAPES,
+    D,
+    K,
+    all_windows,
+    block,
+    pushed,
+    random_model,
+    weights,
+    within_balls,
+    worst,
+)
+
+Floats = npt.NDArray[np.float64]
+
+
+def network(seed: int = 0, size: float = 2.0, **shape: Any) -> tuple[RegularGPT, NumpyNetwork]:
+    """A random network, in torch and in numpy."""
+    model = random_model(seed, size, **shape)
+    return model, as_numpy(model, shape)
+
+
+def as_numpy(model: RegularGPT, shape: dict[str, Any]) -> NumpyNetwork:
+    """The network in numpy with this model's weights."""
+    settings = {"n_heads": HEADS, "embedding_scale": 1.0, "state_norm": True, "norm": "pre", "activation": "gelu"}
+    return NumpyNetwork(weights(model), settings | {"chunk_size": 2} | shape)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+@within_balls
+def test_no_displacement_within_the_balls_leaves_the_bound(
+    shape: dict[str, Any], seed: int, size: float, log_radii: tuple[float, ...]
+):
+    model, numpy_network = network(seed, size, **shape)
+    case = pushed(model, seed, log_radii)
+    bound = ImageBounds(numpy_network, case.prototypes, case.windows, case.images).bound(case.radii)
+    assert (case.far <= bound).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+def test_the_linear_part_is_torchs_jacobian_and_the_centre_the_image(shape: dict[str, Any]):
+    model, numpy_network = network(3, **shape)
+    C = shape["chunk_size"]
+    rows = np.concatenate([numpy_network.pad, np.random.default_rng(0).normal(size=(K, D))])
+    windows = all_windows(C)
+    of, _ = projections(numpy_network, rows)
+    _, _, form = expand(numpy_network, rows, of, windows)
+    assert np.abs(form.centre - numpy_network.block(rows, windows)).max() < 1e-12
+    states = torch.from_numpy(rows[windows])
+    total = torch.autograd.functional.jacobian(lambda x: block(model, x).sum(0), states)  # (d, n, C, d)
+    assert isinstance(total, torch.Tensor)
+    for c in range(C):
+        assert np.abs(form.maps[c] - total[:, :, c].permute(1, 0, 2).numpy()).max() < 1e-11
+
+
+@pytest.mark.parametrize("shape", SHAPES[:4], ids=IDS[:4])
+def test_for_small_balls_the_bound_is_about_what_can_happen(shape: dict[str, Any]):
+    model, numpy_network = network(5, 1.0, **shape)
+    prototypes, windows = np.random.default_rng(2).normal(size=(K, D)), all_windows(shape["chunk_size"])
+    rows = np.concatenate([numpy_network.pad, prototypes])
+    images = np.ones(len(windows), dtype=np.int64)
+    bounds = ImageBounds(numpy_network, prototypes, windows, images)
+    moved = bounds.bound(np.full(K, 1e-5)) - bounds.residuals
+    of_images = numpy_network.block(rows, windows)
+    far = worst(model, rows[windows], np.where(windows > 0, 1e-5, 0.0), of_images, steps=30)
+    assert (far <= moved).all()
+    assert (moved < 1.3 * far).all()
+
+
+@given(z=st.floats(0, 1), k=st.floats(0, 1))
+def test_layer_norms_second_derivative(z: float, k: float):
+    # z = cos^2 of the angle between u and h, k = |u| / s.
+    along, across = 2 * k * z + k - 3 * k**3 * z, 2 * k * np.sqrt(z * (1 - z))
+    assert np.hypot(along, across) <= LAYER_NORM_CURVATURE
+
+
+def test_layer_norms_second_derivative_is_that_of_the_formula():
+    u, h, c = np.random.default_rng(0).normal(size=(2, 5)), np.random.default_rng(1).normal(size=(2, 5)), 0.7
+    for u_, h_ in zip(u, h / np.linalg.norm(h, axis=1, keepdims=True), strict=True):
+        x = u_ + np.array([[1e-4], [0], [-1e-4]]) * h_
+        second = np.array([1, -2, 1]) @ (x / np.sqrt(np.square(x).sum(1, keepdims=True) + c)) / 1e-8
+        s = np.sqrt(u_ @ u_ + c)
+        k, cos = np.linalg.norm(u_) / s, u_ @ h_ / np.linalg.norm(u_)
+        length = np.hypot(2 * k * cos**2 + k - 3 * k**3 * cos**2, 2 * k * cos * np.sqrt(1 - cos**2))
+        assert abs(np.linalg.norm(second) * s**2 - length) < 1e-5
+
+
+@given(x=st.floats(-5, 5), far=st.floats(1e-3, 6), at=st.floats(-1, 1))
+def test_what_the_activations_leave(x: float, far: float, at: float):
+    h, x_ = at * far, np.array([x])
+    t = torch.tensor(x, dtype=torch.float64, requires_grad=True)
+    for function, remainder in ((torch.nn.functional.gelu, gelu_remainder), (torch.relu, relu_remainder)):
+        (slope,) = torch.autograd.grad(function(t), t)
+        left = function(t + h) - function(t) - slope * h
+        limit = remainder(x_, np.array([far]))[0]
+        assert abs(left.item()) <= limit + 1e-12
+        assert abs(left.item()) <= limit / far * abs(h) + 1e-12  # what the bound by slopes rests on
+
+
+@given(seed=st.integers(0, 10**6), C=st.integers(2, 4), size=st.floats(0.01, 8))
+def test_the_softmaxs_second_derivative(seed: int, C: int, size: float):
+    rng = np.random.default_rng(seed)
+    z, h = rng.normal(size=C) * 3, rng.normal(size=C) * size
+    p, end = (np.exp(a - a.max()) / np.exp(a - a.max()).sum() for a in (z, z + h))
+    first = p * (h - p @ h)
+    width = np.array(np.ptp(h))
+    low, high = shift_log_odds(p, 1 - p, -width), shift_log_odds(p, 1 - p, width)
+    assert ((low <= end + 1e-12) & (end <= high + 1e-12)).all()
+    assert (np.abs(end - p - first) <= softmax_curvature(low, high, C) * width**2 / 2 + 1e-12).all()
+
+
+def test_erf_is_exact_to_rounding():
+    x = np.linspace(-8, 8, 10_003)
+    assert np.abs(erf(x) - np.array([math.erf(v) for v in x])).max() < 1e-15
+
+
+def test_norms_are_bounds_and_tight():
+    m = np.random.default_rng(0).normal(size=(20, 5, 9))
+    true = np.linalg.svd(m, compute_uv=False)[:, 0]
+    assert (spectral_norm(m) >= true).all()
+    assert (spectral_norm(m) < true * 1.0001).all()
+    assert (spectral_bound(m) >= true).all()
+    assert (spectral_bound(m) < true * 1.08).all()
+    a, b = m, m[::-1]
+    true = np.linalg.svd(np.swapaxes(a, 1, 2) @ b, compute_uv=False)[:, 0]
+    assert (product_norm(a, b) >= true).all()
+    assert (product_norm(a, b) < true * 1.08).all()
+    assert spectral_bound(np.zeros((3, 3))) < 1e-100
+    assert spectral_norm(np.zeros((3, 3))) == 0
+
+
+def contracting() -> tuple[NumpyNetwork, Floats, Any, Any, npt.NDArray[np.int64]]:
+    """The image is LayerNorm of a large constant and a little else, so all balls shrink."""
+    model, _ = network(7, 0.05, chunk_size=2)
+    with torch.no_grad():
+        model.get_parameter("blocks.0.ff_out.bias").copy_(torch.linspace(-30, 30, D))
+    net = as_numpy(model, {})
+    leaves = np.array([[a, b] for a in (1, 2) for b in (0, 1, 2)])
+    point = net.block(net.symbols, leaves).mean(0, keepdims=True)
+    prototypes = np.concatenate([point, point + 0.5, -point])
+    images = np.ones(len(leaves), dtype=np.int64)
+    nodes = all_windows(2)
+    nodes = nodes[(nodes < 3).all(1)]
+    net.w["readout.weight"][:] = np.stack([point[0], -point[0]])
+    answers = np.array([0, 0, 1])
+    return net, prototypes, (leaves, images), (nodes, np.ones(len(nodes), dtype=np.int64)), answers
+
+
+def test_a_contracting_network_is_enclosed_the_largest_slack_first():
+    case = contracting()
+    closed = find_invariant_balls(*case)
+    assert isinstance(closed, list)
+    assert [found.slack for found in closed] == sorted((found.slack for found in closed), reverse=True)
+    found = closed[0]
+    assert found.slack > 0.01
+    # Whatever starts in the balls stays there, rounding of half the slack included.
+    net, prototypes, _, (nodes, images), _ = case
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        rows = np.concatenate([net.pad, prototypes + found.radii[:, None] * sphere(rng, K)])
+        far = np.linalg.norm(net.block(rows, nodes) - prototypes[images - 1], axis=1)
+        assert (far + found.slack / 2 <= found.radii[images - 1]).all()
+
+
+@pytest.mark.parametrize("room", [0.99, 1.001, 1.01, 1.019, 1.1])
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_ball_ends_where_its_answer_does_if_one_is_asked(room: float, asked: bool):
+    """`room` is how far the answer of the third prototype holds, as a share of the slack, its ball's least radius."""
+    net, prototypes, (leaves, leaf_images), nodes, answers = contracting()
+    none, slack = (leaves[:0], leaf_images[:0]), 0.01
+    limit = BallConditions(net, prototypes, none, nodes, answers).limits[2]
+    apart = np.linalg.norm(net.w["readout.weight"][0] - net.w["readout.weight"][1])
+    net.w["readout.bias"] = net.w["readout.bias"] + [(limit - room * slack) * apart, 0.0]
+    answers = answers if asked else np.array([*answers[:2], -1])
+    conditions = BallConditions(net, prototypes, none, nodes, answers)
+    found = conditions.solve(slack)
+    assert isinstance(found, InvariantBalls) == (room > 1 or not asked)
+    if isinstance(found, InvariantBalls):
+        assert (found.radii < conditions.limits).all()
+
+
+def sphere(rng: np.random.Generator, n: int) -> Floats:
+    """Vectors of length 1."""
+    x = rng.normal(size=(n, D))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def test_an_untrained_network_is_not_enclosed_and_says_where():
+    _, net = network(0, 1.0, chunk_size=2)
+    prototypes, nodes = np.random.default_rng(0).normal(size=(K, D)), all_windows(2)
+    answers = net.readout(prototypes).argmax(1)
+    part = (nodes, np.ones(len(nodes), dtype=np.int64))
+    found = find_invariant_balls(net, prototypes, (nodes[:0], part[1][:0]), part, answers)
+    assert isinstance(found, NotInvariant)
+    assert found.window in nodes.tolist()
+    assert found.residual > 1
+    assert "too far for balls to close" in found.reason
+    assert isinstance(dataclasses.asdict(found), dict)
+
+
+def test_what_layer_norm_leaves_and_that_no_less_would_do():
+    rng = np.random.default_rng(0)
+    u = rng.normal(size=(1, D))
+    u -= u.mean()
+    across = rng.normal(size=D)
+    across -= across.mean() + u[0] * (across @ u[0]) / (u[0] @ u[0])
+    h = u[0] / np.linalg.norm(u) / np.sqrt(3) + across / np.linalg.norm(across) * np.sqrt(2 / 3)
+    normed, remainder = layer_norm(AffineForm(u, {0: np.eye(D)[None]}), "norm", 1)
+    plain = lambda x: (x - x.mean()) / np.sqrt(np.square(x - x.mean()).mean() + 1e-5)  # noqa: E731
+    for far in (0.01, 0.1, 1.0, 3.0):
+        limit = remainder(np.array([[far]]), {})[0]
+        for way in (h, -h, sphere(rng, 1)[0]):
+            left = np.linalg.norm(plain(u[0] + far * way) - normed.centre[0] - normed.maps[0][0] @ (far * way))
+            assert left <= limit
+            assert far > 0.01 or way is not h or left > 0.9 * limit
+
+
+@pytest.mark.parametrize("C", [2, 3])
+def test_what_attention_leaves(C: int):
+    rng = np.random.default_rng(C)
+    ratios = {"all": 0.0, "values": 0.0, "errors": 0.0, "pattern": 0.0}
+    for trial in range(10):
+        _, net = network(trial, 1.5, chunk_size=C, norm="post")
+        rows, windows = rng.normal(size=(4, D)), rng.integers(0, 4, size=(6, C))
+        if trial % 2:
+            windows[:] = windows[:, :1]  # equal values: only the products of both changes are left
+        of, _ = projections(net, rows)
+        attention, derivative = AttentionExpansion.over(net.w["blocks.0.attn.r"], of, windows)
+        gains = np.linalg.svd(derivative.transpose(0, 2, 1, 3), compute_uv=False)[..., 0]
+        for far, error in ((0.3, 0.0), (0.0, 0.3), (0.1, 0.1), (2.0, 1.0)):
+            for _ in range(8):
+                shape = 6 * C
+                delta = far * sphere(rng, shape).reshape(6, C, D) + error * sphere(rng, shape).reshape(6, C, D)
+                moved = (rows[windows] + delta).reshape(6 * C, D)
+                fresh, _ = projections(net, moved)
+                after, _ = AttentionExpansion.over(net.w["blocks.0.attn.r"], fresh, np.arange(6 * C).reshape(6, C))
+                left = after.value - attention.value - np.einsum("ndce,nce->nd", derivative, delta)
+                box, ball = attention.remainder(np.full((6, C), far), np.full((6, C), error))
+                limit = np.linalg.norm(np.einsum("ndk,nk->nd", np.abs(attention.value_differences), box), axis=1) + ball
+                assert (ball >= (gains * error).sum(1)).all()
+                nearly, _ = projections(net, (rows[windows] + 1e-6 * delta).reshape(6 * C, D))
+                slope, _ = AttentionExpansion.over(net.w["blocks.0.attn.r"], nearly, np.arange(6 * C).reshape(6, C))
+                of_pattern = np.abs(after.pattern - attention.pattern - 1e6 * (slope.pattern - attention.pattern))
+                box = box.reshape(of_pattern.shape) + 1e-4
+                assert (of_pattern <= box).all()
+                ratios["pattern"] = max(ratios["pattern"], float((of_pattern / box).max()))
+                # The change of x by e is of the first order too; its bound is in the ball.
+                change = np.einsum("ndce,nce->nd", derivative, delta) if error and not far else 0.0
+                size = np.linalg.norm(left + change, axis=1)
+                assert (size <= limit).all()
+                name = "errors" if error and not far else "values" if trial % 2 else "all"
+                ratios[name] = max(ratios[name], float((size / limit).max()))
+    # A tenth of any part would not be enough.
+    assert all(ratio > 0.1 for ratio in ratios.values()), ratios

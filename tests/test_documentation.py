@@ -1,0 +1,75 @@
+"""What the pages name is there: the files and headings they link to, and the files, imports and options they use."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from regulargpt.cli import group
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("experiments/**/*.md"))]
+GUIDES = [page for page in PAGES if page.parent in (ROOT, ROOT / "docs") and page.name != "CHANGELOG.md"]
+
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
+OURS = re.compile(r"`((?:languages|regulargpt|experiments|tests|docs)/[\w./-]*)`")
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def prose(page: Path) -> str:
+    """The page without its blocks of code, in which brackets are no links and # is no heading."""
+    return FENCED.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub makes of the headings: `## The run folder` is `#the-run-folder`; a second one has -1 behind it."""
+    found: list[str] = []
+    for heading in re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE):
+        slug = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+        found.append(f"{slug}-{found.count(slug)}" if slug in found else slug)
+    return set(found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_link_leads_to_a_file_and_a_heading(page: Path):
+    broken: list[str] = []
+    for target, anchor in LINK.findall(prose(page)):
+        file = (page.parent / target).resolve() if target else page
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            broken.append(f"{target}#{anchor}" if anchor else target)
+    assert not broken
+
+
+def test_the_index_leads_to_every_guide():
+    linked = {target for target, _ in LINK.findall(prose(ROOT / "docs" / "index.md"))}
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - linked == {"index.md"}
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name)
+def test_every_file_it_names_is_there(page: Path):
+    assert [path for path in OURS.findall(prose(page)) if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name)
+def test_what_its_python_imports_can_be_imported(page: Path):
+    for kind, code in FENCED.findall(page.read_text(encoding="utf-8")):
+        if kind == "python":
+            exec("\n".join(line for line in code.splitlines() if line.startswith(("import ", "from "))), {})
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name)
+def test_every_command_it_shows_has_these_options(page: Path):
+    blocks = [code for kind, code in FENCED.findall(page.read_text(encoding="utf-8")) if kind == "sh"]
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines() if "regulargpt " in line]
+    for line in lines:
+        verb, *words = shlex.split(line.partition("regulargpt ")[2], comments=True)
+        command = group.get_command(click.Context(group), verb)
+        assert command is not None, line
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= known, line

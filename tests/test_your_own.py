@@ -1,0 +1,171 @@
+"""docs/your-own.md word for word: its package is written, installed outside the tree, and every command is run."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import regulargpt
+from languages import Dfa
+from languages.errors import WordError
+from regulargpt.config.options import option
+from regulargpt.models.options import ModelOptions
+from regulargpt.models.rnn import Rnn
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "your-own.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL))
+COMMANDS = [
+    line for block in re.findall(r"<!-- run -->\n```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()
+]
+PYTHON = re.findall(r"(?<!-->\n)```python\n(.*?)```", PAGE, re.DOTALL)
+INSTALL = "pip install --quiet --no-deps --no-index --no-build-isolation --upgrade --target site ."
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lab")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def call(lab: Path, *arguments: str) -> str:
+    """Run Python outside the tree, the package installed in a folder of its own."""
+    path = os.pathsep.join([str(lab / "site"), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=lab, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, (arguments, done.stderr[-2000:])
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_page(lab: Path):
+    assert {"pyproject.toml", "my_lab/peephole.py", "my_lab/slope.py", "my_lab/has_aba.py"} <= set(FILES)
+    for command in COMMANDS:
+        if command == "pip install .":
+            call(lab, "-m", *shlex.split(INSTALL))
+        else:
+            call(lab, "-m", *shlex.split(command))
+    config = (lab / "runs" / "mine" / "config.toml").read_text()
+    assert 'name = "my_lab.peephole:PeepholeLstm"' in config
+    assert "forget_bias = 1.0" in config
+    assert "slope = 0.2" in (lab / "runs" / "slope" / "config.toml").read_text()
+    assert (lab / "mine.html").exists()
+    report = json.loads(
+        call(lab, "-m", "regulargpt", "results", "sweeps/mine", "--group-by", "model,forget_bias", "--json")
+    )
+    assert report
+    for block in PYTHON:
+        call(lab, "-c", block)
+
+
+@pytest.mark.slow
+def test_what_is_refused(lab: Path):
+    call(lab, "-m", *shlex.split(INSTALL))
+    for arguments, said in (
+        ("--model my_lab.peephole:Peephole", "has no class Peephole; did you mean 'PeepholeLstm'?"),
+        ("--model no_lab.peephole:PeepholeLstm", "install the package, or put the folder that holds it on PYTHONPATH"),
+        ("--model peephol", "unknown model 'peephol'; did you mean 'peephole'?"),
+        ("--model peephole --set model.forget_bia=1", "unknown key 'model.forget_bia'; did you mean 'forget_bias'?"),
+        ("--model peephole --d-model 0", "model.d_model = 0; a state has at least 1 number"),
+        ("--model transformer --encoding my_lab.slope:Slope:slope=-1", "model.encoding.slope = -1.0; a slope is not"),
+        ("--model my_lab.peephole:option", "no class option"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "regulargpt", "run", "parity", *arguments.split(), "--out", "runs/refused"],
+            cwd=lab,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(lab / "site"), str(ROOT)])},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert not (lab / "runs" / "refused").exists()
+
+
+FAULTY = """
+from regulargpt.encodings.base import Encoding
+from regulargpt.models.base import Model
+from regulargpt.models.rnn import Rnn
+
+class Lacks(Model):
+    def __init__(self, n_symbols, n_outputs):
+        super().__init__()
+    def forward(self, words, readout="last"): ...
+
+class NoForward(Model):
+    def __init__(self, n_symbols, n_outputs, *, generator=None):
+        super().__init__()
+
+class TooMany(Rnn):
+    def __init__(self, n_symbols, n_outputs, *, generator=None):
+        super().__init__(n_symbols, n_outputs + 1, d_model=4, generator=generator)
+
+class Raises(Encoding):
+    def bias(self, q, k, layer=0):
+        raise KeyError("no such thing")
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ("--model faulty:Lacks", "faulty:Lacks: TypeError: Lacks.__init__() got an unexpected keyword argument"),
+        ("--model faulty:NoForward", "faulty:NoForward: TypeError: Can't instantiate abstract class NoForward"),
+        ("--model faulty:TooMany", "TooMany: the readout 'last' has the shape (2, 3); it must be (2, 2)"),
+        (
+            "--model transformer --encoding faulty:Raises",
+            "transformer: KeyError: 'no such thing'; docs/your-own.md",
+        ),
+        ("--model faulty:Raises", "Raises is no Model; derive it from regulargpt.models.base.Model"),
+    ],
+)
+def test_a_faulty_class_is_refused_in_one_line_before_a_folder_is_made(tmp_path: Path, chosen: str, said: str):
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    done = subprocess.run(
+        [sys.executable, "-m", "regulargpt", "run", "parity", *chosen.split(), "--steps", "2", "--out", "run"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert said in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_machines_made_in_python_have_names_of_their_own(tmp_path: Path):
+    sizes = {"steps": 2, "d_model": 8, "train_len": 4, "test_len": 6, "extra_lengths": ()}
+    ends_in_b, has_a = Dfa.from_regex("(a|b)*b"), Dfa.from_regex("b*a(a|b)*")
+    first = regulargpt.run(ends_in_b, tmp_path / "first", **sizes)
+    second = regulargpt.run(has_a, tmp_path / "second", **sizes)
+    assert first["language"] != second["language"]
+    assert regulargpt.load(tmp_path / "first").task.language.equivalent(ends_in_b)
+    assert regulargpt.evaluate(tmp_path / "second", lengths=[5])["score"] >= 0
+    with pytest.raises(WordError, match="one length"):
+        regulargpt.load(tmp_path / "first").answers(["a", "ab"])
+
+
+def test_defaults_of_a_part_are_its_own_unless_somebody_chose():
+    chosen = regulargpt.RunConfig().replaced({"model.d_model": 32})
+    for config, width in ((regulargpt.RunConfig(), 16), (chosen, 32)):
+        assert config.replaced({"model.name": f"{__name__}:Narrow"}).model.d_model == width
+
+
+@dataclass(frozen=True)
+class NarrowOptions(ModelOptions):
+    d_model: int = option(16, "Width.")
+
+
+class Narrow(Rnn):
+    Options = NarrowOptions
