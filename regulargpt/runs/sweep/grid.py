@@ -128,9 +128,12 @@ class Grid:
     def differences(self) -> list[dict[str, Any]]:
         """For each config, the keys that are not the same in all of them."""
         flats = [flat(config) for config in self.configs]
-        keys = dict.fromkeys([*AXES, *self.values])
-        parts = [key for key in flats[0] if key.endswith(".name") and key not in keys] if flats else []
-        varied = [key for key in (*keys, *parts) if len({of_run.get(key) for of_run in flats}) > 1]
+        everywhere = dict.fromkeys(key for of_run in flats for key in of_run)
+        # A part that is swept over brings options of its own: `alibi:slopes=press,alibi:slopes=geometric`.
+        inside = tuple(f"{key}." for key in self.values)
+        of_parts = [key for key in everywhere if key.endswith(".name") or key.startswith(inside)]
+        keys = dict.fromkeys([*AXES, *self.values, *of_parts])
+        varied = [key for key in keys if len({of_run.get(key) for of_run in flats}) > 1]
         return [{key: of_run[key] for key in varied if key in of_run} for of_run in flats]
 
     def _certified(self, config: RunConfig) -> RunConfig:

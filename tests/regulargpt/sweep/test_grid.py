@@ -292,3 +292,10 @@ def test_the_size_is_judged_before_anything_is_built(monkeypatch):
     monkeypatch.setattr(grids, "resolve", lambda *arguments: pytest.fail("built"))
     with pytest.raises(UserError, match="at most 100,000"):
         _ = Grid(("parity",), values={"seed": range(10**6)}).configs
+
+
+def test_what_differs_names_the_options_of_a_part_that_is_swept_over():
+    written = {"model.encoding": ["alibi:slopes=press", "alibi:slopes=geometric", "rotary"]}
+    rows = Grid(("parity",), ("transformer",), values=written).differences()
+    slopes = [{"model.encoding.name": "alibi", "model.encoding.slopes": of_run} for of_run in ("press", "geometric")]
+    assert rows == [*slopes, {"model.encoding.name": "rotary"}]
