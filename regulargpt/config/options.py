@@ -115,8 +115,10 @@ def _bounds(options: Options) -> Iterator[str]:
         if type(value) not in (int, float):
             continue
         least, most, below = (bounds.get(name) for name in ("least", "most", "below"))
-        if (least is not None and value < least) or (below is not None and value >= below):
-            yield f"{field.name} = {value}; {bounds['why']}"
+        if least is not None and value < least:
+            yield f"{field.name} = {value}; {bounds['why'] or f'at least {least}'}"
+        if below is not None and value >= below:
+            yield f"{field.name} = {value}; {bounds['why'] or f'it is below {below}'}"
         if most is not None and value > most:
             yield f"{field.name} = {value}; {bounds['why'] if most == 1 and bounds['why'] else f'at most {most}'}"
 

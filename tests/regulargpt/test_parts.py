@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from regulargpt.config import registry as registries
-from regulargpt.config.options import ConfigError, Options, hints
+from regulargpt.config.options import ConfigError, Options, hints, option
 from regulargpt.config.recipes import resolve
 from regulargpt.config.registry import Registry
 from regulargpt.config.schema import RunConfig, value_of
@@ -249,3 +250,15 @@ def test_the_trunk_knows_no_model_encoding_or_objective(file: str):
     keys = {f"{section}.{name}" for section in ("model", "objective") for name in own} | {"model.encoding.name"}
     found = {name for name in named(ROOT / "regulargpt" / file) if name in own | keys}
     assert found == KNOWN.get(file, set())
+
+
+def test_a_bound_without_a_reason_says_the_bound():
+    @dataclass(frozen=True)
+    class Bounded(Options):
+        low: int = option(1, "At least one.", least=1)
+        share: float = option(0.5, "Below one.", below=1)
+
+    for values, said in (({"low": 0}, "low = 0; at least 1"), ({"share": 1.0}, "share = 1.0; it is below 1")):
+        with pytest.raises(ConfigError) as refused:
+            Bounded(**values)
+        assert str(refused.value) == said
