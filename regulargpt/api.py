@@ -66,6 +66,7 @@ def run(
     config = resolve(name, model, task.name, task.sampling, {f"model.{key}": value for key, value in options.items()})
     if protocol is not None:
         config = protocol_of(protocol).apply(config)
+    # Before the options: they may say otherwise how the certificate is sought.
     if certify:
         config = config.replaced(CERTIFY)
     return run_config(config.replaced({key_of(config, key): value for key, value in options.items()}), out, watch)
@@ -75,6 +76,7 @@ def as_task(language: Language) -> Task:
     """The task of a name, or one made in Python, which from then on goes by its name in this process."""
     if isinstance(language, str):
         return languages.get(language)
+    # The config holds names: what reads it in this process finds the task by its name.
     task = language if isinstance(language, Task) else languages.task_of(language, name_of(language))
     return languages.register(task)
 
@@ -150,6 +152,7 @@ def evaluate(
     config = RunConfig.parse(folder.config_text)
     if protocol is not None:
         config = protocol_of(protocol).test_of(config)
+    # Other words than the protocol's: the result must not carry its name.
     elif options or lengths:
         changes = {key_of(config, key): value for key, value in options.items()}
         config = config.replaced({"protocol": "", **changes})

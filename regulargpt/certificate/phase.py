@@ -136,6 +136,7 @@ class TableFineTuning:
             return
         certified = self.standing.certified_at is not None
         found = self.attempt(trainer.model, self.table if certified else None, self.standing.allowed(self.options))
+        # Also where nothing else follows: words near the wrong one are trained on after the next cooldown.
         trainer.words.wrong, self.missed = found.wrong, found.missed
         is_last = trainer.step_count == trainer.config.training.steps
         if found.certain:
@@ -166,6 +167,7 @@ class TableFineTuning:
     def keep(self, trainer: Trainer) -> None:
         """Remember what there was before."""
         state = {"weights": trainer.model.state_dict(), "optimiser": trainer.optimiser.state_dict()}
+        # Copied: a state dict shares its tensors with the model, which goes on being trained.
         self.before = deepcopy(state)
 
     def train_on(self, found: Attempt, trainer: Trainer) -> None:
@@ -173,6 +175,7 @@ class TableFineTuning:
         assert found.table is not None
         self.table = found.table().to(trainer.device)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed)
+        # A network that is certified is not given up any more.
         if found.certain:
             self.before = None
 

@@ -75,6 +75,7 @@ def refuse_twice(written: Mapping[str, str | None]) -> None:
     languages.errors.UserError: model.d_model is given twice, in lstm:d_model=2 and as 3; leave one of them out
     """
     for part, text in written.items():
+        # Behind a colon without = stands no option: it is a class, or a language's own.
         for pair in (text or "").rpartition(":")[2].split(","):
             key, equals, _ = pair.partition("=")
             if equals and f"{part}.{key}" in written:

@@ -26,6 +26,7 @@ def flags() -> dict[str, tuple[str, str]]:
     """The flags, the dotted keys they set, and their help."""
     found: dict[str, tuple[str, str]] = {}
     for flag, key, text in _flags(RunConfig, ""):
+        # Several models have `--d-model`: the first says what it is.
         found.setdefault(flag, (key, text))
     known = [flag for flag in ORDER if flag in found]
     return {flag: found[flag] for flag in (*known, *(flag for flag in found if flag not in known))}

@@ -87,6 +87,7 @@ class Options:
 
 def checked(key: str, kind: Any, value: Any) -> Any:
     """The value as the field wants it; ConfigError naming the field and what it takes. Only int becomes float."""
+    # Strict: a text that looks like a number, or True for 1, is a slip in a file that somebody wrote.
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is Literal:
         if value not in arguments:
@@ -100,6 +101,7 @@ def checked(key: str, kind: Any, value: Any) -> Any:
         if not isinstance(value, kind):
             raise ConfigError(f"{key} = {value!r}: {key} is a section; write [{key}]")
         return value
+    # Python turns a larger whole number into no float at all.
     if kind is float and type(value) is int and abs(value) < 2**1023:
         return float(value)
     if type(value) is not kind:

@@ -79,6 +79,7 @@ class Protocol:
         """
         config = config.replaced({"data.name": self.spelled(config.data.name)})
         fixed = self.fixes(task_of(config))
+        # Parts first: which of the other keys there are depends on them.
         named = {key: value for key, value in fixed.items() if key.endswith(".name")}
         config = config.replaced({"protocol": self.id, **named})
         return config.replaced({key: value for key, value in fixed.items() if not is_absent(key, value, config)})
@@ -94,6 +95,7 @@ class Protocol:
         language = self.spelled(without_sampling(config.data.name))
         config = config.replaced({"data.name": language, "protocol": self.id, **fresh(config)})
         fixed = self.fixes(task_of(config))
+        # A trained model answers one kind of question; words and lengths may be others.
         for key, value in fixed.items():
             if key.startswith("objective.") and not agrees(key, value, config):
                 trained = shown(value_of(config, key))

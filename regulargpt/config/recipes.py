@@ -253,6 +253,8 @@ def resolve(
     )
     config = RunConfig().replaced({"recipe": recipe, "data.name": language, "model.name": options.name})
     config = config.replaced({key: value for key, value in fields.items() if key.endswith(".name")})
+    # A class from outside takes those options of the recipe that it has.
     known = flat(config)
     config = config.replaced({key: value for key, value in fields.items() if key in known or key.startswith("phases.")})
+    # Last, since options behind the model's name are the user's, and stand over the recipe.
     return config.replaced({"model": model})

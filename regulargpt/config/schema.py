@@ -193,6 +193,7 @@ class RunConfig(Options):
     def values_of(self, texts: Mapping[str, str]) -> dict[str, Any]:
         """What texts stand for in this config, once the parts that they name are chosen."""
         values, nested = {}, as_mapping(self)
+        # The type of an option depends on the part that is chosen: `slopes` is there once `alibi` is.
         for key in sorted(texts, key=parts_first):
             kind = _type(nested, key)
             values[key] = texts[key] if kind is None else read(key, kind, texts[key])

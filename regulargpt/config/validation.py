@@ -44,6 +44,7 @@ def _problems(config: RunConfig, words: LanguageData) -> Iterator[str]:
     yield from _lengths(config, words)
     for reason in config.objective.refuse(words.task, config.model):
         yield f"objective.name = '{config.objective.name}': {reason}"
+    # Here and not in the midst of training: the tables of a large automaton may not fit into memory.
     _prepare_near_misses(config, words)
     for phase in config.phases:
         if phase.is_on and (reason := phase.refuse(config.model, config.objective)) is not None:

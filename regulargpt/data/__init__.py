@@ -22,6 +22,7 @@ class Sources(Registry):
     """The sources of data: the options of a language depend on how its words are drawn."""
 
     def __getitem__(self, name: str) -> Row:
+        # A task made in Python may be made anew under the same name, so it is not kept.
         from languages.registry import MADE
 
         return of_language(name) if name not in MADE else language_row(MADE[name])

@@ -35,6 +35,7 @@ class LanguageData:
     def batch(self, seed: int, purpose: str, step: int, lengths: Sequence[int], count: int) -> Words:
         """`count` words of one length, drawn uniformly from `lengths`."""
         random = rng(seed, purpose, step)
+        # One length a batch: words need no padding, which would be one more symbol to learn.
         length = lengths[int(random.integers(len(lengths)))]
         return draw(self.task, self.options.training, random, length, count)
 
@@ -81,6 +82,7 @@ class LanguageData:
         answered = self.task.labels(words) >= 0
         if self.task.domain is not None:
             answered &= self.task.domain.accepts(words)
+        # A word that may not be asked about would teach a wrong answer; the wrong word itself always may.
         words[~answered] = word
         return words
 

@@ -26,6 +26,7 @@ def evaluate(
     """
     words = validate(config)
     task, record = words.task, folder.load_model_config()
+    # Symbols are numbers to the network: with another order it would read other words.
     if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
         raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
     if not any(words.is_tested(length) for length in lengths):

@@ -118,6 +118,7 @@ def _point(
     device: torch.device,
 ) -> Point:
     words = data.test(seed, length, samples)
+    # All words of a length are drawn at once and tested in pieces: the pieces change no word.
     at_once = words_at_once(model, length)
     parts = [objective.measure(model, words[at : at + at_once], device) for at in range(0, samples, at_once)]
     measures = {name: _value(torch.cat([part[name] for part in parts])) for name in parts[0]}

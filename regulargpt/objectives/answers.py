@@ -98,6 +98,7 @@ class Next:
         """Mean binary cross-entropy over positions and symbols."""
         legal = to_tensor(self.task.next_symbols(words), device)  # (batch, length, n_outputs)
         logits = model(to_tensor(words, device), readout="all")
+        # Every symbol of every position: one wrong set makes the word wrong (Bhattamishra et al. 2020).
         right = ((logits > 0) == legal).all(-1).all(-1)
         return F.binary_cross_entropy_with_logits(logits, legal.to(logits.dtype)), accuracy(right)
 

@@ -25,6 +25,7 @@ def load_model(folder: RunFolder) -> nn.Module:
 def load_reader(folder: RunFolder) -> nn.Module:
     """The trained model of a finished run, wherever it reads its answer."""
     record = folder.load_model_config()
+    # What stands in the file is checked as a config is: it may come from another machine.
     options = MODELS.options(record["model"], "model")
     model = models.build(options, record["n_symbols"], record["n_outputs"], torch.Generator().manual_seed(0))
     model.load_state_dict(folder.load_weights())

@@ -67,6 +67,7 @@ def run(config: RunConfig, out: str | Path, watch: Watch = UNWATCHED) -> dict[st
 
         configuration.check(config, words.task)
     refuse_faulty(config, words)
+    # All refusals are behind us: from here on there is a folder.
     device = prepare(config)
     folder = RunFolder.create(out, config.render(), environment(str(device)))
     return finish(folder, config, words, device, watch)
@@ -175,6 +176,7 @@ def test(work: Work, model: nn.Module) -> Results:
     """The measures at every length, under the run's own protocol and under further ones."""
 
     def tested(config: RunConfig) -> dict[str, Any]:
+        # The run's own words have been prepared already; another protocol's language may be drawn otherwise.
         words = work.data if config is work.config else data.build(config.data)
         points = measures_by_length(
             model,
@@ -218,6 +220,7 @@ def save(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[C
     folder.write_summary(summary)
     plots.of_run(folder.path / "accuracy.png", summary, plots.title(config))
     folder.finish()
+    # After DONE: a run whose process is killed here is finished, and `resume` writes what it still owes.
     for conclusion in conclusions:
         conclusion.write(folder)
     return summary

@@ -103,8 +103,10 @@ class Progress:
     def after(self, step: int, loss: float, plan: Plan) -> Progress:
         """After `step` steps, the last of which had this loss."""
         options, memory = plan.options, plan.options.loss_memory
+        # A stage begins with a memory of its own: the loss of shorter words says nothing about longer ones.
         running = loss if self.stage_age == 0 else memory * self.loss + (1 - memory) * loss
         then = replace(self, loss=running, stage_age=self.stage_age + 1)
+        # The cooldown is over and the proof is not there: the rate goes up again, and words go on.
         if plan.goes_on and then.solved_at is not None and step >= then.last_step(plan):
             then = replace(then, solved_at=None, stage_age=0, cooldowns=then.cooldowns + 1)
         settled = then.stage_age * (1 - memory) >= MEMORIES
@@ -112,6 +114,7 @@ class Progress:
             return replace(then, stage=then.stage + 1, stage_age=0)
         if plan.noise.loss > 0:
             then = replace(then, noise=_noise(then.noise, running < plan.noise.loss, plan.noise))
+        # Solved without the noise is not solved: long words need the states to come back.
         ready = settled and then.stage == plan.stages and then.noise == plan.noise.full
         if ready and then.solved_at is None and running < options.solved_loss:
             then = replace(then, solved_at=step)

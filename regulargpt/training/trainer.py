@@ -87,18 +87,22 @@ class Trainer:
         """One step: words, loss, gradients clipped, weights moved. Raises Diverged before a bad step is taken."""
         training, phase = self.config.training, self.phase
         self.model.train()
+        # Dropout and noise are a function of (seed, step): a resumed run draws what it would have drawn.
         seed_counted(self.model, self.config.seed, self.step_count)
         self.model.set_noise(phase.noise())
         for group in self.optimiser.param_groups:
             group["lr"] = phase.lr(self)
+        # None rather than zeros: a parameter that this step does not use keeps its moments as they are.
         self.optimiser.zero_grad(set_to_none=True)
         loss, measured = phase.backward(self)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip).item()
+        # Before the weights move: the state that is saved then is still a good one.
         self._refuse_infinite(loss, norm)
         self.optimiser.step()
         self.step_count += 1
         self.since_log.append((loss, measured))
         phase.after(self, loss)
+        # Only now may another phase begin or end: the step is whole, and a checkpoint can be taken.
         for other in self.phases:
             other.between(self)
 
@@ -171,6 +175,7 @@ def train(
             raise
         trainer.seconds = before + clock() - began
         step = trainer.step_count
+        # The row before the checkpoint: what a checkpoint counts is on the disk.
         if step % training.log_every == 0 or trainer.finished:
             row = trainer.log_row()
             folder.append_metrics([row])

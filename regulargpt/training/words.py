@@ -62,8 +62,10 @@ class WordTraining:
         lengths = self.data.lengths(longest)
         # While the curriculum's words are short there are more of them: about the same symbols in every step.
         count = training.batch_size * self.config.data.train_len // longest // groups
+        # Summed on the device: asking for each group's number would make a GPU wait.
         total = torch.zeros((), device=trainer.device)
         measured: dict[str, float] = {}
+        # One batch for all groups: words near a wrong one have its length.
         near = self.near_wrong(step)
         for group in range(groups):
             words = (

@@ -87,6 +87,7 @@ class RegularGPTOptions(ModelOptions):
 
     def arguments(self) -> dict[str, Any]:
         """How strong the noise is, the training decides."""
+        # `set_noise` gives the level, step by step; the constructor needs none of it.
         return {key: value for key, value in super().arguments().items() if "noise" not in key}
 
     @property

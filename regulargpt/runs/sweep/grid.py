@@ -66,6 +66,7 @@ class Grid:
         if self.certify and 0 in values.get(EVERY, ()):
             raise UserError(f"--certify and {EVERY} = 0 contradict each other; leave one of them out")
         used: set[str] = set()
+        # Each once: models without a key that is swept over would be there again for every value.
         configs = list(dict.fromkeys(self._configs(values, used)))
         for key in values:
             if key not in used:

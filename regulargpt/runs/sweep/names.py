@@ -31,6 +31,7 @@ def name_of(config: RunConfig) -> str:
 
 def digits(config: RunConfig) -> str:
     """The end of a run's name: a digest of the whole config."""
+    # Sorted, so that the order of the options in a file or a class renames no run.
     return digest(json.dumps(as_mapping(config), sort_keys=True).encode())[:DIGITS]
 
 
