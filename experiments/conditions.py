@@ -9,12 +9,12 @@ import languages
 from experiments.phrases import distinct, listed, ordinal, span, text_of, unlike
 from experiments.published import published
 from regulargpt.config.options import defaults
-from regulargpt.config.recipes import resolve
+from regulargpt.config.recipes import EVERY, resolve
 from regulargpt.config.schema import RunConfig, flat, value_of, why_unused
 from regulargpt.data.options import BalancedOptions, Mixture
 
 HYPER_PARAMETERS = "table-6.5"
-EVERY, STEPS = "phases.table_fine_tuning.every", "phases.table_fine_tuning.steps"
+STEPS = "phases.table_fine_tuning.steps"
 WORDS_A_LENGTH = 512  # not in the thesis: what the original code draws
 # The recipe that says what the thesis says of the model: its wording, and for baselines what the original code has.
 DESCRIBED = {"regulargpt": "gpt2"}

@@ -17,7 +17,7 @@ from languages.convert.json_text import to_json
 from languages.errors import UserError, WordError
 from languages.task import Task
 from regulargpt.config.protocols import protocol as protocol_of
-from regulargpt.config.recipes import CERTIFY, recommended, resolve
+from regulargpt.config.recipes import certified, resolve
 from regulargpt.config.schema import RunConfig, key_of
 from regulargpt.runs.load import load_model
 from regulargpt.runs.run import UNWATCHED, Watch
@@ -62,14 +62,11 @@ def run(
     if not isinstance(model, str):
         raise UserError(f"model = {model!r}; give its name, or the import path of your class, as in 'my_lab.rnn:Rnn'")
     task = as_task(language)
-    name = recommended(task.name, model) if recipe is None else recipe
-    config = resolve(name, model, task.name, task.sampling, {f"model.{key}": value for key, value in options.items()})
-    if protocol is not None:
-        config = protocol_of(protocol).apply(config)
-    # Before the options: they may say otherwise how the certificate is sought.
-    if certify:
-        config = config.replaced(CERTIFY)
-    return run_config(config.replaced({key_of(config, key): value for key, value in options.items()}), out, watch)
+    chosen = {**{f"model.{key}": value for key, value in options.items()}, **options}
+    config = resolve(recipe, model, task.name, task.sampling, chosen, protocol)
+    given = {key_of(config, key): value for key, value in options.items()}
+    config = config.replaced(given)
+    return run_config(certified(config, given) if certify else config, out, watch)
 
 
 def as_task(language: Language) -> Task:

@@ -9,7 +9,7 @@ import torch
 import languages
 from regulargpt import data, objectives
 from regulargpt.bench.timing import Effort, in_turn, quartiles
-from regulargpt.config.recipes import recommended, resolve
+from regulargpt.config.recipes import resolve
 from regulargpt.models import MODELS
 from regulargpt.runs.run import make_model
 from regulargpt.training.trainer import Trainer
@@ -41,7 +41,7 @@ def measure(scale: str) -> dict[str, Any]:
 def trainer(name: str) -> Trainer:
     """A new model of this name at the start of its training."""
     task = languages.get(LANGUAGE)
-    config = resolve(recommended(LANGUAGE, name), name, LANGUAGE, task.sampling)
+    config = resolve(None, name, LANGUAGE, task.sampling)
     words = data.build(config.data)
     goal, device = objectives.build(config.objective, words), torch.device("cpu")
     return Trainer(config, words, goal, make_model(config, goal, device), device)

@@ -42,7 +42,7 @@ def configure(
     """
     import languages
     from regulargpt.config.protocols import protocol
-    from regulargpt.config.recipes import recommended, resolve
+    from regulargpt.config.recipes import resolve
 
     if config_file is not None:
         if recipe is not None:
@@ -50,15 +50,13 @@ def configure(
         config = read_config(config_file)
         named = {"data.name": language, "model": model}
         config = config.replaced({key: name for key, name in named.items() if name is not None})
+        config = config if preset is None else protocol(preset).apply(config)
     else:
         if language is None:
             raise UserError("which language? as in `regulargpt run parity`; `regulargpt list languages` lists them")
         task = languages.get(language)
         name = RunConfig().model.name if model is None else model
-        chosen = recommended(language, name) if recipe is None else recipe
-        config = resolve(chosen, name, language, task.sampling, deciding(written))
-    if preset is not None:
-        config = protocol(preset).apply(config)
+        config = resolve(recipe, name, language, task.sampling, deciding(written), preset)
     refuse_twice({"model": model, **written})
     config = config.reading(written)
     for key, text in written.items():

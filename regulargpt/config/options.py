@@ -80,6 +80,10 @@ class Options:
         for problem in chain(_bounds(self), self.problems()):
             raise ConfigError(problem)
 
+    def arguments(self) -> dict[str, Any]:
+        """What the constructor of the class that has these options is given by name."""
+        return {key: getattr(self, key) for key in hints(type(self)) if key != "name"}
+
     def problems(self) -> Iterator[str]:
         """What is wrong among the options themselves, each as one line beginning with the option."""
         yield from ()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
-from regulargpt.config.protocols import without_sampling
-from regulargpt.config.schema import RunConfig, flat
+from regulargpt.config.protocols import protocol, without_sampling
+from regulargpt.config.schema import RunConfig, flat, value_of
 from regulargpt.models import MODELS
 
 Fields = Mapping[str, Any]
@@ -83,7 +83,8 @@ NEAR_MISSES: Fields = {
 # A constant + in front makes chunks of two (operator, digit) pairs.
 PAIRS: Fields = {"data.name": "modular-arithmetic:plus=true"}
 # What `--certify` sets: train on until the certificate holds, then on the certified table, so that states do not drift.
-CERTIFY: Fields = {"phases.table_fine_tuning.every": 100, "phases.table_fine_tuning.steps": 1000}
+EVERY = "phases.table_fine_tuning.every"
+CERTIFY: Fields = {EVERY: 100, "phases.table_fine_tuning.steps": 1000}
 SUBWORDS: Fields = {
     "objective.name": "subwords",
     "model.d_model": 128,
@@ -221,9 +222,16 @@ def recommended(language: str, model: str) -> str:
 
 
 def resolve(
-    recipe: str, model: str, language: str, sampling: str, chosen: Mapping[str, Any] | None = None
+    recipe: str | None,
+    model: str,
+    language: str,
+    sampling: str,
+    chosen: Mapping[str, Any] | None = None,
+    preset: str | None = None,
 ) -> RunConfig:
-    """The whole config of a recipe for a model and a language.
+    """The whole config of a recipe for a model and a language, under the protocol `preset` if one is named.
+
+    Without a recipe, of the one that is recommended.
 
     `chosen` are options that are set over it later: some decide on others (the chunk size on the curriculum).
     Raises UserError with the nearest name for an unknown recipe, or if the recipe has nothing for this model.
@@ -235,6 +243,7 @@ def resolve(
     >>> resolve("robust", "regulargpt", "parity", "uniform", {"model.chunk_size": 3}).training.curriculum
     (3, 9)
     """
+    recipe = recommended(language, model) if recipe is None else recipe
     if recipe in CONSTRUCTED:
         raise UserError(
             f"recipe '{recipe}' trains nothing; `regulargpt construct {language} --out DIR` sets its weights"
@@ -257,4 +266,12 @@ def resolve(
     known = flat(config)
     config = config.replaced({key: value for key, value in fields.items() if key in known or key.startswith("phases.")})
     # Last, since options behind the model's name are the user's, and stand over the recipe.
-    return config.replaced({"model": model})
+    config = config.replaced({"model": model})
+    return config if preset is None else protocol(preset).apply(config)
+
+
+def certified(config: RunConfig, given: Container[str] = ()) -> RunConfig:
+    """The config, trained on until the certificate holds if it is not so already; what is `given` stays."""
+    if value_of(config, EVERY):
+        return config
+    return config.replaced({key: value for key, value in CERTIFY.items() if key not in given})

@@ -25,7 +25,7 @@ from regulargpt.config.options import (
     unknown,
 )
 from regulargpt.config.registry import PATH, Registry, registry
-from regulargpt.data.options import BalancedOptions, DataOptions, UniformOptions
+from regulargpt.data.options import DataOptions, UniformOptions
 from regulargpt.models.options import ModelOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.objectives.options import LastOptions, ObjectiveOptions
@@ -260,8 +260,7 @@ def _find_phase(
     nested: dict[str, Any], key: str, path: str, parts: Registry
 ) -> tuple[dict[str, Any], type[Options], str]:
     """The same for one of several parts, each in a section under its name, in which an import path has dots."""
-    written = PATH.match(key)
-    part = written[0] if written else key.partition(".")[0]
+    part = first_part(key)
     rest = key[len(part) + 1 :]
     if not part:
         raise ConfigError(is_section(f"{path}{next(iter(parts))}", parts[next(iter(parts))].options))
@@ -272,6 +271,16 @@ def _find_phase(
     return _find(
         phases.setdefault(part, defaults(options)), rest, f"{path}{part}.", options, partial(parts.unknown, part)
     )
+
+
+def first_part(key: str) -> str:
+    """The part that a key of several parts begins with.
+
+    >>> first_part("table_fine_tuning.steps"), first_part("my_lab.phases:Longer.steps")
+    ('table_fine_tuning', 'my_lab.phases:Longer')
+    """
+    written = PATH.match(key)
+    return written[0] if written else key.partition(".")[0]
 
 
 def _is_section(kind: Any) -> bool:
@@ -369,38 +378,17 @@ def _type(nested: dict[str, Any], key: str) -> Any:
 
 
 def why_unused(config: RunConfig, key: str) -> str | None:
-    """What in this config makes an option change nothing; None if it changes something.
+    """What in this config makes an option change nothing; None if it changes something, or is not there.
 
     >>> why_unused(RunConfig(), "model.noise_loss"), why_unused(RunConfig(), "model.state_noise")
     ('with model.state_noise = 0.0', None)
     """
-    place, _, name = key.rpartition(".")
-    part: Any = config
-    for step in place.split(".") if place else ():
-        part = {phase.name: phase for phase in config.phases} if step == "phases" else _inside(part, step)
-    if part is None or name not in hints(type(part)):
+    try:
+        here, owner, name = _find(as_mapping(config), key)
+    except ConfigError:
         return None
-    needed = next(f.metadata.get("needs") for f in dataclasses.fields(part) if f.name == name)
+    needed = next(f.metadata.get("needs") for f in dataclasses.fields(owner) if f.name == name)
     if not needed:
         return None
-    other = f"{place}.{needed}"
-    return why_unused(config, other) or (
-        None if getattr(part, needed) else f"with {other} = {shown(value_of(config, other))}"
-    )
-
-
-def _inside(part: Any, name: str) -> Any:
-    return part.get(name) if isinstance(part, dict) else getattr(part, name, None)
-
-
-__all__ = [
-    "BalancedOptions",
-    "ConfigError",
-    "EvaluationOptions",
-    "RunConfig",
-    "TrainingOptions",
-    "flat",
-    "keys",
-    "type_of",
-    "value_of",
-]
+    other = f"{key.removesuffix(name)}{needed}"
+    return why_unused(config, other) or (None if here[needed] else f"with {other} = {shown(here[needed])}")

@@ -37,7 +37,7 @@ class Mixture(Options):
     """
 
     members: float = share(0.5, "Share of members.")
-    near_misses: float = share(0.0, "Share of near misses in the non-members.")
+    near_misses: float = share(0.0, "Share of near misses in the non-members.", flag="--near-misses")
     edits: int = option(
         1, "Most edits of a near miss.", least=1, most=1000, why="a near miss has at least 1 edit", needs="near_misses"
     )
@@ -69,21 +69,15 @@ class UniformOptions(DataOptions):
 
 
 @dataclass(frozen=True)
-class BalancedOptions(DataOptions):
-    """A language of members and non-members."""
+class BalancedOptions(Mixture, DataOptions):
+    """A language of members and non-members: itself the mixture of its training words."""
 
-    members: float = share(0.5, "Share of members.")
-    near_misses: float = share(0.0, "Share of near misses in the non-members.", flag="--near-misses")
-    edits: int = option(
-        1, "Most edits of a near miss.", least=1, most=1000, why="a near miss has at least 1 edit", needs="near_misses"
-    )
-    swaps: float = share(0.0, "Share of near misses in which two symbols changed places.", needs="near_misses")
     test: TestMixture = field(default_factory=TestMixture)
 
     @property
     def training(self) -> Mixture:
         """The words of the training."""
-        return Mixture(self.members, self.near_misses, self.edits, self.swaps)
+        return self
 
 
 LanguageOptions = UniformOptions | BalancedOptions

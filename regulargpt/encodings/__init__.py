@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from regulargpt.config.options import hints
 from regulargpt.config.registry import Registry, Row
 from regulargpt.encodings.options import AlibiOptions, EncodingOptions, RotaryOptions
 
@@ -66,6 +65,7 @@ def build(
     regulargpt.config.options.ConfigError: unknown encoding 'rotery'; did you mean 'rotary'?
     """
     options = ENCODINGS.options(encoding, "encoding") if isinstance(encoding, str) else encoding
-    given = {name: getattr(options, name) for name in hints(type(options)) if name != "name"}
     cls = ENCODINGS[options.name].load()
-    return cls(d_model=d_model, n_heads=n_heads, n_layers=n_layers, causal=causal, generator=generator, **given)
+    return cls(
+        d_model=d_model, n_heads=n_heads, n_layers=n_layers, causal=causal, generator=generator, **options.arguments()
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from regulargpt.config.options import Options, hints, option, section
+from regulargpt.config.options import Options, option, section
 from regulargpt.encodings.options import EncodingOptions
 
 MOST_PARAMETERS = 1_000_000_000
@@ -30,10 +30,6 @@ class ModelOptions(Options):
     """
 
     name: str
-
-    def arguments(self) -> dict[str, Any]:
-        """What the model's constructor is given by name."""
-        return {key: getattr(self, key) for key in hints(type(self)) if key != "name"}
 
     @property
     def label(self) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from regulargpt.config.options import hints
 from regulargpt.config.registry import Registry, Row
 from regulargpt.objectives.options import (
     LastOptions,
@@ -49,5 +48,4 @@ def build(options: ObjectiveOptions, data: LanguageData) -> Objective:
     >>> build(LastOptions("last"), read_data("parity")).n_outputs
     2
     """
-    given = {name: getattr(options, name) for name in hints(type(options)) if name != "name"}
-    return OBJECTIVES[options.name].load()(data, **given)
+    return OBJECTIVES[options.name].load()(data, **options.arguments())

@@ -175,13 +175,11 @@ def fit(work: Work, trainer: Trainer) -> None:
 def test(work: Work, model: nn.Module) -> Results:
     """The measures at every length, under the run's own protocol and under further ones."""
 
-    def tested(config: RunConfig) -> dict[str, Any]:
-        # The run's own words have been prepared already; another protocol's language may be drawn otherwise.
-        words = work.data if config is work.config else data.build(config.data)
+    def tested(config: RunConfig, words: LanguageData, goal: Objective) -> dict[str, Any]:
         points = measures_by_length(
             model,
             words,
-            objectives.build(config.objective, words),
+            goal,
             config.tested,
             config=config.evaluation,
             seed=config.seed,
@@ -192,9 +190,13 @@ def test(work: Work, model: nn.Module) -> Results:
         return as_result(points, config)
 
     with timed(work.seconds, "test_seconds"):
-        own = tested(work.config)
-        others = [protocol(name).test_of(work.config) for name in work.config.evaluation.extra_protocols]
-        extra = {other.protocol: {"language": other.data.name, **tested(other)} for other in others}
+        # The run's own words have been prepared already; another protocol's language may be drawn otherwise.
+        own, extra = tested(work.config, work.data, work.objective), {}
+        for name in work.config.evaluation.extra_protocols:
+            other = protocol(name).test_of(work.config)
+            words = data.build(other.data)
+            found = tested(other, words, objectives.build(other.objective, words))
+            extra[other.protocol] = {"language": other.data.name, **found}
     return Results(own, extra)
 
 

@@ -11,8 +11,6 @@ from regulargpt.cli.flags import field_options, fields_of
 from regulargpt.cli.output import printed
 from regulargpt.cli.types import FILE, PATH
 
-EVERY = "phases.table_fine_tuning.every"
-
 
 @click.command()
 @click.argument("language", required=False)
@@ -45,16 +43,14 @@ def command(
 ) -> int:
     """Train a model on short words and test it on long ones."""
     from regulargpt.cli.configure import configure, default_folder, texts
-    from regulargpt.config.recipes import CERTIFY
-    from regulargpt.config.schema import value_of
+    from regulargpt.config.recipes import EVERY, certified
 
     flags = {"compile": compiled, "tensorboard": tensorboard}
     written = texts(fields_of(fields) | {key: "true" for key, is_on in flags.items() if is_on}, settings)
     if certify and written.get(EVERY) == "0":
         raise UserError(f"--certify and {EVERY} = 0 contradict each other; leave one of them out")
     config = configure(language, model, recipe, config_file, written, protocol)
-    if certify and not value_of(config, EVERY):
-        config = config.replaced({key: value for key, value in CERTIFY.items() if key not in written})
+    config = certified(config, written) if certify else config
 
     from regulargpt.config.validation import validate
 

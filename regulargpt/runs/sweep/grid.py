@@ -15,16 +15,14 @@ from languages.errors import UserError
 from languages.task import Task
 from regulargpt.certificate.options import no_certificate
 from regulargpt.config.options import ConfigError
-from regulargpt.config.protocols import protocol
-from regulargpt.config.recipes import CERTIFY, DECIDING, recommended, resolve
-from regulargpt.config.schema import RunConfig, flat, parts_first, type_of, value_of, why_unused
+from regulargpt.config.recipes import DECIDING, EVERY, certified, resolve
+from regulargpt.config.schema import RunConfig, first_part, flat, parts_first, type_of, why_unused
 from regulargpt.runs.sweep.values import read_values
 from regulargpt.training.phases import PHASES
 
 MOST = 100_000
 """Runs of one sweep: a product with more of them is a slip of the pen."""
 AXES = ("data.name", "model.name", "recipe", "protocol")
-EVERY = "phases.table_fine_tuning.every"
 
 
 @dataclass(frozen=True)
@@ -99,9 +97,7 @@ class Grid:
         self, language: str, model: str, recipe: str | None, preset: str | None, chosen: Mapping[str, Any]
     ) -> RunConfig:
         """The config that the values are set over."""
-        name = recommended(language, model) if recipe is None else recipe
-        config = resolve(name, model, language, self.tasks[language].sampling, chosen)
-        return config if preset is None else protocol(preset).apply(config)
+        return resolve(recipe, model, language, self.tasks[language].sampling, chosen, preset)
 
     def read(self) -> dict[str, tuple[Any, ...]]:
         """The values of each key: as they are, or as written (in a list), read by the first config that has the key."""
@@ -139,9 +135,9 @@ class Grid:
 
     def _certified(self, config: RunConfig) -> RunConfig:
         """With `certify`, trained on until the certificate holds, where there can be one and it is not so already."""
-        if not self.certify or value_of(config, EVERY) or no_certificate(config.model, config.objective) is not None:
+        if not self.certify or no_certificate(config.model, config.objective) is not None:
             return config
-        return config.replaced({key: value for key, value in CERTIFY.items() if key not in self.values})
+        return certified(config, self.values)
 
     def _refuse_size(self, values: Iterable[Sequence[Any]]) -> None:
         n = math.prod(map(len, (self.languages, self.models, self.recipes, self.protocols, *values)))
@@ -190,5 +186,4 @@ def has(config: RunConfig, key: str) -> bool:
     section, _, rest = key.partition(".")
     if section != "phases":
         return True
-    name = rest.partition(".")[0]
-    return PHASES.options({"name": name}, "phases").refuse(config.model, config.objective) is None
+    return PHASES.options({"name": first_part(rest)}, "phases").refuse(config.model, config.objective) is None
