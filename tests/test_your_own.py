@@ -15,6 +15,7 @@ import regulargpt
 from languages import Dfa
 from languages.errors import WordError
 from regulargpt.config.options import option
+from regulargpt.config.schema import value_of
 from regulargpt.models.options import ModelOptions
 from regulargpt.models.rnn import Rnn
 
@@ -169,3 +170,14 @@ class NarrowOptions(ModelOptions):
 
 class Narrow(Rnn):
     Options = NarrowOptions
+
+
+def test_certify_keeps_what_the_recipe_says_of_the_fine_tuning(monkeypatch: pytest.MonkeyPatch):
+    asked: list[regulargpt.RunConfig] = []
+    monkeypatch.setattr("regulargpt.api.run_config", lambda config, out, watch: asked.append(config))
+    key, size = "phases.table_fine_tuning.steps", {"model.chunk_size": 3}
+    regulargpt.run("dyck-2", "out", certify=True, **size)  # robust-subwords: 3000 steps, short words first
+    regulargpt.run("parity", "out", certify=True)
+    regulargpt.run("parity", "out", certify=True, **{key: 7})
+    assert [value_of(config, key) for config in asked] == [3000, 1000, 7]
+    assert [config.training.curriculum for config in asked] == [(3, 9), (), ()]
