@@ -36,11 +36,13 @@ def option(
     why: str = "",
     needs: str = "",
     flag: str = "",
+    takes: str = "",
 ) -> Any:
     """A field of options: its default, one line of help, its bounds and what they mean.
 
     `needs` names another option of the class; while that one is 0, off or empty, this one changes nothing. `flag` is
-    the option of the command line that sets it, if there is one beside `--set`.
+    the option of the command line that sets it, if there is one beside `--set`. `takes` is the key of the run whose
+    value it has where it is left at 0.
 
     >>> @dataclass(frozen=True)
     ... class Slopes(Options):
@@ -50,7 +52,9 @@ def option(
     regulargpt.config.options.ConfigError: steepest = -1.0; a slope is not negative
     """
     bounds = {"least": least, "most": most, "below": below, "why": why}
-    return dataclasses.field(default=default, metadata={"help": help, "needs": needs, "flag": flag, **bounds})
+    return dataclasses.field(
+        default=default, metadata={"help": help, "needs": needs, "flag": flag, "takes": takes, **bounds}
+    )
 
 
 def share(default: float, help: str, **more: Any) -> Any:
@@ -247,9 +251,9 @@ class Description:
 def describe(owner: type[Options]) -> list[Description]:
     """The options of a part but its name, those of its sections by dotted keys: what `list` and the docs say of them.
 
-    >>> from regulargpt.encodings.options import AlibiOptions
-    >>> [(d.name, d.default) for d in describe(AlibiOptions)]
-    [('slopes', 'geometric')]
+    >>> from regulargpt.encodings.options import WindowOptions
+    >>> [(d.name, d.default) for d in describe(WindowOptions)]
+    [('width', '40')]
     """
     found = []
     for field in dataclasses.fields(owner):

@@ -67,6 +67,10 @@ class ModelOptions(Options):
         """Why words of this length are too long for the model; None if they are not."""
         return None
 
+    def too_short(self, length: int) -> str | None:
+        """Why words of at most this length train only a part of the model; None if they train all of it."""
+        return None
+
     def no_prefixes(self) -> str | None:
         """Why it cannot be asked at every position; None if it can."""
         return None
@@ -118,8 +122,10 @@ class TransformerOptions(ModelOptions):
     )
 
     def parameters(self) -> int:
-        """Attention and FFN of every block."""
-        return self.n_layers * self.d_model * (4 * self.d_model + 2 * self.d_ff)
+        """Attention and FFN of every block, and what the encoding keeps."""
+        return self.n_layers * self.d_model * (4 * self.d_model + 2 * self.d_ff) + self.encoding.parameters(
+            self.d_model
+        )
 
     @property
     def quadratic(self) -> bool:
@@ -130,9 +136,19 @@ class TransformerOptions(ModelOptions):
         """Without a causal mask a position has seen what comes after it."""
         return None if self.causal else "set model.causal = true"
 
+    def too_long(self, length: int) -> str | None:
+        """What the encoding says: some have no position so far out."""
+        return self.encoding.too_long(length)
+
+    def too_short(self, length: int) -> str | None:
+        """What the encoding says: some have parameters that only far positions train."""
+        return self.encoding.too_short(length)
+
     def problems(self) -> Iterator[str]:
-        """Heads that do not divide the width, for attention or for the encoding."""
+        """Heads that do not divide the width, for attention or for the encoding; an encoding that needs the mask."""
         if self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
         yield from self.encoding.refuse_heads(self.d_model, self.n_heads)
+        if not self.causal and self.encoding.causal_only:
+            yield f"causal = false: {self.encoding.causal_only}; set model.causal = true, or choose another encoding"
         yield from super().problems()
