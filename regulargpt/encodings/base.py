@@ -125,7 +125,7 @@ class Encoding(nn.Module):
         if d_model % n_heads:
             raise UserError(f"n_heads = {n_heads} does not divide d_model = {d_model}; choose one that does")
         if not causal and self.Options.causal_only:
-            raise UserError(f"causal = false: {self.Options.causal_only}; build it with causal = true")
+            raise UserError(f"{self.Options.causal_only}; set model.causal = true")
         self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_model // n_heads
         self.n_layers, self.causal, self.learning_rate = n_layers, causal, learning_rate
         self.draw(generator or torch.Generator().manual_seed(0))

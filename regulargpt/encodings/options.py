@@ -106,7 +106,7 @@ class AlibiOptions(BiasOptions):
 
     slopes: Literal["geometric", "press", "equal"] = option(
         "geometric",
-        "2^-h with h = 8n/H in head n (Eq. 4.3), the published code's for 12 heads and others, or h = shift in all.",
+        "One geometric sequence for any number of heads (Eq. 4.3), the published code's, or one slope for all.",
     )
     shift: float = option(0.0, "Added to every h: 2^-(h + shift).", least=-64, most=64, why="at least -64")
 
@@ -129,7 +129,9 @@ class RotaryOptions(PairsOptions):
         "pairs", "What is turned: (2i, 2i + 1), or (i, i + D/2) as in GPT-NeoX."
     )
     fraction: float = option(1.0, "Share of a head that is turned.", least=0, most=1, why="it is a share, 0 to 1")
-    base: float = option(10_000.0, "theta_i = base^(-2i/D).", least=1, why="a base is at least 1")
+    base: float = option(
+        10_000.0, "Pair i turns by theta_i = base^(-2i/D) a position.", least=1, why="a base is at least 1"
+    )
     scaling: Literal["none", "interpolation", "ntk", "dynamic_ntk", "yarn"] = option(
         "none", "How angles are changed at test time, in words longer than the length of training."
     )
@@ -153,7 +155,9 @@ class RotaryOptions(PairsOptions):
 class XposOptions(PairsOptions):
     """xPos."""
 
-    gamma: float = option(0.4, "zeta_i = (2i/D + gamma)/(1 + gamma).", least=0.001, why="zeta_0 must be above 0")
+    gamma: float = option(
+        0.4, "Pair i decays by zeta_i = (2i/D + gamma)/(1 + gamma).", least=0.001, why="zeta_0 must be above 0"
+    )
     scale_base: float = option(512.0, "Distance over which a pair shrinks by zeta_i.", least=0.001, why="above 0")
     zeta: Literal["pairs", "scalar"] = option("pairs", "One zeta_i a pair, or gamma/(1 + gamma) for all.")
     rotate: bool = option(True, "Whether pairs are turned as in rotary, too.")
@@ -190,8 +194,8 @@ class T5Options(KernelOptions):
     scale: Literal["neox", "mesh"] = option(
         "neox", "The bias times sqrt(D), as in GPT-NeoX and x-transformers, or as it is, as in Mesh TensorFlow."
     )
-    initial: Literal["xavier", "normal"] = option(
-        "xavier", "N(0, 2/(buckets + H)) as in GPT-NeoX, or N(0, 1) as in x-transformers."
+    drawn: Literal["xavier", "normal"] = option(
+        "xavier", "From N(0, 2/(buckets + H)) as in GPT-NeoX, or N(0, 1) as in x-transformers."
     )
     train_len: int = train_len()
 
@@ -245,7 +249,9 @@ class SandwichOptions(BiasOptions):
     """Sandwich."""
 
     d_bar: int = option(128, "Width of the sinusoids.", least=2, most=65_536, why="there is at least one cosine")
-    first_index: Literal["0", "1"] = option("0", "i = 0..d_bar/2 - 1 as in the listing, or 1..d_bar/2 as in the text.")
+    first_index: Literal["0", "1"] = option(
+        "0", "The sum runs from 0 to d_bar/2 - 1 as in the listing, or from 1 to d_bar/2 as in the text."
+    )
 
     def problems(self) -> Iterator[str]:
         """A cosine for each pair."""
@@ -258,7 +264,8 @@ class SmoothOptions(BiasOptions):
     """The smoothed Sandwich."""
 
     fit: Literal["figure", "nearest"] = option(
-        "figure", "-0.825 ln(1+x), over all distances (S Fig. 9), or -1.024 ln(1+x), over the nearest 50 (footnote)."
+        "figure",
+        "Fitted to all distances (a figure: -0.825 ln(1+x)), or to the nearest 50 (its footnote: -1.024 ln(1+x)).",
     )
 
 

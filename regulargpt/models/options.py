@@ -75,6 +75,10 @@ class ModelOptions(Options):
         """Why it cannot be asked at every position; None if it can."""
         return None
 
+    def contradiction(self) -> str | None:
+        """What its options say together that cannot be, once all of them are chosen; None if there is nothing."""
+        return None
+
     def problems(self) -> Iterator[str]:
         """More weights than any machine here holds."""
         if (n := self.parameters()) > MOST_PARAMETERS:
@@ -136,6 +140,16 @@ class TransformerOptions(ModelOptions):
         """Without a causal mask a position has seen what comes after it."""
         return None if self.causal else "set model.causal = true"
 
+    def contradiction(self) -> str | None:
+        """An encoding that needs the mask.
+
+        >>> from regulargpt.encodings.options import XposOptions
+        >>> TransformerOptions("transformer", causal=False, encoding=XposOptions("xpos")).contradiction()
+        "model.encoding.name = 'xpos' makes keys behind the query grow without bound; set model.causal = true"
+        """
+        reason = "" if self.causal else self.encoding.causal_only
+        return f"{reason}; set model.causal = true" if reason else None
+
     def too_long(self, length: int) -> str | None:
         """What the encoding says: some have no position so far out."""
         return self.encoding.too_long(length)
@@ -145,10 +159,8 @@ class TransformerOptions(ModelOptions):
         return self.encoding.too_short(length)
 
     def problems(self) -> Iterator[str]:
-        """Heads that do not divide the width, for attention or for the encoding; an encoding that needs the mask."""
+        """Heads that do not divide the width, for attention or for the encoding."""
         if self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
         yield from self.encoding.refuse_heads(self.d_model, self.n_heads)
-        if not self.causal and self.encoding.causal_only:
-            yield f"causal = false: {self.encoding.causal_only}; set model.causal = true, or choose another encoding"
         yield from super().problems()
