@@ -41,8 +41,8 @@ def option(
     """A field of options: its default, one line of help, its bounds and what they mean.
 
     `needs` names another option of the class; while that one is 0, off or empty, this one changes nothing. `flag` is
-    the option of the command line that sets it, if there is one beside `--set`. `takes` names another key of the config,
-    whose value this one has while it is 0 itself.
+    the option of the command line that sets it, if there is one beside `--set`. `takes` names another key of the
+    config, whose value this one has while it is 0 itself.
 
     >>> @dataclass(frozen=True)
     ... class Slopes(Options):

@@ -129,7 +129,7 @@ class EvaluationOptions(Options):
         if not VIEW.fullmatch(self.attention):
             yield f"attention = {self.attention!r}; choose full, bca, or a window of W symbols as in sliding:64"
         if self.factor > 1 and self.stride > 1:
-            yield f"factor = {self.factor} and evaluation.stride = {self.stride} exclude each other; leave one of them out"
+            yield f"factor = {self.factor} and evaluation.stride = {self.stride} exclude each other; leave one out"
 
 
 @dataclass(frozen=True)
@@ -237,12 +237,12 @@ class RunConfig(Options):
 def _taken(options: Any, values: Mapping[str, Any]) -> Any:
     """Options in which each that is 0 and takes another key's value has it."""
     changes: dict[str, Any] = {}
-    for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
+    for known in dataclasses.fields(options):
+        value, other = getattr(options, known.name), known.metadata.get("takes")
         if isinstance(value, Options):
-            changes[field.name] = _taken(value, values)
-        elif field.metadata.get("takes") and not value:
-            changes[field.name] = values[field.metadata["takes"]]
+            changes[known.name] = _taken(value, values)
+        elif other and not value:
+            changes[known.name] = values[other]
     return dataclasses.replace(options, **changes)
 
 

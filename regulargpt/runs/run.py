@@ -144,7 +144,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Results:
-    """What a test said: of the run's own words and, by protocol, of others'; the numbers of single segments of a text."""
+    """What a test said: of the run's own words, and by protocol of others'; each segment's number, of a text."""
 
     own: dict[str, Any]
     extra_protocols: dict[str, Any]
