@@ -36,11 +36,13 @@ def option(
     why: str = "",
     needs: str = "",
     flag: str = "",
+    takes: str = "",
 ) -> Any:
     """A field of options: its default, one line of help, its bounds and what they mean.
 
     `needs` names another option of the class; while that one is 0, off or empty, this one changes nothing. `flag` is
-    the option of the command line that sets it, if there is one beside `--set`.
+    the option of the command line that sets it, if there is one beside `--set`. `takes` names another key of the config,
+    whose value this one has while it is 0 itself.
 
     >>> @dataclass(frozen=True)
     ... class Slopes(Options):
@@ -50,7 +52,9 @@ def option(
     regulargpt.config.options.ConfigError: steepest = -1.0; a slope is not negative
     """
     bounds = {"least": least, "most": most, "below": below, "why": why}
-    return dataclasses.field(default=default, metadata={"help": help, "needs": needs, "flag": flag, **bounds})
+    return dataclasses.field(
+        default=default, metadata={"help": help, "needs": needs, "flag": flag, "takes": takes, **bounds}
+    )
 
 
 def share(default: float, help: str, **more: Any) -> Any:

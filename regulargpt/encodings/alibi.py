@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regulargpt.encodings.base import Encoding, distances
+from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.encodings.options import AlibiOptions
 
 
@@ -37,14 +37,16 @@ class Alibi(Encoding):
 
     The symmetric form alone cannot tell left from right.
 
+    >>> from regulargpt.encodings.base import consecutive
     >>> q = torch.zeros(1, 1, 3, 4)
-    >>> Alibi(d_model=4, n_heads=1).bias(q, q)[0, 0] * 256
+    >>> Alibi(d_model=4, n_heads=1).bias(q, q, consecutive(q, q))[0, 0] * 256
     tensor([[-0., -1., -2.],
             [-1., -0., -1.],
             [-2., -1., -0.]])
     """
 
     Options = AlibiOptions
+    fixed_bias = shared_bias = True
 
     def __init__(self, *, slopes: str = "geometric", **sizes: Any):
         super().__init__(**sizes)
@@ -54,8 +56,8 @@ class Alibi(Encoding):
         self,
         q: Float[Tensor, "batch n_heads queries d_head"],
         k: Float[Tensor, "batch n_heads keys d_head"],
-        layer: int = 0,
+        at: Positions,
     ) -> Float[Tensor, "1 n_heads queries keys"]:
         """The same for every word and every layer."""
         slope = self.slopes(self.n_heads).to(q)
-        return -slope[None, :, None, None] * distances(q, k).abs()  # (1, n_heads, queries, keys)
+        return -slope[None, :, None, None] * at.distances.abs().to(q)  # (1, n_heads, queries, keys)

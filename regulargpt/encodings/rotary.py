@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from languages.errors import UserError
-from regulargpt.encodings.base import Encoding, positions
+from regulargpt.encodings.base import Encoding, Positions
 
 BASE = 10_000.0
 
@@ -29,8 +29,9 @@ class Rotary(Encoding):
 
     Raises `UserError` where the width of a head, d_model / n_heads, is odd.
 
+    >>> from regulargpt.encodings.base import consecutive
     >>> q = torch.ones(1, 1, 5, 4)
-    >>> q, k = Rotary(d_model=4, n_heads=1).rotate(q, q)
+    >>> q, k = Rotary(d_model=4, n_heads=1).rotate(q, q, consecutive(q, q))
     >>> logits = q @ k.mT
     >>> bool(logits[0, 0, 1, 0].isclose(logits[0, 0, 4, 3]))
     True
@@ -48,10 +49,9 @@ class Rotary(Encoding):
         self,
         q: Float[Tensor, "batch n_heads queries d_head"],
         k: Float[Tensor, "batch n_heads keys d_head"],
-        layer: int = 0,
+        at: Positions,
     ) -> tuple[Float[Tensor, "batch n_heads queries d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
         """R_m q_m and R_n k_n."""
         theta = BASE ** -(torch.arange(0, self.d_head, 2, dtype=torch.float64, device=q.device) / self.d_head)
         # Angles in float64: near position 100,000, numbers in float32 are 0.008 apart.
-        m, n = (positions(x, k.shape[-2])[:, None] * theta for x in (q, k))
-        return rotate(q, m), rotate(k, n)
+        return rotate(q, at.m[:, None] * theta), rotate(k, at.n[:, None] * theta)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from regulargpt.encodings.base import Encoding
+from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.encodings.sinusoidal import sinusoid
 
 
@@ -35,11 +35,12 @@ class TransformerXL(Encoding):
     """The logits (q_m + u) k_n + (q_m + v) W_R R_{m-n}: content and distance, each with a bias of its own.
 
     R is sinusoidal and not learned; W_R, u and v are learned, per layer (as in the baselines of Deletang et
-    al. 2023). Any length works. In a causal model only the distances from 0 on are computed.
+    al. 2023). Any length of consecutive positions works. In a causal model only the distances from 0 on are computed.
 
+    >>> from regulargpt.encodings.base import consecutive
     >>> encoding = TransformerXL(d_model=8, n_heads=2, causal=False)
     >>> q = torch.ones(1, 2, 5, 4)
-    >>> encoding.bias(q, q).shape, sum(p.numel() for p in encoding.parameters())
+    >>> encoding.bias(q, q, consecutive(q, q)).shape, sum(p.numel() for p in encoding.parameters())
     (torch.Size([1, 2, 5, 5]), 80)
     """
 
@@ -62,22 +63,22 @@ class TransformerXL(Encoding):
         self,
         q: Float[Tensor, "batch n_heads queries d_head"],
         k: Float[Tensor, "batch n_heads keys d_head"],
-        layer: int = 0,
+        at: Positions,
     ) -> tuple[Float[Tensor, "batch n_heads queries d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
         """q_m + u and k_n, whose product is the content's part of the logits."""
-        return q + self.u[layer, :, None], k
+        return q + self.u[at.layer, :, None], k
 
     def bias(
         self,
         q: Float[Tensor, "batch n_heads queries d_head"],
         k: Float[Tensor, "batch n_heads keys d_head"],
-        layer: int = 0,
+        at: Positions,
     ) -> Float[Tensor, "batch n_heads queries keys"]:
         """(q_m + v) W_R R_{m-n}, scaled as the product that it is added to; q as `rotate` left it, q_m + u."""
         n_queries, n_keys = q.shape[-2], k.shape[-2]
-        r = self.keys_of_distances(n_keys - 1, -1 if self.causal else -n_queries, layer)
+        r = self.keys_of_distances(n_keys - 1, -1 if self.causal else -n_queries, at.layer)
         # q comes with u in it, for the content's part; this part has v instead.
-        shifted = q + (self.v[layer] - self.u[layer])[:, None]
+        shifted = q + (self.v[at.layer] - self.u[at.layer])[:, None]
         return relative_shift(shifted @ r.mT, n_keys)  # shifted @ r.mT is (batch, n_heads, queries, columns)
 
     def keys_of_distances(self, highest: int, lowest: int, layer: int) -> Float[Tensor, "n_heads columns d_head"]:

@@ -25,12 +25,12 @@ def evaluate(
     symbols or answers than the model was trained on.
     """
     words = validate(config)
-    task, record = words.task, folder.load_model_config()
+    record = folder.load_model_config()
     # Symbols are numbers to the network: with another order it would read other words.
-    if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
-        raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
+    if any(record.get(key) != value for key, value in words.record().items()):
+        raise UserError(f"{words.name} has other symbols or answers than the run in {folder.path} was trained on")
     if not any(words.is_tested(length) for length in lengths):
-        raise UserError(task.describe_length(lengths[0]))
+        raise UserError(words.describe_length(lengths[0]))
     if (reason := config.model.too_long(max(lengths))) is not None:
         raise UserError(f"length {max(lengths)}: {reason}")
     objective = objectives.build(config.objective, words)
@@ -46,6 +46,7 @@ def evaluate(
         config=config.evaluation,
         seed=seed,
         device=device,
+        train_len=config.data.train_len,
         on_test=watch.on_test,
         on_point=watch.on_point,
     )

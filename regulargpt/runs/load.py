@@ -17,6 +17,8 @@ def load_model(folder: RunFolder) -> nn.Module:
     Raises UserError for one that reads its answer at an output token: it is no map from words of the alphabet.
     """
     record = folder.load_model_config()
+    if "alphabet" not in record:
+        raise UserError(f"{folder.path} is a run on a text: it has no automaton; choose a run on a language")
     if record["n_symbols"] != len(record["alphabet"]):
         raise UserError(f"{folder.path} reads its answer at an output token; only `regulargpt evaluate` asks it there")
     return load_reader(folder)

@@ -12,7 +12,7 @@ from torch import Tensor
 from languages.errors import UserError
 from regulargpt import encodings
 from regulargpt.encodings.alibi import Alibi, geometric, press
-from regulargpt.encodings.base import Encoding
+from regulargpt.encodings.base import Encoding, consecutive
 from regulargpt.encodings.rotary import Rotary
 from regulargpt.encodings.sinusoidal import Sinusoidal, sinusoid
 from regulargpt.encodings.transformer_xl import TransformerXL
@@ -33,9 +33,10 @@ def built(name: str, causal: bool, d_model: int = 8, n_heads: int = 2) -> Encodi
 
 def position_logits(encoding: Encoding, q: Tensor, k: Tensor, layer: int = 0) -> Tensor:
     """Scaled logits with the encoding; above the diagonal of a causal model, where anything may stand, 0."""
-    q, k = encoding.rotate(q, k, layer)
+    at = consecutive(q, k, layer)
+    q, k = encoding.rotate(q, k, at)
     logits = q @ k.mT / math.sqrt(q.shape[-1])
-    bias = encoding.bias(q, k, layer)
+    bias = encoding.bias(q, k, at)
     logits = logits if bias is None else logits + bias
     return logits.tril(k.shape[-2] - q.shape[-2]) if encoding.causal else logits
 
@@ -52,17 +53,19 @@ def test_sinusoid_is_the_papers_formula(width: int):
 
 def test_sinusoidal_adds_to_the_input_and_to_nothing_else():
     encoding, x = Sinusoidal(d_model=6, n_heads=2), normal(0, 3, 4, 6)
-    assert torch.equal(encoding.embed(x) - x, (x * 0 + sinusoid(torch.arange(4.0).double(), 6) + x) - x)
+    assert torch.equal(
+        encoding.embed(x, torch.arange(4.0).double()) - x, (x * 0 + sinusoid(torch.arange(4.0).double(), 6) + x) - x
+    )
     q = normal(1, 3, 2, 4, 3)
-    assert encoding.rotate(q, q)[0] is q
-    assert encoding.bias(q, q) is None
+    assert encoding.rotate(q, q, consecutive(q, q))[0] is q
+    assert encoding.bias(q, q, consecutive(q, q)) is None
 
 
 @pytest.mark.parametrize("length", LENGTHS)
 def test_rotary_is_the_papers_block_diagonal_matrix(length: int):
     width = 6
     q = normal(length, 2, 3, length, width)
-    rotated, _ = Rotary(d_model=18, n_heads=3).rotate(q, q)
+    rotated, _ = Rotary(d_model=18, n_heads=3).rotate(q, q, consecutive(q, q))
     for m in range(length):
         r = torch.zeros(width, width, dtype=torch.float64)
         for i in range(width // 2):
@@ -74,7 +77,7 @@ def test_rotary_is_the_papers_block_diagonal_matrix(length: int):
 
 def test_alibi_is_equation_4_3():
     q = normal(0, 2, 4, 7, 3)
-    bias = Alibi(d_model=12, n_heads=4).bias(q, q)
+    bias = Alibi(d_model=12, n_heads=4).bias(q, q, consecutive(q, q))
     for head in range(4):
         for m in range(7):
             for n in range(7):
@@ -143,7 +146,7 @@ def test_the_table_of_sinusoids_gives_every_distance_in_any_order_of_asking():
         wanted = sinusoid(torch.arange(highest, lowest - 1, -1).double(), 6)
         assert torch.equal(encoding.sinusoids(highest, lowest), wanted)
     q = normal(0, 1, 2, 3, 3).requires_grad_()
-    encoding.float().double().bias(q, q).sum().backward()
+    encoding.float().double().bias(q, q, consecutive(q, q)).sum().backward()
     assert encoding.weight.grad is not None
 
 

@@ -33,7 +33,7 @@ SLOPE = '''
 from dataclasses import dataclass
 
 from regulargpt.config.options import option
-from regulargpt.encodings.base import Encoding, distances
+from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.options import EncodingOptions
 
 
@@ -51,8 +51,8 @@ class Slope(Encoding):
         super().__init__(**sizes)
         self.slope = slope
 
-    def bias(self, q, k, layer=0):
-        return -self.slope * distances(q, k).abs().to(q)[None, None]
+    def bias(self, q, k, at):
+        return -self.slope * at.distances.abs().to(q)[None, None]
 
 
 class Plain(Encoding):

@@ -9,11 +9,10 @@ from torch.nn import functional as F
 
 from languages.errors import UserError
 from regulargpt.encodings import ENCODINGS
-from regulargpt.encodings.base import Encoding, distances
-from regulargpt.models import transformer
+from regulargpt.encodings.base import Encoding
 from regulargpt.models.hooks import hook_names, run_with_cache
 from regulargpt.models.layers import Dropout, seed_counted
-from regulargpt.models.transformer import Attention, Transformer
+from regulargpt.models.transformer import Attention, Transformer, attention
 
 D_MODEL, N_HEADS, D_FF = 8, 2, 12
 
@@ -147,8 +146,8 @@ def test_who_listens_to_the_last_block_hears_every_position(part: str):
 def test_a_pattern_in_pieces_is_the_whole_pattern(encoding: str, causal: bool, monkeypatch: pytest.MonkeyPatch):
     model, words, results = built(encoding, causal=causal), some_words(2, 13), []
     for rows in (32, 1, 5):
-        monkeypatch.setattr(transformer, "CPU_AT_ONCE", 1)
-        monkeypatch.setattr(transformer, "MIN_QUERIES", rows)
+        monkeypatch.setattr(attention, "CPU_AT_ONCE", 1)
+        monkeypatch.setattr(attention, "MIN_QUERIES", rows)
         outputs = model(words, readout="all")
         results.append([outputs, *torch.autograd.grad(outputs.square().sum(), list(model.parameters()))])
     for pieces in results[1:]:
@@ -279,9 +278,9 @@ def test_a_replaced_pattern_is_used():
 class Window(Encoding):
     """-inf outside a window of two."""
 
-    def bias(self, q, k, layer=0):
-        far = distances(q, k).abs() >= 2
-        return torch.zeros_like(far, dtype=q.dtype).masked_fill(far, -math.inf).expand(1, self.n_heads, -1, -1)
+    def bias(self, q, k, at):
+        far = at.distances.abs() >= 2
+        return torch.zeros(far.shape, dtype=q.dtype).masked_fill(far, -math.inf).expand(1, self.n_heads, -1, -1)
 
 
 class LearnedDecay(Encoding):
@@ -290,8 +289,8 @@ class LearnedDecay(Encoding):
     def draw(self, generator):
         self.r = nn.Parameter(torch.rand(self.n_heads, 1, 1, generator=generator))
 
-    def bias(self, q, k, layer=0):
-        return (-self.r * distances(q, k).abs().to(q).log1p())[None]
+    def bias(self, q, k, at):
+        return (-self.r * at.distances.abs().to(q).log1p())[None]
 
 
 @pytest.mark.parametrize("kind", [Window, LearnedDecay])
@@ -301,11 +300,12 @@ def test_an_encoding_of_ones_own_needs_only_the_protocol(kind: type[Encoding], c
     encoding = kind(d_model=D_MODEL, n_heads=N_HEADS, causal=causal, generator=generator).double()
     attention = Attention(D_MODEL, N_HEADS, causal=causal, generator=generator).double()
     x = torch.randn(2, 7, D_MODEL, generator=generator, dtype=torch.float64)
-    fused = attention(x, encoding, 0)
-    patterned, cache = run_with_cache(attention, x, encoding, 0)
+    n = torch.arange(7, dtype=torch.float64)
+    fused = attention(x, encoding, n, 0)
+    patterned, cache = run_with_cache(attention, x, encoding, n, 0)
     assert torch.allclose(fused, patterned, atol=1e-13)
     if kind is Window:
-        near = (distances(x, x).abs() < 2).tril(0 if causal else 7)
+        near = ((n[:, None] - n).abs() < 2).tril(0 if causal else 7)
         assert torch.equal(cache["hook_pattern"] > 0, near.expand(2, 2, 7, 7))
     else:
         (gradient,) = torch.autograd.grad(fused.square().sum(), list(encoding.parameters()))
