@@ -14,7 +14,7 @@ from regulargpt.evaluation.by_length import Point, Value
 from regulargpt.evaluation.measures import exp
 from regulargpt.evaluation.segments import NLL
 
-HOLDS, EXPLODES = 1.05, 1.5
+GAINS, HOLDS, EXPLODES = 0.99, 1.05, 1.5
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,14 @@ class Extrapolation:
         """By the rule of docs/text.md: "improves", "holds", "degrades" or "explodes".
 
         It explodes if a ratio is above 1.5 with its whole interval, and holds if none is above 1.05. It improves if,
-        besides, the ratio at the longest length is below 1 with its whole interval.
+        besides, the ratio at the longest length is at most 0.99, and below 1 with its whole interval.
         """
         if any(ratio.low > EXPLODES for ratio in self.ratios.values()):
             return "explodes"
         if any(ratio.value > HOLDS for ratio in self.ratios.values()):
             return "degrades"
-        return "improves" if self.ratios[max(self.ratios)].high < 1 else "holds"
+        longest = self.ratios[max(self.ratios)]
+        return "improves" if longest.value <= GAINS and longest.high < 1 else "holds"
 
     @property
     def sentence(self) -> str:
