@@ -14,8 +14,8 @@ from torch.nn import functional as F
 from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import Readout, linear
-from regulargpt.models.transformer.masks import Masks
-from regulargpt.models.transformer.views import Full, View, hidden
+from regulargpt.models.transformer.masks import Masks, hidden
+from regulargpt.models.transformer.views import Full, View
 
 # Numbers of one piece of an attention pattern: on a CPU few enough for its caches, on a GPU enough to keep it busy.
 CPU_AT_ONCE, GPU_AT_ONCE = 1 << 19, 1 << 26

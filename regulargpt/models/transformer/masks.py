@@ -6,16 +6,32 @@ from collections import OrderedDict
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from regulargpt.encodings.base import Encoding, Positions
-from regulargpt.models.transformer.views import View, hidden
+from regulargpt.models.transformer.views import View
 
 KEPT = 1 << 24
 """Numbers of the masks that are kept from pass to pass: 64 MiB of float32."""
 LONGEST = 1024
 """Keys of a pattern whose masks are kept: of longer words they take more memory than they save time."""
+
+
+def hidden(
+    view: View, n_queries: int, n_keys: int, begin: int = 0, device: torch.device | None = None
+) -> Bool[Tensor, "queries keys"]:
+    """Where a query may not look, for keys at the indices from `begin` on, the queries being the last of them.
+
+    >>> from regulargpt.models.transformer.views import Sliding
+    >>> hidden(Sliding(2), 3, 3).int()
+    tensor([[0, 1, 1],
+            [0, 0, 1],
+            [1, 0, 0]], dtype=torch.int32)
+    """
+    n = torch.arange(begin, begin + n_keys, device=device)
+    m = n[n_keys - n_queries :, None]
+    return (n > m) if view.most is None else (n > m) | (n < view.first(m))
 
 
 class Masks:
