@@ -17,8 +17,9 @@ from languages.convert.json_text import to_json
 from languages.errors import UserError, WordError
 from languages.task import Task
 from regulargpt.config.protocols import protocol as protocol_of
-from regulargpt.config.recipes import certified, resolve
+from regulargpt.config.recipes import certified, resolve, usual_model
 from regulargpt.config.schema import RunConfig, key_of
+from regulargpt.data import is_text, sampling
 from regulargpt.runs.load import load_model
 from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.runs.run import resume as resume_run
@@ -36,7 +37,7 @@ def run(
     language: Language | RunConfig,
     out: str | Path,
     *,
-    model: str = "regulargpt",
+    model: str | None = None,
     recipe: str | None = None,
     protocol: str | None = None,
     certify: bool = False,
@@ -59,11 +60,13 @@ def run(
     """
     if isinstance(language, RunConfig):
         return run_config(language, out, watch)
-    if not isinstance(model, str):
+    name = usual_model(language) if model is None and isinstance(language, str) else model or "regulargpt"
+    if not isinstance(name, str):
         raise UserError(f"model = {model!r}; give its name, or the import path of your class, as in 'my_lab.rnn:Rnn'")
-    task = as_task(language)
+    if not (isinstance(language, str) and is_text(language)):
+        language = as_task(language).name
     chosen = {**{f"model.{key}": value for key, value in options.items()}, **options}
-    config = resolve(recipe, model, task.name, task.sampling, chosen, protocol)
+    config = resolve(recipe, name, language, sampling(language), chosen, protocol)
     given = {key_of(config, key): value for key, value in options.items()}
     config = config.replaced(given)
     return run_config(certified(config, given) if certify else config, out, watch)

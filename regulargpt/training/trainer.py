@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from regulargpt.config.schema import RunConfig, TrainingOptions
-from regulargpt.data.language import LanguageData
+from regulargpt.data.base import Data
 from regulargpt.models.base import Model
 from regulargpt.models.layers import seed_counted
 from regulargpt.objectives.answers import Objective
@@ -38,7 +38,7 @@ class Trainer:
     """
 
     config: RunConfig
-    data: LanguageData
+    data: Data
     objective: Objective
     model: Model
     device: torch.device
