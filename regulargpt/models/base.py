@@ -74,6 +74,14 @@ class Model(Hooked, ABC):
         """The parameters as an optimiser takes them; `times` in a group multiplies its learning rate."""
         return [{"params": list(self.parameters())}]
 
+    def set_attention(self, text: str, train_len: int) -> None:
+        """Restrict attention from now on: `full`, `bca` or `sliding:W`, after training on words of `train_len`.
+
+        Raises `UserError` for a model that has no such attention.
+        """
+        if text != "full":
+            raise UserError(f"attention = {text!r}: {type(self).__name__} has no attention that could be restricted")
+
     def set_noise(self, level: float) -> None:
         """The noise on the states while training, as a share of their size. A model without such noise has none."""
 

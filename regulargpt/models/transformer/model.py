@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from languages.errors import UserError
 from regulargpt import encodings
+from regulargpt.encodings.options import EncodingOptions
 from regulargpt.models.base import Model
 from regulargpt.models.hooks import HookPoint, listened_to
 from regulargpt.models.layers import Dropout, Readout, check_words, embedding, linear, select
@@ -18,7 +19,7 @@ from regulargpt.models.transformer.attention import Attention, Pass
 from regulargpt.models.transformer.block import Block, Mlp
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.positions import RandomPositions
-from regulargpt.models.transformer.views import Full, View
+from regulargpt.models.transformer.views import Full, View, parse
 
 
 class TiedReadout(nn.Module):
@@ -68,7 +69,7 @@ class Transformer(Model):
         activation: str = "relu",
         dropout: float = 0.0,
         causal: bool = True,
-        encoding: str = "transformer_xl",
+        encoding: str | EncodingOptions = "transformer_xl",
         tied: bool = False,
         scale_embedding: bool = True,
         random_positions: int = 0,
@@ -128,6 +129,19 @@ class Transformer(Model):
             alone = layer == len(self.blocks) - 1 and not listened_to(block)
             x = block(x, self.encoding, n, layer, readout if alone else "all", passing)
         return self.readout(self.ln_final(select(x, readout)))
+
+    def set_attention(self, text: str, train_len: int) -> None:
+        """What each position may see from now on; `UserError` for a text that says nothing, or without a causal mask.
+
+        >>> model = Transformer(2, 3, d_model=8, n_heads=2, d_ff=16, n_layers=1)
+        >>> model.set_attention("sliding:64", train_len=40)
+        >>> model.view
+        Sliding(window=64)
+        """
+        view = parse(text, train_len)
+        if not (self.causal or isinstance(view, Full)):
+            raise UserError(f"attention = {text!r} needs a causal model; set model.causal = true")
+        self.view = view
 
     def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "length"]:
         """Where the symbols stand."""
