@@ -75,7 +75,8 @@ evaluation.symbols evaluation.extra_protocols
 # The options of the parts that are not in the default config.
 OPTIONS = {
     **dict.fromkeys(("model.rnn", "model.lstm", "model.gru", "model.linear-rnn"), "name d_model n_layers"),
-    "model.transformer": "name d_model n_heads d_ff n_layers norm activation dropout causal encoding.name",
+    "model.transformer": "name d_model n_heads d_ff n_layers norm activation dropout causal encoding.name tied"
+    " scale_embedding random_positions",
     "objective.prefixes": "name",
     "objective.next": "name",
     "objective.subwords": "name weight compositions alignment",

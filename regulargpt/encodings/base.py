@@ -80,7 +80,8 @@ class Encoding(nn.Module):
 
     `shift_invariant` says that moving all positions by the same number changes no logit: positions count through m - n.
     `fixed_bias` says that the bias has no parameters and does not look at the input, so that it may be made once and
-    kept; `shared_bias` that it is the same in all layers. `learning_rate` multiplies that of its parameters.
+    kept; `shared_bias` that it does not look at the input and is the same in all layers. `learning_rate` multiplies
+    that of the parameters.
 
     Raises `UserError` where `n_heads` does not divide `d_model`, and where it needs a causal model and has none.
 
@@ -144,7 +145,12 @@ class Encoding(nn.Module):
     @property
     def changes_logits(self) -> bool:
         """Whether anything happens to q k / sqrt(d_head): then the fused kernel cannot be used without a mask."""
-        return type(self).bias is not Encoding.bias or type(self).score is not Encoding.score
+        return type(self).bias is not Encoding.bias or self.changes_score
+
+    @property
+    def changes_score(self) -> bool:
+        """Whether q k / sqrt(d_head) itself is changed: then the fused kernel cannot be used at all."""
+        return type(self).score is not Encoding.score
 
     def embed(
         self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]

@@ -23,6 +23,8 @@ class EncodingOptions(Options):
     """The options of an encoding. All but `name` are passed to its constructor by name."""
 
     name: str
+    consecutive: ClassVar[bool] = False
+    """Whether it works for the positions 0, 1, 2, ... alone, and not for others in this order."""
 
     causal_only: ClassVar[str] = ""
     """Why a model that has it must be causal; empty if it need not."""
@@ -64,7 +66,7 @@ class BiasOptions(EncodingOptions):
     """What all functions of the distance have."""
 
     bias_dtype: Literal["auto", "bfloat16"] = option(
-        "auto", "Distances as they are, or rounded as in the published runs: 257 to 256, 8193 to 8192."
+        "auto", "Distances as they are, or rounded as in the published runs: 257 to 256, 8193 to 8192.", at_test=True
     )
 
 
@@ -78,7 +80,7 @@ class TableOptions(LearnedOptions):
     """Learned absolute positions."""
 
     beyond: Literal["refuse", "clamp"] = option(
-        "refuse", "Positions behind the table: refused, or all given its last vector."
+        "refuse", "Positions behind the table: refused, or all given its last vector.", at_test=True
     )
     train_len: int = train_len()
 
@@ -133,7 +135,7 @@ class RotaryOptions(PairsOptions):
         10_000.0, "Pair i turns by theta_i = base^(-2i/D) a position.", least=1, why="a base is at least 1"
     )
     scaling: Literal["none", "interpolation", "ntk", "dynamic_ntk", "yarn"] = option(
-        "none", "How angles are changed at test time, in words longer than the length of training."
+        "none", "How angles are changed at test time, in words longer than the length of training.", at_test=True
     )
     factor: float = option(
         0.0,
@@ -142,6 +144,7 @@ class RotaryOptions(PairsOptions):
         most=1e6,
         why="it is not negative",
         needs="scaling",
+        at_test=True,
     )
     train_len: int = train_len()
 
@@ -158,7 +161,9 @@ class XposOptions(PairsOptions):
     gamma: float = option(
         0.4, "Pair i decays by zeta_i = (2i/D + gamma)/(1 + gamma).", least=0.001, why="zeta_0 must be above 0"
     )
-    scale_base: float = option(512.0, "Distance over which a pair shrinks by zeta_i.", least=0.001, why="above 0")
+    scale_base: float = option(
+        512.0, "Distance over which a pair shrinks by zeta_i.", least=0.001, why="above 0", at_test=True
+    )
     zeta: Literal["pairs", "scalar"] = option("pairs", "One zeta_i a pair, or gamma/(1 + gamma) for all.")
     rotate: bool = option(True, "Whether pairs are turned as in rotary, too.")
 
