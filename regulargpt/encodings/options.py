@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from regulargpt.config.options import Options, option
+from regulargpt.config.options import Options, option, section
 
 PUBLISHED = 512
 """The training length of the published models; an encoding built outside a run has it."""
@@ -27,7 +27,11 @@ class EncodingOptions(Options):
     """Whether it works for the positions 0, 1, 2, ... alone, and not for others in this order."""
 
     causal_only: ClassVar[str] = ""
-    """Why a model that has it must be causal; empty if it need not."""
+    """Why a model that has it must be causal; empty if it need not, or if that depends on the options."""
+
+    def not_bidirectional(self) -> str:
+        """Why a model with these options must be causal; empty if it need not."""
+        return self.causal_only
 
     def refuse_heads(self, d_model: int, n_heads: int) -> Iterator[str]:
         """What is wrong with heads of this width, in lines that begin with an option of the model."""
@@ -288,3 +292,66 @@ class WindowOptions(EncodingOptions):
     width: int = option(
         40, "Keys that a query sees, its own among them.", least=1, most=1_048_576, why="a window has at least 1 key"
     )
+
+
+@dataclass(frozen=True)
+class FireOptions(LearnedOptions):
+    """FIRE."""
+
+    width: int = option(32, "Hidden units of its network.", least=1, most=65_536, why="there is at least one")
+    train_len: int = train_len()
+
+
+@dataclass(frozen=True)
+class ForgettingOptions(LearnedOptions):
+    """The Forgetting Transformer."""
+
+    start: float = option(5.0, "Where the bias b of its gates starts: of 0 they forget a half a symbol.")
+
+    causal_only: ClassVar[str] = "model.encoding.name = 'forgetting' forgets what lies before the query"
+
+
+@dataclass(frozen=True)
+class CopeOptions(LearnedOptions):
+    """CoPE."""
+
+    p_max: int = option(
+        16, "Vectors of counts: larger ones count as p_max - 1.", least=2, most=65_536, why="at least 2"
+    )
+
+    causal_only: ClassVar[str] = "model.encoding.name = 'cope' counts back from the query"
+
+
+@dataclass(frozen=True)
+class ScaledOptions(EncodingOptions):
+    """What scales the queries of another encoding."""
+
+    positions: EncodingOptions = section(
+        "regulargpt.encodings:ENCODINGS", EncodingOptions("none"), "The encoding whose queries are scaled."
+    )
+    train_len: int = train_len()
+
+    def not_bidirectional(self) -> str:
+        """As the other."""
+        return self.positions.not_bidirectional()
+
+    def refuse_heads(self, d_model: int, n_heads: int) -> Iterator[str]:
+        """As the other."""
+        yield from self.positions.refuse_heads(d_model, n_heads)
+
+    def parameters(self, d_model: int) -> int:
+        """As the other."""
+        return self.positions.parameters(d_model)
+
+    def too_long(self, length: int) -> str | None:
+        """As the other."""
+        return self.positions.too_long(length)
+
+    def too_short(self, length: int) -> str | None:
+        """As the other."""
+        return self.positions.too_short(length)
+
+
+@dataclass(frozen=True)
+class SSMaxOptions(ScaledOptions, LearnedOptions):
+    """Scalable softmax."""

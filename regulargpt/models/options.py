@@ -161,7 +161,7 @@ class TransformerOptions(ModelOptions):
         >>> TransformerOptions("transformer", causal=False, encoding=XposOptions("xpos")).contradiction()
         "model.encoding.name = 'xpos' makes keys behind the query grow without bound; set model.causal = true"
         """
-        reason = "" if self.causal else self.encoding.causal_only
+        reason = "" if self.causal else self.encoding.not_bidirectional()
         return f"{reason}; set model.causal = true" if reason else None
 
     def no_views(self) -> str | None:

@@ -32,6 +32,10 @@ OPTIONS = [
     "sandwich_smooth:fit=nearest",
     "transformer_xl:clamp=3",
     "window:width=3",
+    "ssmax:positions=rotary",
+    "log_n:positions=alibi",
+    "log_n:positions=forgetting",
+    "log_n:positions=window",
 ]
 WRITTEN = [*ENCODINGS, *OPTIONS]
 
@@ -97,7 +101,7 @@ def test_a_change_at_t_alters_no_earlier_logit(written: str):
 @pytest.mark.parametrize("written", WRITTEN)
 def test_shift_invariance_is_as_declared(written: str):
     encoding, inputs = built(written), Inputs(9)
-    moved = inputs.n + 7
+    moved = inputs.n + (TRAIN_LEN - 9 if written == "learned" else 1000)
     kept = same(logits(encoding, inputs, moved), logits(encoding, inputs))
     kept = kept and same(encoding.embed(inputs.x, moved).detach(), encoding.embed(inputs.x, inputs.n).detach())
     assert kept == encoding.shift_invariant
@@ -166,6 +170,11 @@ PARAMETERS = {
     "gauss_wht1": {"r1": (H, 1, 1)},
     "gauss_wht2": {"r1": (H, 1, 1), "r2": (H, 1, 1)},
     "t5": {"weight": (32, H)},
+    "fire": {"c": (), "L": (), "w1": (32,), "b1": (32,), "w2": (H, 32), "b2": (H,)},
+    "forgetting": {"weight": (LAYERS, H, H * D), "offset": (LAYERS, H)},
+    "log_n:positions=forgetting": {"positions.weight": (LAYERS, H, H * D), "positions.offset": (LAYERS, H)},
+    "cope": {"weight": (LAYERS, 16, D)},
+    "ssmax": {"s": (LAYERS, H)},
     "transformer_xl": {"weight": (LAYERS, H * D, H * D), "u": (LAYERS, H, D), "v": (LAYERS, H, D)},
 }
 
@@ -175,10 +184,11 @@ def test_the_state_is_the_declared_parameters(written: str):
     encoding = built(written)
     logits(encoding, Inputs(9))
     shapes = {name: tuple(value.shape) for name, value in encoding.state_dict().items()}
-    assert shapes == PARAMETERS.get(written.partition(":")[0], {})
+    assert shapes == PARAMETERS.get(written, PARAMETERS.get(written.partition(":")[0], {}))
     assert shapes.keys() == dict(encoding.named_parameters()).keys()
     # Whoever has parameters says how fast they learn.
-    assert ("learning_rate" in ENCODINGS.options(written, "").arguments()) == bool(shapes)
+    own = any("." not in name for name in shapes)
+    assert ("learning_rate" in ENCODINGS.options(written, "").arguments()) == own
 
 
 @pytest.mark.parametrize("written", WRITTEN)
@@ -206,10 +216,10 @@ def test_any_length_runs_or_is_refused(written: str, length: int):
 @pytest.mark.parametrize("written", WRITTEN)
 def test_without_a_mask_an_encoding_is_defined_or_refused(written: str):
     options = ENCODINGS.options(written, "encoding")
-    if options.causal_only:
+    if options.not_bidirectional():
         with pytest.raises(UserError) as refused:
             built(written, causal=False)
-        assert str(refused.value) == f"{options.causal_only}; set model.causal = true"
+        assert str(refused.value) == f"{options.not_bidirectional()}; set model.causal = true"
         return
     encoding, inputs = built(written, causal=False), Inputs(9)
     found = logits(encoding, inputs)
