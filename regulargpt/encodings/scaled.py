@@ -27,6 +27,8 @@ class Scaled(Encoding):
         generator = sizes.get("generator")
         given = {"d_model": self.d_model, "n_heads": self.n_heads, **shared, "generator": generator}
         self.positions = encodings.build(positions or EncodingOptions("none"), **given)
+        # A model has one learning rate for its encoding: without one of its own it is the other's.
+        self.learning_rate = sizes.get("learning_rate", self.positions.learning_rate)
 
     def scale(self, n: Float[Tensor, "queries"], layer: int) -> Float[Tensor, "#n_heads queries 1"]:
         """By what a query is multiplied that sees n keys."""
