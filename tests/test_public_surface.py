@@ -162,7 +162,8 @@ def test_registries():
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
     encodings = (
         "none sinusoidal learned rotary xpos alibi kerple_power kerple_log kerple_bias_wht kerple_log3 gauss_bias2 "
-        "gauss_bias3 gauss_wht1 gauss_wht2 t5 sandwich sandwich_smooth transformer_xl window fire forgetting cope ssmax log_n"
+        "gauss_bias3 gauss_wht1 gauss_wht2 t5 sandwich sandwich_smooth transformer_xl window fire forgetting cope "
+        "ssmax log_n"
     )
     assert " ".join(ENCODINGS) == encodings
     assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2"]
