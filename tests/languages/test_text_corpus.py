@@ -120,7 +120,7 @@ def test_names_and_bytes_of_any_kind(tmp_path: Path):
 
 def test_folders_of_any_depth(tmp_path: Path):
     folders = [tmp_path / "deep"]
-    for _ in range(1500):
+    for _ in range(1050):
         folders.append(folders[-1] / "d")
     for folder in folders:
         os.mkdir(folder)
