@@ -11,7 +11,8 @@ from languages.text import Corpus, corpus
 from languages.text.recurrent import DOCUMENT, KNOWN, LENGTH, document, recurrences
 from languages.text.split import is_test
 
-GOLDEN = "76a516b34f4bdb5d9bd264afc95b485ad3733a636909db5f3214f51aa3bdf202"  # another digest: raise FORMAT in assemble.py, or caches keep the text of before
+# Another digest: raise FORMAT in assemble.py, or caches keep the text of before.
+GOLDEN = "76a516b34f4bdb5d9bd264afc95b485ad3733a636909db5f3214f51aa3bdf202"
 
 
 @pytest.fixture(scope="module")
