@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-import languages
 from languages.errors import UserError, nearest, one_of
-from regulargpt.config.protocols import protocol
 from regulargpt.config.recipes import DECIDING, resolve
 from regulargpt.config.schema import RunConfig
+from regulargpt.data import sampling
 
 # smoke: whether it works, its figures mean nothing; cpu: two cores in hours, with early stopping; full: as published.
 SCALES = ("smoke", "cpu", "full")
@@ -95,7 +94,6 @@ def configs(
     [0, 1]
     """
     chosen = {key: fields[key] for key in DECIDING if key in fields}
-    base = resolve(recipe, model, language, languages.get(language).sampling, chosen)
-    base = protocol(preset).apply(base).replaced(fields)
+    base = resolve(recipe, model, language, sampling(language), chosen, preset or None).replaced(fields)
     axes = product(seeds, rates or (base.training.lr,))
     return [base.replaced({"seed": seed, "training.lr": rate}) for seed, rate in axes]

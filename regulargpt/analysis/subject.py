@@ -74,7 +74,7 @@ def subject(
         raise UserError(f"{shown(out)} is a file; choose another --out")
     config = RunConfig.parse(folder.config_text).replaced({"device": "cpu", "tensorboard": False, "compile": False})
     folder.load_summary()
-    of_language = data.build(config.data)
+    of_language = data.of_words(config.data)
     task = of_language.task
     length = default_length(task, config) if length is None else length
     seed = config.seed if seed is None else seed

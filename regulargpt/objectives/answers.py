@@ -13,7 +13,8 @@ from torch.nn import functional as F
 
 from languages.automata.moore import UNDEFINED
 from languages.task import Task
-from regulargpt.data.language import LanguageData, Words
+from regulargpt.data.base import Words
+from regulargpt.data.language import LanguageData
 
 
 class Objective(Protocol):

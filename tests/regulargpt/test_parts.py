@@ -33,7 +33,7 @@ SLOPE = '''
 from dataclasses import dataclass
 
 from regulargpt.config.options import option
-from regulargpt.encodings.base import Encoding, distances
+from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.options import EncodingOptions
 
 
@@ -51,8 +51,8 @@ class Slope(Encoding):
         super().__init__(**sizes)
         self.slope = slope
 
-    def bias(self, q, k, layer=0):
-        return -self.slope * distances(q, k).abs().to(q)[None, None]
+    def bias(self, q, k, at):
+        return -self.slope * at.distances.abs().to(q)[None, None]
 
 
 class Plain(Encoding):
@@ -213,8 +213,9 @@ def own_names() -> set[str]:
     parts = [row for kind in (MODELS, ENCODINGS, OBJECTIVES) for row in kind.values()]
     own = {name for row in parts for name in hints(row.options)}
     shared = {name for owner in trunk_options() for name in hints(owner)}
-    # Words with another meaning everywhere: nothing at all, a norm of a gradient.
-    names = {*MODELS, *ENCODINGS, *OBJECTIVES, *(own - shared)} - {"none", "norm", "weight"}
+    # Words with another meaning everywhere: nothing at all, a norm of a gradient, the base of a registry, the run's.
+    ordinary = {"none", "norm", "weight", "base", "fit", "width", "train_len"}
+    names = {*MODELS, *ENCODINGS, *OBJECTIVES, *(own - shared)} - ordinary
     classes = {row.place.partition(":")[2] for row in parts} | {row.options.__name__ for row in parts}
     return names | classes
 

@@ -10,13 +10,12 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-import languages
 from languages.errors import UserError
-from languages.task import Task
 from regulargpt.certificate.options import no_certificate
 from regulargpt.config.options import ConfigError
 from regulargpt.config.recipes import DECIDING, EVERY, certified, resolve
 from regulargpt.config.schema import RunConfig, first_part, flat, parts_first, type_of, why_unused
+from regulargpt.data import sampling
 from regulargpt.runs.sweep.values import read_values
 from regulargpt.training.phases import PHASES
 
@@ -47,9 +46,9 @@ class Grid:
     certify: bool = False
 
     @cached_property
-    def tasks(self) -> dict[str, Task]:
-        """The task of each language."""
-        return {language: languages.get(language) for language in self.languages}
+    def samplings(self) -> dict[str, str]:
+        """How the words of each language are drawn; some automata take seconds to build."""
+        return {language: sampling(language) for language in self.languages}
 
     @cached_property
     def configs(self) -> list[RunConfig]:
@@ -97,7 +96,7 @@ class Grid:
         self, language: str, model: str, recipe: str | None, preset: str | None, chosen: Mapping[str, Any]
     ) -> RunConfig:
         """The config that the values are set over."""
-        return resolve(recipe, model, language, self.tasks[language].sampling, chosen, preset)
+        return resolve(recipe, model, language, self.samplings[language], chosen, preset)
 
     def read(self) -> dict[str, tuple[Any, ...]]:
         """The values of each key: as they are, or as written (in a list), read by the first config that has the key."""
