@@ -74,24 +74,24 @@ class Shift:
 
     @property
     def trend(self) -> str:
-        """Whether one c serves these lengths, or c grows with the length.
+        """Whether one c serves these lengths, or c grows over them, as it does for every f without a lower bound.
 
         >>> [Shift(dict(enumerate(c, 2))).trend for c in ((3.5, 15.5), (7.9, 8.0), (-1.0, 0.0), (0.0, None))]
-        ['grows with the length', 'settles', 'is not needed', 'does not exist']
+        ['grows over these lengths', 'settles', 'is not needed', 'does not exist']
         """
         known = [c for c in self.smallest.values() if c is not None]
         if len(known) < len(self.smallest):
             return "does not exist"
         if max(known) <= 0:
             return "is not needed"
-        return "grows with the length" if grows(known) else "settles"
+        return "grows over these lengths" if grows(known) else "settles"
 
     @property
     def verdict(self) -> str:
         """The finding in words.
 
         >>> Shift({8: 3.5, 32: 15.5}).verdict
-        'the smallest c grows with the length: 3.5 (n = 8), 15.5 (n = 32)'
+        'the smallest c grows over these lengths: 3.5 (n = 8), 15.5 (n = 32)'
         >>> Shift({8: 0.5, 32: None}).verdict
         'the smallest c does not exist: 0.5 (n = 8), none (n = 32)'
         """
