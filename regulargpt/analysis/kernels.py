@@ -153,7 +153,7 @@ def definiteness(K: Float[ndarray, "n n"]) -> Definiteness:
     if np.isneginf(K).any():
         # Against -inf nothing finite counts: what decides is where it stands.
         limit = definiteness(-np.isneginf(K).astype(float))
-        return Definiteness(n, -np.inf, limit.smallest_on_sum_zero if limit.is_cpd else -np.inf, np.inf)
+        return Definiteness(n, -np.inf, limit.smallest_on_sum_zero if limit.is_cpd else -np.inf, limit.norm)
     basis = sum_zero_basis(n)
     values = np.linalg.eigvalsh(K)
     inner = np.linalg.eigvalsh(basis.T @ K @ basis) if n > 1 else np.zeros(1)
