@@ -88,7 +88,8 @@ def test_means_by_distance_are_over_visible_pairs():
     assert mean_by_distance(logits.astype(np.float32)).dtype == np.float64
 
 
-def test_means_of_many_heads_equal_those_of_each(length: int = 12):
+def test_means_of_many_heads_equal_those_of_each():
+    length = 12
     logits = np.random.Generator(np.random.SFC64(0)).normal(size=(2, 3, length, length))
     found = mean_by_distance(logits)
     assert found.shape == (2, 3, length)
