@@ -54,6 +54,15 @@ class Line:
     high: Sequence[float]
 
 
+def name_of(summary: Mapping[str, Any]) -> str:
+    """The file of a run's picture.
+
+    >>> name_of({"measure": "accuracy"})
+    'accuracy.png'
+    """
+    return f"{summary['measure']}.png"
+
+
 def of_run(path: Path, summary: Mapping[str, Any], title: str) -> None:
     """The picture of one run, from what summary.json says: its measure with its 95 % intervals, and the longest word.
 
@@ -64,17 +73,25 @@ def of_run(path: Path, summary: Mapping[str, Any], title: str) -> None:
     lengths = sorted(map(int, found["values"]))
     low, high = zip(*(found["intervals"][str(T)] for T in lengths), strict=True)
     line = Line("", lengths, [found["values"][str(T)] for T in lengths], low, high)
-    marks = {"longest training word": summary["train_len"]} if summary["steps"] else {}
+    trained = "training length" if summary.get("factor", 1) > 1 else "longest training word"
+    marks = {trained: summary["train_len"]} if summary["steps"] else {}
     levels = {"chance": summary["chance"]} if summary.get("chance") is not None else {}
-    words = "95 % interval over the words"
-    figure = single([line], measure_of(name), band=words, marks=marks, levels=levels, long=4 * summary["test_len"])
+    of_text = summary.get("factor", 1) > 1
+    long = 4 * (summary["test_from"] if of_text else summary["test_len"])
+    words = f"95 % interval over the {'segments' if of_text else 'words'}"
+    figure = single([line], measure_of(name), band=words, marks=marks, levels=levels, long=long)
+    if of_text:
+        # Few lengths, each so many times the one before: powers of ten say little of them.
+        figure.axes[0].set_xticks(lengths, [f"{T:,}" for T in lengths])
+        figure.axes[0].minorticks_off()
     figure.axes[0].set_title(title, parse_math=False)  # a dollar of a user's regular expression is a dollar
     save(path, figure)
 
 
 def title(config: RunConfig) -> str:
     """The run in a line."""
-    trained = f"trained on T <= {config.data.train_len}" if config.training.steps else config.recipe
+    sign = "=" if config.data.shortest == config.data.train_len else "<="
+    trained = f"trained on T {sign} {config.data.train_len}" if config.training.steps else config.recipe
     return f"{config.data.name}, {config.model.label}, {trained}, seed {config.seed}"
 
 

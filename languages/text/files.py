@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from languages.budget import check
-from languages.errors import CorpusError
+from languages.errors import CorpusError, UserError
 
 BLOCK = 2**20
 MAX_FILES = 2**20
@@ -28,7 +28,8 @@ class File:
     def blocks(self) -> Iterator[bytes]:
         """Its bytes, at most BLOCK at a time. CorpusError if they are not as many as were found."""
         yield from blocks(self.path, 0, self.size)
-        found = os.stat(self.path)
+        with refused(self.path):
+            found = os.stat(self.path)
         if (found.st_size, found.st_mtime_ns) != (self.size, self.modified):
             raise CorpusError(f"{shown(self.path)} changed while it was read; try again")
 
@@ -96,7 +97,7 @@ def refused(path: Path) -> Generator[None]:
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        if isinstance(error, CorpusError):
+        if isinstance(error, UserError):
             raise
         reason = "the links lead in a circle" if getattr(error, "errno", None) == ELOOP else None
         reason = reason or getattr(error, "strerror", None) or error

@@ -2,11 +2,13 @@
 
 import os
 import stat
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from languages.errors import CorpusError, nearest, one_of
+from languages.specification import Parameter, read_parameters
+from languages.text import cache
 from languages.text.assemble import assembled
 from languages.text.corpus import Corpus
 from languages.text.files import File, check_regular, refused, shown, walk
@@ -25,10 +27,16 @@ PINNED = {
         "93271f4c5ebae4abbd9d2c45cef4ab48a17cb550e59dd7df28155705b7a6227a",
     ),
 }
+RECURRENT = "text:recurrent"
+BUILT_IN = ("code", "code-large", "recurrent")
+PARAMETERS = (
+    Parameter("size", 2**22, "a whole number of bytes, 65536 to 1073741824"),
+    Parameter("seed", 0, "a whole number from 0"),
+)
 LISTING = {
     "text:code": "the Python sources of networkx, 4 MB",
     "text:code-large": "the Python sources of networkx, numpy and scikit-learn, 16 MB",
-    "text:recurrent": "made text in which names come back 10 to 2000 bytes later; text:recurrent:size=4194304,seed=0",
+    "text:recurrent": "made text in which names come back 10 to 2000 bytes later (text:recurrent:size=4194304,seed=0)",
     "text:PATH": "a file or folder, such as text:./notes",
     "hf:NAME": "a data set of the Hugging Face hub or on disk, such as hf:user/name/config#column (the extra hf)",
 }
@@ -63,6 +71,10 @@ def corpus(name: str = "text:code", tokenizer: str | Path = "") -> Corpus:
     tokens = _tokens(tokenizer)
     if name in CODE:
         return _code(name, tokens)
+    if name == RECURRENT or name.startswith(f"{RECURRENT}:"):
+        return _recurrent(name, name.removeprefix(RECURRENT).removeprefix(":"), tokens)
+    if kind == "hf" and rest:
+        return _rows(name, rest, tokens)
     if kind == "text" and rest:
         return _path(name, Path(rest), tokens)
     known = nearest(name, LISTING) or nearest(f"text:{name}", LISTING) or f" known are {one_of(LISTING)}"
@@ -70,21 +82,48 @@ def corpus(name: str = "text:code", tokenizer: str | Path = "") -> Corpus:
 
 
 def _tokens(tokenizer: str | Path) -> "Tokens | None":
-    return None
+    if not str(tokenizer):
+        return None
+    from languages.text.tokens import read_tokens
+
+    return read_tokens(tokenizer)
 
 
 def _code(name: str, tokens: "Tokens | None") -> Corpus:
     """The sources of installed packages. What is installed may differ from one machine to the next, so it is said."""
     stored = assembled(Folder(name, packages(CODE[name])), tokens)
-    versions = ", ".join(f"{package} {version(package)}" for package in map(_distribution, CODE[name]))
+    versions = ", ".join(map(_version, CODE[name]))
     summary = f"the Python sources of {versions}; {_counts(stored)}"
     if tokens is None and stored.digest != PINNED[name][1]:
         summary += f"; not the bytes of {PINNED[name][0]}, so figures may differ from published ones"
     return Corpus(name, summary, versions, stored, tokens)
 
 
-def _distribution(package: str) -> str:
-    return "scikit-learn" if package == "sklearn" else package
+def _recurrent(name: str, parameters: str, tokens: "Tokens | None") -> Corpus:
+    """The made text; where its names come back is known as long as its symbols are its bytes."""
+    from languages.text.recurrent import Recurrent, recurrences
+
+    source = Recurrent(**read_parameters(PARAMETERS, RECURRENT, parameters))
+    stored = assembled(source, tokens)
+    find = recurrences if tokens is None else None
+    return Corpus(name, f"made text in which names come back; {_counts(stored)}", source.place, stored, tokens, find)
+
+
+def _rows(name: str, rest: str, tokens: "Tokens | None") -> Corpus:
+    """A data set."""
+    from languages.text.hf import rows
+
+    source = rows(rest)
+    stored = assembled(source, tokens)
+    return Corpus(name, f"{source.place}; {_counts(stored, 'rows')}", source.place, stored, tokens)
+
+
+def _version(package: str) -> str:
+    distribution = "scikit-learn" if package == "sklearn" else package
+    try:
+        return f"{distribution} {version(distribution)}"
+    except PackageNotFoundError:
+        return f"{distribution} of unknown version"
 
 
 def _path(name: str, path: Path, tokens: "Tokens | None") -> Corpus:
@@ -94,7 +133,7 @@ def _path(name: str, path: Path, tokens: "Tokens | None") -> Corpus:
         state = os.stat(path)
     if not stat.S_ISDIR(state.st_mode):
         stored = _lone(File("", path, state.st_size, state.st_mtime_ns), tokens)
-    elif not (found := walk(path)):
+    elif not (found := walk(path, lambda entry: Path(entry.path) != cache.folder())):
         raise CorpusError(f"{shown(path)}: no text in this folder; hidden files, links and empty files do not count")
     else:
         stored = assembled(Folder(str(path), found), tokens) if len(found) > 1 else _lone(found[0], tokens)
@@ -106,8 +145,8 @@ def _resolved(name: str, path: Path) -> Path:
     try:
         return path.expanduser().resolve(strict=True)
     except FileNotFoundError:
-        hint = nearest(name, CODE)
-        raise CorpusError(f"{name:.200} is no built-in text, file or folder;{hint or ' check the path'}") from None
+        hint = nearest(name.removeprefix("text:"), BUILT_IN).replace("'", "'text:", 1) or " check the path"
+        raise CorpusError(f"{name:.200} is no built-in text, file or folder;{hint}") from None
     except RuntimeError as error:  # links in a circle, or ~ without a home
         raise CorpusError(f"{name:.200}: cannot be read ({error})") from None
     except (OSError, ValueError) as error:
@@ -128,6 +167,7 @@ def _lone(file: File, tokens: "Tokens | None") -> Stored:
     return mapped(file.path, layout, is_snapshot=False)
 
 
-def _counts(stored: Stored) -> str:
+def _counts(stored: Stored, files: str = "files") -> str:
     layout = stored.layout
-    return f"{layout.files:,} files, {layout.n_train:,} symbols to train on, {layout.n_test:,} to test on"
+    files = f"{layout.files:,} {files if layout.files != 1 else files.removesuffix('s')}"
+    return f"{files}, {layout.n_train:,} symbols to train on, {layout.n_test:,} to test on"

@@ -7,13 +7,14 @@ PARTS = 10
 LOW, HIGH = 0.05, 0.2  # shares of the bytes between which the choice by names stands
 
 
-def is_test(name: str) -> bool:
-    """Whether the hash of a name puts it into the test part.
+def is_test(name: str | bytes) -> bool:
+    """Whether the hash of a name, or of a row, puts it into the test part.
 
     >>> [name for name in "abcdefghij" if is_test(name)]
     ['a', 'c', 'i']
     """
-    return int.from_bytes(sha256(name.encode(errors="surrogateescape")).digest()[:8], "big") % PARTS == 0
+    known = name if isinstance(name, bytes) else name.encode(errors="surrogateescape")
+    return int.from_bytes(sha256(known).digest()[:8], "big") % PARTS == 0
 
 
 def tested(names: Sequence[str], sizes: Sequence[int]) -> list[bool]:

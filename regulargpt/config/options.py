@@ -37,12 +37,14 @@ def option(
     needs: str = "",
     flag: str = "",
     takes: str = "",
+    at_test: bool = False,
 ) -> Any:
     """A field of options: its default, one line of help, its bounds and what they mean.
 
     `needs` names another option of the class; while that one is 0, off or empty, this one changes nothing. `flag` is
-    the option of the command line that sets it, if there is one beside `--set`. `takes` names another key of the config,
-    whose value this one has while it is 0 itself.
+    the option of the command line that sets it, if there is one beside `--set`. `takes` names another key of the
+    config, whose value this one has while it is 0 itself. `at_test` says that a trained network may be tested with
+    another value.
 
     >>> @dataclass(frozen=True)
     ... class Slopes(Options):
@@ -53,7 +55,8 @@ def option(
     """
     bounds = {"least": least, "most": most, "below": below, "why": why}
     return dataclasses.field(
-        default=default, metadata={"help": help, "needs": needs, "flag": flag, "takes": takes, **bounds}
+        default=default,
+        metadata={"help": help, "needs": needs, "flag": flag, "takes": takes, "at_test": at_test, **bounds},
     )
 
 

@@ -19,8 +19,8 @@ Fields = Mapping[str, Any]
 class Recipe:
     """Options set over the defaults: `fields[model]`, a model that is not named taking those of "*" if there are any;
     `balanced` for languages of members and non-members; and for some models `large_chunks[model]` where its chunk size
-    is above 2, and `languages[model][name]`, what a language needs of its own. `is_for` is the kind of data: "words" of a
-    language, or "text".
+    is above 2, and `languages[model][name]`, what a language needs of its own. `is_for` is the kind of data: "words"
+    of a language, or "text".
     """
 
     summary: str
@@ -176,7 +176,7 @@ RECIPES: dict[str, Recipe] = {
     "text": Recipe(
         "a small language model over bytes: two layers, or chunks of eight twice; 600 steps with cosine decay",
         {
-            "transformer": {**TEXT, **WIDTH, "model.n_layers": 2, "model.encoding.name": "kerple_log"},
+            "transformer": {**TEXT, **WIDTH, "model.n_layers": 2, "model.encoding.name": "alibi"},
             "regulargpt": {
                 **TEXT,
                 **WIDTH,

@@ -99,13 +99,22 @@ class EvaluationOptions(Options):
         why="give a length, 0 for the first after the training words'",
     )
     test_len: int = option(
-        500, "Longest scored word; 0: 16 times the training length.", least=0, most=1_000_000, flag="--test-len"
+        500,
+        "Longest scored word; 0: 16 times the training length.",
+        least=0,
+        most=1_000_000,
+        why="give a length, 0 for 16 times the training length",
+        flag="--test-len",
     )
     stride: int = option(
         1, "Every so many-th length is scored.", least=1, why="give 1 for every length, 2 for every second one"
     )
     factor: int = option(
-        1, "Each scored length is so many times the one before; 1: all by the stride.", least=1, most=1000
+        1,
+        "Each scored length is so many times the one before; 1: all by the stride.",
+        least=1,
+        most=1000,
+        why="give 2 for doubled lengths, 1 for none",
     )
     attention: str = option(
         "full", "What a position of a Transformer sees in the test: full, bca, sliding:W.", flag="--attention"
@@ -129,7 +138,7 @@ class EvaluationOptions(Options):
         if not VIEW.fullmatch(self.attention):
             yield f"attention = {self.attention!r}; choose full, bca, or a window of W symbols as in sliding:64"
         if self.factor > 1 and self.stride > 1:
-            yield f"factor = {self.factor} and evaluation.stride = {self.stride} exclude each other; leave one of them out"
+            yield f"factor = {self.factor} and evaluation.stride = {self.stride} exclude each other; leave one out"
 
 
 @dataclass(frozen=True)
@@ -237,12 +246,12 @@ class RunConfig(Options):
 def _taken(options: Any, values: Mapping[str, Any]) -> Any:
     """Options in which each that is 0 and takes another key's value has it."""
     changes: dict[str, Any] = {}
-    for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
+    for known in dataclasses.fields(options):
+        value, other = getattr(options, known.name), known.metadata.get("takes")
         if isinstance(value, Options):
-            changes[field.name] = _taken(value, values)
-        elif field.metadata.get("takes") and not value:
-            changes[field.name] = values[field.metadata["takes"]]
+            changes[known.name] = _taken(value, values)
+        elif other and not value:
+            changes[known.name] = values[other]
     return dataclasses.replace(options, **changes)
 
 
@@ -420,6 +429,19 @@ def type_of(config: RunConfig, key: str) -> Any:
 def _type(nested: dict[str, Any], key: str) -> Any:
     _, owner, name = _find(nested, key)
     return None if name in registries(owner) else hints(owner)[name]
+
+
+def is_of_the_test(config: RunConfig, key: str) -> bool:
+    """Whether a trained network may be tested with another value of this option.
+
+    >>> is_of_the_test(RunConfig(), "model.d_model")
+    False
+    """
+    try:
+        _, owner, name = _find(as_mapping(config), key)
+    except ConfigError:
+        return False
+    return any(f.metadata.get("at_test") for f in dataclasses.fields(owner) if f.name == name)
 
 
 def why_unused(config: RunConfig, key: str) -> str | None:

@@ -109,9 +109,6 @@ def sampled(sampling: str) -> type[Any]:
     return BalancedOptions if sampling == "balanced" else UniformOptions
 
 
-Scoring = Literal["last_k", "last", "nonoverlapping", "sliding", "position"]
-
-
 @dataclass(frozen=True)
 class TextOptions(DataOptions):
     """A text: trained on segments of `train_len` symbols, and tested on longer ones that it has not seen."""
@@ -119,7 +116,9 @@ class TextOptions(DataOptions):
     train_len: int = option(
         64, "Length of a training segment.", least=2, most=1_000_000, why="a segment has at least 2 symbols"
     )
-    scoring: Scoring = option("last_k", "The protocol of the test: which segments, and which of their symbols count.")
+    scoring: Literal["last_k", "last", "nonoverlapping", "sliding", "position"] = option(
+        "last_k", "The protocol of the test: which segments, and which of their symbols count."
+    )
     last: int = option(
         32, "Symbols at the end of a segment that count (last_k).", least=1, why="at least 1 symbol is predicted"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from regulargpt.config.registry import Registry, Row
-from regulargpt.encodings.options import AlibiOptions, EncodingOptions, RotaryOptions
+from regulargpt.encodings.options import AlibiOptions, EncodingOptions, RotaryOptions, TransformerXLOptions
 
 if TYPE_CHECKING:
     import torch
@@ -34,7 +34,7 @@ ENCODINGS = Registry(
         ),
         "transformer_xl": Row(
             f"{PLACE}.transformer_xl:TransformerXL",
-            EncodingOptions,
+            TransformerXLOptions,
             "content and distance, each with a learned bias",
             "Dai et al. 2019",
         ),

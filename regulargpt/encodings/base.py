@@ -104,6 +104,8 @@ class Encoding(nn.Module):
     Options: ClassVar[type[EncodingOptions]] = EncodingOptions
     fixed_bias: ClassVar[bool] = False
     shared_bias: ClassVar[bool] = False
+    learning_rate: float | None = None
+    """What the learning rate of its parameters is times the others'; they have no weight decay then. None: as all."""
 
     def __init__(
         self,
@@ -135,7 +137,12 @@ class Encoding(nn.Module):
     @property
     def changes_logits(self) -> bool:
         """Whether anything happens to q k / sqrt(d_head): then the fused kernel cannot be used without a mask."""
-        return type(self).bias is not Encoding.bias or type(self).score is not Encoding.score
+        return type(self).bias is not Encoding.bias or self.changes_score
+
+    @property
+    def changes_score(self) -> bool:
+        """Whether q k / sqrt(d_head) itself is changed: then the fused kernel cannot be used at all."""
+        return type(self).score is not Encoding.score
 
     def embed(
         self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from regulargpt.config.options import Options, option
 
@@ -17,6 +17,8 @@ class EncodingOptions(Options):
     """The options of an encoding. All but `name` are passed to its constructor by name."""
 
     name: str
+    consecutive: ClassVar[bool] = False
+    """Whether it works for the positions 0, 1, 2, ... alone, and not for others in this order."""
 
     def refuse_heads(self, d_model: int, n_heads: int) -> Iterator[str]:
         """What is wrong with heads of this width, in lines that begin with an option of the model."""
@@ -41,3 +43,10 @@ class RotaryOptions(EncodingOptions):
         """It turns pairs."""
         if (width := d_model // n_heads) % 2:
             yield f"encoding.name = '{self.name}' turns pairs: model.d_model / model.n_heads = {width} must be even"
+
+
+@dataclass(frozen=True)
+class TransformerXLOptions(EncodingOptions):
+    """Transformer-XL."""
+
+    consecutive: ClassVar[bool] = True

@@ -7,6 +7,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from regulargpt.encodings.base import Encoding, Positions
+from regulargpt.encodings.options import TransformerXLOptions
 from regulargpt.encodings.sinusoidal import sinusoid
 
 
@@ -43,6 +44,8 @@ class TransformerXL(Encoding):
     >>> encoding.bias(q, q, consecutive(q, q)).shape, sum(p.numel() for p in encoding.parameters())
     (torch.Size([1, 2, 5, 5]), 80)
     """
+
+    Options = TransformerXLOptions
 
     weight: nn.Parameter  # W_R, (n_layers, d_model, d_model)
     u: nn.Parameter  # (n_layers, n_heads, d_head)

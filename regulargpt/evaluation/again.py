@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from languages.errors import UserError
@@ -11,15 +11,23 @@ from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.evaluation.by_length import lengths_of, measures_by_length, score
+from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import UNWATCHED, Watch, prepare
 from regulargpt.storage.folder import RunFolder
 
 
 def evaluate(
-    folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int, watch: Watch = UNWATCHED
+    folder: RunFolder,
+    config: RunConfig,
+    lengths: Sequence[int],
+    seed: int,
+    watch: Watch = UNWATCHED,
+    changes: Mapping[str, Any] = {},
 ) -> dict[str, Any]:
     """What a finished run scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
+
+    `changes` are options of the network that a test may set otherwise, by their keys within `model`.
 
     Raises UserError if the config cannot be tested, the language has no word of any of the lengths, or it has other
     symbols or answers than the model was trained on.
@@ -39,7 +47,7 @@ def evaluate(
         raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
     device = prepare(config)
     points = measures_by_length(
-        load_reader(folder).to(device),
+        load_reader(folder, changes).to(device),
         words,
         objective,
         lengths,
@@ -59,5 +67,6 @@ def evaluate(
         **dataclasses.asdict(score(points, scored)),
         "scored": [str(p.length) for p in points if p.length in scored],
         **lengths_of(points),
+        **text_facts(points, config),
         "no_words_of_length": [length for length in lengths if not words.is_tested(length)],
     }

@@ -103,8 +103,8 @@ def measures_by_length(
 ) -> list[Point]:
     """Test at each of the lengths with test words, on fresh words that depend on the seed and the length only.
 
-    `on_test` is told at first how many words there are of each length, `on_point` each result. `train_len` is what a view
-    such as `bca` is made from.
+    `on_test` is told at first how many words there are of each length, `on_point` each result. `train_len` is what
+    a view such as `bca` is made from.
     """
     model.eval()
     with seen_through(model, config.attention, train_len):

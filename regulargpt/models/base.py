@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -30,9 +30,9 @@ class Model(Hooked, ABC):
 
     Random numbers while training (dropout, noise) come from `layers.Counted`, so that a resumed run draws the same.
 
-    What else a model may have, each with a default: `quadratic`, `compiled_parts`, `set_noise`, and hook points
-    (`hooks.HookPoint`). Some names are read by the analyses: `hook_embed`, what stands for each symbol (batch, length,
-    width), by `receptive-field`; `hook_state`, the state at each position (batch, length, width), or
+    What else a model may have, each with a default: `quadratic`, `compiled_parts`, `parameter_groups`, `set_noise`, and
+    hook points (`hooks.HookPoint`). Some names are read by the analyses: `hook_embed`, what stands for each symbol
+    (batch, length, width), by `receptive-field`; `hook_state`, the state at each position (batch, length, width), or
     `blocks.N.hook_resid_post`, by `verify`.
 
     >>> import torch
@@ -69,6 +69,10 @@ class Model(Hooked, ABC):
     def compiled_parts(self) -> Sequence[nn.Module]:
         """What `torch.compile` is applied to: the model, or parts of it that do not depend on the words' length."""
         return [self]
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """The parameters as an optimiser takes them; `times` in a group multiplies its learning rate."""
+        return [{"params": list(self.parameters())}]
 
     def set_noise(self, level: float) -> None:
         """The noise on the states while training, as a share of their size. A model without such noise has none."""

@@ -71,6 +71,10 @@ class ModelOptions(Options):
         """Why it cannot be asked at every position; None if it can."""
         return None
 
+    def no_views(self) -> str | None:
+        """Why its attention cannot be restricted to a window or to blocks in evaluation; None if it can."""
+        return f"{self.name} has no attention that could be restricted"
+
     def problems(self) -> Iterator[str]:
         """More weights than any machine here holds."""
         if (n := self.parameters()) > MOST_PARAMETERS:
@@ -117,6 +121,16 @@ class TransformerOptions(ModelOptions):
         "regulargpt.encodings:ENCODINGS", EncodingOptions("none"), "Positional encoding of a transformer.", "--encoding"
     )
 
+    tied: bool = option(False, "Whether the readout is the embedding's transpose, without a bias.")
+    scale_embedding: bool = option(True, "Whether embeddings are multiplied by sqrt(d_model).")
+    random_positions: int = option(
+        0,
+        "Positions of a batch are drawn from so many; 0: they are 0, 1, 2, ...",
+        least=0,
+        most=16_777_216,
+        why="give a number of positions, 0 for consecutive ones",
+    )
+
     def parameters(self) -> int:
         """Attention and FFN of every block."""
         return self.n_layers * self.d_model * (4 * self.d_model + 2 * self.d_ff)
@@ -130,9 +144,20 @@ class TransformerOptions(ModelOptions):
         """Without a causal mask a position has seen what comes after it."""
         return None if self.causal else "set model.causal = true"
 
+    def no_views(self) -> str | None:
+        """Without a causal mask there is no past to restrict."""
+        return None if self.causal else "set model.causal = true"
+
+    def too_long(self, length: int) -> str | None:
+        """There are so many positions to draw from."""
+        among = self.random_positions
+        return f"model.random_positions = {among} has fewer positions" if 0 < among < length else None
+
     def problems(self) -> Iterator[str]:
         """Heads that do not divide the width, for attention or for the encoding."""
         if self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
         yield from self.encoding.refuse_heads(self.d_model, self.n_heads)
+        if self.random_positions and self.encoding.consecutive:
+            yield f"random_positions = {self.random_positions}: {self.encoding.name} needs consecutive positions; set 0"
         yield from super().problems()

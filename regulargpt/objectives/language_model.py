@@ -16,7 +16,7 @@ from regulargpt.objectives.answers import to_tensor
 
 
 class LanguageModel:
-    """Mean cross-entropy of the next symbol at every position of a segment; tests count what the data's scoring says."""
+    """Mean cross-entropy of the next symbol at every position; a test counts those that the data's scoring says."""
 
     def __init__(self, data: TextData):
         self.data = data

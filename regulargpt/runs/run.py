@@ -23,6 +23,7 @@ from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
 from regulargpt.evaluation import segments
 from regulargpt.evaluation.by_length import Point, as_result, measures_by_length
+from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs import tracking
@@ -144,7 +145,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Results:
-    """What a test said: of the run's own words and, by protocol, of others'; the numbers of single segments of a text."""
+    """What a test said: of the run's own words, and by protocol of others'; each segment's number, of a text."""
 
     own: dict[str, Any]
     extra_protocols: dict[str, Any]
@@ -208,7 +209,7 @@ def test(work: Work, model: nn.Module) -> Results:
             words = data.build(other.data)
             found = tested(other, words, objectives.build(other.objective, words))
             extra[other.protocol] = {"language": other.data.name, **as_result(found, other)}
-    return Results(as_result(points, work.config), extra, segments.render(points))
+    return Results(as_result(points, work.config) | text_facts(points, work.config), extra, segments.render(points))
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
@@ -233,7 +234,7 @@ def save(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[C
         folder.write_segments(results.segments)
     summary = summarise(work, trainer, results, conclusions)
     folder.write_summary(summary)
-    plots.of_run(folder.path / "accuracy.png", summary, plots.title(config))
+    plots.of_run(folder.path / plots.name_of(summary), summary, plots.title(config))
     folder.finish()
     # After DONE: a run whose process is killed here is finished, and `resume` writes what it still owes.
     for conclusion in conclusions:

@@ -91,7 +91,7 @@ class Trainer:
         seed_counted(self.model, self.config.seed, self.step_count)
         self.model.set_noise(phase.noise())
         for group in self.optimiser.param_groups:
-            group["lr"] = phase.lr(self)
+            group["lr"] = phase.lr(self) * group.get("times", 1.0)
         # None rather than zeros: a parameter that this step does not use keeps its moments as they are.
         self.optimiser.zero_grad(set_to_none=True)
         loss, measured = phase.backward(self)
@@ -187,8 +187,8 @@ def train(
             raise Interrupted(f"stopped by {stop.name} after step {step}")
 
 
-def make_optimiser(model: nn.Module, config: TrainingOptions) -> torch.optim.Optimizer:
-    """Adam or AdamW over all parameters."""
+def make_optimiser(model: Model, config: TrainingOptions) -> torch.optim.Optimizer:
+    """Adam or AdamW over all parameters, in the groups that the model makes of them."""
     cls = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimiser]
     betas = (config.beta1, config.beta2)
-    return cls(model.parameters(), lr=config.lr, betas=betas, weight_decay=config.weight_decay, fused=True)
+    return cls(model.parameter_groups(), lr=config.lr, betas=betas, weight_decay=config.weight_decay, fused=True)

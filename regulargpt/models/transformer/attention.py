@@ -1,6 +1,10 @@
-"""Multi-head self-attention with any encoding: the fused kernel where nothing is added to the logits, else pieces."""
+"""Multi-head self-attention with any encoding: the fused kernel, whole or some queries at a time."""
+
+from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
@@ -10,18 +14,32 @@ from torch.nn import functional as F
 from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import Readout, linear
+from regulargpt.models.transformer.masks import Masks, fusible
+from regulargpt.models.transformer.views import Full, View, hidden
 
 # Numbers of one piece of an attention pattern: on a CPU few enough for its caches, on a GPU enough to keep it busy.
 CPU_AT_ONCE, GPU_AT_ONCE = 1 << 18, 1 << 26
 MIN_QUERIES = 32
+# However wide the batch is and however long the words are: 128 MiB of float32.
+MOST_AT_ONCE = 1 << 25
+
+
+@dataclass
+class Pass:
+    """What the layers of one forward pass share: which keys are seen, the masks made, the first key's index."""
+
+    view: View = field(default_factory=Full)
+    masks: Masks = field(default_factory=Masks)
+    begin: int = 0
 
 
 class Attention(Hooked):
     """Multi-head self-attention without biases; the encoding turns q and k and adds to the scaled logits.
 
-    Without such a bias it runs through `scaled_dot_product_attention`, with one in pieces of the pattern. Only where
-    somebody listens to `hook_pattern` is the whole pattern (batch, n_heads, queries, keys) made, and what the listeners
-    return is what is used.
+    It runs through `scaled_dot_product_attention`: at once where the pattern is short or nothing is added to the
+    logits, else in pieces of some queries with the keys that they see. Where a gradient goes through what is added,
+    or the encoding changes the logits themselves, the pieces are made by hand. Only where somebody listens to
+    `hook_pattern` is the whole pattern (batch, n_heads, queries, keys) made, and what the listeners return is used.
     """
 
     def __init__(self, d_model: int, n_heads: int, *, causal: bool, generator: torch.Generator):
@@ -39,8 +57,10 @@ class Attention(Hooked):
         n: Float[Tensor, "length"],
         layer: int,
         readout: Readout = "all",
+        passing: Pass | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """The mixture of the values at the positions it may see, for every position or the last alone."""
+        passing = passing or Pass()
         at = Positions(n[-1:] if readout == "last" else n, n, layer, encoding.prepare(x, layer))
         q, k, v = self.heads(x, readout)
         # Heard as (batch, positions, n_heads, d_head), before the encoding turns them.
@@ -48,9 +68,9 @@ class Attention(Hooked):
         v = self.hook_v.permuted(v, 0, 2, 1, 3)
         q, k = encoding.rotate(q, k, at)
         if self.hook_pattern.listened_to():
-            mixed = self.hook_pattern(self.pattern(q, k, encoding, at)) @ v
+            mixed = self.hook_pattern(self.pattern(q, k, encoding, at, passing.view, passing.begin)) @ v
         else:
-            mixed = self.mixture(q, k, v, encoding, at)
+            mixed = self.mixture(q, k, v, encoding, at, passing)
         z = self.hook_z(mixed.transpose(1, 2))  # (batch, queries, n_heads, d_head)
         return self.out(z.flatten(-2))  # (batch, queries, d_model)
 
@@ -82,21 +102,63 @@ class Attention(Hooked):
         v: Float[Tensor, "batch n_heads keys d_head"],
         encoding: Encoding,
         at: Positions,
+        passing: Pass,
     ) -> Float[Tensor, "batch n_heads queries d_head"]:
-        """The pattern times the values, some queries at a time; in a causal model with no key behind the last query."""
+        """The pattern times the values, without ever holding the whole pattern of long words."""
         n_queries, n_keys = q.shape[-2], k.shape[-2]
-        at_once = CPU_AT_ONCE if q.device.type == "cpu" else GPU_AT_ONCE
-        rows = max(MIN_QUERIES, at_once // max(1, k[..., 0].numel())) if self.causal else n_queries
-        if not encoding.changes_logits:
-            return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal and n_queries == n_keys)
+        if passing.view.most is None:
+            if not encoding.changes_logits and (not self.causal or n_queries in (1, n_keys)):
+                return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal and n_queries == n_keys)
+            if encoding.changes_logits and (mask := passing.masks.whole(q, k, encoding, at)) is not None:
+                return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         parts = []
-        for first in range(0, n_queries, rows):
-            some = q[..., first : first + rows, :]
-            # The queries are the last positions; behind the last of these no key may be seen.
-            seen = n_keys - n_queries + first + some.shape[-2] if self.causal else n_keys
-            here = at.piece(slice(first, first + rows), slice(0, seen))
-            parts.append(self.pattern(some, k[..., :seen, :], encoding, here) @ v[..., :seen, :])
+        for queries, keys in self.pieces(q, k, encoding, passing.view, passing.begin):
+            here, begin = at.piece(queries, keys), passing.begin + keys.start
+            some = q[..., queries, :], k[..., keys, :], v[..., keys, :]
+            parts.append(self.part(*some, encoding, here, passing.view, begin))
         return parts[0] if len(parts) == 1 else torch.cat(parts, -2)
+
+    def pieces(
+        self,
+        q: Float[Tensor, "batch n_heads queries d_head"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        encoding: Encoding,
+        view: View,
+        start: int,
+    ) -> Iterator[tuple[slice, slice]]:
+        """Some queries at a time, which are the last positions, with the keys from the first that one of them sees."""
+        n_queries, n_keys = q.shape[-2], k.shape[-2]
+        if not self.causal:
+            yield slice(0, n_queries), slice(0, n_keys)
+            return
+        most = min(view.most or n_keys, encoding.span or n_keys)
+        rows = rows_at_once(k[..., 0].numel() // max(1, n_keys), most, n_keys, k.device)
+        for begin in range(0, n_queries, rows):
+            end, m = min(n_queries, begin + rows), n_keys - n_queries + begin
+            oldest = max(0, view.first(start + m) - start, m - (encoding.span or n_keys) + 1)
+            # Behind the last of these queries no key may be seen.
+            yield slice(begin, end), slice(oldest, n_keys - n_queries + end)
+
+    def part(
+        self,
+        q: Float[Tensor, "batch n_heads queries d_head"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        v: Float[Tensor, "batch n_heads keys d_head"],
+        encoding: Encoding,
+        at: Positions,
+        view: View,
+        begin: int,
+    ) -> Float[Tensor, "batch n_heads queries d_head"]:
+        """One piece of the pattern times its values; the first key has the index `begin`."""
+        if not fusible(q, encoding):
+            return self.pattern(q, k, encoding, at, view, begin) @ v
+        bias = encoding.bias(q, k, at)
+        if bias is not None and bias.requires_grad:
+            return self.softmax(scaled(q) @ k.mT, bias, view, begin) @ v
+        mask = q.new_zeros(q.shape[-2], k.shape[-2]) if bias is None else bias
+        if self.causal:
+            mask = mask.masked_fill(hidden(view, q.shape[-2], k.shape[-2], begin, q.device), -math.inf)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype))
 
     def pattern(
         self,
@@ -104,14 +166,42 @@ class Attention(Hooked):
         k: Float[Tensor, "batch n_heads keys d_head"],
         encoding: Encoding,
         at: Positions,
+        view: View,
+        begin: int,
     ) -> Float[Tensor, "batch n_heads queries keys"]:
         """softmax(score(q k / sqrt(d_head)) + bias), the rows of which sum to 1."""
-        logits = encoding.score((q / math.sqrt(q.shape[-1])) @ k.mT, q, k, at)  # (batch, n_heads, queries, keys)
-        bias = encoding.bias(q, k, at)
+        logits = encoding.score(scaled(q) @ k.mT, q, k, at)  # (batch, n_heads, queries, keys)
+        return self.softmax(logits, encoding.bias(q, k, at), view, begin).to(q.dtype)
+
+    def softmax(
+        self,
+        logits: Float[Tensor, "batch n_heads queries keys"],
+        bias: Float[Tensor, "#batch #n_heads queries keys"] | None,
+        view: View,
+        begin: int,
+    ) -> Float[Tensor, "batch n_heads queries keys"]:
+        """softmax(logits + bias) over the keys that may be seen; it may overwrite the logits."""
         if bias is not None:
-            logits = logits.add_(bias)
-        if self.causal and (n := q.shape[-2]) > 1:
-            future = torch.ones(n, n, dtype=torch.bool, device=q.device).triu(1)
+            # In a model of half precision the sum and its softmax are float32, as the bias is.
+            logits = logits.add_(bias) if bias.dtype == logits.dtype else logits + bias
+        if self.causal:
+            behind = hidden(view, logits.shape[-2], logits.shape[-1], begin, logits.device)
             # Hidden from autograd: where its result is 0, softmax hands no gradient on.
-            logits.detach()[..., -n:].masked_fill_(future, -math.inf)
+            logits.detach().masked_fill_(behind, -math.inf)
         return logits.softmax(-1)
+
+
+def scaled(q: Float[Tensor, "*rows d_head"]) -> Float[Tensor, "*rows d_head"]:
+    """q / sqrt(d_head)."""
+    return q / math.sqrt(q.shape[-1])
+
+
+def rows_at_once(patterns: int, most: int, n_keys: int, device: torch.device) -> int:
+    """How many queries make a piece, of so many patterns (batch times heads) and of queries that see `most` keys."""
+    at_once = CPU_AT_ONCE if device.type == "cpu" else GPU_AT_ONCE
+    width = min(n_keys, 2 * most)
+    rows = max(MIN_QUERIES, at_once // max(1, patterns * width))
+    if most < n_keys:
+        # A piece has keys that only some of its queries see: half a window more at most.
+        rows = min(rows, max(MIN_QUERIES, most // 2))
+    return max(1, min(rows, max(at_once, MOST_AT_ONCE) // max(1, patterns * width)))

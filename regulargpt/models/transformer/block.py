@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from regulargpt.encodings.base import Encoding
 from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import ACTIVATIONS, Dropout, Readout, choose, linear
-from regulargpt.models.transformer.attention import Attention
+from regulargpt.models.transformer.attention import Attention, Pass
 
 
 class Mlp(Hooked):
@@ -43,10 +43,11 @@ class Block(Hooked):
         n: Float[Tensor, "length"],
         layer: int,
         readout: Readout = "all",
+        passing: Pass | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """The residual stream after this block, at every position or the last alone."""
         length, kept = x.shape[1], x if readout == "all" else x[:, -1:]
-        attended = self.hook_attn_out(self.attn(self.ln1(x) if self.pre else x, encoding, n, layer, readout))
+        attended = self.hook_attn_out(self.attn(self.ln1(x) if self.pre else x, encoding, n, layer, readout, passing))
         if self.pre:
             x = kept + self.dropout(attended, length)
             x = x + self.dropout(self.hook_mlp_out(self.mlp(self.ln2(x))), length)

@@ -1,29 +1,53 @@
 """The Transformer (Vaswani et al. 2017): pre- or post-LN, causal or not, with any encoding."""
 
 import math
+from collections import OrderedDict
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
 
+from languages.errors import UserError
 from regulargpt import encodings
 from regulargpt.models.base import Model
 from regulargpt.models.hooks import HookPoint, listened_to
 from regulargpt.models.layers import Dropout, Readout, check_words, embedding, linear, select
-from regulargpt.models.transformer.attention import Attention
+from regulargpt.models.transformer.attention import Attention, Pass
 from regulargpt.models.transformer.block import Block, Mlp
+from regulargpt.models.transformer.masks import Masks
+from regulargpt.models.transformer.positions import RandomPositions
+from regulargpt.models.transformer.views import Full, View
+
+
+class TiedReadout(nn.Module):
+    """Logits as products with the embeddings, without a bias (as GPT-2): it has no weights of its own."""
+
+    def __init__(self, of: nn.Embedding):
+        super().__init__()
+        # In a tuple, or the embedding would be a part of this module too, and stand in the state dict twice.
+        self.of = (of,)
+
+    def forward(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_symbols"]:
+        """x times the transpose of the embedding."""
+        return F.linear(x, self.of[0].weight)
 
 
 class Transformer(Model):
     """Embedding times sqrt(d_model), the encoding, n_layers blocks, a linear readout.
+
+    `tied` reads out by the embedding's transpose; `scale_embedding` False leaves the embedding as it is;
+    `random_positions` draws the positions of a batch from so many (Ruoss et al. 2023; 0: they are 0, 1, 2, ...).
 
     The readout "last" reads the last symbol's position, in a bidirectional model too (the convention of the
     original RegularGPT code; Deletang et al. 2023 append an empty symbol and read there). Embeddings start at
     N(0, 0.02^2) and linear maps at N(0, 1/fan_in), as in Deletang et al., whose baseline is norm="post",
     activation="relu", causal=False, n_layers=5, d_model=64, n_heads=8, d_ff=256, dropout=0.1.
 
-    Raises `UserError` for an unknown norm, activation or encoding, a width the heads do not divide, or a
-    dropout outside [0, 1).
+    Raises `UserError` for an unknown norm, activation or encoding, a width the heads do not divide, a dropout
+    outside [0, 1), a tied readout of other outputs than symbols, or random positions for an encoding that needs
+    consecutive ones.
 
     >>> model = Transformer(2, 3, d_model=8, n_heads=2, d_ff=16, n_layers=2)
     >>> words = torch.tensor([[0, 1, 1, 0, 1]])
@@ -45,6 +69,9 @@ class Transformer(Model):
         dropout: float = 0.0,
         causal: bool = True,
         encoding: str = "transformer_xl",
+        tied: bool = False,
+        scale_embedding: bool = True,
+        random_positions: int = 0,
         generator: torch.Generator | None = None,
     ):
         super().__init__()
@@ -66,7 +93,18 @@ class Transformer(Model):
             for _ in range(n_layers)
         )
         self.ln_final = nn.LayerNorm(d_model) if norm == "pre" else nn.Identity()
-        self.readout = linear(d_model, n_outputs, generator)
+        if tied and n_outputs != n_symbols:
+            raise UserError(f"tied = true, but there are {n_symbols} symbols and {n_outputs} outputs; leave tied out")
+        self.readout = TiedReadout(self.embedding) if tied else linear(d_model, n_outputs, generator)
+        self.scale = math.sqrt(d_model) if scale_embedding else 1.0
+        if random_positions and self.encoding.Options.consecutive:
+            name = type(self.encoding).__name__
+            raise UserError(f"random_positions = {random_positions}: {name} needs consecutive positions; set it to 0")
+        # Last, and only where it is used: dropout draws by its number among the modules that draw.
+        self.random_positions = RandomPositions(random_positions) if random_positions else None
+        self.causal = causal
+        self.view: View = Full()
+        self.kept_masks: OrderedDict[Any, Tensor] = OrderedDict()
 
     @property
     def quadratic(self) -> bool:
@@ -78,11 +116,31 @@ class Transformer(Model):
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
         """Logits of the answer at the last position, or at every position."""
         check_words(words, readout)
-        n = torch.arange(words.shape[1], dtype=torch.float64, device=words.device)
-        x = self.embedding(words) * math.sqrt(self.embedding.embedding_dim)  # (batch, length, d_model)
+        if self.training:
+            with torch.no_grad():
+                self.encoding.project()
+        n = self.positions(words)
+        x = self.embedding(words) * self.scale  # (batch, length, d_model)
         x = self.hook_embed(self.dropout(self.encoding.embed(x, n)))
+        passing = Pass(self.view, Masks(None if self.random_positions else self.kept_masks))
         for layer, block in enumerate(self.blocks):
             # Of the last block, what nobody reads is not computed.
             alone = layer == len(self.blocks) - 1 and not listened_to(block)
-            x = block(x, self.encoding, n, layer, readout if alone else "all")
+            x = block(x, self.encoding, n, layer, readout if alone else "all", passing)
         return self.readout(self.ln_final(select(x, readout)))
+
+    def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "length"]:
+        """Where the symbols stand."""
+        length = words.shape[1]
+        if self.random_positions is not None:
+            return self.random_positions(length).to(words.device)
+        return torch.arange(length, dtype=torch.float64, device=words.device)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """The encoding's parameters apart if it has a learning rate of its own: then without weight decay."""
+        of_encoding = list(self.encoding.parameters())
+        if not of_encoding or self.encoding.learning_rate is None:
+            return super().parameter_groups()
+        apart = {id(p) for p in of_encoding}
+        rest = [p for p in self.parameters() if id(p) not in apart]
+        return [{"params": rest}, {"params": of_encoding, "times": self.encoding.learning_rate, "weight_decay": 0.0}]

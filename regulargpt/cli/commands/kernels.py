@@ -1,0 +1,91 @@
+"""`regulargpt kernels ENCODING`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from regulargpt.cli.output import emit, printed, say, table
+from regulargpt.cli.types import PATH
+
+MOST_HEADS, LONGEST = 64, 1024
+
+
+@click.command()
+@click.argument("encoding")
+@click.option("--heads", type=click.IntRange(1, MOST_HEADS), default=8, show_default=True, help="How many heads.")
+@click.option(
+    "--length", type=click.IntRange(2, LONGEST), default=128, show_default=True, help="Positions of the kernel matrix."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0, max=2**63 - 1), default=0, show_default=True, help="Draws learned parameters."
+)
+@click.option("--out", type=PATH, help="Folder for kernels.json, .csv and .png.")
+@printed
+def command(encoding: str, heads: int, length: int, seed: int, out: Path | None, as_json: bool) -> None:
+    """Say what kernel an encoding's bias is: definiteness, the constant that repairs it, its effective length.
+
+    Learned biases are taken as they are before training.
+    """
+    from regulargpt.encodings import ENCODINGS
+
+    ENCODINGS.options(encoding, "encoding")  # refused before torch is imported
+
+    from regulargpt.analysis.kernel_report import kernel_report
+
+    report = kernel_report(encoding, n_heads=heads, length=length, seed=seed, out=out)
+    emit(report) if as_json else say(text(report))
+
+
+def text(report: dict[str, Any]) -> str:
+    """A row a head, then what holds for all."""
+    lengths = list(report["heads"][0]["shift"]["smallest_c"])
+    header = ("head", "CPD", "PD", "smallest on sum 0", *(f"c, n = {n}" for n in lengths), "effective length")
+    rows = [row(head) for head in report["heads"]]
+    invariance = report["shift_invariance"]
+    lines = [
+        f"{report['encoding']}: the bias of {report['n_heads']} heads on {report['length']} positions",
+        table(rows, header),
+        f"shift invariant: {yes(invariance['is_invariant'])}, off by {number(invariance['largest_difference'])} at most",
+        *dict.fromkeys(said(head, report["heads"]) for head in report["heads"]),
+        f"softmax does not see a constant: it changes by {report['softmax_change']:.0e}",
+    ]
+    return "\n".join(lines)
+
+
+def row(head: dict[str, Any]) -> tuple[str, ...]:
+    """A head's line."""
+    found = head["definiteness"]
+    constants = (number(c, "none") for c in head["shift"]["smallest_c"].values())
+    smallest = number(found["smallest_on_sum_zero"])
+    signs = (yes(found["is_cpd"]), yes(found["is_pd"]))
+    return (str(head["head"]), *signs, smallest, *constants, head["effective_length"]["text"])
+
+
+def said(head: dict[str, Any], heads: list[dict[str, Any]]) -> str:
+    """The verdict on the constant, and of which heads it is one, with the figures left to the table.
+
+    >>> said({"shift": {"verdict": "c + f is ... 3 (n = 8): c grows with the length"}, "head": 1}, [])
+    'c grows with the length'
+    """
+    return head["shift"]["verdict"].rpartition(": ")[2]
+
+
+def yes(value: bool) -> str:
+    """A truth value in English.
+
+    >>> yes(True), yes(False)
+    ('yes', 'no')
+    """
+    return "yes" if value else "no"
+
+
+def number(value: float | None, missing: str = "-inf") -> str:
+    """Three digits.
+
+    >>> number(0.50123), number(None), number(None, "none")
+    ('0.501', '-inf', 'none')
+    """
+    return missing if value is None else f"{value:.3g}"
