@@ -140,7 +140,7 @@ def definiteness(K: Float[ndarray, "n n"]) -> Definiteness:
     False
     """
     n = len(K)
-    if np.isnan(K).any() or (K == np.inf).any():
+    if np.isnan(K).any() or (np.inf == K).any():
         raise UserError("the kernel has entries that are nan or infinite; a kernel has real values")
     if np.isneginf(K).any():
         # Against -inf nothing finite counts: what decides is where it stands.

@@ -125,9 +125,7 @@ def probe_positions(
     for step in range(setting.updates):
         x = inputs(setting, generator(seed, "probe inputs", step, device))
         # One layer after the other: only one table of logits is alive at a time.
-        for stream, probe, optimiser in zip(
-            streams(x, blocks, setting.model.n_heads), probes, optimisers, strict=True
-        ):
+        for stream, probe, optimiser in zip(streams(x, blocks, setting.model.n_heads), probes, optimisers, strict=True):
             loss = F.cross_entropy(probe(stream).flatten(0, 1), positions)  # (batch * length, positions)
             optimiser.zero_grad()
             loss.backward()

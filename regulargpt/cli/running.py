@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -139,4 +139,15 @@ def text_lengths(result: dict[str, Any]) -> list[str]:
         ratio = "x {:.3f} ({:.3f}-{:.3f})".format(*ratios[length]) if length in ratios else ""
         rows.append((f"{int(length):,}", f"{value:.3f} ({low:.3f}-{high:.3f})", f"{perplexity[length]:.2f}", ratio))
     lines = [table(rows, ("length", "bits per byte", "perplexity", "to the training length"))]
+    if missing := result.get("no_words_of_length"):
+        lines.append(f"no segments of {listed(missing)} symbols: the test part is too short")
     return lines if extrapolation is None else [*lines, "", extrapolation["sentence"]]
+
+
+def listed(lengths: Sequence[int]) -> str:
+    """Lengths in words.
+
+    >>> listed([1000, 2000])
+    '1,000, 2,000'
+    """
+    return ", ".join(f"{length:,}" for length in lengths)

@@ -173,23 +173,6 @@ RECIPES: dict[str, Recipe] = {
         {"regulargpt": SHORT_FIRST_SUBWORDS},
         {"regulargpt": {"modular-arithmetic": {**PAIRS, **MANY}}},
     ),
-    "text": Recipe(
-        "a small language model over bytes: two layers, or chunks of eight twice; 600 steps with cosine decay",
-        {
-            "transformer": {**TEXT, **WIDTH, "model.n_layers": 2, "model.encoding.name": "alibi"},
-            "regulargpt": {
-                **TEXT,
-                **WIDTH,
-                "model.chunk_size": 8,
-                "model.thickness": 2,
-                "model.state_norm": False,
-                "model.embedding_std": 0.02,
-                "model.embedding_scale": 128**0.5,
-            },
-            "*": {**TEXT, "model.d_model": 256},
-        },
-        is_for="text",
-    ),
     "paper": Recipe(
         "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",
         {
@@ -232,6 +215,23 @@ RECIPES: dict[str, Recipe] = {
             },
             **{name: {**fields, **PUBLISHED} for name, fields in BASELINES.items()},
         },
+    ),
+    "text": Recipe(
+        "a small language model over bytes: two layers, or chunks of eight twice; 600 steps with cosine decay",
+        {
+            "transformer": {**TEXT, **WIDTH, "model.n_layers": 2, "model.encoding.name": "kerple_log"},
+            "regulargpt": {
+                **TEXT,
+                **WIDTH,
+                "model.chunk_size": 8,
+                "model.thickness": 2,
+                "model.state_norm": False,
+                "model.embedding_std": 0.02,
+                "model.embedding_scale": 128**0.5,
+            },
+            "*": {**TEXT, "model.d_model": 256},
+        },
+        is_for="text",
     ),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from regulargpt.evaluation.by_length import Point, Value
 from regulargpt.evaluation.measures import exp
 from regulargpt.evaluation.segments import NLL
 
-HOLDS, EXPLODES = 1.05, 1.5
+GAINS, HOLDS, EXPLODES = 0.99, 1.05, 1.5
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,14 @@ class Extrapolation:
         """By the rule of docs/text.md: "improves", "holds", "degrades" or "explodes".
 
         It explodes if a ratio is above 1.5 with its whole interval, and holds if none is above 1.05. It improves if,
-        besides, the ratio at the longest length is below 1 with its whole interval.
+        besides, the ratio at the longest length is at most 0.99, and below 1 with its whole interval.
         """
         if any(ratio.low > EXPLODES for ratio in self.ratios.values()):
             return "explodes"
         if any(ratio.value > HOLDS for ratio in self.ratios.values()):
             return "degrades"
-        return "improves" if self.ratios[max(self.ratios)].high < 1 else "holds"
+        longest = self.ratios[max(self.ratios)]
+        return "improves" if longest.value <= GAINS and longest.high < 1 else "holds"
 
     @property
     def sentence(self) -> str:
@@ -91,7 +93,7 @@ def ratio(values: np.ndarray, base: np.ndarray) -> Value:
     else:
         parts = [Value.of_mean(part) for part in (values, base)]
         middle = parts[0].value - parts[1].value
-        half = float(np.hypot(*(part.high - part.value for part in parts)))
+        half = math.hypot(*(part.high - part.value for part in parts))
         mean = Value(middle, middle - half, middle + half)
     return Value(exp(mean.value), exp(mean.low), exp(mean.high))
 
