@@ -7,7 +7,7 @@ side, and is not decidable here in between, or where a run is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, Protocol
 
@@ -213,9 +213,6 @@ def number(value: float) -> str:
     return f"{value:.3f}" if size < 10 else f"{value:.2f}" if size < 100 else f"{value:,.0f}"
 
 
-Test = Callable[[Results], Verdict]
-
-
 @dataclass(frozen=True)
 class Claim:
     """A published sentence, where it stands, what tests it, and why it may be otherwise here, where that is known."""
@@ -225,9 +222,18 @@ class Claim:
     tests: tuple[Bound, ...]
     why: str = ""
 
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The tests, those of one rule as one: of many rows the figure that decides is shown."""
+        found: dict[str, Bound] = {}
+        for test in self.tests:
+            known = found.get(test.rule)
+            found[test.rule] = replace(known, figures=(*known.figures, *test.figures)) if known else test
+        return tuple(found.values())
+
     def verdict(self, results: Results) -> Verdict:
         """What all tests say together."""
-        found = [test(results) for test in self.tests]
+        found = [bound(results) for bound in self.bounds]
         answers = [one.answer for one in found]
         answer = FAILS if FAILS in answers else OPEN if OPEN in answers or not found else HOLDS
         reasons = [one.why for one in found if one.why]

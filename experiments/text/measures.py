@@ -5,11 +5,11 @@ They need torch, which is imported where they are called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from experiments.text.results import Interval, Unknown, of_mean
 from regulargpt import data
@@ -19,7 +19,7 @@ from regulargpt.storage.folder import RunFolder
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from regulargpt.models.transformer.views import View
+    from regulargpt.encodings.base import Positions
 
 SHARE, RESOLUTION = "share of the gradient within L", "attention resolution"
 # The share that an empirical receptive field holds.
@@ -60,36 +60,44 @@ def attention_resolution(folder: RunFolder, attention: str) -> Mapping[int, Inte
     for length in (train_len, 2 * train_len):
         words = torch.as_tensor(text.test(config.seed, length, SEGMENTS)[:, :-1].astype(np.int64))
         with torch.no_grad(), seen_through(model, attention, train_len):
-            heads = [resolution(mean_by_distance(logits, seen)) for logits, seen in logits_of(model, words)]
+            seen = seen_by(attention, train_len, length)
+            heads = [resolution(mean_by_distance(logits, seen)) for logits in logits_of(model, words)]
         found[length] = of_mean(np.stack(heads).mean((0, 2)))  # over (layers, texts, n_heads)
     return found
 
 
-def logits_of(model: nn.Module, words: Int[Tensor, "texts length"]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The logits of each layer, bias and all, (texts, n_heads, length, length), and which of them are seen."""
+def logits_of(model: nn.Module, words: Int[Tensor, "texts length"]) -> list[np.ndarray]:
+    """The logits of each layer, all that an encoding adds to them with them: (texts, n_heads, length, length) each."""
     from regulargpt.models.hooks import hooks
-    from regulargpt.models.transformer.attention import Attention
-    from regulargpt.models.transformer.views import hidden
 
-    heard: list[tuple[np.ndarray, np.ndarray]] = []
+    encoding, heard = cast(Any, model).encoding, {}
+    score = encoding.score
 
-    def listening(softmax: Callable[..., Tensor]) -> Callable[..., Tensor]:
-        def hear(logits: Tensor, bias: Tensor | None, view: View, begin: int) -> Tensor:
-            whole = logits if bias is None else logits + bias
-            seen = ~hidden(view, whole.shape[-2], whole.shape[-1], begin, whole.device)
-            heard.append((whole.double().numpy(), seen.numpy()))
-            return softmax(logits, bias, view, begin)
+    def hear(logits: Tensor, q: Tensor, k: Tensor, at: Positions) -> Tensor:
+        scored, bias = score(logits, q, k, at), encoding.bias(q, k, at)
+        heard[at.layer] = (scored if bias is None else scored + bias).double().numpy()
+        return scored
 
-        return hear
-
-    layers = [module for module in model.modules() if isinstance(module, Attention)]
-    for layer in layers:
-        layer.softmax = listening(layer.softmax)
+    encoding.score = hear
     try:
         # Somebody listens, so that the whole pattern is made.
         with hooks(model, [(lambda name: name.endswith("hook_pattern"), lambda value, hook: None)]):
             model(words, readout="all")
     finally:
-        for layer in layers:
-            del layer.softmax
-    yield from heard
+        del encoding.score
+    return [heard[layer] for layer in sorted(heard)]
+
+
+def seen_by(attention: str, train_len: int, length: int) -> Bool[np.ndarray, "length length"]:
+    """Which keys each query sees.
+
+    >>> seen_by("sliding:2", 4, 3).astype(int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [0, 1, 1]])
+    """
+    from regulargpt.models.transformer.views import parse
+
+    view, n = parse(attention, train_len), np.arange(length)
+    first = np.array([view.first(int(m)) for m in n])
+    return (n[None, :] <= n[:, None]) & (n[None, :] >= first[:, None])

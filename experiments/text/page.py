@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from experiments.page import details
 from experiments.page.contents import joined
 from experiments.page.markdown import items, pictures, safe, table
 from experiments.page.wording import Entry, Line
-from experiments.text.claims import number
+from experiments.text.claims import FAILS, HOLDS, OPEN, number
 from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord
 
 SCORINGS = {
@@ -44,17 +45,12 @@ def claims(found: TextRecord) -> list[str]:
         (f"{number}. {one.sentence} ({one.source})", verdict(one), one.figure or "–", one.published or "–")
         for number, one in enumerate(found.claims, 1)
     ]
-    counts = {answer: sum(one.answer == answer for one in found.claims) for answer in dict.fromkeys(answers(found))}
-    told = ", ".join(f"{count} {answer}" for answer, count in counts.items())
+    counts = Counter(one.answer for one in found.claims)
+    told = f"{counts[HOLDS]} hold, {counts[FAILS]} do not, {counts[OPEN]} are not decidable"
     rules = [f"{number}: {'; '.join(one.rules)}" for number, one in enumerate(found.claims, 1)]
     header = ("claim", "here", "our figure [95 % interval]", "as published")
     folded = f"<details><summary>The rule of each claim</summary>\n\n{items(rules)}\n\n</details>"
     return [safe(f"Of {len(found.claims)} claims: {told}. {VERDICTS}"), table(header, rows), folded]
-
-
-def answers(found: TextRecord) -> list[str]:
-    """The verdicts in the order of the claims."""
-    return [one.answer for one in found.claims]
 
 
 def verdict(claim: ClaimRecord) -> Entry:

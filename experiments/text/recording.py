@@ -11,7 +11,7 @@ import numpy as np
 from experiments.experiment import Scale
 from experiments.page.details import source
 from experiments.page.record import Picture
-from experiments.text.claims import Bound, Claim
+from experiments.text.claims import OPEN, Bound, Claim, quotient
 from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord, TextRow
 from experiments.text.results import BITS, Interval, Results, Unknown
 from experiments.text.table import Source, TextTable
@@ -126,7 +126,7 @@ def record(
         scoring=table.scoring,
         measure=table.shown,
         train_len=gathered.results.train_len,
-        claims=tuple(claim(one, table, gathered.results) for one in table.claims),
+        claims=tuple(claim(one, table, scale, gathered.results) for one in table.claims),
         cells=tuple(cell for row in gathered.configs for cell in cells(row, gathered)),
         models=tuple(model(row, gathered) for row in gathered.configs),
         conditions=tuple(conditions(gathered)),
@@ -151,11 +151,12 @@ def lead(table: TextTable, scale: Scale, gathered: Gathered) -> Iterator[str]:
         yield f"Not asked for yet: {', '.join(gathered.left_out)}."
 
 
-def claim(one: Claim, table: TextTable, results: Results) -> ClaimRecord:
+def claim(one: Claim, table: TextTable, scale: Scale, results: Results) -> ClaimRecord:
     """A claim with its verdict."""
-    verdict, rules = one.verdict(results), tuple(dict.fromkeys(test.rule for test in one.tests))
-    published = "; ".join(dict.fromkeys(text for test in one.tests if (text := printed_figures(test, table))))
-    return ClaimRecord(one.sentence, one.source, rules, published, verdict.answer, verdict.figure, verdict.why)
+    verdict, rules = one.verdict(results), tuple(bound.rule for bound in one.bounds)
+    published = "; ".join(text for bound in one.bounds if (text := printed_figures(bound, table)))
+    answer, why = (OPEN, "hardly trained at this scale") if scale == "smoke" else (verdict.answer, verdict.why)
+    return ClaimRecord(one.sentence, one.source, rules, published, answer, verdict.figure, why)
 
 
 def printed_figures(test: Bound, table: TextTable) -> str:
@@ -202,20 +203,20 @@ def known(ask: Callable[..., Interval], *of: Any) -> Interval | None:
 
 
 def published(table: TextTable, row: str, multiple: int) -> Iterator[Printed]:
-    """The published values of a row at a multiple."""
+    """The published values of a row at a multiple, one for each data set."""
+    first, seen = table.multiples[0], set()
     for one in table.sources:
         for data, title in one.data.items():
             length = multiple * one.train_len
-            value, base = one.value(data, row, length), one.value(data, row, table.multiples[0] * one.train_len)
-            if value is None:
+            if title in seen or (value := one.value(data, row, length)) is None:
                 continue
+            seen.add(title)
             place, column = one.at(data, row, length)
-            found = one.table.row(place)
-            sd = one.table.value(place, column, "sd")
-            ratio = value / base if base and multiple != table.multiples[0] and not table.shown else None
+            found, sd = one.table.row(place), one.table.value(place, column, "sd")
+            base = points(table, one, data)(row, first) if multiple != first and not table.shown else None
             mark = found.marks.get(column, "") if found else ""
             deviation = sd if isinstance(sd, float | int) else None
-            yield Printed(title, value, deviation, mark, ratio, one.table.doubt(place, column))
+            yield Printed(title, value, deviation, mark, quotient(value, base), one.table.doubt(place, column))
 
 
 def doubts(table: TextTable) -> Iterator[str]:
@@ -240,7 +241,7 @@ def model(row: str, gathered: Gathered) -> TextRow:
 
 def conditions(gathered: Gathered) -> Iterator[tuple[str, str, str]]:
     """What was published of the conditions, beside ours."""
-    stated = [known for one in gathered.table.sources for known in one.table.conditions.values()]
+    stated = [known for one in gathered.table.sources for known in one.stated()]
     row = next(iter(gathered.configs))
     configs = gathered.configs[row]
     ours = {

@@ -81,12 +81,17 @@ class Source:
     data: Mapping[str, str]
     at: Callable[[str, str, int], tuple[str, str]]
     train_len: int = PUBLISHED_LENGTH
-    lengths: tuple[int, ...] = (512, 1024, 2048, 4096, 8192, 16384)
+    groups: tuple[str, ...] = ()
 
     @property
     def table(self) -> Published:
         """The table."""
         return published(self.name)
+
+    def stated(self) -> list[Mapping[str, Any]]:
+        """The conditions of these data, or of the `groups` named."""
+        groups = self.groups or ("", *self.data.values())
+        return [known for group, known in self.table.conditions.items() if group in groups]
 
     def value(self, data: str, row: str, length: int) -> float | None:
         """The published value at a length; None where there is none."""

@@ -35,7 +35,15 @@ EXPERIMENT = text_table(
         name: replace(longer(subject, 2), seeds=1)
         for name, subject in {"kerple_log": KERPLE_LOG, "alibi": ALIBI, "t5": T5}.items()
     },
-    [Source("table-3.9", DATA, lambda data, row, length: (f"{data}/{length}", f"162M/{row}"), train_len=1024)],
+    [
+        Source(
+            "table-3.9",
+            DATA,
+            lambda data, row, length: (f"{data}/{length}", f"162M/{row}"),
+            train_len=1024,
+            groups=("162M",),
+        )
+    ],
     CLAIMS,
     scoring="nonoverlapping",
     unit=2,

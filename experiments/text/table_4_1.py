@@ -80,7 +80,7 @@ def claims(section: str) -> tuple[Claim, ...]:
             ),
         ),
         Claim(
-            "From 4x on no perplexity changes by more than 3 %: symbols farther back are ignored.",
+            "From 4x on no perplexity rises by more than 3 %: symbols farther back are ignored.",
             section,
             tuple(flat(row, 3, base=4, at=(8, 16)) for row in SUBJECTS),
         ),
