@@ -45,12 +45,14 @@ def text(report: dict[str, Any]) -> str:
     header = ("head", "CPD", "PD", "smallest on sum 0", *(f"c, n = {n}" for n in lengths), "effective length")
     rows = [row(head) for head in report["heads"]]
     invariance = report["shift_invariance"]
+    difference = invariance["largest_difference"]
+    seen = "not seen" if report["softmax_ignores_a_constant"] else "seen"
     lines = [
         f"{report['encoding']}: the bias of {report['n_heads']} heads on {report['length']} positions",
         table(rows, header),
-        f"shift invariant: {yes(invariance['is_invariant'])}, off by {number(invariance['largest_difference'])} at most",
-        *dict.fromkeys(said(head, report["heads"]) for head in report["heads"]),
-        f"softmax does not see a constant: it changes by {report['softmax_change']:.0e}",
+        f"shift invariant: {yes(invariance['is_invariant'])}; largest difference {number(difference)}",
+        *trends(report["heads"]),
+        f"a constant added to the bias is {seen} by softmax",
     ]
     return "\n".join(lines)
 
@@ -64,13 +66,20 @@ def row(head: dict[str, Any]) -> tuple[str, ...]:
     return (str(head["head"]), *signs, smallest, *constants, head["effective_length"]["text"])
 
 
-def said(head: dict[str, Any], heads: list[dict[str, Any]]) -> str:
-    """The verdict on the constant, and of which heads it is one, with the figures left to the table.
+def trends(heads: list[dict[str, Any]]) -> list[str]:
+    """What becomes of c with the length, and in which heads.
 
-    >>> said({"shift": {"verdict": "c + f is ... 3 (n = 8): c grows with the length"}, "head": 1}, [])
-    'c grows with the length'
+    >>> trends([{"head": 1, "shift": {"trend": "settles"}}, {"head": 2, "shift": {"trend": "settles"}}])
+    ['the smallest c that makes c + f positive definite settles, in all heads']
     """
-    return head["shift"]["verdict"].rpartition(": ")[2]
+    by_trend: dict[str, list[str]] = {}
+    for head in heads:
+        by_trend.setdefault(head["shift"]["trend"], []).append(str(head["head"]))
+    lead = "the smallest c that makes c + f positive definite"
+    where = {
+        trend: f"heads {', '.join(which)}" if len(by_trend) > 1 else "all heads" for trend, which in by_trend.items()
+    }
+    return [f"{lead} {trend}, in {place}" for trend, place in where.items()]
 
 
 def yes(value: bool) -> str:
