@@ -219,7 +219,7 @@ RECIPES: dict[str, Recipe] = {
     "text": Recipe(
         "a small language model over bytes: two layers, or chunks of eight twice; 600 steps with cosine decay",
         {
-            "transformer": {**TEXT, **WIDTH, "model.n_layers": 2, "model.encoding.name": "alibi"},
+            "transformer": {**TEXT, **WIDTH, "model.n_layers": 2, "model.encoding.name": "kerple_log"},
             "regulargpt": {
                 **TEXT,
                 **WIDTH,

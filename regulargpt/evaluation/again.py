@@ -39,7 +39,7 @@ def evaluate(
         raise UserError(f"{words.name} has other symbols or answers than the run in {folder.path} was trained on")
     if not any(words.is_tested(length) for length in lengths):
         raise UserError(words.describe_length(lengths[0]))
-    if (reason := config.model.too_long(max(lengths))) is not None:
+    if (reason := config.network.too_long(max(lengths))) is not None:
         raise UserError(f"length {max(lengths)}: {reason}")
     objective = objectives.build(config.objective, words)
     if objective.n_outputs != record["n_outputs"]:

@@ -67,6 +67,10 @@ class ModelOptions(Options):
         """Why words of this length are too long for the model; None if they are not."""
         return None
 
+    def too_short(self, length: int) -> str | None:
+        """Why words of at most this length train only a part of the model; None if they train all of it."""
+        return None
+
     def no_prefixes(self) -> str | None:
         """Why it cannot be asked at every position; None if it can."""
         return None
@@ -132,8 +136,10 @@ class TransformerOptions(ModelOptions):
     )
 
     def parameters(self) -> int:
-        """Attention and FFN of every block."""
-        return self.n_layers * self.d_model * (4 * self.d_model + 2 * self.d_ff)
+        """Attention and FFN of every block, and what the encoding keeps."""
+        return self.n_layers * self.d_model * (4 * self.d_model + 2 * self.d_ff) + self.encoding.parameters(
+            self.d_model
+        )
 
     @property
     def quadratic(self) -> bool:
@@ -149,15 +155,23 @@ class TransformerOptions(ModelOptions):
         return None if self.causal else "set model.causal = true"
 
     def too_long(self, length: int) -> str | None:
-        """There are so many positions to draw from."""
+        """There are so many positions to draw from; and what the encoding says: some have no position so far out."""
         among = self.random_positions
-        return f"model.random_positions = {among} has fewer positions" if 0 < among < length else None
+        if 0 < among < length:
+            return f"model.random_positions = {among} has fewer positions"
+        return self.encoding.too_long(length)
+
+    def too_short(self, length: int) -> str | None:
+        """What the encoding says: some have parameters that only far positions train."""
+        return self.encoding.too_short(length)
 
     def problems(self) -> Iterator[str]:
-        """Heads that do not divide the width, for attention or for the encoding."""
+        """Heads that do not divide the width, for attention or for the encoding; an encoding that needs the mask."""
         if self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
         yield from self.encoding.refuse_heads(self.d_model, self.n_heads)
         if self.random_positions and self.encoding.consecutive:
             yield f"random_positions = {self.random_positions}: {self.encoding.name} needs consecutive positions; set 0"
+        if not self.causal and self.encoding.causal_only:
+            yield f"causal = false: {self.encoding.causal_only}; set model.causal = true, or choose another encoding"
         yield from super().problems()

@@ -153,7 +153,7 @@ class Transformer(Model):
     def parameter_groups(self) -> list[dict[str, Any]]:
         """The encoding's parameters apart if it has a learning rate of its own: then without weight decay."""
         of_encoding = list(self.encoding.parameters())
-        if not of_encoding or self.encoding.learning_rate is None:
+        if not of_encoding:
             return super().parameter_groups()
         apart = {id(p) for p in of_encoding}
         rest = [p for p in self.parameters() if id(p) not in apart]
