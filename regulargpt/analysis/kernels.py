@@ -74,24 +74,24 @@ class Shift:
 
     @property
     def trend(self) -> str:
-        """Whether one c serves these lengths, or c grows with the length.
+        """Whether one c serves these lengths, or c grows over them, as it does for every f without a lower bound.
 
         >>> [Shift(dict(enumerate(c, 2))).trend for c in ((3.5, 15.5), (7.9, 8.0), (-1.0, 0.0), (0.0, None))]
-        ['grows with the length', 'settles', 'is not needed', 'does not exist']
+        ['grows over these lengths', 'settles', 'is not needed', 'does not exist']
         """
         known = [c for c in self.smallest.values() if c is not None]
         if len(known) < len(self.smallest):
             return "does not exist"
         if max(known) <= 0:
             return "is not needed"
-        return "grows with the length" if grows(known) else "settles"
+        return "grows over these lengths" if grows(known) else "settles"
 
     @property
     def verdict(self) -> str:
         """The finding in words.
 
         >>> Shift({8: 3.5, 32: 15.5}).verdict
-        'the smallest c grows with the length: 3.5 (n = 8), 15.5 (n = 32)'
+        'the smallest c grows over these lengths: 3.5 (n = 8), 15.5 (n = 32)'
         >>> Shift({8: 0.5, 32: None}).verdict
         'the smallest c does not exist: 0.5 (n = 8), none (n = 32)'
         """
@@ -153,7 +153,7 @@ def definiteness(K: Float[ndarray, "n n"]) -> Definiteness:
     if np.isneginf(K).any():
         # Against -inf nothing finite counts: what decides is where it stands.
         limit = definiteness(-np.isneginf(K).astype(float))
-        return Definiteness(n, -np.inf, limit.smallest_on_sum_zero if limit.is_cpd else -np.inf, np.inf)
+        return Definiteness(n, -np.inf, limit.smallest_on_sum_zero if limit.is_cpd else -np.inf, limit.norm)
     basis = sum_zero_basis(n)
     values = np.linalg.eigvalsh(K)
     inner = np.linalg.eigvalsh(basis.T @ K @ basis) if n > 1 else np.zeros(1)

@@ -35,7 +35,7 @@ class Preset:
 # The thesis has 500 draws and 5 probes, ours fewer draws and one probe: the standard errors are 1 % and less.
 PRESETS = {
     "quick": Preset(
-        Setting(d_model=128, n_heads=4, length=128, draws=200),
+        Setting(d_model=128, n_heads=4, length=128, draws=100),
         ProbeSetting(Setting(d_model=128, n_heads=4, length=128, n_layers=4), updates=500, batch_size=16),
     ),
     "thesis": Preset(Setting(draws=50), ProbeSetting(Setting(n_layers=12))),

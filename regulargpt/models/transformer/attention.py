@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import Readout, linear
+from regulargpt.models.transformer.cache import Cache
 from regulargpt.models.transformer.masks import Masks, hidden
 from regulargpt.models.transformer.views import Full, View
 
@@ -28,11 +29,16 @@ MOST_AT_ONCE = 1 << 25
 
 @dataclass
 class Pass:
-    """What the layers of one forward pass share: which keys are seen, the masks made, the first key's index."""
+    """What the layers of one forward pass share.
+
+    Which keys are seen, the masks that are made, and, where a text is read bit by bit, the keys and values of what was
+    read before, a cache a layer, of which the oldest stands at `begin`.
+    """
 
     view: View = field(default_factory=Full)
     masks: Masks = field(default_factory=Masks)
     begin: int = 0
+    caches: Sequence[Cache] | None = None
 
 
 class Attention(Hooked):
@@ -63,11 +69,15 @@ class Attention(Hooked):
     ) -> Float[Tensor, "batch queries d_model"]:
         """The mixture of the values at the positions it may see, for every position or the last alone."""
         passing = passing or Pass()
-        at = Positions(n[-1:] if readout == "last" else n, n, layer, encoding.prepare(x, layer))
+        m, state = n[-1:] if readout == "last" else n, encoding.prepare(x, layer)
         q, k, v = self.heads(x, readout)
         # Heard as (batch, positions, n_heads, d_head), before the encoding turns them.
         q, k = self.hook_q.permuted(q, 0, 2, 1, 3), self.hook_k.permuted(k, 0, 2, 1, 3)
         v = self.hook_v.permuted(v, 0, 2, 1, 3)
+        if passing.caches is not None:
+            k, v, state = passing.caches[layer].extended(k, v, state)
+            n = torch.arange(passing.begin, passing.begin + k.shape[-2], dtype=n.dtype, device=n.device)
+        at = Positions(m, n, layer, state)
         q, k = encoding.rotate(q, k, at)
         if self.hook_pattern.listened_to():
             bias = encoding.bias(q, k, at)
