@@ -75,6 +75,10 @@ class ModelOptions(Options):
         """Why it cannot be asked at every position; None if it can."""
         return None
 
+    def no_words(self) -> str | None:
+        """Why it cannot be asked about words of a language, only about a text; None if it can."""
+        return None
+
     def contradiction(self) -> str | None:
         """What its options say together that cannot be, once all of them are chosen; None if there is nothing."""
         return None
@@ -149,6 +153,10 @@ class TransformerOptions(ModelOptions):
     def quadratic(self) -> bool:
         """Every position may look at every other one."""
         return True
+
+    def no_words(self) -> str | None:
+        """A tied readout answers with symbols."""
+        return "model.tied = true answers with symbols" if self.tied else None
 
     def no_prefixes(self) -> str | None:
         """Without a causal mask a position has seen what comes after it."""

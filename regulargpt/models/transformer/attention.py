@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import Readout, linear
+from regulargpt.models.transformer.cache import Cache
 from regulargpt.models.transformer.masks import Masks, hidden
 from regulargpt.models.transformer.views import Full, View
 
@@ -28,11 +29,16 @@ MOST_AT_ONCE = 1 << 25
 
 @dataclass
 class Pass:
-    """What the layers of one forward pass share: which keys are seen, the masks made, the first key's index."""
+    """What the layers of one forward pass share.
+
+    Which keys are seen, the masks that are made, and, where a text is read bit by bit, the keys and values of what was
+    read before, a cache a layer, of which the oldest stands at `begin`.
+    """
 
     view: View = field(default_factory=Full)
     masks: Masks = field(default_factory=Masks)
     begin: int = 0
+    caches: Sequence[Cache] | None = None
 
 
 class Attention(Hooked):
@@ -63,11 +69,15 @@ class Attention(Hooked):
     ) -> Float[Tensor, "batch queries d_model"]:
         """The mixture of the values at the positions it may see, for every position or the last alone."""
         passing = passing or Pass()
-        at = Positions(n[-1:] if readout == "last" else n, n, layer, encoding.prepare(x, layer))
+        m, state = n[-1:] if readout == "last" else n, encoding.prepare(x, layer)
         q, k, v = self.heads(x, readout)
         # Heard as (batch, positions, n_heads, d_head), before the encoding turns them.
         q, k = self.hook_q.permuted(q, 0, 2, 1, 3), self.hook_k.permuted(k, 0, 2, 1, 3)
         v = self.hook_v.permuted(v, 0, 2, 1, 3)
+        if passing.caches is not None:
+            k, v, state = passing.caches[layer].extended(k, v, state)
+            n = torch.arange(passing.begin, passing.begin + k.shape[-2], dtype=n.dtype, device=n.device)
+        at = Positions(m, n, layer, state)
         q, k = encoding.rotate(q, k, at)
         if self.hook_pattern.listened_to():
             bias = encoding.bias(q, k, at)
@@ -183,7 +193,20 @@ class Attention(Hooked):
         view: View,
         begin: int,
     ) -> Float[Tensor, "batch n_heads queries keys"]:
-        """softmax(score(q k / sqrt(d_head)) + bias) over the keys that may be seen; the rows sum to 1."""
+        """softmax of the `logits` over the keys; the rows sum to 1."""
+        return self.logits(q, k, encoding, at, bias, view, begin).softmax(-1).to(q.dtype)
+
+    def logits(
+        self,
+        q: Float[Tensor, "batch n_heads queries d_head"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        encoding: Encoding,
+        at: Positions,
+        bias: Float[Tensor, "#batch #n_heads queries keys"] | None,
+        view: View,
+        begin: int,
+    ) -> Float[Tensor, "batch n_heads queries keys"]:
+        """score(q k / sqrt(d_head)) + bias, -inf for the keys that may not be seen; the first one is key `begin`."""
         logits = encoding.score((q / math.sqrt(q.shape[-1])) @ k.mT, q, k, at)  # (batch, n_heads, queries, keys)
         if bias is not None:
             # In a model of half precision the sum and its softmax are float32, as the bias is.
@@ -192,7 +215,7 @@ class Attention(Hooked):
             behind = hidden(view, q.shape[-2], k.shape[-2], begin, q.device)
             # Hidden from autograd: where its result is 0, softmax hands no gradient on.
             logits.detach().masked_fill_(behind, -math.inf)
-        return logits.softmax(-1).to(q.dtype)
+        return logits
 
 
 def rows_at_once(patterns: int, most: int, n_keys: int, device: torch.device) -> int:
