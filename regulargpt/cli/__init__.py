@@ -30,6 +30,7 @@ VERBS = {
     "verify": "Find the transitions in a model's hidden states, and certify it for every length.",
     "check": "Check a certificate from its files alone, by independent code.",
     "extract": "Extract the automaton that a trained network implements.",
+    "generate": "Continue a text with a model that was trained on texts.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "reproduce": "Run everything behind a published table or figure; write a page with both.",
@@ -37,6 +38,7 @@ VERBS = {
     "bench": "Measure speed and memory, side by side in one process.",
 }
 RUN = "runs/parity-regulargpt-C2-seed0"
+TEXT_RUN = "runs/code"
 EXAMPLES = {
     "list": ("languages", "models regulargpt"),
     "show": ("parity", "'regex:(ab)*' --dot"),
@@ -50,6 +52,7 @@ EXAMPLES = {
     "verify": (RUN, f"{RUN} --length 64 --words 100"),
     "check": (RUN, f"{RUN} --language parity"),
     "extract": (RUN, f"{RUN} --out parity.dot"),
+    "generate": (f"{TEXT_RUN} --prompt 'def '", f"{TEXT_RUN} --temperature 0 --window 128"),
     "receptive-field": (RUN, f"{RUN} --length 100"),
     "results": ("runs", "runs --group-by language,model --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+import regulargpt
 from regulargpt import bench
-from regulargpt.cli import EXAMPLES, RUN, VERBS, call, examples
+from regulargpt.cli import EXAMPLES, RUN, TEXT_RUN, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
@@ -45,6 +46,9 @@ def home(tmp_path_factory) -> Path:
     short = {"evaluation.test_len": 42, "evaluation.extra_lengths": (), "evaluation.samples": 4}
     running.run(configuration("parity").replaced(short), folder / RUN)
     certificate_report(RunFolder.open(folder / RUN))
+    (folder / "text.txt").write_text("def f(x): return x\n" * 300)
+    tiny = {"model.d_model": 8, "model.n_layers": 1, "training.steps": 1, "evaluation.samples": 2}
+    regulargpt.run(f"text:{folder / 'text.txt'}", folder / TEXT_RUN, train_len=8, **tiny)
     return folder
 
 
