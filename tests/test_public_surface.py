@@ -50,6 +50,8 @@ FLAGS = {
     "check": "certificate --weights --network --automaton --language --json --wide",
     "verify": "folder --length --words --seed --out --json --wide",
     "extract": "folder --out --codebook --json --wide",
+    "kernels": "encoding --heads --length --seed --out --json --wide",
+    "position-variance": "--preset --updates --seed --device --out --json --wide",
     "receptive-field": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
@@ -95,7 +97,7 @@ OPTIONS = {
     "model.encoding.rotary": "name layout fraction base scaling factor train_len",
     "model.encoding.xpos": "name gamma scale_base zeta rotate",
     "model.encoding.alibi": "name bias_dtype slopes shift",
-    "model.encoding.t5": "name learning_rate bias_dtype buckets max_distance scale initial train_len",
+    "model.encoding.t5": "name learning_rate bias_dtype buckets max_distance scale drawn train_len",
     "model.encoding.sandwich": "name bias_dtype d_bar first_index",
     "model.encoding.sandwich_smooth": "name bias_dtype fit",
     "model.encoding.transformer_xl": "name learning_rate clamp",
@@ -124,8 +126,8 @@ def test_flags(verb: str):
 
 def test_verbs_and_exit_codes():
     verbs = (
-        "list show sample run construct sweep resume evaluate shortcuts verify check extract receptive-field results "
-        "reproduce report bench"
+        "list show sample run construct sweep resume evaluate shortcuts verify check extract kernels "
+        "position-variance receptive-field results reproduce report bench"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
