@@ -94,6 +94,11 @@ class Transformer(Model):
         self.kept_masks: OrderedDict[Any, Tensor] = OrderedDict()
 
     @property
+    def n_layers(self) -> int:
+        """The number of blocks."""
+        return len(self.blocks)
+
+    @property
     def quadratic(self) -> bool:
         """Attention holds a number for each pair of positions."""
         return True
