@@ -14,13 +14,13 @@ from numpy import ndarray
 from languages.errors import UserError
 from regulargpt import encodings, plots, tables
 from regulargpt.analysis.effective_length import LONGEST, THRESHOLD, effective_lengths
-from regulargpt.analysis.kernels import Shift, definiteness, largest_difference, smallest_shift, softmax_change
+from regulargpt.analysis.kernels import Shift, definiteness, shift_error, smallest_shift, softmax_change
 from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.evaluation.measures import Measure
 from regulargpt.storage import atomic
 
 D_HEAD = 8  # a bias that looks at no input does not depend on it
-SHIFTS = (1, 7, 1000)
+MOST_SHIFTED = 128  # positions that are shifted: each shift is another matrix a head
 INVARIANT = 1e-12  # relative, in float64
 COLUMNS = ("head", "distance", "bias")
 
@@ -50,9 +50,8 @@ def of_encoding(encoding: Encoding, name: str, length: int, layer: int = 0) -> d
     """The report of an encoding at hand, a trained one too."""
     at = np.arange(length, dtype=float)
     bias = bias_between(encoding, name, at, at, layer)  # (n_heads, length, length)
-    shifted = [bias_between(encoding, name, at + p, at + p, layer) for p in SHIFTS]
     seen = np.tri(length, dtype=bool)
-    difference = max(largest_difference(bias[:, seen], other[:, seen]) for other in shifted)
+    difference = shift_error(lambda m, n: bias_between(encoding, name, m, n, layer), min(length, MOST_SHIFTED))
     far = np.arange(LONGEST + 1, dtype=float)
     by_distance = bias_between(encoding, name, far[-1:], far, layer)[:, 0, ::-1]  # (n_heads, LONGEST + 1)
     finite = bias[:, seen][np.isfinite(bias[:, seen])]
@@ -60,6 +59,7 @@ def of_encoding(encoding: Encoding, name: str, length: int, layer: int = 0) -> d
     effective = effective_lengths(by_distance)
     return {
         "shift_invariance": {"largest_difference": difference, "is_invariant": is_invariant},
+        "also_multiplies_logits": encoding.changes_score,
         "softmax_ignores_a_constant": softmax_change(bias[:, -1], 10.0) < INVARIANT,
         "heads": [
             {"head": head, **of_kernel(mirrored(bias[head - 1])), "effective_length": found.as_json()}

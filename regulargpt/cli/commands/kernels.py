@@ -10,7 +10,7 @@ import click
 from regulargpt.cli.output import emit, printed, say, table
 from regulargpt.cli.types import PATH
 
-MOST_HEADS, LONGEST = 64, 1024
+MOST_HEADS, LONGEST = 64, 512  # matrices of 128 MiB
 
 
 @click.command()
@@ -53,6 +53,7 @@ def text(report: dict[str, Any]) -> str:
         f"shift invariant: {yes(invariance['is_invariant'])}; largest difference {number(difference)}",
         *trends(report["heads"]),
         f"a constant added to the bias is {seen} by softmax",
+        *["the encoding also multiplies the logits, which is not looked at"] * report["also_multiplies_logits"],
     ]
     return "\n".join(lines)
 
