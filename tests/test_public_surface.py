@@ -97,7 +97,7 @@ OPTIONS = {
     "model.encoding.rotary": "name layout fraction base scaling factor train_len",
     "model.encoding.xpos": "name gamma scale_base zeta rotate",
     "model.encoding.alibi": "name bias_dtype slopes shift",
-    "model.encoding.t5": "name learning_rate bias_dtype buckets max_distance scale initial train_len",
+    "model.encoding.t5": "name learning_rate bias_dtype buckets max_distance scale drawn train_len",
     "model.encoding.sandwich": "name bias_dtype d_bar first_index",
     "model.encoding.sandwich_smooth": "name bias_dtype fit",
     "model.encoding.transformer_xl": "name learning_rate clamp",

@@ -20,6 +20,7 @@ from regulargpt.evaluation.measures import Measure
 from regulargpt.storage import atomic
 
 D_HEAD = 8  # a bias that looks at no input does not depend on it
+MOST_ENTRIES = 1 << 24  # of the matrices of all heads: 128 MiB
 MOST_SHIFTED = 128  # positions that are shifted: each shift is another matrix a head
 INVARIANT = 1e-12  # relative, in float64
 COLUMNS = ("head", "distance", "bias")
@@ -29,7 +30,7 @@ def kernel_report(text: str, *, n_heads: int, length: int, seed: int = 0, out: P
     """What `kernels` and `effective_length` find for each head of an encoding as it is before training.
 
     With `out`, kernels.json, .csv and .png are written there. Raises UserError, before anything is written, for an
-    encoding without a bias, or with one that depends on what is read.
+    encoding without a bias, or with one that depends on what is read, and for matrices beyond memory.
 
     >>> report = kernel_report("alibi", n_heads=8, length=32)
     >>> report["heads"][0]["shift"]["smallest_c"], report["heads"][0]["effective_length"]["text"]
@@ -37,6 +38,8 @@ def kernel_report(text: str, *, n_heads: int, length: int, seed: int = 0, out: P
     """
     if out is not None and out.exists() and not out.is_dir():
         raise UserError(f"{atomic.shown(out)} is a file; choose another --out")
+    if n_heads * length**2 > MOST_ENTRIES:
+        raise UserError(f"{n_heads} heads on {length} positions: too large; choose fewer heads or a shorter length")
     generator = torch.Generator().manual_seed(seed)
     encoding = encodings.build(text, d_model=n_heads * D_HEAD, n_heads=n_heads, generator=generator).double().eval()
     facts = {"encoding": text, "n_heads": n_heads, "length": length, "seed": seed}

@@ -33,12 +33,15 @@ VERBS = {
     "kernels": "Say what kernel an encoding's bias is, and how far it reaches.",
     "position-variance": "Simulate how a model without encodings knows positions, and probe it.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
+    "resolution": "Measure how well a trained Transformer's attention tells distances apart.",
+    "positions": "Measure what a symbol of a text costs by its position, and whether far context helps.",
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "reproduce": "Run everything behind a published table or figure; write a page with both.",
     "report": "Write a page that shows what a network learned.",
     "bench": "Measure speed and memory, side by side in one process.",
 }
 RUN = "runs/parity-regulargpt-C2-seed0"
+RUN_ON_TEXT = "runs/text-code-transformer-seed0"
 EXAMPLES = {
     "list": ("languages", "models regulargpt"),
     "show": ("parity", "'regex:(ab)*' --dot"),
@@ -55,6 +58,8 @@ EXAMPLES = {
     "kernels": ("alibi", "alibi:slopes=press --heads 12 --length 64 --json"),
     "position-variance": ("", "--preset thesis --updates 0 --out variance"),
     "receptive-field": (RUN, f"{RUN} --length 100"),
+    "resolution": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --attention bca"),
+    "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
     "results": ("runs", "runs --group-by language,model --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
     "report": (RUN, f"{RUN} --out parity.html"),

@@ -41,6 +41,8 @@ def _problems(config: RunConfig, words: Data) -> Iterator[str]:
         yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
     yield from _protocol(config, words)
     yield from _steps(config)
+    if (reason := config.model.contradiction()) is not None:
+        yield reason
     yield from _lengths(config, words)
     for reason in config.objective.refuse(words, config.model):
         yield f"objective.name = '{config.objective.name}': {reason}"
