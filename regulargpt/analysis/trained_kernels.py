@@ -7,20 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from numpy import ndarray
 
 from languages.errors import UserError
-from regulargpt import models, plots, tables
+from regulargpt import plots, tables
 from regulargpt.analysis.effective_length import LONGEST, THRESHOLD, EffectiveLength, effective_lengths, heads_within
 from regulargpt.analysis.kernel_report import bias_between, of_encoding, plain
 from regulargpt.analysis.subject import refuse_file
 from regulargpt.config.schema import RunConfig
 from regulargpt.encodings.base import Encoding
-from regulargpt.models import MODELS
+from regulargpt.models.base import Model
 from regulargpt.models.transformer import Transformer
-from regulargpt.runs.load import load_reader
+from regulargpt.runs.load import load_drawn, load_reader
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
@@ -53,7 +52,8 @@ def trained_kernels(folder: RunFolder, *, length: int | None = None, out: Path |
     out = refuse_file(folder.path / FOLDER if out is None else out)
     config = RunConfig.parse(folder.config_text)
     folder.load_summary()
-    encodings = dict(zip(WHEN, (drawn(folder, config), transformer(folder, load_reader(folder))), strict=True))
+    networks = load_drawn(folder, config.seed), load_reader(folder)
+    encodings = {when: encoding_of(folder, model) for when, model in zip(WHEN, networks, strict=True)}
     length = min(8 * config.data.train_len, MOST_SHOWN) if length is None else length
     name, train_len = folder.load_model_config()["model"]["encoding"]["name"], config.data.train_len
     after = encodings["after"]
@@ -74,20 +74,12 @@ def trained_kernels(folder: RunFolder, *, length: int | None = None, out: Path |
     return report
 
 
-def transformer(folder: RunFolder, model: torch.nn.Module) -> Encoding:
+def encoding_of(folder: RunFolder, model: Model) -> Encoding:
     """The encoding of a Transformer, in float64; UserError for another model."""
     if not isinstance(model, Transformer):
         name = folder.load_model_config()["model"]["name"]
         raise UserError(f"{atomic.shown(folder.path)} is a run of {name}: it has no encoding; choose a transformer's")
     return model.encoding.double().eval()
-
-
-def drawn(folder: RunFolder, config: RunConfig) -> Encoding:
-    """The encoding before the first step, as the run's seed drew it."""
-    record = folder.load_model_config()
-    options = MODELS.options(record["model"], "model")
-    generator = torch.Generator().manual_seed(config.seed)
-    return transformer(folder, models.build(options, record["n_symbols"], record["n_outputs"], generator))
 
 
 def kernels_of(encodings: dict[str, Encoding], name: str, layer: int) -> Kernels:
