@@ -16,11 +16,14 @@ from languages.automata import MooreMachine, Semiautomaton
 from languages.convert.json_text import to_json
 from languages.errors import UserError, WordError
 from languages.task import Task
+from regulargpt import data
 from regulargpt.config.protocols import protocol as protocol_of
 from regulargpt.config.recipes import certified, resolve, usual_model
 from regulargpt.config.schema import RunConfig, key_of
 from regulargpt.data import is_text, sampling
-from regulargpt.runs.load import load_model
+from regulargpt.data.base import Data
+from regulargpt.data.language import LanguageData
+from regulargpt.runs.load import load_model, load_reader
 from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.runs.run import resume as resume_run
 from regulargpt.runs.run import run as run_config
@@ -98,23 +101,36 @@ class Trained:
 
     config: RunConfig
     summary: dict[str, Any]
-    task: Task
+    data: Data
     model: nn.Module
 
+    @property
+    def task(self) -> Task:
+        """The language with its machine; UserError for a run on a text, which has none."""
+        if not isinstance(self.data, LanguageData):
+            raise UserError(f"{self.data.name} is a text: it has no automaton; choose a run on a language")
+        return self.data.task
+
     def encode(self, words: Sequence[str]) -> Int[Tensor, "batch length"]:
-        """Words of one length as the network reads them; WordError if they have several, or there are none."""
-        if len({len(word) for word in words}) != 1:
+        """Words, or pieces of text, of one length as the network reads them.
+
+        Raises WordError if they have several lengths, or there are none.
+        """
+        rows = [self.data.encode(word).tolist() for word in words]
+        if len({len(row) for row in rows}) != 1:
             raise WordError("a batch is one word or more, all of one length; ask for each length alone")
-        return torch.tensor([self.task.machine.encode(word).tolist() for word in words])
+        return torch.tensor(rows)
 
     def answers(self, words: Sequence[str]) -> list[str]:
         """The network's answers to words of one length, by name.
 
-        Raises WordError for a symbol that the alphabet does not have, or words of several lengths.
+        Raises WordError for a symbol that the alphabet does not have, or words of several lengths, and UserError for a
+        run on a text.
         """
+        names = self.task.output_names
         with torch.no_grad():
             chosen = self.model(self.encode(words)).argmax(-1)  # (batch,)
-        return [self.task.output_names[answer] for answer in chosen.tolist()]
+        return [names[answer] for answer in chosen.tolist()]
 
 
 def load(path: str | Path) -> Trained:
@@ -130,7 +146,8 @@ def load(path: str | Path) -> Trained:
     """
     folder = RunFolder.open(path)
     config, summary = RunConfig.parse(folder.config_text), folder.load_summary()
-    return Trained(config, summary, languages.get(config.data.name), load_model(folder))
+    network = load_reader(folder) if is_text(config.data.name) else load_model(folder)
+    return Trained(config, summary, data.build(config.data), network)
 
 
 def evaluate(

@@ -50,6 +50,8 @@ FLAGS = {
     "check": "certificate --weights --network --automaton --language --json --wide",
     "verify": "folder --length --words --seed --out --json --wide",
     "extract": "folder --out --codebook --json --wide",
+    "kernels": "encoding --heads --length --seed --out --json --wide",
+    "position-variance": "--preset --updates --seed --device --out --json --wide",
     "receptive-field": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
@@ -75,7 +77,8 @@ evaluation.symbols evaluation.extra_protocols
 # The options of the parts that are not in the default config.
 OPTIONS = {
     **dict.fromkeys(("model.rnn", "model.lstm", "model.gru", "model.linear-rnn"), "name d_model n_layers"),
-    "model.transformer": "name d_model n_heads d_ff n_layers norm activation dropout causal encoding.name",
+    "model.transformer": "name d_model n_heads d_ff n_layers norm activation dropout causal encoding.name tied"
+    " scale_embedding random_positions",
     "objective.prefixes": "name",
     "objective.next": "name",
     "objective.subwords": "name weight compositions alignment",
@@ -84,8 +87,21 @@ OPTIONS = {
         "name train_from train_len members near_misses edits swaps "
         "test.members test.near_misses test.edits test.swaps test.both_classes"
     ),
-    **{f"model.encoding.{name}": "name" for name in ("none", "sinusoidal", "rotary", "transformer_xl")},
-    "model.encoding.alibi": "name slopes",
+    **{f"model.encoding.{name}": "name" for name in ("none", "sinusoidal")},
+    **{
+        f"model.encoding.kerple_{form}": "name learning_rate bias_dtype"
+        for form in ("power", "log", "bias_wht", "log3")
+    },
+    **{f"model.encoding.gauss_{form}": "name learning_rate bias_dtype" for form in ("bias2", "bias3", "wht1", "wht2")},
+    "model.encoding.learned": "name learning_rate beyond train_len",
+    "model.encoding.rotary": "name layout fraction base scaling factor train_len",
+    "model.encoding.xpos": "name gamma scale_base zeta rotate",
+    "model.encoding.alibi": "name bias_dtype slopes shift",
+    "model.encoding.t5": "name learning_rate bias_dtype buckets max_distance scale drawn train_len",
+    "model.encoding.sandwich": "name bias_dtype d_bar first_index",
+    "model.encoding.sandwich_smooth": "name bias_dtype fit",
+    "model.encoding.transformer_xl": "name learning_rate clamp",
+    "model.encoding.window": "name width",
 }
 SURFACE = """
 RegularGPT RunConfig Trained Transformer encodings evaluate load models objectives resume run run_with_cache
@@ -110,8 +126,8 @@ def test_flags(verb: str):
 
 def test_verbs_and_exit_codes():
     verbs = (
-        "list show sample run construct sweep resume evaluate shortcuts verify check extract receptive-field results "
-        "reproduce report bench"
+        "list show sample run construct sweep resume evaluate shortcuts verify check extract kernels "
+        "position-variance receptive-field results reproduce report bench"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
@@ -141,7 +157,11 @@ def test_every_part_is_here():
 def test_registries():
     assert [family.pattern for family in FAMILIES] == LANGUAGES.split()
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
-    assert list(ENCODINGS) == ["none", "sinusoidal", "rotary", "alibi", "transformer_xl"]
+    encodings = (
+        "none sinusoidal learned rotary xpos alibi kerple_power kerple_log kerple_bias_wht kerple_log3 gauss_bias2 "
+        "gauss_bias3 gauss_wht1 gauss_wht2 t5 sandwich sandwich_smooth transformer_xl window"
+    )
+    assert " ".join(ENCODINGS) == encodings
     assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2"]
     expected = ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1", "hard-2"]
     assert list(PROTOCOLS) == expected

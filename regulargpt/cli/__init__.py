@@ -30,13 +30,18 @@ VERBS = {
     "verify": "Find the transitions in a model's hidden states, and certify it for every length.",
     "check": "Check a certificate from its files alone, by independent code.",
     "extract": "Extract the automaton that a trained network implements.",
+    "kernels": "Say what kernel an encoding's bias is, and how far it reaches.",
+    "position-variance": "Simulate how a model without encodings knows positions, and probe it.",
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
+    "resolution": "Measure how well a trained Transformer's attention tells distances apart.",
+    "positions": "Measure what a symbol of a text costs by its position, and whether far context helps.",
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "reproduce": "Run everything behind a published table or figure; write a page with both.",
     "report": "Write a page that shows what a network learned.",
     "bench": "Measure speed and memory, side by side in one process.",
 }
 RUN = "runs/parity-regulargpt-C2-seed0"
+RUN_ON_TEXT = "runs/text-code-transformer-seed0"
 EXAMPLES = {
     "list": ("languages", "models regulargpt"),
     "show": ("'regex:(ab)*' --dot", "text:code"),
@@ -50,7 +55,11 @@ EXAMPLES = {
     "verify": (RUN, f"{RUN} --length 64 --words 100"),
     "check": (RUN, f"{RUN} --language parity"),
     "extract": (RUN, f"{RUN} --out parity.dot"),
+    "kernels": ("alibi", "alibi:slopes=press --heads 12 --length 64 --json"),
+    "position-variance": ("", "--preset thesis --updates 0 --out variance"),
     "receptive-field": (RUN, f"{RUN} --length 100"),
+    "resolution": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --attention bca"),
+    "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
     "results": ("runs", "runs --group-by language,model --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
     "report": (RUN, f"{RUN} --out parity.html"),

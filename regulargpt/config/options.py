@@ -254,9 +254,9 @@ class Description:
 def describe(owner: type[Options]) -> list[Description]:
     """The options of a part but its name, those of its sections by dotted keys: what `list` and the docs say of them.
 
-    >>> from regulargpt.encodings.options import AlibiOptions
-    >>> [(d.name, d.default) for d in describe(AlibiOptions)]
-    [('slopes', 'geometric')]
+    >>> from regulargpt.encodings.options import WindowOptions
+    >>> [(d.name, d.default) for d in describe(WindowOptions)]
+    [('width', '40')]
     """
     found = []
     for field in dataclasses.fields(owner):

@@ -219,13 +219,12 @@ RECIPES: dict[str, Recipe] = {
     "text": Recipe(
         "a small language model over bytes: two layers, or chunks of eight twice; 600 steps with cosine decay",
         {
-            "transformer": {**TEXT, **WIDTH, "model.n_layers": 2, "model.encoding.name": "alibi"},
+            "transformer": {**TEXT, **WIDTH, "model.n_layers": 2, "model.encoding.name": "kerple_log"},
             "regulargpt": {
                 **TEXT,
                 **WIDTH,
                 "model.chunk_size": 8,
                 "model.thickness": 2,
-                "model.state_norm": False,
                 "model.embedding_std": 0.02,
                 "model.embedding_scale": 128**0.5,
             },

@@ -41,6 +41,8 @@ def _problems(config: RunConfig, words: Data) -> Iterator[str]:
         yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
     yield from _protocol(config, words)
     yield from _steps(config)
+    if (reason := config.model.contradiction()) is not None:
+        yield reason
     yield from _lengths(config, words)
     for reason in config.objective.refuse(words, config.model):
         yield f"objective.name = '{config.objective.name}': {reason}"
@@ -95,9 +97,11 @@ def _lengths(config: RunConfig, words: Data) -> Iterator[str]:
     for length in config.training.curriculum:
         if not _has_words(words, range(train_from, min(length, train_len) + 1)):
             yield f"training.curriculum = {length}: {words.describe_length(length)}"
+    if (reason := config.network.too_short(train_len)) is not None:
+        yield f"data.train_len = {train_len}: {reason}"
     longest = [("data.train_len", train_len), ("evaluation.test_len", test_len)]
     for key, length in [*longest, *(("evaluation.extra_lengths", extra) for extra in config.evaluation.extra_lengths)]:
-        if (reason := config.model.too_long(length)) is not None:
+        if (reason := config.network.too_long(length)) is not None:
             yield f"{key} = {length}: {reason}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ class Data(Protocol):
     answers, "text" has the symbol that comes next.
     """
 
-    kind: str
+    kind: ClassVar[str]
 
     @property
     def options(self) -> DataOptions:
@@ -59,6 +59,10 @@ class Data(Protocol):
 
     def prepare(self, train_len: int, test_len: int) -> None:
         """Raise UserError now for what would fail at these lengths later."""
+        ...
+
+    def encode(self, text: str) -> npt.NDArray[np.integer]:
+        """A word or a piece of text as numbers; WordError for a symbol that there is not."""
         ...
 
     def record(self) -> Mapping[str, Any]:

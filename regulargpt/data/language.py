@@ -52,6 +52,10 @@ class LanguageData:
         """What the language lacks at this length."""
         return self.task.describe_length(length)
 
+    def encode(self, text: str) -> Words:
+        """The symbols' numbers."""
+        return self.task.machine.encode(text)
+
     def record(self) -> Mapping[str, Any]:
         """Symbols are numbers to the network: which is which, and what its answers are called."""
         return {"alphabet": list(self.task.alphabet), "output_names": list(self.task.output_names)}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from languages.text import Corpus
 
 from languages.randomness import rng
+from languages.text import Corpus
 from regulargpt.data.base import Words
 from regulargpt.data.options import TextOptions
 
@@ -96,6 +96,10 @@ class TextData:
 
     def prepare(self, train_len: int, test_len: int) -> None:
         """Nothing can be too large."""
+
+    def encode(self, text: str) -> Words:
+        """Bytes, or word pieces."""
+        return self.corpus.encode(text)
 
     def record(self) -> Mapping[str, Any]:
         """Bytes, or the tokenizer whose numbers the network reads."""

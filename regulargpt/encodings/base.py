@@ -18,7 +18,7 @@ attribute `Options`, names them with types, defaults, bounds and a line of help;
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import torch
 from jaxtyping import Float, Shaped
@@ -26,6 +26,10 @@ from torch import Tensor, nn
 
 from languages.errors import UserError
 from regulargpt.encodings.options import EncodingOptions
+
+Queries: TypeAlias = Float[Tensor, "batch n_heads queries d_head"]
+Keys: TypeAlias = Float[Tensor, "batch n_heads keys d_head"]
+Logits: TypeAlias = Float[Tensor, "batch n_heads queries keys"]
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,12 @@ class Encoding(nn.Module):
     The constructor gets the model's sizes, and `generator`, from which `draw` draws the parameters. A class with
     options takes them by name and hands everything else on; what `draw` reads is set before that.
 
+    `shift_invariant` says that moving all positions by the same number changes no logit: positions count through m - n.
     `fixed_bias` says that the bias has no parameters and does not look at the input, so that it may be made once and
-    kept; `shared_bias` that it is the same in all layers.
+    kept; `shared_bias` that it does not look at the input and is the same in all layers. `learning_rate` multiplies
+    that of the parameters.
 
-    Raises `UserError` where `n_heads` does not divide `d_model`.
+    Raises `UserError` where `n_heads` does not divide `d_model`, and where it needs a causal model and has none.
 
     >>> from dataclasses import dataclass
     >>> from regulargpt.config.options import option
@@ -104,8 +110,7 @@ class Encoding(nn.Module):
     Options: ClassVar[type[EncodingOptions]] = EncodingOptions
     fixed_bias: ClassVar[bool] = False
     shared_bias: ClassVar[bool] = False
-    learning_rate: float | None = None
-    """What the learning rate of its parameters is times the others'; they have no weight decay then. None: as all."""
+    shift_invariant: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -114,13 +119,16 @@ class Encoding(nn.Module):
         n_heads: int,
         n_layers: int = 1,
         causal: bool = True,
+        learning_rate: float = 1.0,
         generator: torch.Generator | None = None,
     ):
         super().__init__()
         if d_model % n_heads:
             raise UserError(f"n_heads = {n_heads} does not divide d_model = {d_model}; choose one that does")
+        if not causal and self.Options.causal_only:
+            raise UserError(f"{self.Options.causal_only}; set model.causal = true")
         self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_model // n_heads
-        self.n_layers, self.causal = n_layers, causal
+        self.n_layers, self.causal, self.learning_rate = n_layers, causal, learning_rate
         self.draw(generator or torch.Generator().manual_seed(0))
 
     def draw(self, generator: torch.Generator) -> None:
@@ -156,27 +164,27 @@ class Encoding(nn.Module):
 
     def rotate(
         self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
+        q: Queries,
+        k: Keys,
         at: Positions,
-    ) -> tuple[Float[Tensor, "batch n_heads queries d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
+    ) -> tuple[Queries, Keys]:
         """The queries and keys with their positions in them."""
         return q, k
 
     def score(
         self,
-        logits: Float[Tensor, "batch n_heads queries keys"],
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
+        logits: Logits,
+        q: Queries,
+        k: Keys,
         at: Positions,
-    ) -> Float[Tensor, "batch n_heads queries keys"]:
+    ) -> Logits:
         """q k / sqrt(d_head), changed; the bias comes after it. What stands above a causal diagonal is not read."""
         return logits
 
     def bias(
         self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
+        q: Queries,
+        k: Keys,
         at: Positions,
     ) -> Float[Tensor, "#batch n_heads queries keys"] | None:
         """What is added to q k / sqrt(d_head), for q and k as `rotate` left them. -inf forbids a pair.

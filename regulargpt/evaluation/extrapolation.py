@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +93,7 @@ def ratio(values: np.ndarray, base: np.ndarray) -> Value:
     else:
         parts = [Value.of_mean(part) for part in (values, base)]
         middle = parts[0].value - parts[1].value
-        half = float(np.hypot(*(part.high - part.value for part in parts)))
+        half = math.hypot(*(part.high - part.value for part in parts))
         mean = Value(middle, middle - half, middle + half)
     return Value(exp(mean.value), exp(mean.low), exp(mean.high))
 

@@ -48,6 +48,8 @@ class ObjectiveOptions(Options):
             remedy = "choose 'language_model'" if data.kind == "text" else "choose 'last', or a text as in text:code"
             yield f"it asks about {self.asks_of}, and {data.name} is {data.kind}; {remedy}"
             return
+        if self.asks_of == "words" and (reason := model.no_words()) is not None:
+            yield f"it asks about words: {reason}"
         if self.answers_prefixes and (reason := model.no_prefixes()) is not None:
             yield f"it asks at every position: {reason}"
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from regulargpt import bench
+from regulargpt.analysis import position_report
 from regulargpt.cli import EXAMPLES, RUN, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs import run as running
@@ -14,6 +15,7 @@ from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.sweep import driver
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli
+from tests.cli.test_kernels import TINY
 
 ALL = [example for verb in VERBS for example in examples(verb)]
 COLUMNS = 80
@@ -57,6 +59,8 @@ def test_an_example_is_carried_out(home: Path, monkeypatch, capsys, example: str
 
     program, *arguments = shlex.split(example)
     monkeypatch.chdir(home)
+    for preset in position_report.PRESETS:
+        monkeypatch.setitem(position_report.PRESETS, preset, TINY)
     for module, name in ((running, "run"), (driver, "sweep"), (bench, "measure")):
         monkeypatch.setattr(module, name, made)
     try:

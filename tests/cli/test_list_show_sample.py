@@ -83,7 +83,7 @@ def test_an_option_is_set_as_its_list_says(cli: Cli, kind: str, name: str):
     setting = cli("list", kind, name).out.splitlines()[-1].removeprefix("set as in ").split()
     chosen = {
         "models": ["--model", name],
-        "encodings": ["--model", "transformer", "--encoding", name],
+        "encodings": ["--model", "transformer", "--encoding", name, "--set", "model.causal=true"],
         "objectives": ["--supervision", name],
         "phases": [],
     }

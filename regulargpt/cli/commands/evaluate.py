@@ -10,7 +10,6 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import emit, printed, say, table
-from regulargpt.cli.running import scoring, text_lengths
 from regulargpt.cli.types import PATH
 from regulargpt.evaluation.measures import measure
 from regulargpt.tables import number
@@ -95,6 +94,8 @@ def command(
 def text(result: dict[str, Any]) -> str:
     """Every length if they are few, else the summary, the lengths that are not perfect, and those beyond the score."""
     if "extrapolation" in result:
+        from regulargpt.cli.running import scoring, text_lengths
+
         return "\n".join([f"scoring {scoring(result)}", *text_lengths(result)])
     known, scored = measure(result["measure"]), set(result["scored"])
     values = result["measures"][known.name]["values"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -14,23 +14,31 @@ from torch.nn import functional as F
 from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import Readout, linear
-from regulargpt.models.transformer.masks import Masks, fusible
-from regulargpt.models.transformer.views import Full, View, hidden
+from regulargpt.models.transformer.cache import Cache
+from regulargpt.models.transformer.masks import Masks, hidden
+from regulargpt.models.transformer.views import Full, View
 
 # Numbers of one piece of an attention pattern: on a CPU few enough for its caches, on a GPU enough to keep it busy.
-CPU_AT_ONCE, GPU_AT_ONCE = 1 << 18, 1 << 26
+CPU_AT_ONCE, GPU_AT_ONCE = 1 << 19, 1 << 26
 MIN_QUERIES = 32
+# Between these lengths, pieces are faster on a CPU than the fused kernel's own causal form.
+SHORTEST_IN_PIECES, LONGEST_IN_PIECES = 64, 1024
 # However wide the batch is and however long the words are: 128 MiB of float32.
 MOST_AT_ONCE = 1 << 25
 
 
 @dataclass
 class Pass:
-    """What the layers of one forward pass share: which keys are seen, the masks made, the first key's index."""
+    """What the layers of one forward pass share.
+
+    Which keys are seen, the masks that are made, and, where a text is read bit by bit, the keys and values of what was
+    read before, a cache a layer, of which the oldest stands at `begin`.
+    """
 
     view: View = field(default_factory=Full)
     masks: Masks = field(default_factory=Masks)
     begin: int = 0
+    caches: Sequence[Cache] | None = None
 
 
 class Attention(Hooked):
@@ -61,14 +69,19 @@ class Attention(Hooked):
     ) -> Float[Tensor, "batch queries d_model"]:
         """The mixture of the values at the positions it may see, for every position or the last alone."""
         passing = passing or Pass()
-        at = Positions(n[-1:] if readout == "last" else n, n, layer, encoding.prepare(x, layer))
+        m, state = n[-1:] if readout == "last" else n, encoding.prepare(x, layer)
         q, k, v = self.heads(x, readout)
         # Heard as (batch, positions, n_heads, d_head), before the encoding turns them.
         q, k = self.hook_q.permuted(q, 0, 2, 1, 3), self.hook_k.permuted(k, 0, 2, 1, 3)
         v = self.hook_v.permuted(v, 0, 2, 1, 3)
+        if passing.caches is not None:
+            k, v, state = passing.caches[layer].extended(k, v, state)
+            n = torch.arange(passing.begin, passing.begin + k.shape[-2], dtype=n.dtype, device=n.device)
+        at = Positions(m, n, layer, state)
         q, k = encoding.rotate(q, k, at)
         if self.hook_pattern.listened_to():
-            mixed = self.hook_pattern(self.pattern(q, k, encoding, at, passing.view, passing.begin)) @ v
+            bias = encoding.bias(q, k, at)
+            mixed = self.hook_pattern(self.pattern(q, k, encoding, at, bias, passing.view, passing.begin)) @ v
         else:
             mixed = self.mixture(q, k, v, encoding, at, passing)
         z = self.hook_z(mixed.transpose(1, 2))  # (batch, queries, n_heads, d_head)
@@ -105,18 +118,24 @@ class Attention(Hooked):
         passing: Pass,
     ) -> Float[Tensor, "batch n_heads queries d_head"]:
         """The pattern times the values, without ever holding the whole pattern of long words."""
-        n_queries, n_keys = q.shape[-2], k.shape[-2]
-        if passing.view.most is None:
-            if not encoding.changes_logits and (not self.causal or n_queries in (1, n_keys)):
-                return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal and n_queries == n_keys)
-            if encoding.changes_logits and (mask := passing.masks.whole(q, k, encoding, at)) is not None:
-                return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        if passing.view.most is None and not encoding.changes_logits and self.goes_whole(q, k):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal and q.shape[-2] > 1)
         parts = []
         for queries, keys in self.pieces(q, k, encoding, passing.view, passing.begin):
             here, begin = at.piece(queries, keys), passing.begin + keys.start
             some = q[..., queries, :], k[..., keys, :], v[..., keys, :]
-            parts.append(self.part(*some, encoding, here, passing.view, begin))
+            parts.append(self.part(*some, encoding, here, passing, begin))
         return parts[0] if len(parts) == 1 else torch.cat(parts, -2)
+
+    def goes_whole(
+        self, q: Float[Tensor, "batch n_heads queries d_head"], k: Float[Tensor, "batch n_heads keys d_head"]
+    ) -> bool:
+        """Whether the fused kernel does it alone, and best."""
+        n_queries, n_keys = q.shape[-2], k.shape[-2]
+        if n_queries == 1 or not self.causal:
+            return True
+        slower = q.device.type == "cpu" and SHORTEST_IN_PIECES <= n_keys <= LONGEST_IN_PIECES
+        return n_queries == n_keys and not slower
 
     def pieces(
         self,
@@ -146,19 +165,23 @@ class Attention(Hooked):
         v: Float[Tensor, "batch n_heads keys d_head"],
         encoding: Encoding,
         at: Positions,
-        view: View,
+        passing: Pass,
         begin: int,
     ) -> Float[Tensor, "batch n_heads queries d_head"]:
-        """One piece of the pattern times its values; the first key has the index `begin`."""
-        if not fusible(q, encoding):
-            return self.pattern(q, k, encoding, at, view, begin) @ v
-        bias = encoding.bias(q, k, at)
-        if bias is not None and bias.requires_grad:
-            return self.softmax(scaled(q) @ k.mT, bias, view, begin) @ v
-        mask = q.new_zeros(q.shape[-2], k.shape[-2]) if bias is None else bias
-        if self.causal:
-            mask = mask.masked_fill(hidden(view, q.shape[-2], k.shape[-2], begin, q.device), -math.inf)
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype))
+        """One piece of the pattern times its values; its first key has the index `begin`."""
+        if encoding.shared_bias or encoding.fixed_bias:
+            bias = masked = passing.masks.get(q, k, encoding, at, passing.view, begin)
+        else:
+            bias, masked = encoding.bias(q, k, at), None
+        # The fused kernel adds in the precision of q, changes no logits otherwise, and is slow for learned masks.
+        fast = not encoding.changes_score and q.dtype in (torch.float32, torch.float64)
+        if not fast or (bias is not None and bias.requires_grad):
+            return self.pattern(q, k, encoding, at, bias, passing.view, begin) @ v
+        if masked is None:
+            masked = q.new_zeros(q.shape[-2], k.shape[-2]) if bias is None else bias
+            if self.causal:
+                masked = masked.masked_fill(hidden(passing.view, q.shape[-2], k.shape[-2], begin, q.device), -math.inf)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=masked.to(q.dtype))
 
     def pattern(
         self,
@@ -166,34 +189,33 @@ class Attention(Hooked):
         k: Float[Tensor, "batch n_heads keys d_head"],
         encoding: Encoding,
         at: Positions,
-        view: View,
-        begin: int,
-    ) -> Float[Tensor, "batch n_heads queries keys"]:
-        """softmax(score(q k / sqrt(d_head)) + bias), the rows of which sum to 1."""
-        logits = encoding.score(scaled(q) @ k.mT, q, k, at)  # (batch, n_heads, queries, keys)
-        return self.softmax(logits, encoding.bias(q, k, at), view, begin).to(q.dtype)
-
-    def softmax(
-        self,
-        logits: Float[Tensor, "batch n_heads queries keys"],
         bias: Float[Tensor, "#batch #n_heads queries keys"] | None,
         view: View,
         begin: int,
     ) -> Float[Tensor, "batch n_heads queries keys"]:
-        """softmax(logits + bias) over the keys that may be seen; it may overwrite the logits."""
+        """softmax of the `logits` over the keys; the rows sum to 1."""
+        return self.logits(q, k, encoding, at, bias, view, begin).softmax(-1).to(q.dtype)
+
+    def logits(
+        self,
+        q: Float[Tensor, "batch n_heads queries d_head"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        encoding: Encoding,
+        at: Positions,
+        bias: Float[Tensor, "#batch #n_heads queries keys"] | None,
+        view: View,
+        begin: int,
+    ) -> Float[Tensor, "batch n_heads queries keys"]:
+        """score(q k / sqrt(d_head)) + bias, -inf for the keys that may not be seen; the first one is key `begin`."""
+        logits = encoding.score((q / math.sqrt(q.shape[-1])) @ k.mT, q, k, at)  # (batch, n_heads, queries, keys)
         if bias is not None:
             # In a model of half precision the sum and its softmax are float32, as the bias is.
             logits = logits.add_(bias) if bias.dtype == logits.dtype else logits + bias
         if self.causal:
-            behind = hidden(view, logits.shape[-2], logits.shape[-1], begin, logits.device)
+            behind = hidden(view, q.shape[-2], k.shape[-2], begin, q.device)
             # Hidden from autograd: where its result is 0, softmax hands no gradient on.
             logits.detach().masked_fill_(behind, -math.inf)
-        return logits.softmax(-1)
-
-
-def scaled(q: Float[Tensor, "*rows d_head"]) -> Float[Tensor, "*rows d_head"]:
-    """q / sqrt(d_head)."""
-    return q / math.sqrt(q.shape[-1])
+        return logits
 
 
 def rows_at_once(patterns: int, most: int, n_keys: int, device: torch.device) -> int:

@@ -1,4 +1,4 @@
-"""Bias and causal mask as one tensor that the fused kernel adds to the logits, made once where it may be."""
+"""What the fused kernel adds to the logits: bias and causal mask in one tensor, made once where it may be."""
 
 from __future__ import annotations
 
@@ -6,66 +6,68 @@ from collections import OrderedDict
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from regulargpt.encodings.base import Encoding, Positions
-from regulargpt.models.transformer.views import Full, hidden
+from regulargpt.models.transformer.views import View
 
-# Longer patterns go in pieces. A mask that a gradient goes through leaves the fast kernel, so it pays less far.
-LONGEST, LONGEST_LEARNED = 1024, 512
-KEPT = 16
-"""Masks that are kept from pass to pass: at most 1024^2 float32 numbers a head each."""
+KEPT = 1 << 24
+"""Numbers of the masks that are kept from pass to pass: 64 MiB of float32."""
+LONGEST = 1024
+"""Keys of a pattern whose masks are kept: of longer words they take more memory than they save time."""
+
+
+def hidden(
+    view: View, n_queries: int, n_keys: int, begin: int = 0, device: torch.device | None = None
+) -> Bool[Tensor, "queries keys"]:
+    """Where a query may not look, for keys at the indices from `begin` on, the queries being the last of them.
+
+    >>> from regulargpt.models.transformer.views import Sliding
+    >>> hidden(Sliding(2), 3, 3).int()
+    tensor([[0, 1, 1],
+            [0, 0, 1],
+            [1, 0, 0]], dtype=torch.int32)
+    """
+    n = torch.arange(begin, begin + n_keys, device=device)
+    m = n[n_keys - n_queries :, None]
+    return (n > m) if view.most is None else (n > m) | (n < view.first(m))
 
 
 class Masks:
     """The masks of one forward pass, for all its layers; those of a fixed bias go to `kept` and outlive the pass.
 
-    A mask is kept for positions 0, 1, 2, ...; a pass over others has a `kept` of its own.
+    `kept` is for the positions 0, 1, 2, ...; a pass over others has one of its own.
     """
 
     def __init__(self, kept: OrderedDict[Any, Tensor] | None = None):
         self.kept = OrderedDict() if kept is None else kept
         self.of_pass: dict[Any, Tensor] = {}
 
-    def whole(
+    def get(
         self,
         q: Float[Tensor, "batch n_heads queries d_head"],
         k: Float[Tensor, "batch n_heads keys d_head"],
         encoding: Encoding,
         at: Positions,
-    ) -> Float[Tensor, "1 n_heads queries keys"] | None:
-        """What is added to the scaled logits, -inf at the keys behind a query; None where pieces are better."""
-        if not pays(q, k, encoding):
-            return None
+        view: View,
+        begin: int,
+    ) -> Float[Tensor, "1 n_heads queries keys"]:
+        """The mask of a piece, for an encoding whose bias does not look at the input; `begin` is its first key."""
         layer = None if encoding.shared_bias else at.layer
-        key = (q.shape[-2], k.shape[-2], layer, q.dtype, q.device)
+        key = (q.shape[-2], k.shape[-2], begin, layer, view, q.dtype, q.device)
         # What a compiled pass makes belongs to its graph.
         lasting = encoding.fixed_bias and not torch.compiler.is_compiling()
         place = self.kept if lasting else self.of_pass
-        if key not in place:
-            place[key] = lasting_mask(q, k, encoding, at) if lasting else mask(q, k, encoding, at)
-            if len(self.kept) > KEPT:
+        if key in place:
+            return place[key]
+        made = lasting_mask(q, k, encoding, at, view, begin) if lasting else mask(q, k, encoding, at, view, begin)
+        # A mask that no other layer uses is kept only if another pass will.
+        if begin + k.shape[-2] <= LONGEST and (lasting or layer is None):
+            place[key] = made
+            while sum(map(Tensor.numel, self.kept.values())) > KEPT:
                 self.kept.popitem(last=False)
-        return place[key]
-
-
-def fusible(q: Float[Tensor, "*rows d_head"], encoding: Encoding) -> bool:
-    """Whether the fused kernel may compute it: it adds in the precision of q, and changes no logits otherwise."""
-    return not encoding.changes_score and q.dtype in (torch.float32, torch.float64)
-
-
-def pays(q: Float[Tensor, "*b queries width"], k: Float[Tensor, "*b keys width"], encoding: Encoding) -> bool:
-    """Whether one mask for the whole pattern is as fast as pieces, and exact."""
-    n_keys = k.shape[-2]
-    if not fusible(q, encoding):
-        return False
-    # A narrow window in pieces leaves out what nobody sees.
-    if encoding.span is not None and n_keys >= 4 * encoding.span:
-        return False
-    if encoding.fixed_bias:
-        return n_keys <= LONGEST
-    return encoding.shared_bias and n_keys <= (LONGEST_LEARNED if torch.is_grad_enabled() else LONGEST)
+        return made
 
 
 def mask(
@@ -73,15 +75,16 @@ def mask(
     k: Float[Tensor, "batch n_heads keys d_head"],
     encoding: Encoding,
     at: Positions,
-) -> Float[Tensor, "#batch n_heads queries keys"]:
-    """The bias, with -inf at the keys behind a query of a causal model."""
-    n_queries, n_keys = q.shape[-2], k.shape[-2]
+    view: View,
+    begin: int,
+) -> Float[Tensor, "#batch #n_heads queries keys"]:
+    """The bias, with -inf where a query of a causal model may not look."""
     bias = encoding.bias(q, k, at)
     if bias is None:
-        bias = q.new_zeros(1, 1, n_queries, n_keys)
-    if encoding.causal and n_queries > 1:
-        bias = bias.masked_fill(hidden(Full(), n_queries, n_keys, device=q.device), -torch.inf)
-    return bias.to(q.dtype)
+        bias = q.new_zeros(1, 1, q.shape[-2], k.shape[-2])
+    if encoding.causal:
+        bias = bias.masked_fill(hidden(view, q.shape[-2], k.shape[-2], begin, q.device), -torch.inf)
+    return bias
 
 
 def lasting_mask(
@@ -89,9 +92,10 @@ def lasting_mask(
     k: Float[Tensor, "batch n_heads keys d_head"],
     encoding: Encoding,
     at: Positions,
+    view: View,
+    begin: int,
 ) -> Float[Tensor, "1 n_heads queries keys"]:
-    """The same, of no gradient and for any later pass: what is made in inference mode training could not use."""
+    """The same, of no gradient and for any later pass: training could not use what is made in inference mode."""
     with torch.inference_mode(False), torch.no_grad():
         q, k = (torch.zeros(x.shape, dtype=x.dtype, device=x.device) for x in (q, k))
-        here = Positions(at.m.clone(), at.n.clone(), at.layer)
-        return mask(q, k, encoding, here).contiguous()
+        return mask(q, k, encoding, Positions(at.m.clone(), at.n.clone(), at.layer), view, begin).contiguous()

@@ -7,31 +7,20 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from languages.errors import UserError
 from regulargpt import encodings
+from regulargpt.encodings.options import EncodingOptions
 from regulargpt.models.base import Model
+from regulargpt.models.decoding import Decoder
 from regulargpt.models.hooks import HookPoint, listened_to
-from regulargpt.models.layers import Dropout, Readout, check_words, embedding, linear, select
+from regulargpt.models.layers import Dropout, Readout, TiedReadout, check_words, embedding, linear, select
 from regulargpt.models.transformer.attention import Attention, Pass
 from regulargpt.models.transformer.block import Block, Mlp
+from regulargpt.models.transformer.decoding import CachedDecoder
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.positions import RandomPositions
-from regulargpt.models.transformer.views import Full, View
-
-
-class TiedReadout(nn.Module):
-    """Logits as products with the embeddings, without a bias (as GPT-2): it has no weights of its own."""
-
-    def __init__(self, of: nn.Embedding):
-        super().__init__()
-        # In a tuple, or the embedding would be a part of this module too, and stand in the state dict twice.
-        self.of = (of,)
-
-    def forward(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_symbols"]:
-        """x times the transpose of the embedding."""
-        return F.linear(x, self.of[0].weight)
+from regulargpt.models.transformer.views import Full, View, parse
 
 
 class Transformer(Model):
@@ -68,7 +57,7 @@ class Transformer(Model):
         activation: str = "relu",
         dropout: float = 0.0,
         causal: bool = True,
-        encoding: str = "transformer_xl",
+        encoding: str | EncodingOptions = "transformer_xl",
         tied: bool = False,
         scale_embedding: bool = True,
         random_positions: int = 0,
@@ -93,9 +82,7 @@ class Transformer(Model):
             for _ in range(n_layers)
         )
         self.ln_final = nn.LayerNorm(d_model) if norm == "pre" else nn.Identity()
-        if tied and n_outputs != n_symbols:
-            raise UserError(f"tied = true, but there are {n_symbols} symbols and {n_outputs} outputs; leave tied out")
-        self.readout = TiedReadout(self.embedding) if tied else linear(d_model, n_outputs, generator)
+        self.readout = TiedReadout(self.embedding, n_outputs) if tied else linear(d_model, n_outputs, generator)
         self.scale = math.sqrt(d_model) if scale_embedding else 1.0
         if random_positions and self.encoding.Options.consecutive:
             name = type(self.encoding).__name__
@@ -119,15 +106,38 @@ class Transformer(Model):
         if self.training:
             with torch.no_grad():
                 self.encoding.project()
-        n = self.positions(words)
+        passing = Pass(self.view, Masks(None if self.random_positions else self.kept_masks))
+        return self.logits(words, self.positions(words), readout, passing)
+
+    def logits(
+        self, words: Int[Tensor, "batch length"], n: Float[Tensor, "length"], readout: Readout, passing: Pass
+    ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
+        """Those of symbols at the positions n."""
         x = self.embedding(words) * self.scale  # (batch, length, d_model)
         x = self.hook_embed(self.dropout(self.encoding.embed(x, n)))
-        passing = Pass(self.view, Masks(None if self.random_positions else self.kept_masks))
         for layer, block in enumerate(self.blocks):
             # Of the last block, what nobody reads is not computed.
             alone = layer == len(self.blocks) - 1 and not listened_to(block)
             x = block(x, self.encoding, n, layer, readout if alone else "all", passing)
         return self.readout(self.ln_final(select(x, readout)))
+
+    def decoder(self, window: int | None = None) -> Decoder:
+        """With cached keys and values; where a position depends on what is still to come, all is computed again."""
+        cached = self.causal and self.random_positions is None
+        return CachedDecoder(self, window) if cached else super().decoder(window)
+
+    def set_attention(self, text: str, train_len: int) -> None:
+        """What each position may see from now on; `UserError` for a text that says nothing, or without a causal mask.
+
+        >>> model = Transformer(2, 3, d_model=8, n_heads=2, d_ff=16, n_layers=1)
+        >>> model.set_attention("sliding:64", train_len=40)
+        >>> model.view
+        Sliding(window=64)
+        """
+        view = parse(text, train_len)
+        if not (self.causal or isinstance(view, Full)):
+            raise UserError(f"attention = {text!r} needs a causal model; set model.causal = true")
+        self.view = view
 
     def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "length"]:
         """Where the symbols stand."""
@@ -139,7 +149,7 @@ class Transformer(Model):
     def parameter_groups(self) -> list[dict[str, Any]]:
         """The encoding's parameters apart if it has a learning rate of its own: then without weight decay."""
         of_encoding = list(self.encoding.parameters())
-        if not of_encoding or self.encoding.learning_rate is None:
+        if not of_encoding:
             return super().parameter_groups()
         apart = {id(p) for p in of_encoding}
         rest = [p for p in self.parameters() if id(p) not in apart]

@@ -1,17 +1,16 @@
-"""Which keys a query of a causal model may see: all before it, or fewer, so that long texts cost no more a symbol."""
+"""Which keys a query of a causal model may see: all before it, or fewer, so that long texts stay cheap. No torch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
-
-import torch
-from jaxtyping import Bool
-from torch import Tensor
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from languages.errors import UserError
 
-Index = TypeVar("Index", int, Tensor)
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Index = TypeVar("Index", "int", "Tensor")
 
 
 class View(Protocol):
@@ -92,16 +91,17 @@ class Bca:
         return (m // self.half - 1) * self.half
 
 
-def hidden(
-    view: View, n_queries: int, n_keys: int, begin: int = 0, device: torch.device | None = None
-) -> Bool[Tensor, "queries keys"]:
-    """Where a query may not look, for keys at the indices from `begin` on, the queries being the last of them.
+def parse(text: str, train_len: int) -> View:
+    """What is written as `full`, `bca` or `sliding:W`, for a model trained on words of `train_len`.
 
-    >>> hidden(Sliding(2), 3, 3).int()
-    tensor([[0, 1, 1],
-            [0, 0, 1],
-            [1, 0, 0]], dtype=torch.int32)
+    Raises `UserError` for anything else, a window below 1, or blocks of nothing.
+
+    >>> parse("sliding:64", 128), parse("bca", 128)
+    (Sliding(window=64), Bca(train_len=128))
     """
-    n = torch.arange(begin, begin + n_keys, device=device)
-    m = n[n_keys - n_queries :, None]
-    return (n > m) if view.most is None else (n > m) | (n < view.first(m))
+    name, _, width = text.partition(":")
+    if text in ("full", "bca"):
+        return Full() if text == "full" else Bca(train_len)
+    if name == "sliding" and width.isascii() and width.isdigit():
+        return Sliding(int(width))
+    raise UserError(f"attention = {text!r}; give full, bca, or sliding:W with W >= 1 positions")
