@@ -28,6 +28,7 @@ from tests.languages.test_budget import random_dfa
 
 LISTED = {
     "languages": [family.pattern for family in FAMILIES],
+    "texts": ["text:code", "text:code-large", "text:recurrent", "text:PATH", "hf:NAME"],
     "models": list(MODELS),
     "encodings": list(ENCODINGS),
     "objectives": list(OBJECTIVES),
