@@ -122,7 +122,9 @@ def change(kernels: Kernels) -> float:
 def sentence(layers: list[Kernels], train_len: int) -> str:
     """How many heads end within the training length, before and after."""
     effective = {when: [found for kernels in layers for found in kernels.effective[when]] for when in WHEN}
-    counts = {when: sum(e.value is not None and e.value <= train_len for e in found) for when, found in effective.items()}
+    counts = {
+        when: sum(e.value is not None and e.value <= train_len for e in found) for when, found in effective.items()
+    }
     total = len(effective["after"])
     return (
         f"{counts['before']} of {total} heads had an effective length within the training length {train_len} "
@@ -156,7 +158,9 @@ def picture(path: Path, report: dict[str, Any], title: str) -> None:
                 label = f"head {head + 1}" if when == "after" else None
                 left.plot([value - finite[0] for value in finite], style, color=colour, label=label, linewidth=1.2)
             within = layer["heads_within"][when]
-            right.plot([STEP * i for i in range(len(within))], within, style, color=plots.BLUE, label=f"{when} training")
+            right.plot(
+                [STEP * i for i in range(len(within))], within, style, color=plots.BLUE, label=f"{when} training"
+            )
         left.axhline(THRESHOLD, color=plots.GREY, linewidth=0.8)
         for axes in (left, right):
             axes.axvline(report["train_len"], color=plots.VERMILION, linestyle="--", linewidth=1)
