@@ -23,8 +23,6 @@ class EncodingOptions(Options):
     """The options of an encoding. All but `name` are passed to its constructor by name."""
 
     name: str
-    consecutive: ClassVar[bool] = False
-    """Whether it works for the positions 0, 1, 2, ... alone, and not for others in this order."""
 
     causal_only: ClassVar[str] = ""
     """Why a model that has it must be causal; empty if it need not, or if that depends on the options."""
