@@ -11,17 +11,17 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from languages.errors import UserError, one_of
+from languages.errors import UserError
 from regulargpt import encodings, plots, tables
 from regulargpt.analysis.effective_length import LONGEST, THRESHOLD, effective_lengths
-from regulargpt.analysis.kernels import Shift, definiteness, largest_difference, smallest_shift, softmax_change
-from regulargpt.analysis.rounding import rounded
+from regulargpt.analysis.kernels import Shift, definiteness, shift_error, smallest_shift, softmax_change
 from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.evaluation.measures import Measure
 from regulargpt.storage import atomic
 
 D_HEAD = 8  # a bias that looks at no input does not depend on it
-SHIFTS = (1, 7, 1000)
+MOST_ENTRIES = 1 << 24  # of the matrices of all heads: 128 MiB
+MOST_SHIFTED = 128  # positions that are shifted: each shift is another matrix a head
 INVARIANT = 1e-12  # relative, in float64
 COLUMNS = ("head", "distance", "bias")
 
@@ -30,7 +30,7 @@ def kernel_report(text: str, *, n_heads: int, length: int, seed: int = 0, out: P
     """What `kernels` and `effective_length` find for each head of an encoding as it is before training.
 
     With `out`, kernels.json, .csv and .png are written there. Raises UserError, before anything is written, for an
-    encoding without a bias, or with one that depends on what is read.
+    encoding without a bias, or with one that depends on what is read, and for matrices beyond memory.
 
     >>> report = kernel_report("alibi", n_heads=8, length=32)
     >>> report["heads"][0]["shift"]["smallest_c"], report["heads"][0]["effective_length"]["text"]
@@ -38,11 +38,12 @@ def kernel_report(text: str, *, n_heads: int, length: int, seed: int = 0, out: P
     """
     if out is not None and out.exists() and not out.is_dir():
         raise UserError(f"{atomic.shown(out)} is a file; choose another --out")
+    if n_heads * length**2 > MOST_ENTRIES:
+        raise UserError(f"{n_heads} heads on {length} positions: too large; choose fewer heads or a shorter length")
     generator = torch.Generator().manual_seed(seed)
     encoding = encodings.build(text, d_model=n_heads * D_HEAD, n_heads=n_heads, generator=generator).double().eval()
-    report = rounded(
-        {"encoding": text, "n_heads": n_heads, "length": length, "seed": seed, **of_encoding(encoding, text, length)}
-    )
+    facts = {"encoding": text, "n_heads": n_heads, "length": length, "seed": seed}
+    report = plain({**facts, **of_encoding(encoding, text, length)})
     if out is not None:
         write(out, report)
     return report
@@ -52,22 +53,22 @@ def of_encoding(encoding: Encoding, name: str, length: int, layer: int = 0) -> d
     """The report of an encoding at hand, a trained one too."""
     at = np.arange(length, dtype=float)
     bias = bias_between(encoding, name, at, at, layer)  # (n_heads, length, length)
-    shifted = [bias_between(encoding, name, at + p, at + p, layer) for p in SHIFTS]
     seen = np.tri(length, dtype=bool)
-    difference = max(largest_difference(bias[:, seen], other[:, seen]) for other in shifted)
+    difference = shift_error(lambda m, n: bias_between(encoding, name, m, n, layer), min(length, MOST_SHIFTED))
     far = np.arange(LONGEST + 1, dtype=float)
     by_distance = bias_between(encoding, name, far[-1:], far, layer)[:, 0, ::-1]  # (n_heads, LONGEST + 1)
     finite = bias[:, seen][np.isfinite(bias[:, seen])]
     is_invariant = difference <= INVARIANT * max(1.0, float(np.abs(finite).max(initial=0.0)))
     effective = effective_lengths(by_distance)
     return {
-        "shift_invariance": {"largest_difference": plain(difference), "is_invariant": is_invariant},
-        "softmax_change": softmax_change(bias[:, -1], 10.0),
+        "shift_invariance": {"largest_difference": difference, "is_invariant": is_invariant},
+        "also_multiplies_logits": encoding.changes_score,
+        "softmax_ignores_a_constant": softmax_change(bias[:, -1], 10.0) < INVARIANT,
         "heads": [
             {"head": head, **of_kernel(mirrored(bias[head - 1])), "effective_length": found.as_json()}
             for head, found in enumerate(effective, 1)
         ],
-        "bias": [[plain(value) for value in row[:length]] for row in by_distance.tolist()],
+        "bias": by_distance[:, :length].tolist(),
     }
 
 
@@ -76,8 +77,7 @@ def of_kernel(K: Float[ndarray, "n n"]) -> dict[str, Any]:
     length = len(K)
     lengths = sorted({max(2, length // 16), max(2, length // 4), length})
     shift = Shift({n: smallest_shift(K[:n, :n]) for n in lengths})
-    found = definiteness(K).as_json()
-    return {"definiteness": {key: plain(value) for key, value in found.items()}, "shift": shift.as_json()}
+    return {"definiteness": definiteness(K).as_json(), "shift": shift.as_json()}
 
 
 def mirrored(bias: Float[ndarray, "n n"]) -> Float[ndarray, "n n"]:
@@ -101,8 +101,7 @@ def bias_between(
     generator = torch.Generator().manual_seed(0)
     answers = [_bias(encoding, m, n, layer, generator, scale) for scale in (0.0, 1.0)]
     if answers[0] is None or answers[1] is None:
-        having = [row for row in encodings.ENCODINGS if has_fixed_bias(row)]
-        raise UserError(f"{name} adds no bias to the logits; {one_of(having)} do")
+        raise UserError(f"{name} adds no bias to the logits; choose an encoding that does, such as alibi")
     if not torch.equal(answers[0], answers[1]):
         raise UserError(f"the bias of {name} depends on what is read, not on positions alone; it is no kernel of them")
     return answers[0].numpy()
@@ -120,18 +119,21 @@ def _bias(
     return None if bias is None else bias[0].double().expand(encoding.n_heads, len(m), len(n))
 
 
-def has_fixed_bias(name: str) -> bool:
-    """Whether a built-in encoding overrides `bias`."""
-    return encodings.ENCODINGS[name].load().bias is not Encoding.bias
-
-
 def plain(value: Any) -> Any:
-    """A number that JSON knows: null for what is infinite.
+    """What JSON can say: six significant digits, 0 for what is rounding, null for what is infinite.
 
-    >>> plain(-math.inf), plain(1.5), plain("text")
-    (None, 1.5, 'text')
+    >>> plain({"a": [-math.inf, 0.123456789, 1e-17], "b": "text"})
+    {'a': [None, 0.123457, 0.0], 'b': 'text'}
     """
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, dict):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [plain(entry) for entry in value]
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        return None
+    return 0.0 if abs(value) < INVARIANT else float(f"{value:.6g}")
 
 
 def write(out: Path, report: dict[str, Any]) -> None:

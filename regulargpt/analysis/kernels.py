@@ -73,27 +73,35 @@ class Shift:
     smallest: dict[int, float | None]
 
     @property
+    def trend(self) -> str:
+        """Whether one c serves these lengths, or c grows over them, as it does for every f without a lower bound.
+
+        >>> [Shift(dict(enumerate(c, 2))).trend for c in ((3.5, 15.5), (7.9, 8.0), (-1.0, 0.0), (0.0, None))]
+        ['grows over these lengths', 'settles', 'is not needed', 'does not exist']
+        """
+        known = [c for c in self.smallest.values() if c is not None]
+        if len(known) < len(self.smallest):
+            return "does not exist"
+        if max(known) <= 0:
+            return "is not needed"
+        return "grows over these lengths" if grows(known) else "settles"
+
+    @property
     def verdict(self) -> str:
-        """Whether one c serves these lengths, or c grows with the length.
+        """The finding in words.
 
         >>> Shift({8: 3.5, 32: 15.5}).verdict
-        'c + f is positive definite from c = 3.5 (n = 8), 15.5 (n = 32): c grows with the length'
-        >>> Shift({8: 0.0, 32: None}).verdict
-        'no c makes c + f positive definite on n = 32 points'
+        'the smallest c grows over these lengths: 3.5 (n = 8), 15.5 (n = 32)'
+        >>> Shift({8: 0.5, 32: None}).verdict
+        'the smallest c does not exist: 0.5 (n = 8), none (n = 32)'
         """
-        impossible = [n for n, c in self.smallest.items() if c is None]
-        if impossible:
-            return f"no c makes c + f positive definite on n = {impossible[0]} points"
-        known = {n: c for n, c in self.smallest.items() if c is not None}
-        values = ", ".join(f"{c:.4g} (n = {n})" for n, c in known.items())
-        lead = f"c + f is positive definite from c = {values}"
-        if all(c <= 0 for c in known.values()):
-            return f"{lead}: f itself is, no c is needed"
-        return f"{lead}: c grows with the length" if grows(list(known.values())) else f"{lead}: c settles"
+        values = (f"{'none' if c is None else f'{c:.4g}'} (n = {n})" for n, c in self.smallest.items())
+        return f"the smallest c {self.trend}: {', '.join(values)}"
 
     def as_json(self) -> dict[str, Any]:
-        """The constants by length, and the verdict."""
-        return {"smallest_c": {str(n): c for n, c in self.smallest.items()}, "verdict": self.verdict}
+        """The constants by length, and what they say."""
+        smallest = {str(n): c for n, c in self.smallest.items()}
+        return {"smallest_c": smallest, "trend": self.trend, "verdict": self.verdict}
 
 
 def grows(values: Sequence[float]) -> bool:
@@ -140,12 +148,12 @@ def definiteness(K: Float[ndarray, "n n"]) -> Definiteness:
     False
     """
     n = len(K)
-    if np.isnan(K).any() or (np.inf == K).any():
+    if np.isnan(K).any() or np.isposinf(K).any():
         raise UserError("the kernel has entries that are nan or infinite; a kernel has real values")
     if np.isneginf(K).any():
         # Against -inf nothing finite counts: what decides is where it stands.
         limit = definiteness(-np.isneginf(K).astype(float))
-        return Definiteness(n, -np.inf, limit.smallest_on_sum_zero if limit.is_cpd else -np.inf, np.inf)
+        return Definiteness(n, -np.inf, limit.smallest_on_sum_zero if limit.is_cpd else -np.inf, limit.norm)
     basis = sum_zero_basis(n)
     values = np.linalg.eigvalsh(K)
     inner = np.linalg.eigvalsh(basis.T @ K @ basis) if n > 1 else np.zeros(1)

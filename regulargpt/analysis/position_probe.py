@@ -20,6 +20,8 @@ from regulargpt.analysis.position_variance import Layer, Setting, draw_layer, ge
 from regulargpt.models.layers import linear
 
 Progress = Callable[[int, int], None]
+Streams = Callable[[str, int], Iterator[Tensor]]
+"""What the classifiers read of a batch, by its purpose and number."""
 
 LR = 1e-3
 TEST_BATCHES = 8
@@ -117,21 +119,35 @@ def probe_positions(
     [0, 1]
     """
     device = device or torch.device("cpu")
-    # Weights are drawn on the CPU, so that every device has the same model.
+    # Weights are drawn on the CPU, so that every device has the same.
     blocks = [moved(block, device) for block in draw_blocks(setting.model, generator(seed, "probed model"))]
-    probes = [classifier(setting.model, generator(seed, "probe", at)).to(device) for at in range(len(blocks) + 1)]
+
+    def drawn(purpose: str, step: int) -> Iterator[Tensor]:
+        return streams(inputs(setting, generator(seed, purpose, step, device)), blocks, setting.model.n_heads)
+
+    return probe_streams(setting, seed, drawn, device, progress)
+
+
+def probe_streams(
+    setting: ProbeSetting, seed: int, drawn: Streams, device: torch.device, progress: Progress = lambda done, count: None
+) -> list[LayerError]:
+    """The same of any model: `drawn` gives the streams of a batch, the input first, for "probe inputs" or "probe test".
+
+    Each is (batch, length, d_model), behind a layer norm.
+    """
+    model = setting.model
+    probes = [classifier(model, generator(seed, "probe", at)).to(device) for at in range(model.n_layers + 1)]
     optimisers = [torch.optim.Adam(probe.parameters(), lr=LR) for probe in probes]
-    positions = torch.arange(setting.model.length, device=device).repeat(setting.batch_size)
+    positions = torch.arange(model.length, device=device).repeat(setting.batch_size)
     for step in range(setting.updates):
-        x = inputs(setting, generator(seed, "probe inputs", step, device))
         # One layer after the other: only one table of logits is alive at a time.
-        for stream, probe, optimiser in zip(streams(x, blocks, setting.model.n_heads), probes, optimisers, strict=True):
+        for stream, probe, optimiser in zip(drawn("probe inputs", step), probes, optimisers, strict=True):
             loss = F.cross_entropy(probe(stream).flatten(0, 1), positions)  # (batch * length, positions)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
         progress(step + 1, setting.updates)
-    return errors(setting, blocks, probes, seed, device)
+    return errors(model.length, probes, drawn, device)
 
 
 def moved(block: Block, device: torch.device) -> Block:
@@ -145,15 +161,12 @@ def inputs(setting: ProbeSetting, chance: torch.Generator) -> Float[Tensor, "bat
 
 
 @torch.no_grad()
-def errors(
-    setting: ProbeSetting, blocks: Sequence[Block], probes: Sequence[nn.Module], seed: int, device: torch.device
-) -> list[LayerError]:
+def errors(length: int, probes: Sequence[nn.Module], drawn: Streams, device: torch.device) -> list[LayerError]:
     """The mean absolute errors on inputs of their own."""
     totals = torch.zeros(len(probes), 2, dtype=torch.float64)
-    positions = torch.arange(1, setting.model.length + 1, device=device, dtype=torch.float32)
+    positions = torch.arange(1, length + 1, device=device, dtype=torch.float32)
     for batch in range(TEST_BATCHES):
-        x = inputs(setting, generator(seed, "probe test", batch, device))
-        for at, stream in enumerate(streams(x, blocks, setting.model.n_heads)):
+        for at, stream in enumerate(drawn("probe test", batch)):
             logits = probes[at](stream).float()  # (batch, length, positions)
             guesses = (positions[logits.argmax(-1)], logits.softmax(-1) @ positions)
             totals[at] += torch.stack([(guess - positions).abs().mean() for guess in guesses]).double().cpu()

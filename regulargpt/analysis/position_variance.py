@@ -55,8 +55,8 @@ class Setting:
 class Lemmas:
     """What the lemmas predict for a setting; the logits' variance as it is, and as Lemma 2.2 prints it.
 
-    Lemma 2.2 takes E[W_q W_q'] for (d/H) s^2 I. The rows of W_q have d entries, so it is d s^2 I, and the trace over d/H
-    rows is (d/H) (d s^2)^2 = d^3 s^4 / H: the printed d^3 s^4 / H^2 is short by the factor H.
+    Lemma 2.2 takes E[W_q W_q'] for (d/H) s^2 I. The rows of W_q have d entries, so it is d s^2 I, and the trace over
+    d/H rows is (d/H) (d s^2)^2 = d^3 s^4 / H: the printed d^3 s^4 / H^2 is short by the factor H.
 
     >>> lemmas = Lemmas.of(Setting())
     >>> [f"{value:.4f}" for value in (lemmas.vector, lemmas.logit, lemmas.logit_printed, lemmas.scaled)]
@@ -153,10 +153,15 @@ def simulate(setting: Setting, seed: int, kind: Attention = "causal") -> Varianc
     (True, True)
     """
     draws = [_draw(setting, generator(seed, f"position variance {kind}", at), kind) for at in range(setting.draws)]
-    mean = [np.mean([draw[part] for draw in draws], 0) for part in range(4)]
-    logit = float(mean[1])
     scale = setting.d_model / setting.n_heads
-    return Variances(float(mean[0]), logit, logit / scale, mean[2], mean[3])
+    logit = float(np.mean([draw.logit for draw in draws]))
+    return Variances(
+        vector=float(np.mean([draw.vector for draw in draws])),
+        logit=logit,
+        scaled=logit / scale,
+        output=np.mean(np.stack([draw.output for draw in draws]), 0),
+        cumulative=np.mean(np.stack([draw.cumulative for draw in draws]), 0),
+    )
 
 
 def generator(seed: int, purpose: str, step: int = 0, device: torch.device | None = None) -> torch.Generator:
@@ -165,7 +170,16 @@ def generator(seed: int, purpose: str, step: int = 0, device: torch.device | Non
     return torch.Generator(device or torch.device("cpu")).manual_seed(number)
 
 
-def _draw(setting: Setting, chance: torch.Generator, kind: Attention) -> tuple[float, float, ndarray, ndarray]:
+class Draw(NamedTuple):
+    """What `Variances` averages, of one draw of inputs and weights."""
+
+    vector: float
+    logit: float
+    output: Float[ndarray, "layers length"]
+    cumulative: Float[ndarray, "length"]
+
+
+def _draw(setting: Setting, chance: torch.Generator, kind: Attention) -> Draw:
     x = normal((setting.length, setting.d_model), setting, chance)
     seen = torch.ones(setting.length, setting.length, dtype=torch.bool).tril()
     vector = logit = 0.0
@@ -181,7 +195,7 @@ def _draw(setting: Setting, chance: torch.Generator, kind: Attention) -> tuple[f
         o = mixed @ layer.o.T
         outputs.append(variance_by_position(o[None].double().numpy()))
         x = x + o
-    return vector, logit, np.stack(outputs), cumulative
+    return Draw(vector, logit, np.stack(outputs), cumulative)
 
 
 def variance_by_position(outputs: Float[ndarray, "samples length d"]) -> Float[ndarray, "length"]:

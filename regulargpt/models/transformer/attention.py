@@ -193,7 +193,20 @@ class Attention(Hooked):
         view: View,
         begin: int,
     ) -> Float[Tensor, "batch n_heads queries keys"]:
-        """softmax(score(q k / sqrt(d_head)) + bias) over the keys that may be seen; the rows sum to 1."""
+        """softmax of the `logits` over the keys; the rows sum to 1."""
+        return self.logits(q, k, encoding, at, bias, view, begin).softmax(-1).to(q.dtype)
+
+    def logits(
+        self,
+        q: Float[Tensor, "batch n_heads queries d_head"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        encoding: Encoding,
+        at: Positions,
+        bias: Float[Tensor, "#batch #n_heads queries keys"] | None,
+        view: View,
+        begin: int,
+    ) -> Float[Tensor, "batch n_heads queries keys"]:
+        """score(q k / sqrt(d_head)) + bias, -inf for the keys that may not be seen; the first one is key `begin`."""
         logits = encoding.score((q / math.sqrt(q.shape[-1])) @ k.mT, q, k, at)  # (batch, n_heads, queries, keys)
         if bias is not None:
             # In a model of half precision the sum and its softmax are float32, as the bias is.
@@ -202,7 +215,7 @@ class Attention(Hooked):
             behind = hidden(view, q.shape[-2], k.shape[-2], begin, q.device)
             # Hidden from autograd: where its result is 0, softmax hands no gradient on.
             logits.detach().masked_fill_(behind, -math.inf)
-        return logits.softmax(-1).to(q.dtype)
+        return logits
 
 
 def rows_at_once(patterns: int, most: int, n_keys: int, device: torch.device) -> int:
