@@ -23,12 +23,13 @@ class Shows:
     """What of its runs a cell shows: their accuracy, how many are proven, the seconds of training, or the depth.
 
     The accuracy is the score, or that at a single `length`; `tested` is the protocol of the test, "" for the runs' own.
-    The depth is that of a word of `length` symbols.
+    The depth is that of a word of `length` symbols. With `first`, the length where a run first fails stands below.
     """
 
     what: Literal["accuracy", "proven", "seconds", "depth"] = "accuracy"
     tested: str = ""
     length: int | None = None
+    first: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Experiment:
     `configs(row, runs, scale)` are the runs behind a cell, equal ones shared among cells; `shows(row, column)` is what
     of them the cell shows. `published` names the table that cells are compared with, `statements` what else is quoted,
     `related` newer results (experiments/published/). Where no table was published, `conditions` names the one whose
-    conditions hold: those of its row that is called like ours up to the first slash.
+    conditions hold: those of its row that is called like ours up to the first slash. `statistics` are those over the
+    runs of a cell, by default those that were published, or the maximum and the mean.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Experiment:
     statements: str | None = None
     related: tuple[str, ...] = ()
     conditions: str | None = None
+    statistics: tuple[str, ...] = ()
 
     def all_configs(self, scale: Scale, rows: Sequence[str] = ()) -> list[RunConfig]:
         """Every run once, seed by seed, so that each cell soon shows something; UserError for no such scale or row."""

@@ -97,11 +97,16 @@ OPTIONS = {
     "model.encoding.rotary": "name layout fraction base scaling factor train_len",
     "model.encoding.xpos": "name gamma scale_base zeta rotate",
     "model.encoding.alibi": "name bias_dtype slopes shift",
-    "model.encoding.t5": "name learning_rate bias_dtype buckets max_distance scale initial train_len",
+    "model.encoding.t5": "name learning_rate bias_dtype buckets max_distance scale drawn train_len",
     "model.encoding.sandwich": "name bias_dtype d_bar first_index",
     "model.encoding.sandwich_smooth": "name bias_dtype fit",
     "model.encoding.transformer_xl": "name learning_rate clamp",
     "model.encoding.window": "name width",
+    "model.encoding.fire": "name learning_rate width train_len",
+    "model.encoding.forgetting": "name learning_rate gate_bias",
+    "model.encoding.cope": "name learning_rate p_max",
+    "model.encoding.ssmax": "name learning_rate positions.name train_len",
+    "model.encoding.log_n": "name positions.name train_len",
 }
 SURFACE = """
 RegularGPT RunConfig Trained Transformer encodings evaluate load models objectives resume run run_with_cache
@@ -159,7 +164,8 @@ def test_registries():
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
     encodings = (
         "none sinusoidal learned rotary xpos alibi kerple_power kerple_log kerple_bias_wht kerple_log3 gauss_bias2 "
-        "gauss_bias3 gauss_wht1 gauss_wht2 t5 sandwich sandwich_smooth transformer_xl window"
+        "gauss_bias3 gauss_wht1 gauss_wht2 t5 sandwich sandwich_smooth transformer_xl window fire forgetting cope "
+        "ssmax log_n"
     )
     assert " ".join(ENCODINGS) == encodings
     assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2"]

@@ -7,7 +7,8 @@ side, and is not decidable here in between, or where a run is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, Protocol
 
 from experiments.text.results import Interval, Results, Unknown
@@ -91,6 +92,28 @@ class Against:
     def printed(self, value: Printed) -> float | None:
         """Of published perplexities."""
         return quotient(value(self.row, self.multiple), value(self.other, self.multiple))
+
+
+@dataclass(frozen=True)
+class Level:
+    """Another measure of a row."""
+
+    measure: str
+    row: str
+    multiple: int
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        return f"{self.measure}, {self.row} at {self.multiple}x"
+
+    def of(self, results: Results) -> Interval:
+        """As it was measured."""
+        return results.measure(self.measure, self.row, self.multiple)
+
+    def printed(self, value: Printed) -> float | None:
+        """Tables print no such numbers."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -190,9 +213,6 @@ def number(value: float) -> str:
     return f"{value:.3f}" if size < 10 else f"{value:.2f}" if size < 100 else f"{value:,.0f}"
 
 
-Test = Callable[[Results], Verdict]
-
-
 @dataclass(frozen=True)
 class Claim:
     """A published sentence, where it stands, what tests it, and why it may be otherwise here, where that is known."""
@@ -202,9 +222,18 @@ class Claim:
     tests: tuple[Bound, ...]
     why: str = ""
 
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The tests, those of one rule as one: of many rows the figure that decides is shown."""
+        found: dict[str, Bound] = {}
+        for test in self.tests:
+            known = found.get(test.rule)
+            found[test.rule] = replace(known, figures=(*known.figures, *test.figures)) if known else test
+        return tuple(found.values())
+
     def verdict(self, results: Results) -> Verdict:
         """What all tests say together."""
-        found = [test(results) for test in self.tests]
+        found = [bound(results) for bound in self.bounds]
         answers = [one.answer for one in found]
         answer = FAILS if FAILS in answers else OPEN if OPEN in answers or not found else HOLDS
         reasons = [one.why for one in found if one.why]
@@ -230,11 +259,17 @@ def rises(row: str, at: Iterable[int] = (16,), base: int = 1) -> Bound:
     return Bound(f"PPL(kx) / PPL({base}x) above 1", tuple(Ratio(row, k, base) for k in at), "above", 1.0)
 
 
-def explodes(row: str, beyond: int = 1, at: Iterable[int] | None = None) -> Bound:
-    """The perplexity is more than half as high again at every tested length beyond a multiple of the training length."""
-    lengths = tuple(at) if at is not None else tuple(k for k in MULTIPLES if k > beyond)
-    rule = f"PPL(kx) / PPL(1x) above {EXPLODES:g} at all k > {beyond}"
-    return Bound(rule, tuple(Ratio(row, k) for k in lengths), "above", EXPLODES)
+def explodes(row: str, beyond: int = 1, by: float = EXPLODES) -> Bound:
+    """The perplexity is so many times that at the training length, at every tested length beyond a multiple of it."""
+    figures = tuple(Ratio(row, k) for k in MULTIPLES if k > beyond)
+    return Bound(f"PPL(kx) / PPL(1x) above {by:g} at all k > {beyond}", figures, "above", by)
+
+
+def falls_on(row: str, at: Iterable[int]) -> Bound:
+    """From each of these lengths to the next the perplexity falls."""
+    lengths = tuple(at)
+    figures = tuple(Ratio(row, longer, shorter) for shorter, longer in pairwise(lengths))
+    return Bound("PPL(2kx) / PPL(kx) below 1", figures, "below", 1.0)
 
 
 def beats(row: str, *others: str, at: Iterable[int] = LONGER) -> Bound:
@@ -271,3 +306,13 @@ def leads(measure: str, row: str, *others: str, at: int) -> Bound:
     """Another measure of a row is higher than that of others."""
     figures = tuple(Lead(measure, row, other, at) for other in others)
     return Bound(f"{measure} higher at {at}x", figures, "above", 0.0)
+
+
+def above(measure: str, row: str, bound: float, at: int) -> Bound:
+    """Another measure of a row is above a bound."""
+    return Bound(f"{measure} above {bound:g} at {at}x", (Level(measure, row, at),), "above", bound)
+
+
+def below(measure: str, row: str, bound: float, at: int) -> Bound:
+    """Another measure of a row is below a bound."""
+    return Bound(f"{measure} below {bound:g} at {at}x", (Level(measure, row, at),), "below", bound)

@@ -99,7 +99,7 @@ class _Writer:
     def __init__(self, file: BinaryIO, tokens: "Tokens | None"):
         self.file, self.tokens = file, tokens
         self.dtype = np.dtype(tokens.dtype if tokens else np.uint8).newbyteorder("<")
-        self.listing, self.symbols = sha256(), sha256()
+        self.listing, self.symbols = sha256(tokens.digest.encode() if tokens else b""), sha256()
         self.n_symbols, self.n_bytes = {"train": 0, "test": 0}, {"train": 0, "test": 0}
 
     def add(self, part: str, document: Document) -> None:

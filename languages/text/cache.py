@@ -43,7 +43,7 @@ def record(path: Path) -> dict[str, Any] | None:
                 return None
             file.seek(-len(MARK) - 8 - length, os.SEEK_END)
             value = json.loads(file.read(length))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):  # the last for thousands of brackets
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 

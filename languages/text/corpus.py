@@ -1,7 +1,7 @@
 """A text as the networks see it: two memory-mapped arrays of symbols, one to learn from and one to be tested on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -35,9 +35,9 @@ class Corpus:
     name: str  # as it was asked for
     summary: str
     source: str  # what the symbols were read from
-    stored: Stored
-    tokens: "Tokens | None" = None
-    find_recurrences: Callable[[Symbols], Recurrences] | None = None
+    stored: Stored = field(repr=False)
+    tokens: "Tokens | None" = field(default=None, repr=False)
+    find_recurrences: Callable[[Symbols], Recurrences] | None = field(default=None, repr=False)
 
     @property
     def train(self) -> Symbols:
@@ -71,7 +71,7 @@ class Corpus:
 
     def part(self, part: Part) -> Symbols:
         """The training or the test part by its name."""
-        return self.train if part == "train" else self.test
+        return {"train": self.train, "test": self.test}[part]
 
     def segments(self, part: Part, length: int, starts: ArrayLike) -> Symbols:
         """(starts, length) the symbols from each start on, copied.

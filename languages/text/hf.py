@@ -66,7 +66,7 @@ class Rows:
         """(rows,) which rows of a single split are tested on; the last tenth if their hashes leave a part empty."""
         found = np.array([is_test(text) for text in self.texts(self.splits["train"])], dtype=np.bool_)
         if len(found) < 2:
-            raise CorpusError(f"{self.place} has {len(found)} rows and no test split; at least 2 are needed")
+            raise CorpusError(f"{self.place}: a data set without a test split needs 2 rows; this one has {len(found)}")
         if found.all() or not found.any():
             found = np.arange(len(found)) >= len(found) - max(1, len(found) // PARTS)
         return found
@@ -122,15 +122,14 @@ def _column(place: str, rows: Any, chosen: str) -> str:
     columns = [name for name, kind in rows.features.items() if getattr(kind, "dtype", "") in ("string", "large_string")]
     if chosen in columns:
         return chosen
+    if not columns:
+        raise CorpusError(f"{place} has no column of texts; it has {one_of(rows.features)}")
     if chosen:
-        raise CorpusError(f"{place} has no column of texts {chosen!r:.80};{nearest(chosen, columns) or _has(columns)}")
+        hint = nearest(chosen, columns) or f" it has {one_of(columns)}"
+        raise CorpusError(f"{place} has no column of texts {chosen!r:.80};{hint}")
     if "text" in columns or len(columns) == 1:
         return "text" if "text" in columns else columns[0]
-    raise CorpusError(f"{place}: which column is the text?{_has(columns)}; choose one, as in {place}#column")
-
-
-def _has(columns: list[str]) -> str:
-    return f" it has {one_of(columns)}" if columns else " it has none of texts"
+    raise CorpusError(f"{place} has the columns {one_of(columns)}; choose one, as in {place}#{columns[0]}")
 
 
 @contextmanager

@@ -128,7 +128,7 @@ def _version(package: str) -> str:
 
 def _path(name: str, path: Path, tokens: "Tokens | None") -> Corpus:
     """A file or folder of the user's."""
-    path = _resolved(name, path)
+    path = _resolved(path)
     with refused(path):
         state = os.stat(path)
     if not stat.S_ISDIR(state.st_mode):
@@ -140,17 +140,14 @@ def _path(name: str, path: Path, tokens: "Tokens | None") -> Corpus:
     return Corpus(name, f"{shown(path)}; {_counts(stored)}", str(path), stored, tokens)
 
 
-def _resolved(name: str, path: Path) -> Path:
+def _resolved(path: Path) -> Path:
     """The path without links. CorpusError if nothing is there."""
-    try:
-        return path.expanduser().resolve(strict=True)
-    except FileNotFoundError:
-        hint = nearest(name.removeprefix("text:"), BUILT_IN).replace("'", "'text:", 1) or " check the path"
-        raise CorpusError(f"{name:.200} is no built-in text, file or folder;{hint}") from None
-    except RuntimeError as error:  # links in a circle, or ~ without a home
-        raise CorpusError(f"{name:.200}: cannot be read ({error})") from None
-    except (OSError, ValueError) as error:
-        raise CorpusError(f"{name:.200}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    with refused(path):
+        try:
+            return Path(os.path.realpath(os.path.expanduser(path), strict=True))
+        except FileNotFoundError:
+            hint = nearest(str(path), BUILT_IN).replace("'", "'text:", 1) or " check the path"
+            raise CorpusError(f"text:{path} is no built-in text, file or folder;{hint}") from None
 
 
 def _lone(file: File, tokens: "Tokens | None") -> Stored:

@@ -25,7 +25,7 @@ class Layout:
     n_train: int
     n_test: int
     files: int
-    listing: str  # SHA-256 of the files' names, parts and sizes
+    listing: str  # SHA-256 of the tokenizer, and of the files' names, parts and sizes
     bytes_per_symbol: float = 1.0
 
     def digest(self, symbols: str) -> str:

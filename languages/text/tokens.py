@@ -21,7 +21,10 @@ MAX_BYTES = 2**28  # of a tokenizer.json
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """A tokenizer: text in UTF-8 to numbers and back. It adds no special tokens, pads nothing and cuts nothing off."""
+    """A tokenizer: text in UTF-8 to numbers and back. It adds no special tokens, pads nothing and cuts nothing off.
+
+    One that loses something, such as capital letters or unknown words, makes bits per byte smaller than they are.
+    """
 
     path: Path
     digest: str  # SHA-256 of the file

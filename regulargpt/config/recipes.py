@@ -225,7 +225,6 @@ RECIPES: dict[str, Recipe] = {
                 **WIDTH,
                 "model.chunk_size": 8,
                 "model.thickness": 2,
-                "model.state_norm": False,
                 "model.embedding_std": 0.02,
                 "model.embedding_scale": 128**0.5,
             },

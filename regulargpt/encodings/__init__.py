@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING
 from regulargpt.config.registry import Registry, Row
 from regulargpt.encodings.options import (
     AlibiOptions,
+    CopeOptions,
     EncodingOptions,
+    FireOptions,
+    ForgettingOptions,
     KernelOptions,
     RotaryOptions,
     SandwichOptions,
+    ScaledOptions,
     SmoothOptions,
+    SSMaxOptions,
     T5Options,
     TableOptions,
     TransformerXLOptions,
@@ -87,6 +92,17 @@ ENCODINGS = Registry(
         ),
         "window": Row(
             f"{PLACE}.window:Window", WindowOptions, "only the nearest keys, and no positions", "Chi et al. 2023"
+        ),
+        "fire": Row(f"{PLACE}.fire:Fire", FireOptions, "a learned function of the relative distance", "Li et al. 2024"),
+        "forgetting": Row(
+            f"{PLACE}.forgetting:Forgetting", ForgettingOptions, "gates that let symbols fade", "Lin et al. 2025"
+        ),
+        "cope": Row(
+            f"{PLACE}.cope:Cope", CopeOptions, "counts of the keys that a query picks", "Golovneva et al. 2024"
+        ),
+        "ssmax": Row(f"{PLACE}.scaled:SSMax", SSMaxOptions, "any encoding with logits times s ln n", "Nakanishi 2025"),
+        "log_n": Row(
+            f"{PLACE}.scaled:LogN", ScaledOptions, "any encoding with logits times ln n / ln L beyond L", "Su 2021"
         ),
     },
     EncodingOptions,

@@ -80,7 +80,8 @@ class Encoding(nn.Module):
 
     `shift_invariant` says that moving all positions by the same number changes no logit: positions count through m - n.
     `fixed_bias` says that the bias has no parameters and does not look at the input, so that it may be made once and
-    kept; `shared_bias` that it is the same in all layers. `learning_rate` multiplies that of its parameters.
+    kept; `shared_bias` that it does not look at the input and is the same in all layers. `learning_rate` multiplies
+    that of the parameters.
 
     Raises `UserError` where `n_heads` does not divide `d_model`, and where it needs a causal model and has none.
 
@@ -125,7 +126,7 @@ class Encoding(nn.Module):
         if d_model % n_heads:
             raise UserError(f"n_heads = {n_heads} does not divide d_model = {d_model}; choose one that does")
         if not causal and self.Options.causal_only:
-            raise UserError(f"causal = false: {self.Options.causal_only}; build it with causal = true")
+            raise UserError(f"{self.Options.causal_only}; set model.causal = true")
         self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_model // n_heads
         self.n_layers, self.causal, self.learning_rate = n_layers, causal, learning_rate
         self.draw(generator or torch.Generator().manual_seed(0))

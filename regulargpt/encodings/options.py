@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from regulargpt.config.options import Options, option
+from regulargpt.config.options import Options, option, section
 
 PUBLISHED = 512
 """The training length of the published models; an encoding built outside a run has it."""
@@ -27,7 +27,11 @@ class EncodingOptions(Options):
     """Whether it works for the positions 0, 1, 2, ... alone, and not for others in this order."""
 
     causal_only: ClassVar[str] = ""
-    """Why a model that has it must be causal; empty if it need not."""
+    """Why a model that has it must be causal; empty if it need not, or if that depends on the options."""
+
+    def not_bidirectional(self) -> str:
+        """Why a model with these options must be causal; empty if it need not."""
+        return self.causal_only
 
     def refuse_heads(self, d_model: int, n_heads: int) -> Iterator[str]:
         """What is wrong with heads of this width, in lines that begin with an option of the model."""
@@ -108,7 +112,7 @@ class AlibiOptions(BiasOptions):
 
     slopes: Literal["geometric", "press", "equal"] = option(
         "geometric",
-        "2^-h with h = 8n/H in head n (Eq. 4.3), the published code's for 12 heads and others, or h = shift in all.",
+        "One geometric sequence for any number of heads (Eq. 4.3), the published code's, or one slope for all.",
     )
     shift: float = option(0.0, "Added to every h: 2^-(h + shift).", least=-64, most=64, why="at least -64")
 
@@ -131,7 +135,9 @@ class RotaryOptions(PairsOptions):
         "pairs", "What is turned: (2i, 2i + 1), or (i, i + D/2) as in GPT-NeoX."
     )
     fraction: float = option(1.0, "Share of a head that is turned.", least=0, most=1, why="it is a share, 0 to 1")
-    base: float = option(10_000.0, "theta_i = base^(-2i/D).", least=1, why="a base is at least 1")
+    base: float = option(
+        10_000.0, "Pair i turns by theta_i = base^(-2i/D) a position.", least=1, why="a base is at least 1"
+    )
     scaling: Literal["none", "interpolation", "ntk", "dynamic_ntk", "yarn"] = option(
         "none", "How angles are changed at test time, in words longer than the length of training.", at_test=True
     )
@@ -156,7 +162,9 @@ class RotaryOptions(PairsOptions):
 class XposOptions(PairsOptions):
     """xPos."""
 
-    gamma: float = option(0.4, "zeta_i = (2i/D + gamma)/(1 + gamma).", least=0.001, why="zeta_0 must be above 0")
+    gamma: float = option(
+        0.4, "Pair i decays by zeta_i = (2i/D + gamma)/(1 + gamma).", least=0.001, why="zeta_0 must be above 0"
+    )
     scale_base: float = option(
         512.0, "Distance over which a pair shrinks by zeta_i.", least=0.001, why="above 0", at_test=True
     )
@@ -195,8 +203,8 @@ class T5Options(KernelOptions):
     scale: Literal["neox", "mesh"] = option(
         "neox", "The bias times sqrt(D), as in GPT-NeoX and x-transformers, or as it is, as in Mesh TensorFlow."
     )
-    initial: Literal["xavier", "normal"] = option(
-        "xavier", "N(0, 2/(buckets + H)) as in GPT-NeoX, or N(0, 1) as in x-transformers."
+    drawn: Literal["xavier", "normal"] = option(
+        "xavier", "From N(0, 2/(buckets + H)) as in GPT-NeoX, or N(0, 1) as in x-transformers."
     )
     train_len: int = train_len()
 
@@ -250,7 +258,13 @@ class SandwichOptions(BiasOptions):
     """Sandwich."""
 
     d_bar: int = option(128, "Width of the sinusoids.", least=2, most=65_536, why="there is at least one cosine")
-    first_index: Literal["0", "1"] = option("0", "i = 0..d_bar/2 - 1 as in the listing, or 1..d_bar/2 as in the text.")
+    first_index: int = option(
+        0,
+        "The sum runs from 0 to d_bar/2 - 1 as in the listing, or from 1 to d_bar/2 as in the text.",
+        least=0,
+        most=1,
+        why="it is 0 or 1",
+    )
 
     def problems(self) -> Iterator[str]:
         """A cosine for each pair."""
@@ -263,15 +277,14 @@ class SmoothOptions(BiasOptions):
     """The smoothed Sandwich."""
 
     fit: Literal["figure", "nearest"] = option(
-        "figure", "-0.825 ln(1+x), over all distances (S Fig. 9), or -1.024 ln(1+x), over the nearest 50 (footnote)."
+        "figure",
+        "Fitted to all distances (a figure: -0.825 ln(1+x)), or to the nearest 50 (its footnote: -1.024 ln(1+x)).",
     )
 
 
 @dataclass(frozen=True)
 class TransformerXLOptions(LearnedOptions):
     """Transformer-XL."""
-
-    consecutive: ClassVar[bool] = True
 
     clamp: int = option(0, "Distances above it count as it; 0: never.", least=0, most=1_048_576, why="not negative")
 
@@ -283,3 +296,66 @@ class WindowOptions(EncodingOptions):
     width: int = option(
         40, "Keys that a query sees, its own among them.", least=1, most=1_048_576, why="a window has at least 1 key"
     )
+
+
+@dataclass(frozen=True)
+class FireOptions(LearnedOptions):
+    """FIRE."""
+
+    width: int = option(32, "Hidden units of its network.", least=1, most=65_536, why="there is at least one")
+    train_len: int = train_len()
+
+
+@dataclass(frozen=True)
+class ForgettingOptions(LearnedOptions):
+    """The Forgetting Transformer."""
+
+    gate_bias: float = option(5.0, "Where b of its gates starts: with 0 a half is forgotten a symbol, with 5 0.7 %.")
+
+    causal_only: ClassVar[str] = "model.encoding.name = 'forgetting' forgets what lies before the query"
+
+
+@dataclass(frozen=True)
+class CopeOptions(LearnedOptions):
+    """CoPE."""
+
+    p_max: int = option(
+        16, "Vectors of counts: larger ones count as p_max - 1.", least=2, most=65_536, why="at least 2"
+    )
+
+    causal_only: ClassVar[str] = "model.encoding.name = 'cope' counts back from the query"
+
+
+@dataclass(frozen=True)
+class ScaledOptions(EncodingOptions):
+    """What scales the queries of another encoding."""
+
+    positions: EncodingOptions = section(
+        "regulargpt.encodings:ENCODINGS", EncodingOptions("none"), "The encoding whose queries are scaled."
+    )
+    train_len: int = train_len()
+
+    def not_bidirectional(self) -> str:
+        """As the other."""
+        return self.positions.not_bidirectional()
+
+    def refuse_heads(self, d_model: int, n_heads: int) -> Iterator[str]:
+        """As the other."""
+        yield from self.positions.refuse_heads(d_model, n_heads)
+
+    def parameters(self, d_model: int) -> int:
+        """As the other."""
+        return self.positions.parameters(d_model)
+
+    def too_long(self, length: int) -> str | None:
+        """As the other."""
+        return self.positions.too_long(length)
+
+    def too_short(self, length: int) -> str | None:
+        """As the other."""
+        return self.positions.too_short(length)
+
+
+@dataclass(frozen=True)
+class SSMaxOptions(ScaledOptions, LearnedOptions):
+    """Scalable softmax."""

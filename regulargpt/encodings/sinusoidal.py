@@ -30,6 +30,8 @@ class Sinusoidal(Encoding):
              [0.8415, 0.5403, 0.0100, 0.9999]]])
     """
 
+    shift_invariant = False
+
     def embed(
         self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
     ) -> Float[Tensor, "batch length d_model"]:

@@ -36,11 +36,11 @@ class T5(DistanceEncoding):
         buckets: int = 32,
         max_distance: int = 0,
         scale: str = "neox",
-        initial: str = "xavier",
+        drawn: str = "xavier",
         train_len: int = 0,
         **sizes: Any,
     ):
-        self.buckets, self.initial = buckets, initial
+        self.buckets, self.drawn = buckets, drawn
         super().__init__(**sizes)
         self.scale = math.sqrt(self.d_head) if scale == "neox" else 1.0
         self.side = buckets if self.causal else buckets // 2
@@ -49,7 +49,7 @@ class T5(DistanceEncoding):
 
     def draw(self, generator: torch.Generator) -> None:
         """N(0, 2/(buckets + H)) as the published code, or N(0, 1)."""
-        std = math.sqrt(2 / (self.buckets + self.n_heads)) if self.initial == "xavier" else 1.0
+        std = math.sqrt(2 / (self.buckets + self.n_heads)) if self.drawn == "xavier" else 1.0
         self.weight = nn.Parameter(std * torch.randn(self.buckets, self.n_heads, generator=generator))
 
     def bucket(self, distances: Float[Tensor, "queries keys"]) -> Int[Tensor, "queries keys"]:

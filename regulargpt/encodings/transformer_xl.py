@@ -60,7 +60,6 @@ class TransformerXL(Encoding):
     """
 
     Options = TransformerXLOptions
-
     weight: nn.Parameter  # W_R, (n_layers, d_model, d_model)
     u: nn.Parameter  # (n_layers, n_heads, d_head)
     v: nn.Parameter  # (n_layers, n_heads, d_head)

@@ -10,7 +10,7 @@ from languages.errors import UserError
 from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
-from regulargpt.evaluation.by_length import lengths_of, measures_by_length, score
+from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, score
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import UNWATCHED, Watch, prepare
@@ -29,6 +29,33 @@ def evaluate(
 
     `changes` are options of the network that a test may set otherwise, by their keys within `model`.
 
+    Raises UserError as `test_again` does.
+    """
+    points = test_again(folder, config, lengths, seed, watch, changes)
+    scored, words = config.scored if config.protocol else lengths, {point.length for point in points}
+    return {
+        "run_dir": str(folder.path),
+        "language": config.data.name,
+        "protocol": config.protocol,
+        "seed": seed,
+        **dataclasses.asdict(score(points, scored)),
+        "scored": [str(p.length) for p in points if p.length in scored],
+        **lengths_of(points),
+        **text_facts(points, config),
+        "no_words_of_length": [length for length in lengths if length not in words],
+    }
+
+
+def test_again(
+    folder: RunFolder,
+    config: RunConfig,
+    lengths: Sequence[int],
+    seed: int,
+    watch: Watch = UNWATCHED,
+    changes: Mapping[str, Any] = {},
+) -> list[Point]:
+    """The measures of a finished run at those of these lengths that there are words of.
+
     Raises UserError if the config cannot be tested, the language has no word of any of the lengths, or it has other
     symbols or answers than the model was trained on.
     """
@@ -46,7 +73,7 @@ def evaluate(
         here, trained = config.objective.name, record["supervision"]
         raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
     device = prepare(config)
-    points = measures_by_length(
+    return measures_by_length(
         load_reader(folder, changes).to(device),
         words,
         objective,
@@ -58,15 +85,6 @@ def evaluate(
         on_test=watch.on_test,
         on_point=watch.on_point,
     )
-    scored = config.scored if config.protocol else lengths
-    return {
-        "run_dir": str(folder.path),
-        "language": config.data.name,
-        "protocol": config.protocol,
-        "seed": seed,
-        **dataclasses.asdict(score(points, scored)),
-        "scored": [str(p.length) for p in points if p.length in scored],
-        **lengths_of(points),
-        **text_facts(points, config),
-        "no_words_of_length": [length for length in lengths if not words.is_tested(length)],
-    }
+
+
+test_again.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest

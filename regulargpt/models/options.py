@@ -75,6 +75,14 @@ class ModelOptions(Options):
         """Why it cannot be asked at every position; None if it can."""
         return None
 
+    def no_words(self) -> str | None:
+        """Why it cannot be asked about words of a language, only about a text; None if it can."""
+        return None
+
+    def contradiction(self) -> str | None:
+        """What its options say together that cannot be, once all of them are chosen; None if there is nothing."""
+        return None
+
     def no_views(self) -> str | None:
         """Why its attention cannot be restricted to a window or to blocks in evaluation; None if it can."""
         return f"{self.name} has no attention that could be restricted"
@@ -146,9 +154,23 @@ class TransformerOptions(ModelOptions):
         """Every position may look at every other one."""
         return True
 
+    def no_words(self) -> str | None:
+        """A tied readout answers with symbols."""
+        return "model.tied = true answers with symbols" if self.tied else None
+
     def no_prefixes(self) -> str | None:
         """Without a causal mask a position has seen what comes after it."""
         return None if self.causal else "set model.causal = true"
+
+    def contradiction(self) -> str | None:
+        """An encoding that needs the mask.
+
+        >>> from regulargpt.encodings.options import XposOptions
+        >>> TransformerOptions("transformer", causal=False, encoding=XposOptions("xpos")).contradiction()
+        "model.encoding.name = 'xpos' makes keys behind the query grow without bound; set model.causal = true"
+        """
+        reason = "" if self.causal else self.encoding.not_bidirectional()
+        return f"{reason}; set model.causal = true" if reason else None
 
     def no_views(self) -> str | None:
         """Without a causal mask there is no past to restrict."""
@@ -159,19 +181,17 @@ class TransformerOptions(ModelOptions):
         among = self.random_positions
         if 0 < among < length:
             return f"model.random_positions = {among} has fewer positions"
-        return self.encoding.too_long(length)
+        return self.encoding.too_long(max(length, among))
 
     def too_short(self, length: int) -> str | None:
         """What the encoding says: some have parameters that only far positions train."""
         return self.encoding.too_short(length)
 
     def problems(self) -> Iterator[str]:
-        """Heads that do not divide the width, for attention or for the encoding; an encoding that needs the mask."""
+        """Heads that do not divide the width, for attention or for the encoding."""
         if self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
         yield from self.encoding.refuse_heads(self.d_model, self.n_heads)
         if self.random_positions and self.encoding.consecutive:
             yield f"random_positions = {self.random_positions}: {self.encoding.name} needs consecutive positions; set 0"
-        if not self.causal and self.encoding.causal_only:
-            yield f"causal = false: {self.encoding.causal_only}; set model.causal = true, or choose another encoding"
         yield from super().problems()

@@ -48,6 +48,8 @@ class ObjectiveOptions(Options):
             remedy = "choose 'language_model'" if data.kind == "text" else "choose 'last', or a text as in text:code"
             yield f"it asks about {self.asks_of}, and {data.name} is {data.kind}; {remedy}"
             return
+        if self.asks_of == "words" and (reason := model.no_words()) is not None:
+            yield f"it asks about words: {reason}"
         if self.answers_prefixes and (reason := model.no_prefixes()) is not None:
             yield f"it asks at every position: {reason}"
 
@@ -121,6 +123,10 @@ class LanguageModelOptions(ObjectiveOptions):
     def measures(self) -> tuple[str, ...]:
         """All three say the same of one text; bits per byte can be compared between alphabets."""
         return ("bits_per_byte", "nll", "perplexity")
+
+    def no_map_of_words(self) -> str | None:
+        """A text has no right answers that a certificate could be about."""
+        return "a text has no automaton, so nothing can be proven of it"
 
     @property
     def asks_of(self) -> str:

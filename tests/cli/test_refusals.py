@@ -215,6 +215,7 @@ REFUSED = [
     ("kernels rotary", "rotary adds no bias to the logits; choose an encoding that does, such as alibi"),
     ("kernels transformer_xl", "the bias of transformer_xl depends on what is read, not on positions alone"),
     ("kernels alibi --heads 0", "--heads"),
+    ("kernels alibi --heads 64 --length 513", "64 heads on 513 positions: too large; choose fewer heads"),
     ("kernels alibi --length 1", "--length"),
     ("position-variance --preset thesiss", "--preset"),
     ("position-variance --updates -1", "--updates"),

@@ -167,8 +167,8 @@ REFUSED_TEXTS = [
         "unknown key 'model.encoding.slopes': 'none' has no slopes; 'alibi' has",
     ),
     (
-        "[model]\nname = 'transformer'\n[model.encoding]\nname = 'none'\nbase = 1",
-        "unknown key 'model.encoding.base'; it has none",
+        "[model]\nname = 'transformer'\n[model.encoding]\nname = 'none'\nradix = 1",
+        "unknown key 'model.encoding.radix'; it has none",
     ),
     ("[data]\nname = 'dyck-2'\n[data.test]\nmember = 0.5", "unknown key 'data.test.member'; did you mean 'members'?"),
     ("[data]\nname = 'dyck-2'\ntest = 3", "data.test = 3: data.test is a section; write [data.test]"),

@@ -103,7 +103,7 @@ def test_the_bias_of_t5_is_its_table_at_the_bucket_times_the_scale(scale: str, f
 
 
 def test_t5_starts_as_its_sources():
-    xavier, normal = (built(f"t5:initial={name}", n_heads=2048, d_head=1) for name in ("xavier", "normal"))
+    xavier, normal = (built(f"t5:drawn={name}", n_heads=2048, d_head=1) for name in ("xavier", "normal"))
     assert float(xavier.get_parameter("weight").detach().std()) == pytest.approx(math.sqrt(2 / 2080), rel=0.02)
     assert float(normal.get_parameter("weight").detach().std()) == pytest.approx(1, rel=0.02)
 

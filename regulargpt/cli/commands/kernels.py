@@ -106,6 +106,7 @@ def text(report: dict[str, Any]) -> str:
         f"shift invariant: {yes(invariance['is_invariant'])}; largest difference {number(difference)}",
         *trends(report["heads"]),
         f"a constant added to the bias is {seen} by softmax",
+        *["the encoding also multiplies the logits, which is not looked at"] * report["also_multiplies_logits"],
     ]
     return "\n".join(lines)
 

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from languages.errors import UserError
 from regulargpt import encodings
@@ -15,26 +14,13 @@ from regulargpt.encodings.options import EncodingOptions
 from regulargpt.models.base import Model
 from regulargpt.models.decoding import Decoder
 from regulargpt.models.hooks import HookPoint, listened_to
-from regulargpt.models.layers import Dropout, Readout, check_words, embedding, linear, select
+from regulargpt.models.layers import Dropout, Readout, TiedReadout, check_words, embedding, linear, select
 from regulargpt.models.transformer.attention import Attention, Pass
 from regulargpt.models.transformer.block import Block, Mlp
 from regulargpt.models.transformer.decoding import CachedDecoder
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.positions import RandomPositions
 from regulargpt.models.transformer.views import Full, View, parse
-
-
-class TiedReadout(nn.Module):
-    """Logits as products with the embeddings, without a bias (as GPT-2): it has no weights of its own."""
-
-    def __init__(self, of: nn.Embedding):
-        super().__init__()
-        # In a tuple, or the embedding would be a part of this module too, and stand in the state dict twice.
-        self.of = (of,)
-
-    def forward(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_symbols"]:
-        """x times the transpose of the embedding."""
-        return F.linear(x, self.of[0].weight)
 
 
 class Transformer(Model):
@@ -96,9 +82,7 @@ class Transformer(Model):
             for _ in range(n_layers)
         )
         self.ln_final = nn.LayerNorm(d_model) if norm == "pre" else nn.Identity()
-        if tied and n_outputs != n_symbols:
-            raise UserError(f"tied = true, but there are {n_symbols} symbols and {n_outputs} outputs; leave tied out")
-        self.readout = TiedReadout(self.embedding) if tied else linear(d_model, n_outputs, generator)
+        self.readout = TiedReadout(self.embedding, n_outputs) if tied else linear(d_model, n_outputs, generator)
         self.scale = math.sqrt(d_model) if scale_embedding else 1.0
         if random_positions and self.encoding.Options.consecutive:
             name = type(self.encoding).__name__
@@ -108,6 +92,11 @@ class Transformer(Model):
         self.causal = causal
         self.view: View = Full()
         self.kept_masks: OrderedDict[Any, Tensor] = OrderedDict()
+
+    @property
+    def n_layers(self) -> int:
+        """The number of blocks."""
+        return len(self.blocks)
 
     @property
     def quadratic(self) -> bool:
