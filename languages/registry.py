@@ -118,6 +118,19 @@ def names() -> tuple[str, ...]:
 MADE: dict[str, "Task"] = {}
 
 
+TEXT = ("text:", "hf:")
+"""What the names of texts begin with (`languages.text`)."""
+
+
+def is_text(name: str) -> bool:
+    """Whether a name is that of a text, not of a language.
+
+    >>> is_text("text:code"), is_text("parity")
+    (True, False)
+    """
+    return name.startswith(TEXT)
+
+
 def register(task: "Task") -> "Task":
     """Let a task that was made in Python go by its name in this process; the task.
 
@@ -167,6 +180,8 @@ def get(spec: str) -> "Task":
     for family in FAMILIES:
         if family.prefix and spec.startswith(family.prefix):
             return family.load()(spec.removeprefix(family.prefix))
+    if is_text(spec):
+        raise LanguageError(f"{spec!r:.200} is a text, which has no automaton; name a language, as in parity")
     name, _, parameters = spec.partition(":")
     family, number = _find(name)
     values = read_parameters(family.parameters, name, parameters)

@@ -18,9 +18,9 @@ from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_
 from regulargpt.storage.atomic import StorageError, shown
 
 VERBS = {
-    "list": "List the languages, models, encodings, ..., or the options of one of them.",
-    "show": "Show a language: its automaton, its monoid, sample words.",
-    "sample": "Draw labelled words of a language.",
+    "list": "List the languages, texts, models, encodings, ..., or the options of one of them.",
+    "show": "Show a language: its automaton, its monoid, sample words; or a text.",
+    "sample": "Draw labelled words of a language, or segments of a text.",
     "run": "Train a model on short words and test it on long ones.",
     "construct": "Write weights that compute a language exactly, without training.",
     "sweep": "Train many configs on all cores; a rerun does what is missing.",
@@ -45,8 +45,8 @@ RUN = "runs/parity-regulargpt-C2-seed0"
 RUN_ON_TEXT = "runs/text-code-transformer-seed0"
 EXAMPLES = {
     "list": ("languages", "models regulargpt"),
-    "show": ("parity", "'regex:(ab)*' --dot"),
-    "sample": ("parity --length 20", "dyck-2 --length 20 --near-misses 0.5 --text"),
+    "show": ("'regex:(ab)*' --dot", "text:code"),
+    "sample": ("dyck-2 --length 20 --near-misses 0.5 --text", "text:code --length 200 --count 2"),
     "run": ("parity --train-len 40", "dyck-4 --model transformer --encoding rotary --seed 1"),
     "construct": ("parity --out constructed", "cyclic-5 --chunk-size 3 --out constructed-5"),
     "sweep": ("parity tomita-3 --model regulargpt,lstm --seed 0-2", "dyck-2 --lr 1e-4,3e-4 --dry-run"),

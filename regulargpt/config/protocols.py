@@ -167,8 +167,10 @@ def without_sampling(language: str) -> str:
 
 def task_of(config: RunConfig) -> Task:
     """The task of a config; UserError for a text, which no protocol is about."""
-    from regulargpt.data import of_words
+    from regulargpt.data import is_text, of_words
 
+    if is_text(config.data.name):
+        raise ConfigError(f"{config.data.name} is a text, and a protocol is about words of a language; leave it out")
     return of_words(config.data).task
 
 

@@ -10,7 +10,7 @@ from languages.errors import one_of
 from regulargpt import data
 from regulargpt.config.lengths import LONGEST_WORD
 from regulargpt.config.options import ConfigError
-from regulargpt.config.protocols import protocol
+from regulargpt.config.protocols import protocol, task_of
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
@@ -60,7 +60,7 @@ def _protocol(config: RunConfig, words: Data) -> Iterator[str]:
         if config.protocol != protocol(config.protocol).id:
             version = protocol(config.protocol).id
             yield f"protocol = '{config.protocol}': a config names the version, protocol = '{version}'"
-        yield from protocol(config.protocol).problems(config, data.of_words(config.data).task)
+        yield from protocol(config.protocol).problems(config, task_of(config))
     for name in config.evaluation.extra_protocols:
         if name != protocol(name).id:
             yield f"evaluation.extra_protocols = '{name}': a config names the version, '{protocol(name).id}'"
@@ -90,6 +90,7 @@ def _lengths(config: RunConfig, words: Data) -> Iterator[str]:
         yield f"data.train_len = {train_len}: {words.describe_length(train_len)}"
     if not any(words.is_tested(length) for length in config.scored):
         yield f"evaluation.test_len = {test_len}: {words.describe_length(config.scored[-1])}"
+    yield from _asked_for(config, words)
     for length in config.evaluation.extra_lengths:
         if not 1 <= length <= LONGEST_WORD:
             yield f"evaluation.extra_lengths = {length}; a length is 1 to {LONGEST_WORD}"
@@ -102,6 +103,19 @@ def _lengths(config: RunConfig, words: Data) -> Iterator[str]:
     for key, length in [*longest, *(("evaluation.extra_lengths", extra) for extra in config.evaluation.extra_lengths)]:
         if (reason := config.network.too_long(length)) is not None:
             yield f"{key} = {length}: {reason}"
+
+
+def _asked_for(config: RunConfig, words: Data) -> Iterator[str]:
+    """Lengths by a factor are few, and none may be missing that somebody asked for: a text is long enough or not.
+
+    Of a language, whose words may all have an even length, those are left out that it lacks.
+    """
+    asked = config.evaluation
+    if asked.factor > 1:
+        longest = [("test_len", config.scored[-1])] if asked.test_len and config.scored else []
+        for key, length in [*longest, *(("extra_lengths", extra) for extra in asked.extra_lengths)]:
+            if not words.is_tested(length):
+                yield f"evaluation.{key} = {length}: {words.describe_length(length)}"
 
 
 def _longer(config: RunConfig) -> str:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError
+from languages.registry import is_text
 from regulargpt.config.options import Options, hints
 from regulargpt.config.registry import Registry, Row
 from regulargpt.data.options import BalancedOptions, DataOptions, LanguageOptions, TextOptions, sampled
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from languages.task import Task
     from regulargpt.data.base import Data
     from regulargpt.data.language import LanguageData
-
-TEXT = ("text:", "hf:")
-"""What the names of texts begin with."""
 
 
 class Sources(Registry):
@@ -59,15 +57,6 @@ def language_row(task: Task) -> Row:
 SOURCES = Sources("language", {}, DataOptions)
 
 
-def is_text(name: str) -> bool:
-    """Whether a name is that of a text.
-
-    >>> is_text("text:code"), is_text("parity")
-    (True, False)
-    """
-    return name.startswith(TEXT)
-
-
 def sampling(name: str) -> str:
     """How a source is drawn: "uniform" or "balanced" words of a language, or "text".
 
@@ -86,7 +75,6 @@ def build(options: Options, task: Task | None = None) -> Data:
     """
     if isinstance(options, TextOptions):
         from languages.text import corpus
-
         from regulargpt.data.text import TextData
 
         return TextData(corpus(options.name, tokenizer=options.tokenizer), options)
@@ -102,7 +90,8 @@ def of_words(options: Options, task: Task | None = None) -> LanguageData:
     from regulargpt.data.language import LanguageData
 
     if not isinstance(options, LanguageOptions):
-        raise UserError(f"{getattr(options, 'name', 'it')} is a text: it has no automaton; choose a run on a language")
+        text = getattr(options, "name", "it")
+        raise UserError(f"{text} is a text, which has no automaton; choose a language, or a run on one")
     return LanguageData(task or languages.get(options.name), options)
 
 

@@ -62,13 +62,13 @@ class TextData:
 
     def describe_length(self, length: int) -> str:
         """How much text there is."""
-        if not self.has_length(length):
-            size = len(self.corpus.train)
-            return f"{self.name} has {size:,} symbols to train on; choose a shorter length, or a longer text"
-        if not self.is_tested(length):
-            size = len(self.corpus.test)
-            return f"{self.name} has {size:,} symbols to test on, which allows lengths up to {self.reach:,}"
-        return ""
+        if self.has_length(length) and self.is_tested(length):
+            return ""
+        train, test = len(self.corpus.train), len(self.corpus.test)
+        allowed = (
+            f"{train:,} symbols to train on, and {test:,} to test on, which allows test lengths up to {self.reach:,}"
+        )
+        return f"{self.name} has {allowed}; choose a shorter length, or a longer text"
 
     def test(self, seed: int, length: int, count: int) -> Words:
         """The test segments of one length.

@@ -124,6 +124,10 @@ class LanguageModelOptions(ObjectiveOptions):
         """All three say the same of one text; bits per byte can be compared between alphabets."""
         return ("bits_per_byte", "nll", "perplexity")
 
+    def no_map_of_words(self) -> str | None:
+        """A text has no right answers that a certificate could be about."""
+        return "a text has no automaton, so nothing can be proven of it"
+
     @property
     def asks_of(self) -> str:
         """A text."""

@@ -13,7 +13,7 @@ from typing import Any
 from languages.errors import UserError
 from regulargpt.certificate.options import no_certificate
 from regulargpt.config.options import ConfigError
-from regulargpt.config.recipes import DECIDING, EVERY, certified, resolve
+from regulargpt.config.recipes import DECIDING, EVERY, certified, resolve, usual_model
 from regulargpt.config.schema import RunConfig, first_part, flat, parts_first, type_of, why_unused
 from regulargpt.data import sampling
 from regulargpt.runs.sweep.values import read_values
@@ -28,6 +28,8 @@ AXES = ("data.name", "model.name", "recipe", "protocol")
 class Grid:
     """What a sweep goes over. A recipe None is the one that suits language and model, a protocol None is none.
 
+    A model None is the usual one of each language or text.
+
     `values` says of dotted keys which values they take, as values or, in lists of texts, as written. A key that a run
     does not have, or that changes nothing there (the chunk size of an LSTM), makes no run twice.
 
@@ -39,7 +41,7 @@ class Grid:
     """
 
     languages: Sequence[str]
-    models: Sequence[str] = (RunConfig().model.name,)
+    models: Sequence[str | None] = (None,)
     recipes: Sequence[str | None] = (None,)
     protocols: Sequence[str | None] = (None,)
     values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -90,7 +92,13 @@ class Grid:
 
     def axes(self) -> Iterator[tuple[str, str, str | None, str | None]]:
         """Languages, models, recipes and protocols."""
-        return product(self.languages, self.models, self.recipes, self.protocols)
+        for language, model, recipe, preset in product(self.languages, self.models, self.recipes, self.protocols):
+            yield language, model or usual_model(language), recipe, preset
+
+    @property
+    def named_models(self) -> list[str]:
+        """The models, each once."""
+        return list(dict.fromkeys(model for _, model, *_ in self.axes()))
 
     def base(
         self, language: str, model: str, recipe: str | None, preset: str | None, chosen: Mapping[str, Any]
