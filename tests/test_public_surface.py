@@ -50,6 +50,7 @@ FLAGS = {
     "check": "certificate --weights --network --automaton --language --json --wide",
     "verify": "folder --length --words --seed --out --json --wide",
     "extract": "folder --out --codebook --json --wide",
+    "generate": "folder --prompt --symbols --temperature --seed --window --json",
     "kernels": "encoding --heads --length --seed --out --json --wide",
     "position-variance": "folder --preset --length --updates --seed --device --out --json --wide",
     "receptive-field": "folder --length --words --seed --out --json --wide",
