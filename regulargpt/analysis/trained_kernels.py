@@ -104,12 +104,7 @@ def of_layer(encoding: Encoding, name: str, kernels: Kernels, length: int) -> di
         ],
         "largest_change": change(kernels),
         "bias": {when: values[:, : length + 1].tolist() for when, values in kernels.bias.items()},
-        "heads_within": {when: heads_within(effective[when]).tolist()[: LONGEST + 1 : STEP] for when in WHEN},
     }
-
-
-STEP = 64
-"""The curve of heads within a distance is written at every 64th: 321 numbers and not 20,481."""
 
 
 def change(kernels: Kernels) -> float:
@@ -122,7 +117,9 @@ def change(kernels: Kernels) -> float:
 def sentence(layers: list[Kernels], train_len: int) -> str:
     """How many heads end within the training length, before and after."""
     effective = {when: [found for kernels in layers for found in kernels.effective[when]] for when in WHEN}
-    counts = {when: sum(e.value is not None and e.value <= train_len for e in found) for when, found in effective.items()}
+    counts = {
+        when: sum(e.value is not None and e.value <= train_len for e in found) for when, found in effective.items()
+    }
     total = len(effective["after"])
     return (
         f"{counts['before']} of {total} heads had an effective length within the training length {train_len} "
@@ -147,7 +144,7 @@ def write(out: Path, report: dict[str, Any], title: str) -> None:
 def picture(path: Path, report: dict[str, Any], title: str) -> None:
     """A row a layer: on the left the bias of each head, dotted as it was drawn; on the right the heads within x."""
     layers = report["layers"]
-    figure = plots.new_figure(9, 3.2 * len(layers))
+    figure, x = plots.new_figure(9, 3.2 * len(layers)), range(LONGEST + 1)
     for (left, right), layer in zip(figure.subplots(len(layers), 2, squeeze=False), layers, strict=True):
         for when, style in zip(WHEN, (":", "-"), strict=True):
             for head, values in enumerate(layer["bias"][when]):
@@ -155,14 +152,15 @@ def picture(path: Path, report: dict[str, Any], title: str) -> None:
                 colour = plots.COLOURS[head % len(plots.COLOURS)]
                 label = f"head {head + 1}" if when == "after" else None
                 left.plot([value - finite[0] for value in finite], style, color=colour, label=label, linewidth=1.2)
-            within = layer["heads_within"][when]
-            right.plot([STEP * i for i in range(len(within))], within, style, color=plots.BLUE, label=f"{when} training")
+            ends = [head[f"effective_length_{when}"]["value"] for head in layer["heads"]]
+            within = heads_within([EffectiveLength(end, LONGEST, False) for end in ends])
+            right.step(x, within, style, where="post", color=plots.BLUE, label=f"{when} training")
         left.axhline(THRESHOLD, color=plots.GREY, linewidth=0.8)
         for axes in (left, right):
             axes.axvline(report["train_len"], color=plots.VERMILION, linestyle="--", linewidth=1)
             axes.legend(frameon=False, fontsize=7)
         left.set(xlabel="distance m - n (dashed: training length)", ylabel=f"layer {layer['layer']}: bias(x) - bias(0)")
         right.set(xlabel="distance x", ylabel="heads with effective length <= x", ylim=(-0.2, report["n_heads"] + 0.2))
-        right.set_xscale("symlog", linthresh=STEP)
+        right.set(xscale="log", xlim=(1, LONGEST))
     figure.suptitle(f"{title}, {report['encoding']}", fontsize=10, parse_math=False)
     plots.save(path, figure)

@@ -56,7 +56,9 @@ def trained_variance(
     model = run.transformer
     if (encoding := value_of(run.config, "model.encoding.name")) != "none":
         place = atomic.shown(run.run)
-        raise UserError(f"{place} has the encoding {encoding}, which tells positions; choose a run with --encoding none")
+        raise UserError(
+            f"{place} has the encoding {encoding}, which tells positions; choose a run with --encoding none"
+        )
     if run.length < 2:
         raise UserError(f"--length {run.length}: a slope needs at least 2 positions; choose a longer one")
     before = load_drawn(folder, run.config.seed)
