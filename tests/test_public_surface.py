@@ -51,8 +51,10 @@ FLAGS = {
     "verify": "folder --length --words --seed --out --json --wide",
     "extract": "folder --out --codebook --json --wide",
     "kernels": "encoding --heads --length --seed --out --json --wide",
-    "position-variance": "--preset --updates --seed --device --out --json --wide",
-    "receptive-field": "folder --length --words --seed --out --json --wide",
+    "position-variance": "folder --preset --length --updates --seed --device --out --json --wide",
+    "receptive-field": "folder --length --words --seed --out --json --wide --attention",
+    "resolution": "folder --length --words --seed --out --json --wide --attention",
+    "positions": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
         "name --scale --only --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus "
@@ -131,8 +133,8 @@ def test_flags(verb: str):
 
 def test_verbs_and_exit_codes():
     verbs = (
-        "list show sample run construct sweep resume evaluate shortcuts verify check extract kernels "
-        "position-variance receptive-field results reproduce report bench"
+        "list show sample run construct sweep resume evaluate shortcuts verify check extract generate kernels "
+        "position-variance receptive-field resolution positions results reproduce report bench"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)

@@ -46,8 +46,10 @@ def trained_kernels(folder: RunFolder, *, length: int | None = None, out: Path |
     """The learned kernels of a finished run, beside those that its seed drew; kernels.json, .csv and .png.
 
     An encoding that is the same in all layers is reported once, as layer 0. Up to `length` distances are written, by
-    default 8 times the training length. The files go to `out`, by default RUN/kernels. Raises UserError, before
-    anything is written, for a model that is no Transformer, or a bias that there is not or that depends on what is read.
+    default 8 times the training length. The files go to `out`, by default RUN/kernels.
+
+    Raises UserError, before anything is written, for a model that is no Transformer, and where there is no bias or it
+    depends on what is read.
     """
     out = refuse_file(folder.path / FOLDER if out is None else out)
     config = RunConfig.parse(folder.config_text)
@@ -117,7 +119,9 @@ def change(kernels: Kernels) -> float:
 def sentence(layers: list[Kernels], train_len: int) -> str:
     """How many heads end within the training length, before and after."""
     effective = {when: [found for kernels in layers for found in kernels.effective[when]] for when in WHEN}
-    counts = {when: sum(e.value is not None and e.value <= train_len for e in found) for when, found in effective.items()}
+    counts = {
+        when: sum(e.value is not None and e.value <= train_len for e in found) for when, found in effective.items()
+    }
     total = len(effective["after"])
     return (
         f"{counts['before']} of {total} heads had an effective length within the training length {train_len} "

@@ -56,7 +56,9 @@ def trained_variance(
     model = run.transformer
     if (encoding := value_of(run.config, "model.encoding.name")) != "none":
         place = atomic.shown(run.run)
-        raise UserError(f"{place} has the encoding {encoding}, which tells positions; choose a run with --encoding none")
+        raise UserError(
+            f"{place} has the encoding {encoding}, which tells positions; choose a run with --encoding none"
+        )
     if run.length < 2:
         raise UserError(f"--length {run.length}: a slope needs at least 2 positions; choose a longer one")
     before = load_drawn(folder, run.config.seed)
@@ -109,8 +111,8 @@ def probe_of(run: TextSubject, model: Transformer, updates: int, progress: Progr
     """The mean absolute error of the position read behind each layer, of text it was not trained to read it from."""
     if updates == 0:
         return None
-    sizes = {"d_model": model.embedding.embedding_dim, "n_layers": len(model.blocks), "length": run.length}
-    setting = ProbeSetting(Setting(n_heads=1, **sizes), updates, BATCH)
+    n_layers, width = len(model.blocks), model.embedding.embedding_dim
+    setting = ProbeSetting(Setting(width, n_heads=1, length=run.length, n_layers=n_layers), updates, BATCH)
 
     def drawn(purpose: str, step: int) -> Iterator[Tensor]:
         return streams(model, segments_of(run, purpose, step))

@@ -26,7 +26,9 @@ MOST_HEADS, LONGEST = 64, 1024
     help="Positions of the kernel matrix, distances of a run.  [default: 128; 8 times the training length]",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Draws learned parameters; a run has its own.  [default: 0]"
+    "--seed",
+    type=click.IntRange(min=0, max=2**63 - 1),
+    help="Draws learned parameters; a run has its own.  [default: 0]",
 )
 @click.option("--out", type=PATH, help="Folder for kernels.json, .csv and .png.  [default: of a run RUN/kernels]")
 @printed

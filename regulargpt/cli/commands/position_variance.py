@@ -24,12 +24,12 @@ MOST_UPDATES = 1_000_000
     type=click.IntRange(0, MOST_UPDATES),
     help="Of the probe; 0 leaves it out.  [default: the preset's; of a run 500]",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Draws it all.  [default: 0; of a run its own]"
-)
+@click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Draws it all.  [default: 0; of a run its own]")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where a simulation's probe trains.  [default: cpu]")
 @click.option(
-    "--out", type=PATH, help="Folder for position-variance.json, .csv and .png.  [default: of a run RUN/position-variance]"
+    "--out",
+    type=PATH,
+    help="Folder for position-variance.json, .csv and .png.  [default: of a run RUN/position-variance]",
 )
 @printed
 def command(
