@@ -107,8 +107,8 @@ OPTIONS = {
     "model.encoding.fire": "name learning_rate width train_len",
     "model.encoding.forgetting": "name learning_rate gate_bias",
     "model.encoding.cope": "name learning_rate p_max",
-    "model.encoding.ssmax": "name learning_rate positions.name train_len",
-    "model.encoding.log_n": "name positions.name train_len",
+    "model.encoding.ssmax": "name learning_rate inner.name train_len",
+    "model.encoding.log_n": "name inner.name train_len",
 }
 SURFACE = """
 RegularGPT RunConfig Trained Transformer encodings evaluate load models objectives resume run run_with_cache
@@ -133,8 +133,8 @@ def test_flags(verb: str):
 
 def test_verbs_and_exit_codes():
     verbs = (
-        "list show sample run construct sweep resume evaluate shortcuts verify check extract generate kernels "
-        "position-variance receptive-field resolution positions results reproduce report bench"
+        "list show sample run construct sweep resume evaluate shortcuts verify check extract generate "
+        "kernels position-variance receptive-field resolution positions results reproduce report bench"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)

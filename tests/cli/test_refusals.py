@@ -209,7 +209,7 @@ REFUSED = [
     ("verify folder --words 1", "--words"),
     ("verfy folder", "unknown command 'verfy'; did you mean 'verify'?"),
     ("receptive-field missing", "run folder missing does not exist"),
-    ("kernels", "Missing argument 'ENCODING'"),
+    ("kernels", "Missing argument 'ENCODING|RUN'"),
     ("kernels alib", "unknown encoding 'alib'; did you mean 'alibi'?"),
     ("kernels alibi:slope=press", "unknown key 'encoding.slope'; did you mean 'slopes'?"),
     ("kernels rotary", "rotary adds no bias to the logits; choose an encoding that does, such as alibi"),
