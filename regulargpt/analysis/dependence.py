@@ -120,6 +120,6 @@ def text_sentence(field: ReceptiveField, length: int, train_len: int) -> str:
     """
     counts = "{}, {} and {}".format(*(field.erf_at(q) for q in SHARES))
     text = f"50, 90 and 99 % of the gradient lie on the last {counts} of {length} symbols"
-    held = 100 * (field.share(train_len) or 0.0)
-    text += f"; the last {min(train_len, length)}, the training length, hold {held:.1f} %"
+    if length > train_len:
+        text += f"; the last {train_len}, the training length, hold {100 * (field.share(train_len) or 0.0):.1f} %"
     return text + (f"; {field.flat} segments without a gradient" if field.flat else "")

@@ -59,7 +59,7 @@ EXAMPLES = {
     "generate": (f"{RUN_ON_TEXT} --symbols 50", f"{RUN_ON_TEXT} --temperature 0"),
     "kernels": ("alibi", RUN_ON_TEXT),
     "position-variance": ("", "--preset thesis --updates 0 --out variance"),
-    "receptive-field": (RUN, f"{RUN_ON_TEXT} --attention sliding:16"),
+    "receptive-field": (RUN, f"{RUN_ON_TEXT} --attention bca"),
     "resolution": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --attention bca"),
     "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
     "results": ("runs", "runs --group-by language,model --format latex"),
