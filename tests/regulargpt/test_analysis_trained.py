@@ -266,7 +266,7 @@ def test_regulargpt_has_a_receptive_field_on_text(tmp_path: Path):
 
 def test_a_language_model_that_depends_on_nothing_is_refused(recurrent: RunFolder, monkeypatch, tmp_path: Path):
     monkeypatch.setattr(dependence, "receptive_field", lambda *arguments, **more: NOTHING)
-    with pytest.raises(UserError, match="depends on no symbol .* there is nothing to measure"):
+    with pytest.raises(UserError, match=r"depends on no symbol .* there is nothing to measure"):
         dependence.receptive_field_report(recurrent, words=2, out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
