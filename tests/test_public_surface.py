@@ -51,7 +51,7 @@ FLAGS = {
     "verify": "folder --length --words --seed --out --json --wide",
     "extract": "folder --out --codebook --json --wide",
     "kernels": "encoding --heads --length --seed --out --json --wide",
-    "position-variance": "--preset --updates --seed --device --out --json --wide",
+    "position-variance": "folder --preset --length --updates --seed --device --out --json --wide",
     "receptive-field": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
@@ -102,6 +102,11 @@ OPTIONS = {
     "model.encoding.sandwich_smooth": "name bias_dtype fit",
     "model.encoding.transformer_xl": "name learning_rate clamp",
     "model.encoding.window": "name width",
+    "model.encoding.fire": "name learning_rate width train_len",
+    "model.encoding.forgetting": "name learning_rate gate_bias",
+    "model.encoding.cope": "name learning_rate p_max",
+    "model.encoding.ssmax": "name learning_rate inner.name train_len",
+    "model.encoding.log_n": "name inner.name train_len",
 }
 SURFACE = """
 RegularGPT RunConfig Trained Transformer encodings evaluate load models objectives resume run run_with_cache
@@ -126,8 +131,8 @@ def test_flags(verb: str):
 
 def test_verbs_and_exit_codes():
     verbs = (
-        "list show sample run construct sweep resume evaluate shortcuts verify check extract kernels "
-        "position-variance receptive-field results reproduce report bench"
+        "list show sample run construct sweep resume evaluate shortcuts verify check extract generate "
+        "kernels position-variance receptive-field resolution positions results reproduce report bench"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
@@ -159,7 +164,8 @@ def test_registries():
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
     encodings = (
         "none sinusoidal learned rotary xpos alibi kerple_power kerple_log kerple_bias_wht kerple_log3 gauss_bias2 "
-        "gauss_bias3 gauss_wht1 gauss_wht2 t5 sandwich sandwich_smooth transformer_xl window"
+        "gauss_bias3 gauss_wht1 gauss_wht2 t5 sandwich sandwich_smooth transformer_xl window fire forgetting cope "
+        "ssmax log_n"
     )
     assert " ".join(ENCODINGS) == encodings
     assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2"]

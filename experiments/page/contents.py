@@ -60,7 +60,8 @@ def reading(found: Record) -> str:
             if compared
             else f"In each cell: {statistics} over its runs, in percent."
         )
-        lines.append("Maximum and mean are over the runs of the cell, seeds and learning rates together.")
+        if "max" in found.statistics:
+            lines.append("Maximum and mean are over the runs of the cell, seeds and learning rates together.")
         if any(cell.shows.what == "seconds" for cell in found.cells):
             lines.append("Seconds are the mean wall time of a training, on a core that may have had other work.")
     else:

@@ -28,10 +28,10 @@ def losses(folder: RunFolder, scoring: str, attention: str, notice: Notice = lam
         return segments.read(folder)
     path = kept(folder, f"{scoring}-{attention}", ".csv")
     if not path.exists():
-        from regulargpt.evaluation.again import test_again
+        from regulargpt.evaluation.again import points_again
 
         notice(f"{folder.path.name}: {scoring}, {attention} attention")
-        points = test_again(folder, other, other.tested, config.seed)
+        points = points_again(folder, other, other.tested, config.seed)
         atomic.make_folder(path.parent)
         atomic.write_text(path, segments.render(points))
     return segments.parse(atomic.parse_text(atomic.read_bytes(path), path))

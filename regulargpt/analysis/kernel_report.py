@@ -14,13 +14,14 @@ from numpy import ndarray
 from languages.errors import UserError
 from regulargpt import encodings, plots, tables
 from regulargpt.analysis.effective_length import LONGEST, THRESHOLD, effective_lengths
-from regulargpt.analysis.kernels import Shift, definiteness, largest_difference, smallest_shift, softmax_change
+from regulargpt.analysis.kernels import Shift, definiteness, shift_error, smallest_shift, softmax_change
 from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.evaluation.measures import Measure
 from regulargpt.storage import atomic
 
 D_HEAD = 8  # a bias that looks at no input does not depend on it
-SHIFTS = (1, 7, 1000)
+MOST_ENTRIES = 1 << 24  # of the matrices of all heads: 128 MiB
+MOST_SHIFTED = 128  # positions that are shifted: each shift is another matrix a head
 INVARIANT = 1e-12  # relative, in float64
 COLUMNS = ("head", "distance", "bias")
 
@@ -29,7 +30,7 @@ def kernel_report(text: str, *, n_heads: int, length: int, seed: int = 0, out: P
     """What `kernels` and `effective_length` find for each head of an encoding as it is before training.
 
     With `out`, kernels.json, .csv and .png are written there. Raises UserError, before anything is written, for an
-    encoding without a bias, or with one that depends on what is read.
+    encoding without a bias, or with one that depends on what is read, and for matrices beyond memory.
 
     >>> report = kernel_report("alibi", n_heads=8, length=32)
     >>> report["heads"][0]["shift"]["smallest_c"], report["heads"][0]["effective_length"]["text"]
@@ -37,6 +38,8 @@ def kernel_report(text: str, *, n_heads: int, length: int, seed: int = 0, out: P
     """
     if out is not None and out.exists() and not out.is_dir():
         raise UserError(f"{atomic.shown(out)} is a file; choose another --out")
+    if n_heads * length**2 > MOST_ENTRIES:
+        raise UserError(f"{n_heads} heads on {length} positions: too large; choose fewer heads or a shorter length")
     generator = torch.Generator().manual_seed(seed)
     encoding = encodings.build(text, d_model=n_heads * D_HEAD, n_heads=n_heads, generator=generator).double().eval()
     facts = {"encoding": text, "n_heads": n_heads, "length": length, "seed": seed}
@@ -50,9 +53,8 @@ def of_encoding(encoding: Encoding, name: str, length: int, layer: int = 0) -> d
     """The report of an encoding at hand, a trained one too."""
     at = np.arange(length, dtype=float)
     bias = bias_between(encoding, name, at, at, layer)  # (n_heads, length, length)
-    shifted = [bias_between(encoding, name, at + p, at + p, layer) for p in SHIFTS]
     seen = np.tri(length, dtype=bool)
-    difference = max(largest_difference(bias[:, seen], other[:, seen]) for other in shifted)
+    difference = shift_error(lambda m, n: bias_between(encoding, name, m, n, layer), min(length, MOST_SHIFTED))
     far = np.arange(LONGEST + 1, dtype=float)
     by_distance = bias_between(encoding, name, far[-1:], far, layer)[:, 0, ::-1]  # (n_heads, LONGEST + 1)
     finite = bias[:, seen][np.isfinite(bias[:, seen])]
@@ -60,6 +62,7 @@ def of_encoding(encoding: Encoding, name: str, length: int, layer: int = 0) -> d
     effective = effective_lengths(by_distance)
     return {
         "shift_invariance": {"largest_difference": difference, "is_invariant": is_invariant},
+        "also_multiplies_logits": encoding.changes_score,
         "softmax_ignores_a_constant": softmax_change(bias[:, -1], 10.0) < INVARIANT,
         "heads": [
             {"head": head, **of_kernel(mirrored(bias[head - 1])), "effective_length": found.as_json()}

@@ -129,7 +129,11 @@ def probe_positions(
 
 
 def probe_streams(
-    setting: ProbeSetting, seed: int, drawn: Streams, device: torch.device, progress: Progress = lambda done, count: None
+    setting: ProbeSetting,
+    seed: int,
+    drawn: Streams,
+    device: torch.device,
+    progress: Progress = lambda done, count: None,
 ) -> list[LayerError]:
     """The same of any model: `drawn` gives the streams of a batch, the input first, for "probe inputs" or "probe test".
 

@@ -45,6 +45,7 @@ def positions_report(
         "nll": nats.mean(0).tolist(),
         "bins": [as_json(part) for part in bins(nats)],
         "reference": None,
+        "difference": [],
         "beyond": None,
     }
     found = None
@@ -52,8 +53,12 @@ def positions_report(
         with seen_through(run.model, attention, run.train_len):
             other = losses(run.model, objective, run.segments)
         found = beyond(nats, other, run.train_len)
-        reference = {"nll": other.mean(0).tolist(), "bins": [as_json(part) for part in bins(other)]}
-        report |= {"reference": {"attention": attention, **reference}, "beyond": None if found is None else vars(found)}
+        of_reference = {"nll": other.mean(0).tolist(), "bins": [as_json(part) for part in bins(other)]}
+        report |= {
+            "reference": {"attention": attention, **of_reference},
+            "difference": [as_json(part) for part in bins(nats - other)],
+            "beyond": None if found is None else vars(found),
+        }
     report = rounded({**report, "summary": sentence(found, run, attention)})
     write(run, report)
     return report
@@ -76,7 +81,7 @@ def sentence(found: Value | None, run: TextSubject, attention: str | None) -> st
     if found is None:
         return f"no position lies beyond the training length {run.train_len}"
     interval = f"95 % interval {found.low:+.4f} to {found.high:+.4f}"
-    lead = f"beyond position {run.train_len}, more context than the last {run.train_len} symbols"
+    lead = f"beyond position {run.train_len}, attention to more than the last {run.train_len} symbols"
     if found.low <= 0 <= found.high:
         return f"{lead} changes nothing that can be told: {found.value:+.4f} nats a symbol ({interval}, paired)"
     verb = "hurts" if found.value > 0 else "helps"
@@ -94,18 +99,28 @@ def write(run: TextSubject, report: dict[str, Any]) -> None:
 
 
 def picture(path: Path, report: dict[str, Any], title: str) -> None:
-    """Figures 3.5 and 3.7: the bins as lines with their intervals, each at its last position.
+    """Figures 3.5 and 3.7: the bins as lines with their intervals, each at its last position; then their difference.
 
     The first symbols are left out where there are others: they cost so much that the rest would be flat.
     """
     kept = slice(sum(part["last"] < min(FIRST_SHOWN, report["length"]) for part in report["bins"]), None)
-    lines = [line("all context", report["bins"][kept])]
+    found = {"all context": report["bins"][kept]}
     if report["reference"]:
-        lines.append(line(f"the last {report['train_len']}", report["reference"]["bins"][kept]))
-    marks = {"training length": report["train_len"]}
-    figure = plots.single(lines, measure("nll"), band="95 % interval over the segments", marks=marks, long=1)
-    figure.axes[0].set(xlabel="position")
-    figure.axes[0].set_title(title, parse_math=False)
+        found[f"the last {report['train_len']}"] = report["reference"]["bins"][kept]
+    parts = {"nats per symbol": found}
+    if report["difference"]:
+        parts["all context minus the last symbols, paired"] = {"": report["difference"][kept]}
+    figure = plots.new_figure(6 * len(parts), 4)
+    for axes, (label, lines) in zip(figure.subplots(1, len(parts), squeeze=False)[0], parts.items(), strict=True):
+        drawn = [line(name, values) for name, values in lines.items()]
+        plots.prepare(axes, drawn, measure("nll"), long=1)
+        for at, each in enumerate(drawn):
+            plots.draw(axes, each, at, len(drawn) - at - 1)
+            axes.plot([], [], color=plots.COLOURS[at], label=each.name)
+        axes.axvline(report["train_len"], color=plots.VERMILION, linestyle="--", linewidth=1, label="training length")
+        axes.set(xlabel="position", ylabel=label)
+        axes.legend(frameon=False)
+    figure.suptitle(title, fontsize=10, parse_math=False)
     plots.save(path, figure)
 
 

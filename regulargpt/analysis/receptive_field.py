@@ -120,9 +120,7 @@ def theoretical(model: nn.Module, length: int) -> int | None:
     return length - first
 
 
-def gradient_norms(
-    model: nn.Module, words: Words, *, k_hot: bool = False, targets: Targets | None = None
-) -> Curves:
+def gradient_norms(model: nn.Module, words: Words, *, k_hot: bool = False, targets: Targets | None = None) -> Curves:
     """||g_m||_2 at each position m of each word (words, length), in float64.
 
     g_m is the gradient of the prediction (`margin`) at the last position with respect to the embedding of the symbol at

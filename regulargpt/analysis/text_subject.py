@@ -122,9 +122,7 @@ def text_subject(
         )
     seed = config.seed if seed is None else seed
     prepare(config)
-    return TextSubject(
-        folder.path, config, text, load_reader(folder), text.test(seed, length, segments), seed, out
-    )
+    return TextSubject(folder.path, config, text, load_reader(folder), text.test(seed, length, segments), seed, out)
 
 
 def on_text(folder: RunFolder) -> RunConfig:

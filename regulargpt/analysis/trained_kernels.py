@@ -7,20 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from numpy import ndarray
 
 from languages.errors import UserError
-from regulargpt import models, plots, tables
+from regulargpt import plots, tables
 from regulargpt.analysis.effective_length import LONGEST, THRESHOLD, EffectiveLength, effective_lengths, heads_within
 from regulargpt.analysis.kernel_report import bias_between, of_encoding, plain
 from regulargpt.analysis.subject import refuse_file
 from regulargpt.config.schema import RunConfig
 from regulargpt.encodings.base import Encoding
-from regulargpt.models import MODELS
+from regulargpt.models.base import Model
 from regulargpt.models.transformer import Transformer
-from regulargpt.runs.load import load_reader
+from regulargpt.runs.load import load_drawn, load_reader
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
@@ -53,7 +52,8 @@ def trained_kernels(folder: RunFolder, *, length: int | None = None, out: Path |
     out = refuse_file(folder.path / FOLDER if out is None else out)
     config = RunConfig.parse(folder.config_text)
     folder.load_summary()
-    encodings = dict(zip(WHEN, (drawn(folder, config), transformer(folder, load_reader(folder))), strict=True))
+    networks = load_drawn(folder, config.seed), load_reader(folder)
+    encodings = {when: encoding_of(folder, model) for when, model in zip(WHEN, networks, strict=True)}
     length = min(8 * config.data.train_len, MOST_SHOWN) if length is None else length
     name, train_len = folder.load_model_config()["model"]["encoding"]["name"], config.data.train_len
     after = encodings["after"]
@@ -74,20 +74,12 @@ def trained_kernels(folder: RunFolder, *, length: int | None = None, out: Path |
     return report
 
 
-def transformer(folder: RunFolder, model: torch.nn.Module) -> Encoding:
+def encoding_of(folder: RunFolder, model: Model) -> Encoding:
     """The encoding of a Transformer, in float64; UserError for another model."""
     if not isinstance(model, Transformer):
         name = folder.load_model_config()["model"]["name"]
         raise UserError(f"{atomic.shown(folder.path)} is a run of {name}: it has no encoding; choose a transformer's")
     return model.encoding.double().eval()
-
-
-def drawn(folder: RunFolder, config: RunConfig) -> Encoding:
-    """The encoding before the first step, as the run's seed drew it."""
-    record = folder.load_model_config()
-    options = MODELS.options(record["model"], "model")
-    generator = torch.Generator().manual_seed(config.seed)
-    return transformer(folder, models.build(options, record["n_symbols"], record["n_outputs"], generator))
 
 
 def kernels_of(encodings: dict[str, Encoding], name: str, layer: int) -> Kernels:
@@ -112,12 +104,7 @@ def of_layer(encoding: Encoding, name: str, kernels: Kernels, length: int) -> di
         ],
         "largest_change": change(kernels),
         "bias": {when: values[:, : length + 1].tolist() for when, values in kernels.bias.items()},
-        "heads_within": {when: heads_within(effective[when]).tolist()[: LONGEST + 1 : STEP] for when in WHEN},
     }
-
-
-STEP = 64
-"""The curve of heads within a distance is written at every 64th: 321 numbers and not 20,481."""
 
 
 def change(kernels: Kernels) -> float:
@@ -130,7 +117,9 @@ def change(kernels: Kernels) -> float:
 def sentence(layers: list[Kernels], train_len: int) -> str:
     """How many heads end within the training length, before and after."""
     effective = {when: [found for kernels in layers for found in kernels.effective[when]] for when in WHEN}
-    counts = {when: sum(e.value is not None and e.value <= train_len for e in found) for when, found in effective.items()}
+    counts = {
+        when: sum(e.value is not None and e.value <= train_len for e in found) for when, found in effective.items()
+    }
     total = len(effective["after"])
     return (
         f"{counts['before']} of {total} heads had an effective length within the training length {train_len} "
@@ -155,7 +144,7 @@ def write(out: Path, report: dict[str, Any], title: str) -> None:
 def picture(path: Path, report: dict[str, Any], title: str) -> None:
     """A row a layer: on the left the bias of each head, dotted as it was drawn; on the right the heads within x."""
     layers = report["layers"]
-    figure = plots.new_figure(9, 3.2 * len(layers))
+    figure, x = plots.new_figure(9, 3.2 * len(layers)), range(LONGEST + 1)
     for (left, right), layer in zip(figure.subplots(len(layers), 2, squeeze=False), layers, strict=True):
         for when, style in zip(WHEN, (":", "-"), strict=True):
             for head, values in enumerate(layer["bias"][when]):
@@ -163,14 +152,15 @@ def picture(path: Path, report: dict[str, Any], title: str) -> None:
                 colour = plots.COLOURS[head % len(plots.COLOURS)]
                 label = f"head {head + 1}" if when == "after" else None
                 left.plot([value - finite[0] for value in finite], style, color=colour, label=label, linewidth=1.2)
-            within = layer["heads_within"][when]
-            right.plot([STEP * i for i in range(len(within))], within, style, color=plots.BLUE, label=f"{when} training")
+            ends = [head[f"effective_length_{when}"]["value"] for head in layer["heads"]]
+            within = heads_within([EffectiveLength(end, LONGEST, False) for end in ends])
+            right.step(x, within, style, where="post", color=plots.BLUE, label=f"{when} training")
         left.axhline(THRESHOLD, color=plots.GREY, linewidth=0.8)
         for axes in (left, right):
             axes.axvline(report["train_len"], color=plots.VERMILION, linestyle="--", linewidth=1)
             axes.legend(frameon=False, fontsize=7)
         left.set(xlabel="distance m - n (dashed: training length)", ylabel=f"layer {layer['layer']}: bias(x) - bias(0)")
         right.set(xlabel="distance x", ylabel="heads with effective length <= x", ylim=(-0.2, report["n_heads"] + 0.2))
-        right.set_xscale("symlog", linthresh=STEP)
+        right.set(xscale="log", xlim=(1, LONGEST))
     figure.suptitle(f"{title}, {report['encoding']}", fontsize=10, parse_math=False)
     plots.save(path, figure)

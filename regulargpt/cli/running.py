@@ -110,6 +110,8 @@ def text(summary: dict[str, Any]) -> str:
 def text_of_text(summary: dict[str, Any], size: str) -> str:
     """The end of a run on a text: what it cost, every length, whether it extrapolates."""
     trained = f"{summary['steps']} steps, {summary['symbols_trained']:,} symbols, {summary['train_seconds']:.1f} s"
+    if "symbols_per_second" in summary:
+        trained += f" ({summary['symbols_per_second']:,.0f} a second)"
     rows = [
         ("training", f"{trained}, {size}"),
         *time_rows(summary),

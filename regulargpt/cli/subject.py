@@ -43,5 +43,8 @@ def looks_at(folder: str, fewest: int, usual: str, length: str, what: str = "wor
 
 
 sees = click.option(
-    "--attention", default="full", show_default=True, help="What a position of a Transformer sees: full, bca, sliding:W."
+    "--attention",
+    default="full",
+    show_default=True,
+    help="What a position of a Transformer sees: full, bca, sliding:W.",
 )

@@ -75,7 +75,6 @@ def build(options: Options, task: Task | None = None) -> Data:
     """
     if isinstance(options, TextOptions):
         from languages.text import corpus
-
         from regulargpt.data.text import TextData
 
         return TextData(corpus(options.name, tokenizer=options.tokenizer), options)

@@ -18,7 +18,7 @@ class Forgetting(Encoding):
 
     Raises `UserError` in a model that is not causal.
 
-    >>> encoding = Forgetting(d_model=4, n_heads=2, start=0.0)
+    >>> encoding = Forgetting(d_model=4, n_heads=2, gate_bias=0.0)
     >>> encoding.prepare(torch.zeros(1, 3, 4), 0)[0, 0]
     tensor([-0.6931, -0.6931], grad_fn=<SelectBackward0>)
     """
@@ -27,15 +27,15 @@ class Forgetting(Encoding):
     weight: nn.Parameter  # (n_layers, n_heads, d_model)
     offset: nn.Parameter  # (n_layers, n_heads)
 
-    def __init__(self, *, start: float = 5.0, **sizes: Any):
-        self.start = start
+    def __init__(self, *, gate_bias: float = 5.0, **sizes: Any):
+        self.gate_bias = gate_bias
         super().__init__(**sizes)
 
     def draw(self, generator: torch.Generator) -> None:
-        """w ~ N(0, 1/d_model), b = start."""
+        """w ~ N(0, 1/d_model), b = gate_bias."""
         drawn = torch.randn(self.n_layers, self.n_heads, self.d_model, generator=generator)
         self.weight = nn.Parameter(drawn / self.d_model**0.5)
-        self.offset = nn.Parameter(torch.full((self.n_layers, self.n_heads), self.start))
+        self.offset = nn.Parameter(torch.full((self.n_layers, self.n_heads), self.gate_bias))
 
     def prepare(self, x: Float[Tensor, "batch length d_model"], layer: int) -> Float[Tensor, "batch length n_heads"]:
         """ln f of each symbol, in float32 at least."""

@@ -23,8 +23,6 @@ class EncodingOptions(Options):
     """The options of an encoding. All but `name` are passed to its constructor by name."""
 
     name: str
-    consecutive: ClassVar[bool] = False
-    """Whether it works for the positions 0, 1, 2, ... alone, and not for others in this order."""
 
     causal_only: ClassVar[str] = ""
     """Why a model that has it must be causal; empty if it need not, or if that depends on the options."""
@@ -258,8 +256,8 @@ class SandwichOptions(BiasOptions):
     """Sandwich."""
 
     d_bar: int = option(128, "Width of the sinusoids.", least=2, most=65_536, why="there is at least one cosine")
-    first_index: Literal["0", "1"] = option(
-        "0", "The sum runs from 0 to d_bar/2 - 1 as in the listing, or from 1 to d_bar/2 as in the text."
+    first_index: int = option(
+        0, "The first i: 0 as in the listing, or 1 as in the text.", least=0, most=1, why="it is 0 or 1"
     )
 
     def problems(self) -> Iterator[str]:
@@ -306,7 +304,7 @@ class FireOptions(LearnedOptions):
 class ForgettingOptions(LearnedOptions):
     """The Forgetting Transformer."""
 
-    start: float = option(5.0, "Where the bias b of its gates starts: of 0 they forget a half a symbol.")
+    gate_bias: float = option(5.0, "Where b of its gates starts: with 0 a half is forgotten a symbol, with 5 0.7 %.")
 
     causal_only: ClassVar[str] = "model.encoding.name = 'forgetting' forgets what lies before the query"
 
@@ -326,30 +324,30 @@ class CopeOptions(LearnedOptions):
 class ScaledOptions(EncodingOptions):
     """What scales the queries of another encoding."""
 
-    positions: EncodingOptions = section(
+    inner: EncodingOptions = section(
         "regulargpt.encodings:ENCODINGS", EncodingOptions("none"), "The encoding whose queries are scaled."
     )
     train_len: int = train_len()
 
     def not_bidirectional(self) -> str:
         """As the other."""
-        return self.positions.not_bidirectional()
+        return self.inner.not_bidirectional()
 
     def refuse_heads(self, d_model: int, n_heads: int) -> Iterator[str]:
         """As the other."""
-        yield from self.positions.refuse_heads(d_model, n_heads)
+        yield from self.inner.refuse_heads(d_model, n_heads)
 
     def parameters(self, d_model: int) -> int:
         """As the other."""
-        return self.positions.parameters(d_model)
+        return self.inner.parameters(d_model)
 
     def too_long(self, length: int) -> str | None:
         """As the other."""
-        return self.positions.too_long(length)
+        return self.inner.too_long(length)
 
     def too_short(self, length: int) -> str | None:
         """As the other."""
-        return self.positions.too_short(length)
+        return self.inner.too_short(length)
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,9 @@ class Sandwich(DistanceEncoding):
     Options = SandwichOptions
     fixed_bias = True
 
-    def __init__(self, *, d_bar: int = 128, first_index: str = "0", **sizes: Any):
+    def __init__(self, *, d_bar: int = 128, first_index: int = 0, **sizes: Any):
         super().__init__(**sizes)
-        i = torch.arange(d_bar // 2, dtype=torch.float64) + int(first_index)
+        i = torch.arange(d_bar // 2, dtype=torch.float64) + first_index
         self.frequencies = BASE ** (-2 * i / d_bar)
         self.table = torch.empty(0, dtype=torch.float64)
 

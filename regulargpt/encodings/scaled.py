@@ -20,13 +20,15 @@ class Scaled(Encoding):
     Options = ScaledOptions
     shift_invariant = False
 
-    def __init__(self, *, positions: EncodingOptions | None = None, train_len: int = 0, **sizes: Any):
+    def __init__(self, *, inner: EncodingOptions | None = None, train_len: int = 0, **sizes: Any):
         self.train_len = train_len or PUBLISHED
         super().__init__(**sizes)
         shared = {name: sizes.get(name, default) for name, default in (("n_layers", 1), ("causal", True))}
         generator = sizes.get("generator")
         given = {"d_model": self.d_model, "n_heads": self.n_heads, **shared, "generator": generator}
-        self.positions = encodings.build(positions or EncodingOptions("none"), **given)
+        self.inner = encodings.build(inner or EncodingOptions("none"), **given)
+        # A model has one learning rate for its encoding: without one of its own it is the other's.
+        self.learning_rate = sizes.get("learning_rate", self.inner.learning_rate)
 
     def scale(self, n: Float[Tensor, "queries"], layer: int) -> Float[Tensor, "#n_heads queries 1"]:
         """By what a query is multiplied that sees n keys."""
@@ -35,44 +37,44 @@ class Scaled(Encoding):
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         """The query at m sees m + 1 keys; in a model that is not causal, all of them."""
         n = at.m + 1 if self.causal else torch.full_like(at.m, len(at.n))
-        return self.positions.rotate(q * self.scale(n, at.layer).to(q.dtype), k, at)
+        return self.inner.rotate(q * self.scale(n, at.layer).to(q.dtype), k, at)
 
     def embed(
         self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
     ) -> Float[Tensor, "batch length d_model"]:
         """As the other."""
-        return self.positions.embed(x, n)
+        return self.inner.embed(x, n)
 
     def prepare(self, x: Float[Tensor, "batch length d_model"], layer: int) -> Float[Tensor, "batch length *s"] | None:
         """As the other."""
-        return self.positions.prepare(x, layer)
+        return self.inner.prepare(x, layer)
 
     def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
         """As the other."""
-        return self.positions.score(logits, q, k, at)
+        return self.inner.score(logits, q, k, at)
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "#batch n_heads queries keys"] | None:
         """As the other."""
-        return self.positions.bias(q, k, at)
+        return self.inner.bias(q, k, at)
 
     @property
     def changes_logits(self) -> bool:
         """As the other."""
-        return self.positions.changes_logits
+        return self.inner.changes_logits
 
     @property
     def changes_score(self) -> bool:
         """As the other."""
-        return self.positions.changes_score
+        return self.inner.changes_score
 
     @property
     def span(self) -> int | None:
         """As the other."""
-        return self.positions.span
+        return self.inner.span
 
     def project(self) -> None:
         """As the other."""
-        self.positions.project()
+        self.inner.project()
 
 
 class LogN(Scaled):

@@ -29,9 +29,9 @@ def evaluate(
 
     `changes` are options of the network that a test may set otherwise, by their keys within `model`.
 
-    Raises UserError as `test_again` does.
+    Raises UserError as `points_again` does.
     """
-    points = test_again(folder, config, lengths, seed, watch, changes)
+    points = points_again(folder, config, lengths, seed, watch, changes)
     scored, words = config.scored if config.protocol else lengths, {point.length for point in points}
     return {
         "run_dir": str(folder.path),
@@ -46,7 +46,7 @@ def evaluate(
     }
 
 
-def test_again(
+def points_again(
     folder: RunFolder,
     config: RunConfig,
     lengths: Sequence[int],
@@ -87,4 +87,4 @@ def test_again(
     )
 
 
-test_again.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+points_again.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from languages.errors import UserError
-
-if TYPE_CHECKING:
-    from regulargpt.models.base import Model
 
 
 class Decoder(ABC):
@@ -35,7 +32,7 @@ class Recomputing(Decoder):
     True
     """
 
-    def __init__(self, model: Model, window: int | None = None):
+    def __init__(self, model: Callable[[Tensor], Tensor], window: int | None = None):
         self.model, self.window = model, checked(window)
         self.symbols: Int[Tensor, "batch seen"] | None = None
 

@@ -192,6 +192,4 @@ class TransformerOptions(ModelOptions):
         if self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
         yield from self.encoding.refuse_heads(self.d_model, self.n_heads)
-        if self.random_positions and self.encoding.consecutive:
-            yield f"random_positions = {self.random_positions}: {self.encoding.name} needs consecutive positions; set 0"
         yield from super().problems()

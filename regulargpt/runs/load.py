@@ -37,6 +37,15 @@ def load_reader(folder: RunFolder, changes: Mapping[str, Any] = {}) -> Model:
     return model.eval()
 
 
+def load_drawn(folder: RunFolder, seed: int) -> Model:
+    """The model of a finished run as it was before the first step, which the run's seed drew."""
+    record = folder.load_model_config()
+    generator = torch.Generator().manual_seed(seed)
+    return models.build(
+        MODELS.options(record["model"], "model"), record["n_symbols"], record["n_outputs"], generator
+    ).eval()
+
+
 def _changed(options: Any, changes: Mapping[str, Any]) -> Any:
     for key, value in changes.items():
         first, dot, rest = key.partition(".")

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+import regulargpt
 from regulargpt import bench
 from regulargpt.analysis import position_report
-from regulargpt.cli import EXAMPLES, RUN, VERBS, call, examples
+from regulargpt.cli import EXAMPLES, RUN, RUN_ON_TEXT, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
@@ -47,6 +48,9 @@ def home(tmp_path_factory) -> Path:
     short = {"evaluation.test_len": 42, "evaluation.extra_lengths": (), "evaluation.samples": 4}
     running.run(configuration("parity").replaced(short), folder / RUN)
     certificate_report(RunFolder.open(folder / RUN))
+    (folder / "text.txt").write_text("def f(x): return x\n" * 1000)
+    tiny = {"model.d_model": 8, "model.n_layers": 1, "training.steps": 1, "evaluation.samples": 2}
+    regulargpt.run(f"text:{folder / 'text.txt'}", folder / RUN_ON_TEXT, train_len=8, **tiny)
     return folder
 
 

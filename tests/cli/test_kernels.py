@@ -38,6 +38,12 @@ def test_a_row_a_head(cli: Cli):
     ]
 
 
+def test_what_multiplies_the_logits_is_not_looked_at_and_said(cli: Cli):
+    said = "the encoding also multiplies the logits, which is not looked at"
+    assert cli("kernels", "kerple_bias_wht", "--length", 4).out.splitlines()[-1] == said
+    assert said not in cli("kernels", "kerple_power", "--length", 4).out
+
+
 def test_kernels_as_json_and_as_files(cli: Cli, tmp_path: Path):
     answer = cli("kernels", "alibi:slopes=press", "--heads", 12, "--length", 16, "--json", "--out", "kernels")
     report = json.loads(answer.out)

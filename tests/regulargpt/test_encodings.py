@@ -196,6 +196,13 @@ def test_every_file_of_the_package_is_in_the_registry():
     assert files == {row.place.partition(":")[0].rpartition(".")[2] for row in encodings.ENCODINGS.values()}
 
 
+def test_the_guide_names_every_encoding():
+    guide = Path(encodings.__file__).parents[2] / "docs/models-and-encodings.md"
+    rows = [line.split("|")[1] for line in guide.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    named = " ".join(rows).replace("`", "").replace(",", "").split()
+    assert [name for name in encodings.ENCODINGS if name not in named] == []
+
+
 def test_listing_the_encodings_does_not_import_torch():
     code = "import sys; from regulargpt.encodings import ENCODINGS; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

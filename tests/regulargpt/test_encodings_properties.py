@@ -32,10 +32,10 @@ OPTIONS = [
     "sandwich_smooth:fit=nearest",
     "transformer_xl:clamp=3",
     "window:width=3",
-    "ssmax:positions=rotary",
-    "log_n:positions=alibi",
-    "log_n:positions=forgetting",
-    "log_n:positions=window",
+    "ssmax:inner=rotary",
+    "log_n:inner=alibi",
+    "log_n:inner=forgetting",
+    "log_n:inner=window",
 ]
 WRITTEN = [*ENCODINGS, *OPTIONS]
 
@@ -172,7 +172,7 @@ PARAMETERS = {
     "t5": {"weight": (32, H)},
     "fire": {"c": (), "L": (), "w1": (32,), "b1": (32,), "w2": (H, 32), "b2": (H,)},
     "forgetting": {"weight": (LAYERS, H, H * D), "offset": (LAYERS, H)},
-    "log_n:positions=forgetting": {"positions.weight": (LAYERS, H, H * D), "positions.offset": (LAYERS, H)},
+    "log_n:inner=forgetting": {"inner.weight": (LAYERS, H, H * D), "inner.offset": (LAYERS, H)},
     "cope": {"weight": (LAYERS, 16, D)},
     "ssmax": {"s": (LAYERS, H)},
     "transformer_xl": {"weight": (LAYERS, H * D, H * D), "u": (LAYERS, H, D), "v": (LAYERS, H, D)},

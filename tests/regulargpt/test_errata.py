@@ -81,7 +81,7 @@ def test_blockwise_attention_meets_no_unseen_distance(train_len: int, length: in
 def test_a_bias_is_added_after_the_scaling():
     """Eq. 3.1 and 4.3 divide it by sqrt(d_head) too, which makes ALiBi's slopes 8 times smaller at d_head = 64."""
     model = Transformer(2, 2, d_model=16, n_heads=1, d_ff=8, n_layers=1, encoding="alibi")
-    torch.nn.init.zeros_(model.blocks[0].attn.qkv.weight)  # all content logits are 0
+    torch.nn.init.zeros_(model.get_parameter("blocks.0.attn.qkv.weight"))  # all content logits are 0
     pattern = run_with_cache(model, torch.zeros(1, 6, dtype=torch.long))[1]["blocks.0.attn.hook_pattern"][0, 0]
     bias = -geometric(1) * torch.arange(5, -1, -1)
     assert torch.allclose(pattern[-1].double(), bias.softmax(0), atol=1e-6)

@@ -107,8 +107,8 @@ def test_sandwich_without_its_constant_is_a_gram_matrix():
     assert Shift({64: smallest_shift(gram(cosines, I))}).trend == "is not needed"
 
 
-@given(st.lists(st.integers(0, 10**4), min_size=2, max_size=12, unique=True), st.floats(0.05, 1.9))
-def test_the_constant_is_the_smallest(points: list[int], p: float):
+@given(st.lists(st.integers(0, 10**4).map(float), min_size=2, max_size=12, unique=True), st.floats(0.05, 1.9))
+def test_the_constant_is_the_smallest(points: list[float], p: float):
     K = gram(power(p), points)
     c = smallest_shift(K)
     assert c is not None

@@ -61,7 +61,7 @@ def test_xpos_tells_distances_apart_better_than_rotary(d_head: int, length: int)
 def test_the_scale_of_the_logits_and_the_base_decide_the_number():
     scaled = [float(resolution(expected_logits(64, 1024, gamma=gamma) / 8)) for gamma in (None, 0.4)]
     assert scaled == pytest.approx([1.284e-4, 1.484e-4], rel=1e-3)
-    assert resolution(expected_logits(64, 1024, gamma=0.4, base=1)) == pytest.approx(0.99998, abs=1e-5)
+    assert resolution(expected_logits(64, 1024, gamma=0.4, base=1.0)) == pytest.approx(0.99998, abs=1e-5)
 
 
 def test_rotary_is_zeta_1_and_not_zeta_0():

@@ -26,7 +26,9 @@ MOST_HEADS, LONGEST = 64, 1024
     help="Positions of the kernel matrix, distances of a run.  [default: 128; 8 times the training length]",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Draws learned parameters; a run has its own.  [default: 0]"
+    "--seed",
+    type=click.IntRange(min=0, max=2**63 - 1),
+    help="Draws learned parameters; a run has its own.  [default: 0]",
 )
 @click.option("--out", type=PATH, help="Folder for kernels.json, .csv and .png.  [default: of a run RUN/kernels]")
 @printed
@@ -106,6 +108,7 @@ def text(report: dict[str, Any]) -> str:
         f"shift invariant: {yes(invariance['is_invariant'])}; largest difference {number(difference)}",
         *trends(report["heads"]),
         f"a constant added to the bias is {seen} by softmax",
+        *["the encoding also multiplies the logits, which is not looked at"] * report["also_multiplies_logits"],
     ]
     return "\n".join(lines)
 

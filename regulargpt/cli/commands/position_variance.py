@@ -1,4 +1,4 @@
-"""`regulargpt position-variance`."""
+"""`regulargpt position-variance` and `regulargpt position-variance RUN`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from languages.errors import UserError
 from regulargpt.cli.output import emit, printed, progress_to_stderr, say, table
 from regulargpt.cli.types import PATH
 
@@ -15,31 +16,77 @@ MOST_UPDATES = 1_000_000
 
 
 @click.command()
-@click.option("--preset", type=click.Choice(PRESETS), default="quick", show_default=True, help="Sizes and draws.")
+@click.argument("folder", metavar="[RUN]", type=PATH, required=False)
+@click.option("--preset", type=click.Choice(PRESETS), help="Sizes and draws of a simulation.  [default: quick]")
+@click.option("--length", type=click.IntRange(min=2), help="Positions of a run.  [default: its training length]")
 @click.option(
-    "--updates", type=click.IntRange(0, MOST_UPDATES), help="Of the probe; 0 leaves it out.  [default: the preset's]"
+    "--updates",
+    type=click.IntRange(0, MOST_UPDATES),
+    help="Of the probe; 0 leaves it out.  [default: the preset's; of a run 500]",
 )
-@click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), default=0, show_default=True, help="Draws it all.")
+@click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Draws it all.  [default: 0; of a run its own]")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where a simulation's probe trains.  [default: cpu]")
 @click.option(
-    "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where the probe is trained."
+    "--out",
+    type=PATH,
+    help="Folder for position-variance.json, .csv and .png.  [default: of a run RUN/position-variance]",
 )
-@click.option("--out", type=PATH, help="Folder for position-variance.json, .csv and .png.")
 @printed
-def command(preset: str, updates: int | None, seed: int, device: str, out: Path | None, as_json: bool) -> None:
+def command(
+    folder: Path | None,
+    preset: str | None,
+    length: int | None,
+    updates: int | None,
+    seed: int | None,
+    device: str | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """Simulate how a random model without encodings knows positions, and probe its layers for them.
 
-    Each lemma of chapter 2 stands beside what is measured. quick takes a minute; the probe of thesis wants a GPU.
+    Each lemma of chapter 2 stands beside what is measured. quick takes a minute; the probe of thesis wants a GPU. With
+    a RUN on a text, trained with --encoding none, its own layers are measured and probed.
     """
-    from regulargpt.analysis import position_report
-
+    if folder is None and length is not None:
+        raise UserError("--length is of a run; name one, or choose a --preset")
+    if folder is not None and (preset is not None or device is not None):
+        raise UserError("--preset and --device are of a simulation; leave them out, or leave out the run")
     bar = Bar()
     try:
-        report = position_report.position_report(
-            preset, seed=seed, updates=updates, device=device, out=out, progress=bar
-        )
+        if folder is None:
+            report = simulated(preset or "quick", seed or 0, updates, device or "cpu", out, bar)
+        else:
+            report = measured(folder, length, seed, updates, out, bar)
     finally:
         bar.close()
-    emit(report) if as_json else say(text(report))
+    shown = text if folder is None else run_text
+    emit(report) if as_json else say(shown(report))
+
+
+def simulated(
+    preset: str, seed: int, updates: int | None, device: str, out: Path | None, progress: Bar
+) -> dict[str, Any]:
+    """The report of a simulation."""
+    from regulargpt.analysis import position_report
+
+    return position_report.position_report(
+        preset, seed=seed, updates=updates, device=device, out=out, progress=progress
+    )
+
+
+def measured(
+    folder: Path, length: int | None, seed: int | None, updates: int | None, out: Path | None, progress: Bar
+) -> dict[str, Any]:
+    """The report of a run."""
+    from regulargpt.storage.folder import RunFolder
+
+    run_folder = RunFolder.open(folder)
+    run_folder.load_summary()
+
+    from regulargpt.analysis.trained_variance import UPDATES, trained_variance
+
+    updates = UPDATES if updates is None else updates
+    return trained_variance(run_folder, length=length, seed=seed, updates=updates, out=out, progress=progress)
 
 
 class Bar:
@@ -86,13 +133,27 @@ def text(report: dict[str, Any]) -> str:
     return "\n".join([*parts, *probe_lines(report["probe"])])
 
 
+def run_text(report: dict[str, Any]) -> str:
+    """The variance behind each layer of a run at a few positions, the slopes, then the probe."""
+    after = report["variance"]["after"]
+    layers = [f"layer {layer}" for layer in range(len(after))]
+    rows = variances(dict(zip(layers, after, strict=True)))
+    parts = [
+        f"{report['language']}, {report['model']} without encodings: {report['segments']} segments",
+        table(rows, ("position", *layers)),
+        report["summary"],
+    ]
+    probe = report["probe"] and {**report["probe"], "length": report["length"]}
+    return "\n".join([*parts, *probe_lines(probe)])
+
+
 def variances(variance: dict[str, list[float]]) -> list[tuple[str, ...]]:
     """The variance of the output at 1, 2, 8, 64, ... and the last position.
 
     >>> variances({"lemma": [1.0, 0.5, 0.25]})
     [('1', '1'), ('2', '0.5'), ('3', '0.25')]
     """
-    last = len(variance["lemma"])
+    last = len(next(iter(variance.values())))
     at = sorted({m for m in (1, 2, 8, 64, last) if m <= last})
     return [(str(m), *(number(values[m - 1]) for values in variance.values())) for m in at]
 

@@ -36,9 +36,7 @@ def command(
 
     from regulargpt.analysis.dependence import receptive_field_report
 
-    report = receptive_field_report(
-        run_folder, length=length, words=words, seed=seed, out=out, attention=attention
-    )
+    report = receptive_field_report(run_folder, length=length, words=words, seed=seed, out=out, attention=attention)
     emit(report) if as_json else say(text(report))
 
 

@@ -42,8 +42,8 @@ def command(
     **fields: str | None,
 ) -> int:
     """Train a model on short words and test it on long ones."""
-    from regulargpt.cli.configure import configure, default_folder, texts
     from regulargpt.certificate.options import no_certificate
+    from regulargpt.cli.configure import configure, default_folder, texts
     from regulargpt.config.recipes import EVERY, certified
 
     flags = {"compile": compiled, "tensorboard": tensorboard}

@@ -17,7 +17,9 @@ HEADER = ("depth", "rows", "elements", "clusters", "gap", "ARI", "purity", "silh
 
 @click.command()
 @looks_at_words("verify", fewest=2)
-def command(folder: Path, length: int | None, words: int | None, seed: int | None, out: Path | None, as_json: bool) -> None:
+def command(
+    folder: Path, length: int | None, words: int | None, seed: int | None, out: Path | None, as_json: bool
+) -> None:
     """Find the language's monoid elements in a model's hidden states, and certify it for every length."""
     from regulargpt.storage.folder import RunFolder
 

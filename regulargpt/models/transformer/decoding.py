@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regulargpt.encodings.base import Encoding
 from regulargpt.models.decoding import Decoder
-from regulargpt.models.layers import check_words
+from regulargpt.models.layers import Readout, check_words
 from regulargpt.models.transformer.attention import Pass
 from regulargpt.models.transformer.cache import Cache
-from regulargpt.models.transformer.views import Sliding
-
-if TYPE_CHECKING:
-    from regulargpt.models.transformer.model import Transformer
+from regulargpt.models.transformer.views import Sliding, View
 
 PIECE = 256
 """Symbols read at once: it bounds the memory of a long prompt and changes no result."""
+
+
+class Attending(Protocol):
+    """What is asked of a Transformer."""
+
+    view: View
+    encoding: Encoding
+
+    @property
+    def n_layers(self) -> int:
+        """How many layers have keys and values."""
+        ...
+
+    def logits(
+        self, words: Int[Tensor, "batch length"], n: Float[Tensor, "length"], readout: Readout, passing: Pass
+    ) -> Tensor:
+        """The logits of symbols at the positions n, with what `passing` keeps of those before."""
+        ...
 
 
 class CachedDecoder(Decoder):
@@ -37,10 +53,10 @@ class CachedDecoder(Decoder):
     (True, 1)
     """
 
-    def __init__(self, model: Transformer, window: int | None = None):
+    def __init__(self, model: Attending, window: int | None = None):
         self.model = model
         self.view = model.view if window is None else Sliding(window)
-        self.caches = [Cache() for _ in model.blocks]
+        self.caches = [Cache() for _ in range(model.n_layers)]
         self.seen = self.begin = 0
 
     @property

@@ -35,8 +35,7 @@ class Transformer(Model):
     activation="relu", causal=False, n_layers=5, d_model=64, n_heads=8, d_ff=256, dropout=0.1.
 
     Raises `UserError` for an unknown norm, activation or encoding, a width the heads do not divide, a dropout
-    outside [0, 1), a tied readout of other outputs than symbols, or random positions for an encoding that needs
-    consecutive ones.
+    outside [0, 1), or a tied readout of other outputs than symbols.
 
     >>> model = Transformer(2, 3, d_model=8, n_heads=2, d_ff=16, n_layers=2)
     >>> words = torch.tensor([[0, 1, 1, 0, 1]])
@@ -84,14 +83,16 @@ class Transformer(Model):
         self.ln_final = nn.LayerNorm(d_model) if norm == "pre" else nn.Identity()
         self.readout = TiedReadout(self.embedding, n_outputs) if tied else linear(d_model, n_outputs, generator)
         self.scale = math.sqrt(d_model) if scale_embedding else 1.0
-        if random_positions and self.encoding.Options.consecutive:
-            name = type(self.encoding).__name__
-            raise UserError(f"random_positions = {random_positions}: {name} needs consecutive positions; set it to 0")
         # Last, and only where it is used: dropout draws by its number among the modules that draw.
         self.random_positions = RandomPositions(random_positions) if random_positions else None
         self.causal = causal
         self.view: View = Full()
         self.kept_masks: OrderedDict[Any, Tensor] = OrderedDict()
+
+    @property
+    def n_layers(self) -> int:
+        """The number of blocks."""
+        return len(self.blocks)
 
     @property
     def quadratic(self) -> bool:

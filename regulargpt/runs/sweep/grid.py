@@ -92,8 +92,8 @@ class Grid:
 
     def axes(self) -> Iterator[tuple[str, str, str | None, str | None]]:
         """Languages, models, recipes and protocols."""
-        for language, model, *rest in product(self.languages, self.models, self.recipes, self.protocols):
-            yield language, model or usual_model(language), *rest
+        for language, model, recipe, preset in product(self.languages, self.models, self.recipes, self.protocols):
+            yield language, model or usual_model(language), recipe, preset
 
     @property
     def named_models(self) -> list[str]:
