@@ -49,10 +49,10 @@ def by_length(lines: Sequence[Line], train_len: int | None) -> str:
     room = 0.0 if is_wide else max(0.06 * (top - bottom), (LEAST - (top - bottom)) / 2)
     axes = Axes(lengths[0], lengths[-1], len(lengths) > 1, bottom - room, top + room, is_wide, tuple(lengths))
     parts = axes.grid(measure("bits_per_byte").label, "length of the segment, log scale")
-    if train_len is not None and lengths[0] <= train_len <= lengths[-1]:
-        parts += axes.mark(train_len, f"training length {train_len:,}")
     for i, line in enumerate(lines):
         parts += drawn(axes, line, i)
+    if train_len is not None and lengths[0] <= train_len <= lengths[-1]:
+        parts += axes.mark(train_len, f"training length {train_len:,}")
     ends = "; ".join(f"{line.name}: {line.values[0]:.3f} to {line.values[-1]:.3f}" for line in lines)
     return plot(parts, f"Bits per byte at lengths {lengths[0]:,} to {lengths[-1]:,}. {ends}")
 
@@ -81,13 +81,13 @@ def biases(heads: np.ndarray, train_len: int) -> str:
     high = high if high > low else low + 1.0
     axes = Axes(0, heads.shape[1] - 1, False, low, high)
     parts = axes.grid("bias, less that at 0", "distance m - n")
-    parts += axes.mark(train_len, f"training length {train_len:,}")
     step = -(-heads.shape[1] // DRAWN)
     for i, values in enumerate(heads):
         seen = [n for n in range(0, len(values), step) if np.isfinite(values[n])]
         line = [axes.at(n, float(values[n])) for n in seen]
         title = tag("title", text(f"head {i + 1}: {float(values[seen[-1]]):.4g} at distance {seen[-1]}"))
         parts.append(tag("polyline", title, points=points(line), class_=style(i)))
+    parts += axes.mark(train_len, f"training length {train_len:,}")
     return plot(parts, f"The bias of {len(heads)} heads at distances 0 to {heads.shape[1] - 1}")
 
 

@@ -113,7 +113,7 @@ def raw(text: str) -> bytes:
     """The bytes of a character that is shown."""
     found = re.fullmatch(r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})", text)
     if found is None:
-        return text.encode()
+        return {"\\r": b"\r"}.get(text, text.encode())
     return bytes.fromhex(found[1]) if found[1] else chr(int(found[2], 16)).encode()
 
 
