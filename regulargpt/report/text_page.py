@@ -60,7 +60,9 @@ def label(run: TextRun) -> str:
 def identity(run: TextRun) -> str:
     """The run in a line under its text."""
     config = run.config
-    return f"{label(run)} · recipe {config.recipe} · seed {config.seed} · trained on segments of {run.train_len:,} symbols"
+    return (
+        f"{label(run)} · recipe {config.recipe} · seed {config.seed} · trained on segments of {run.train_len:,} symbols"
+    )
 
 
 def protocol(run: TextRun) -> str:
@@ -120,7 +122,9 @@ def lengths_section(run: TextRun) -> str:
         ratio = "× {:.3f} ({:.3f} to {:.3f})".format(*ratios[T]) if T in ratios else ""
         bits, perplexity = (measures[name]["values"][T] for name in ("bits_per_byte", "perplexity"))
         count = run.summary["samples"][T]
-        rows.append((f"{int(T):,}", f"{bits:.3f}", f"{low:.3f} to {high:.3f}", f"{perplexity:.4g}", ratio, f"{count:,}"))
+        rows.append(
+            (f"{int(T):,}", f"{bits:.3f}", f"{low:.3f} to {high:.3f}", f"{perplexity:.4g}", ratio, f"{count:,}")
+        )
     picture = text_curves.by_length([line(run, label(run))], run.train_len)
     return section("lengths", "Bits per byte by length", picture, table(HEADS, rows, "Bits per byte by length"))
 
@@ -244,7 +248,10 @@ def facts_list(run: TextRun) -> str:
         ("text", run.config.data.name),
         ("SHA-256 of the text", run.digest),
         ("model", f"{label(run)}, {summary['parameters']:,} parameters"),
-        ("training", f"{summary['steps']:,} steps, {summary['symbols_trained']:,} symbols, {summary['train_seconds']:.0f} s"),
+        (
+            "training",
+            f"{summary['steps']:,} steps, {summary['symbols_trained']:,} symbols, {summary['train_seconds']:.0f} s",
+        ),
         ("test", protocol(run)),
     ]
     if missing := summary.get("no_words_of_length"):
@@ -267,7 +274,11 @@ def comparison(runs: Sequence[TextRun]) -> str:
 
 def compared(run: TextRun, name: str) -> tuple[str, ...]:
     """A run's line in the table."""
-    values, lengths, found = run.summary["measures"]["bits_per_byte"]["values"], run.lengths, run.summary["extrapolation"]
+    values, lengths, found = (
+        run.summary["measures"]["bits_per_byte"]["values"],
+        run.lengths,
+        run.summary["extrapolation"],
+    )
     longest = lengths[-1]
     ratio = "–" if found is None else "× {:.3f} ({:.3f} to {:.3f})".format(*found["ratios"][str(longest)])
     at = values.get(str(run.train_len))

@@ -148,6 +148,7 @@ def test_a_diverged_run_ends_with_1_and_one_line(cli: Cli, monkeypatch):
 
 WRITTEN = {
     **{"model.encoding": "alibi", "objective": "prefixes", "device": "cpu", "training.lr": "0.5"},
+    "evaluation.attention": "sliding:7",
     **{"data.near_misses": "0.25", "model.d_model": "8", "evaluation.extra_lengths": "70,80"},
 }
 

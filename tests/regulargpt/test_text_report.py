@@ -77,7 +77,9 @@ def test_what_the_page_says_is_what_the_run_says(place: Path, name: str):
     # The sentence is never without what it rests on.
     (badge,) = re.findall(r'<p class="badge [a-z]+">.*?</p>', text)
     seen = ", attention sliding:4" if name == "window" else ""
-    grounds = f"Protocol last_k: the last 32 symbols of each segment{seen}; {summary['symbols_trained']:,} symbols trained"
+    grounds = (
+        f"Protocol last_k: the last 32 symbols of each segment{seen}; {summary['symbols_trained']:,} symbols trained"
+    )
     assert summary["extrapolation"]["sentence"] in badge
     assert grounds in badge
     assert f"{100 * run.seen.share:.1f} % of the gradient inside the training length" in badge
@@ -228,7 +230,9 @@ def test_the_passage_reads_as_the_text_and_tells_its_bits(browser: Browser, plac
     browser.open(page.parent / "alone.html")
     run = on(place / "alibi")
     assert run.seen is not None
-    shown = browser.evaluate("[...document.querySelectorAll('pre.surprise > span:not(.border)')].map((e) => e.textContent)")
+    shown = browser.evaluate(
+        "[...document.querySelectorAll('pre.surprise > span:not(.border)')].map((e) => e.textContent)"
+    )
     bits = browser.evaluate("[...document.querySelectorAll('pre.surprise > span:not(.border)')].map((e) => e.title)")
     predicted = [found for found in run.seen.passage if found.bits is not None]
     assert shown == ["⏎\n" if found.text == "\n" else found.text for found in predicted]
