@@ -77,13 +77,8 @@ def of_run(path: Path, summary: Mapping[str, Any], title: str) -> None:
     marks = {trained: summary["train_len"]} if summary["steps"] else {}
     levels = {"chance": summary["chance"]} if summary.get("chance") is not None else {}
     of_text = summary.get("factor", 1) > 1
-    long = 4 * (summary["test_from"] if of_text else summary["test_len"])
     words = f"95 % interval over the {'segments' if of_text else 'words'}"
-    figure = single([line], measure_of(name), band=words, marks=marks, levels=levels, long=long)
-    if of_text:
-        # Few lengths, each so many times the one before: powers of ten say little of them.
-        figure.axes[0].set_xticks(lengths, [f"{T:,}" for T in lengths])
-        figure.axes[0].minorticks_off()
+    figure = single([line], measure_of(name), band=words, marks=marks, levels=levels, long=4 * summary["test_len"])
     figure.axes[0].set_title(title, parse_math=False)  # a dollar of a user's regular expression is a dollar
     save(path, figure)
 
@@ -286,8 +281,13 @@ def bends(places: Sequence[float], values: Sequence[tuple[float, ...]], toleranc
 
 def prepare(axes: Axes, lines: Sequence[Line], measure: Measure, long: float = LOG_FROM) -> None:
     """Scales and grid, before anything is drawn: the heights that the measure can have, or those that it has here."""
-    if max((line.lengths[-1] for line in lines if line.lengths), default=0) > long:
+    lengths = sorted({length for line in lines for length in line.lengths})
+    if lengths and (lengths[-1] > long or grow(lengths)):
         axes.set_xscale("log")
+    if grow(lengths):
+        # Powers of ten would say little of them.
+        axes.set_xticks(lengths, [f"{T:,}" for T in lengths])
+        axes.minorticks_off()
     heights = [measure.low, measure.high]
     if any(height is None or math.isinf(height) for height in heights):
         heights = [height for line in lines for height in (*line.low, *line.high) if math.isfinite(height)]
@@ -296,6 +296,16 @@ def prepare(axes: Axes, lines: Sequence[Line], measure: Measure, long: float = L
     axes.set_ylim(low - margin, high + margin)
     axes.grid(color=GREY, alpha=0.2, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def grow(lengths: Sequence[int]) -> bool:
+    """Whether lengths are few and each is so many times the one before, as those at which texts are tested.
+
+    >>> grow([64, 128, 256]), grow([41, 42, 43]), grow([64])
+    (True, False, False)
+    """
+    pairs = list(zip(lengths, lengths[1:], strict=False))
+    return 0 < len(pairs) < MAX_DOTS and all(a >= 2 * b for b, a in pairs)
 
 
 def cut(name: str) -> str:

@@ -50,9 +50,12 @@ FLAGS = {
     "check": "certificate --weights --network --automaton --language --json --wide",
     "verify": "folder --length --words --seed --out --json --wide",
     "extract": "folder --out --codebook --json --wide",
+    "generate": "folder --prompt --symbols --temperature --seed --window --json",
     "kernels": "encoding --heads --length --seed --out --json --wide",
     "position-variance": "folder --preset --length --updates --seed --device --out --json --wide",
-    "receptive-field": "folder --length --words --seed --out --json --wide",
+    "receptive-field": "folder --length --words --seed --out --json --wide --attention",
+    "resolution": "folder --length --words --seed --out --json --wide --attention",
+    "positions": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
         "name --scale --only --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus "

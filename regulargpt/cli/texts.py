@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from languages.randomness import rng
+from languages.text.printable import printable
 from regulargpt.cli.output import table
 
 if TYPE_CHECKING:
@@ -43,15 +44,6 @@ def segments(corpus: Corpus, length: int, count: int, seed: int) -> list[dict[st
     starts = rng(seed, "sample").integers(len(corpus.test) - length + 1, size=count)
     found = corpus.segments("test", length, starts)
     return [{"start": int(at), "text": corpus.decode(row)} for at, row in zip(starts, found, strict=True)]
-
-
-def printable(text: str) -> str:
-    r"""The text with the characters spelled out that a terminal would obey.
-
-    >>> printable("a\tb\n\x1b[2J"), printable("\u202eé")
-    ('a\tb\n\\x1b[2J', '\\u202eé')
-    """
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
 
 
 def shown(found: dict[str, Any]) -> str:

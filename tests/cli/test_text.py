@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from languages.text import corpus
-from regulargpt.cli.texts import printable
+from languages.text.printable import printable
 from tests.cli.conftest import Cli
 
 WORDS = "alpha beta gamma delta use def\n"

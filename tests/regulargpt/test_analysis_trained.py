@@ -96,7 +96,9 @@ def whole(model: Transformer, some: np.ndarray) -> torch.Tensor:
         logits = encoding.score(q @ k.mT / math.sqrt(q.shape[-1]), q, k, at)
         bias = encoding.bias(q, k, at)
         logits = logits if bias is None else logits + bias
-        found.append(logits.expand(len(x), attn.n_heads, -1, -1).masked_fill(hidden(model.view, len(n), len(n)), -math.inf))
+        found.append(
+            logits.expand(len(x), attn.n_heads, -1, -1).masked_fill(hidden(model.view, len(n), len(n)), -math.inf)
+        )
 
     handles = [block.attn.register_forward_pre_hook(hear) for block in model.blocks]  # type: ignore[union-attr]
     model(torch.from_numpy(some), readout="all")
@@ -264,7 +266,7 @@ def test_regulargpt_has_a_receptive_field_on_text(tmp_path: Path):
 
 def test_a_language_model_that_depends_on_nothing_is_refused(recurrent: RunFolder, monkeypatch, tmp_path: Path):
     monkeypatch.setattr(dependence, "receptive_field", lambda *arguments, **more: NOTHING)
-    with pytest.raises(UserError, match="depends on no symbol .* there is nothing to measure"):
+    with pytest.raises(UserError, match=r"depends on no symbol .* there is nothing to measure"):
         dependence.receptive_field_report(recurrent, words=2, out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
@@ -314,9 +316,12 @@ def test_what_has_no_kernel_is_refused(name: str, message: str, request, tmp_pat
 def test_the_variance_around_the_mean_at_each_position():
     model, some = small("none"), words(7, 40)
     outputs: list[np.ndarray] = []
-    with model.blocks[1].hook_attn_out.register_forward_hook(  # type: ignore[union-attr]
-        lambda module, inputs, output: outputs.append(output.double().numpy())
-    ), torch.no_grad():
+    with (
+        model.blocks[1].hook_attn_out.register_forward_hook(  # type: ignore[union-attr]
+            lambda module, inputs, output: outputs.append(output.double().numpy())
+        ),
+        torch.no_grad(),
+    ):
         model(torch.from_numpy(some), readout="all")
     expected = outputs[0].var(0).mean(-1)
     assert np.allclose(output_variance(model, some)[1], expected, rtol=1e-5)
@@ -333,9 +338,7 @@ def test_values_of_independent_symbols_under_even_attention_fall_as_one_over_m()
 
 def test_position_variance_of_a_run(without: RunFolder, tmp_path: Path):
     seen: list[tuple[int, int]] = []
-    report = trained_variance(
-        without, segments=8, updates=2, out=tmp_path / "v", progress=lambda *at: seen.append(at)
-    )
+    report = trained_variance(without, segments=8, updates=2, out=tmp_path / "v", progress=lambda *at: seen.append(at))
     assert np.shape(report["variance"]["after"]) == np.shape(report["variance"]["before"]) == (2, TRAIN_LEN)
     assert len(report["slopes"]["after"]) == 2
     assert [row["layer"] for row in report["probe"]["layers"]] == [0, 1, 2]

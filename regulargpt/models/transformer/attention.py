@@ -74,11 +74,16 @@ class Attention(Hooked):
         # Heard as (batch, positions, n_heads, d_head), before the encoding turns them.
         q, k = self.hook_q.permuted(q, 0, 2, 1, 3), self.hook_k.permuted(k, 0, 2, 1, 3)
         v = self.hook_v.permuted(v, 0, 2, 1, 3)
+        # Turned now, or with all that is kept, each time anew.
+        early = passing.caches is None or encoding.keys_turn_alone
+        if early:
+            q, k = encoding.rotate(q, k, Positions(m, n, layer, state))
         if passing.caches is not None:
             k, v, state = passing.caches[layer].extended(k, v, state)
             n = torch.arange(passing.begin, passing.begin + k.shape[-2], dtype=n.dtype, device=n.device)
         at = Positions(m, n, layer, state)
-        q, k = encoding.rotate(q, k, at)
+        if not early:
+            q, k = encoding.rotate(q, k, at)
         if self.hook_pattern.listened_to():
             bias = encoding.bias(q, k, at)
             mixed = self.hook_pattern(self.pattern(q, k, encoding, at, bias, passing.view, passing.begin)) @ v
