@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import languages
-from experiments.experiment import Column, Experiment, Fields, Scale, Shows
+from experiments.experiment import Column, Experiment, Fields, Scale
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 
@@ -59,7 +59,7 @@ EXPERIMENT = Experiment(
     "encodings-languages",
     "Every encoding on formal languages: trained to 40 symbols, scored on 41 to 100",
     (*ENCODINGS, *BESIDE),
-    tuple(Column(name, name, name, shows=Shows(first=True)) for name in LANGUAGES),
+    tuple(Column(name, name, name, fails_at=True) for name in LANGUAGES),
     runs,
     statistics=("mean",),
 )

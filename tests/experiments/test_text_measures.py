@@ -1,40 +1,18 @@
-"""How far back a trained run looks, and how sharply: against what is known of windows and of the pattern itself."""
+"""How far back a trained run looks, how sharply, and what is kept of its tests."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from experiments.experiment import Scale
 from experiments.text import tested
-from experiments.text.measures import attention_resolution, logits_of, seen_by, share_of_gradient
+from experiments.text.measures import attention_resolution, share_of_gradient
 from experiments.text.table import sized
-from regulargpt.evaluation.by_length import seen_through
-from regulargpt.models.hooks import run_with_cache
-from regulargpt.models.transformer import Transformer
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 
 SMOKE: Scale = "smoke"
-WORDS = torch.randint(5, (3, 12), generator=torch.Generator().manual_seed(0))
-SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 16, "n_layers": 2}
-
-
-@pytest.mark.parametrize("attention", ["full", "bca", "sliding:5"])
-@pytest.mark.parametrize("encoding", ["none", "rotary", "alibi", "kerple_bias_wht", "xpos"])
-def test_the_softmax_of_the_logits_is_the_pattern(encoding: str, attention: str):
-    model = Transformer(5, 5, encoding=encoding, generator=torch.Generator().manual_seed(1), **SIZES).double().eval()
-    with torch.no_grad(), seen_through(model, attention, 6):
-        found = logits_of(model, WORDS)
-        _, cache = run_with_cache(model, WORDS, readout="all")
-    seen = seen_by(attention, 6, 12)
-    for layer, logits in enumerate(found):
-        masked = torch.as_tensor(np.where(seen, logits, -np.inf))
-        expected = cache[f"blocks.{layer}.attn.hook_pattern"]
-        torch.testing.assert_close(masked.softmax(-1), expected)
-    # Nothing is left behind.
-    assert "score" not in vars(model.encoding)
 
 
 @pytest.fixture(scope="module")
