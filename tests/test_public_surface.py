@@ -31,7 +31,8 @@ FLAGS = {
     "sample": "language --length --count --seed --near-misses --edits --swaps --out --text --json",
     "run": (
         "language --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
-        "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --attention "
+        "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
+        "--attention "
         "--certify --compile --tensorboard --set --config --out --json --wide"
     ),
     "construct": (
@@ -40,7 +41,8 @@ FLAGS = {
     ),
     "sweep": (
         "languages --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
-        "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads --attention "
+        "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
+        "--attention "
         "--certify --set --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus --gpus "
         "--retry --dry-run --json --wide"
     ),

@@ -49,7 +49,7 @@ RUN_KEYS = {
         "steps",
         "solved_at",
     ),
-    *("phases", "proven", "train_seconds", "test_seconds", "test_from", "test_len", "stride", "measure", "score"),
+    *("phases", "proven", "train_seconds", "test_seconds", "test_from", "test_len", "stride", "factor", "measure", "score"),
     *("worst", "first_below_99", "first_below_90", "chance", "majority", "samples", "measures", "extra_protocols"),
     *("run_dir",),
 }
