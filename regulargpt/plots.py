@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -304,7 +305,7 @@ def grow(lengths: Sequence[int]) -> bool:
     >>> grow([64, 128, 256]), grow([41, 42, 43]), grow([64])
     (True, False, False)
     """
-    pairs = list(zip(lengths, lengths[1:], strict=False))
+    pairs = list(itertools.pairwise(lengths))
     return 0 < len(pairs) < MAX_DOTS and all(a >= 2 * b for b, a in pairs)
 
 

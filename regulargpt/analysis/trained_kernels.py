@@ -45,6 +45,7 @@ class Kernels:
 def trained_kernels(folder: RunFolder, *, length: int | None = None, out: Path | None = None) -> dict[str, Any]:
     """The learned kernels of a finished run, beside those that its seed drew; kernels.json, .csv and .png.
 
+    A bias is that of a query at position 20,480, which matters for those alone that are not shift-invariant, as fire.
     An encoding that is the same in all layers is reported once, as layer 0. Up to `length` distances are written, by
     default 8 times the training length. The files go to `out`, by default RUN/kernels.
 

@@ -13,7 +13,7 @@ from regulargpt.config.validation import validate
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, score
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.runs.load import load_reader
-from regulargpt.runs.run import UNWATCHED, Watch, prepare
+from regulargpt.runs.run import UNWATCHED, Watch, prepare, refuse_other_data
 from regulargpt.storage.folder import RunFolder
 
 
@@ -56,10 +56,11 @@ def points_again(
 ) -> list[Point]:
     """The measures of a finished run at those of these lengths that there are words of.
 
-    Raises UserError if the config cannot be tested, the language has no word of any of the lengths, or it has other
+    Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of any of the lengths, or it has other
     symbols or answers than the model was trained on.
     """
     words = validate(config)
+    refuse_other_data(folder, words)
     record = folder.load_model_config()
     # Symbols are numbers to the network: with another order it would read other words.
     if any(record.get(key) != value for key, value in words.record().items()):

@@ -11,7 +11,8 @@ text_page, text_curves  its sections and pictures
 scatter    the prototypes in two dimensions
 curves     accuracy by length, receptive field
 svg        markup, escaped
-page       all of it in one HTML file: page.html, form.html, footer.html, page.css, text.css, and the scripts
+page       all of it in one HTML file: three of .html, page.css, of texts text.css too, and the scripts
 
-Of the scripts, theme.js is on every page; word.js computes and the others show: nodes.js, tree.js and cayley.js a part, run.js a run, page.js all.
+theme.js is on every page. Of the others,
+word.js computes and the others show: nodes.js, tree.js and cayley.js a part, run.js a run, page.js all.
 """

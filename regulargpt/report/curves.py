@@ -24,7 +24,7 @@ SUFFIXES = ((10**6, "M"), (10**3, "k"))
 
 @dataclass(frozen=True)
 class Axes:
-    """Lengths from left to right, values from the bottom up; `named` are the lengths to write down, if they are known."""
+    """Lengths from left to right, values from the bottom up; `named` are the lengths to write down, if given."""
 
     low: float
     high: float

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from regulargpt.report import automaton, curves, facts
-from regulargpt.report import text_page
+from regulargpt.report import automaton, curves, facts, text_page
 from regulargpt.report.data import Gathered
 from regulargpt.report.network import script_data
 from regulargpt.report.scatter import scatter

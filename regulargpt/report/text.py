@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from languages.errors import UserError
-from languages.randomness import rng
 from languages.text.printable import characters, printable
 from regulargpt.config.schema import RunConfig
 from regulargpt.report.data import Field
@@ -110,8 +109,8 @@ def look(folder: RunFolder, config: RunConfig) -> Seen:
     share = field.share(subject.train_len)
     if share is None:
         raise UserError("the prediction depends on no symbol: all gradients are 0 or not finite")
-    curves = (tuple(curve.tolist()) for curve in (field.c, field.low, field.high))
-    return Seen(Field(*curves, field.erf), share, passage, continuations)
+    c, low, high = (tuple(curve.tolist()) for curve in (field.c, field.low, field.high))
+    return Seen(Field(c, low, high, field.erf), share, passage, continuations)
 
 
 def surprises(subject: TextSubject) -> tuple[Surprise, ...]:
@@ -141,30 +140,21 @@ def pieces(corpus: Corpus, symbols: np.ndarray) -> list[tuple[str, int]]:
 
 def continued(subject: TextSubject) -> tuple[Continuation, ...]:
     """The beginnings of the next segments, gone on with by the network."""
+    from regulargpt.generation import Writer, symbols_of
+
     longest = next((n for n in (PROMPT + MORE, subject.train_len) if subject.config.network.too_long(n) is None), 0)
     longest = min(longest, subject.length)
     prompt = min(PROMPT, longest // 2)
     if not prompt:
         return ()
-    segments, decode = subject.segments[1 : 1 + PROMPTS], subject.data.corpus.decode
-    drawn = sampled(subject.model, segments[:, :prompt], longest - prompt, subject.seed)
-    rows = zip(segments[:, :prompt], drawn, segments[:, prompt:longest], strict=True)
-    return tuple(Continuation(*(printable(decode(part)) for part in row)) for row in rows)
-
-
-def sampled(model: Model, prompts: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """(prompts, count) symbols drawn one after the other at the temperature 0.8; a pure function of its arguments."""
-    import torch
-
-    random, decoder, found = rng(seed, "report"), model.decoder(), []
-    logits = decoder.feed(torch.from_numpy(prompts.astype(np.int64)))
-    for _ in range(count):
-        p = torch.softmax(logits.double() / TEMPERATURE, dim=-1)  # (prompts, n_outputs)
-        u = torch.from_numpy(random.random((len(prompts), 1)))
-        symbol = torch.searchsorted(p.cumsum(1), u).clamp(max=p.shape[1] - 1)  # (prompts, 1)
-        found.append(symbol)
-        logits = decoder.feed(symbol)
-    return torch.cat(found, dim=1).numpy() if found else prompts[:, :0]
+    writer = Writer(subject.model, *symbols_of(subject.data.options))
+    found = []
+    for i, segment in enumerate(subject.segments[1 : 1 + PROMPTS]):
+        begun, rest = segment[:prompt], segment[prompt:longest]
+        drawn = writer.continuation(begun, len(rest), temperature=TEMPERATURE, seed=subject.seed + i)
+        parts = (begun.tolist(), list(drawn), rest.tolist())
+        found.append(Continuation(*(printable(writer.decode(part)) for part in parts)))
+    return tuple(found)
 
 
 def biases_of(model: Model, config: RunConfig) -> tuple[np.ndarray, ...]:

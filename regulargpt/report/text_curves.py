@@ -1,4 +1,4 @@
-"""The pictures of runs on texts, as SVG: lines of several runs or heads, each with a colour and, from the ninth, dashes."""
+"""The pictures of runs on texts, as SVG: lines of runs or heads, each with a colour, from the ninth on dashed."""
 
 from __future__ import annotations
 

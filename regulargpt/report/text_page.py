@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from regulargpt.config.options import as_mapping
 from regulargpt.report import curves, facts, text_curves
 from regulargpt.report.svg import tag, text
-from regulargpt.report.text import Continuation, Surprise, TextRun
+from regulargpt.report.text import TEMPERATURE, Continuation, Surprise, TextRun
 from regulargpt.report.text_curves import Line
 
 LEVELS = (1.0, 2.0, 4.0, 6.0, 8.0)  # bits from which a symbol is darker
@@ -60,7 +61,8 @@ def label(run: TextRun) -> str:
 def identity(run: TextRun) -> str:
     """The run in a line under its text."""
     config = run.config
-    return f"{label(run)} · recipe {config.recipe} · seed {config.seed} · trained on segments of {run.train_len:,} symbols"
+    trained = f"trained on segments of {run.train_len:,} symbols"
+    return f"{label(run)} · recipe {config.recipe} · seed {config.seed} · {trained}"
 
 
 def protocol(run: TextRun) -> str:
@@ -98,7 +100,8 @@ def grounds(run: TextRun) -> str:
         return f"{found}the share of the gradient inside the training length is not known."
     held = f"{100 * run.seen.share:.1f} % of the gradient inside the training length"
     if run.seen.share > 0.99:
-        return f"{found}{held}: farther symbols hardly count, so a flat curve says that they do no harm, not that they help."
+        meaning = "farther symbols hardly count, so a flat curve says that they do no harm, not that they help"
+        return f"{found}{held}: {meaning}."
     return f"{found}{held}."
 
 
@@ -120,7 +123,8 @@ def lengths_section(run: TextRun) -> str:
         ratio = "× {:.3f} ({:.3f} to {:.3f})".format(*ratios[T]) if T in ratios else ""
         bits, perplexity = (measures[name]["values"][T] for name in ("bits_per_byte", "perplexity"))
         count = run.summary["samples"][T]
-        rows.append((f"{int(T):,}", f"{bits:.3f}", f"{low:.3f} to {high:.3f}", f"{perplexity:.4g}", ratio, f"{count:,}"))
+        interval = f"{low:.3f} to {high:.3f}"
+        rows.append((f"{int(T):,}", f"{bits:.3f}", interval, f"{perplexity:.4g}", ratio, f"{count:,}"))
     picture = text_curves.by_length([line(run, label(run))], run.train_len)
     return section("lengths", "Bits per byte by length", picture, table(HEADS, rows, "Bits per byte by length"))
 
@@ -194,7 +198,7 @@ def level_names() -> list[str]:
     >>> level_names()[0], level_names()[-1]
     ('below 1 bit', '8 bits and more')
     """
-    between = [f"{low:g} to {high:g}" for low, high in zip(LEVELS, LEVELS[1:], strict=False)]
+    between = [f"{low:g} to {high:g}" for low, high in pairwise(LEVELS)]
     return [f"below {LEVELS[0]:g} bit", *between, f"{LEVELS[-1]:g} bits and more"]
 
 
@@ -233,18 +237,21 @@ def continuation_section(found: Sequence[Continuation]) -> str:
         mine = tag("pre", tag("span", text(one.prompt), class_="prompt"), tag("mark", text(one.network)))
         true = tag("details", tag("summary", "How the text goes on"), tag("pre", text(one.prompt + one.text)))
         parts += [tag("div", mine, true, class_="continuation")]
-    words = "The first symbols of three test segments; on the coloured ground what the network wrote, drawn at temperature 0.8."
+    words = (
+        f"The first symbols of test segments; on coloured ground what the network wrote, at temperature {TEMPERATURE}."
+    )
     return section("samples", "How it goes on", tag("p", text(words)), *parts)
 
 
 def facts_list(run: TextRun) -> str:
     """What was run, in numbers."""
     summary = run.summary
+    trained = f"{summary['symbols_trained']:,} symbols"
     lines: list[tuple[str, Any]] = [
         ("text", run.config.data.name),
         ("SHA-256 of the text", run.digest),
         ("model", f"{label(run)}, {summary['parameters']:,} parameters"),
-        ("training", f"{summary['steps']:,} steps, {summary['symbols_trained']:,} symbols, {summary['train_seconds']:.0f} s"),
+        ("training", f"{summary['steps']:,} steps, {trained}, {summary['train_seconds']:.0f} s"),
         ("test", protocol(run)),
     ]
     if missing := summary.get("no_words_of_length"):
@@ -267,8 +274,8 @@ def comparison(runs: Sequence[TextRun]) -> str:
 
 def compared(run: TextRun, name: str) -> tuple[str, ...]:
     """A run's line in the table."""
-    values, lengths, found = run.summary["measures"]["bits_per_byte"]["values"], run.lengths, run.summary["extrapolation"]
-    longest = lengths[-1]
+    values, longest = run.summary["measures"]["bits_per_byte"]["values"], run.lengths[-1]
+    found = run.summary["extrapolation"]
     ratio = "–" if found is None else "× {:.3f} ({:.3f} to {:.3f})".format(*found["ratios"][str(longest)])
     at = values.get(str(run.train_len))
     return (

@@ -138,6 +138,9 @@ def test_bytes_that_change_under_a_run_are_not_gone_on_with(cli: Cli, place: Pat
     assert err.startswith(f"error: text:small.txt is not what begun began with (name text:small.txt, sha256 {digest}")
     assert err.endswith("; put it back, or run anew\n")
     assert everything(place) == before
+    # Of a finished run the same would be a test on a part of what it was trained on.
+    again = cli("evaluate", "run", "--lengths", "8")
+    assert (again.code, again.out) == (2, "")
     write(text)
     assert cli("resume", "begun").code == 0
 

@@ -18,6 +18,7 @@ from regulargpt.analysis.resolution import mean_by_distance, resolution
 from regulargpt.analysis.text_subject import text_subject
 from regulargpt.analysis.trained_kernels import trained_kernels
 from regulargpt.analysis.trained_variance import output_variance, trained_variance
+from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation import again
 from regulargpt.evaluation.again import evaluate
@@ -30,7 +31,15 @@ from regulargpt.runs.load import load_drawn
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.texts import TRAIN_LEN, text_run
 
-ENCODINGS = ["none", "alibi", "rotary", "kerple_log", "t5", "transformer_xl", "window:width=3"]
+# Every encoding as it is, and one of each kind through windows and blocks.
+SEEN = [
+    *((encoding, "full") for encoding in ENCODINGS),
+    *(
+        (encoding, view)
+        for encoding in ("alibi", "rotary", "forgetting", "window:width=3")
+        for view in ("sliding:4", "bca")
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +68,7 @@ def small(encoding: str, **options: Any) -> Transformer:
 # Attention logits and resolution.
 
 
-@pytest.mark.parametrize("view", ["full", "sliding:4", "bca"])
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize(("encoding", "view"), SEEN)
 def test_mean_logits_in_pieces_are_those_of_the_whole_pattern(encoding: str, view: str, monkeypatch):
     model, some = small(encoding).double(), words(11)
     model.set_attention(view, train_len=6)
@@ -73,7 +81,7 @@ def test_mean_logits_in_pieces_are_those_of_the_whole_pattern(encoding: str, vie
     visible = direct[0, 0, 0].isfinite().numpy()
     expected = mean_by_distance(direct.numpy(), visible).mean(1)  # over words
     assert np.allclose(found, expected, equal_nan=True, atol=1e-12)
-    if encoding.startswith("window"):
+    if encoding.startswith("window:"):
         assert np.isnan(found[..., 3:]).all()
 
 

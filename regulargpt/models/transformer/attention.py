@@ -22,7 +22,7 @@ from regulargpt.models.transformer.views import Full, View
 CPU_AT_ONCE, GPU_AT_ONCE = 1 << 19, 1 << 26
 MIN_QUERIES = 32
 # Between these lengths, pieces are faster on a CPU than the fused kernel's own causal form.
-SHORTEST_IN_PIECES, LONGEST_IN_PIECES = 64, 1024
+SHORTEST_IN_PIECES, LONGEST_IN_PIECES = 192, 1024
 # However wide the batch is and however long the words are: 128 MiB of float32.
 MOST_AT_ONCE = 1 << 25
 

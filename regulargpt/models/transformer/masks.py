@@ -52,7 +52,7 @@ class Masks:
         at: Positions,
         view: View,
         begin: int,
-    ) -> Float[Tensor, "1 n_heads queries keys"]:
+    ) -> Float[Tensor, "1 #n_heads queries keys"]:
         """The mask of a piece, for an encoding whose bias does not look at the input; `begin` is its first key."""
         # What a compiled pass makes belongs to its graph.
         lasting = encoding.fixed_bias and not torch.compiler.is_compiling()
@@ -95,7 +95,7 @@ def lasting_mask(
     at: Positions,
     view: View,
     begin: int,
-) -> Float[Tensor, "1 n_heads queries keys"]:
+) -> Float[Tensor, "1 #n_heads queries keys"]:
     """The same, of no gradient and for any later pass: training could not use what is made in inference mode."""
     with torch.inference_mode(False), torch.no_grad():
         q, k = (torch.zeros(x.shape, dtype=x.dtype, device=x.device) for x in (q, k))
