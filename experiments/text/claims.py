@@ -243,10 +243,10 @@ class Claim:
         return Verdict(answer, "; ".join(figures), "; ".join(dict.fromkeys(reasons)))
 
 
-def stays_within(row: str, percent: float, at: Iterable[int] = LONGER) -> Bound:
-    """The perplexity stays within so many percent of its value at the training length."""
-    rule = f"PPL(kx) / PPL(1x) below {1 + percent / 100:.3g} at all k"
-    return Bound(rule, tuple(Ratio(row, k) for k in at), "below", 1 + percent / 100)
+def stays_within(row: str, percent: float, at: Iterable[int] = LONGER, base: int = 1) -> Bound:
+    """The perplexity is at most so many percent above its value at the training length, or at a multiple of it."""
+    rule = f"PPL(kx) / PPL({base}x) below {1 + percent / 100:.3g} at all k > {base}"
+    return Bound(rule, tuple(Ratio(row, k, base) for k in at), "below", 1 + percent / 100)
 
 
 def falls_below(row: str, at: Iterable[int] = (2,)) -> Bound:
@@ -294,12 +294,6 @@ def same(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> tu
     """Two rows differ by at most so many percent."""
     lengths = tuple(at)
     return no_worse(row, other, percent, lengths), no_better(row, other, percent, lengths)
-
-
-def flat(row: str, percent: float, base: int, at: Iterable[int]) -> Bound:
-    """From a multiple of the training length on the perplexity rises by at most so many percent."""
-    rule = f"PPL(kx) / PPL({base}x) below {1 + percent / 100:.3g} at all k > {base}"
-    return Bound(rule, tuple(Ratio(row, k, base) for k in at), "below", 1 + percent / 100)
 
 
 def leads(measure: str, row: str, *others: str, at: int) -> Bound:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from experiments.text.claims import Claim, beats, explodes, falls_below, falls_on, rises
-from experiments.text.subjects import ALIBI, ROTARY, SINUSOIDAL, XPOS, bca
+from experiments.text.subjects import ALIBI, ROTARY, SHORT, SINUSOIDAL, XPOS, bca
 from experiments.text.table import LEX, Source, by_data_and_model, text_table
 
 TRAIN_LEN = 1024
 SECTION = "LEX, section 4.2"
-SHORT = "2.5 million bytes of training teach little that lies further back than L"
 CLAIMS = (
     Claim(
         "LEX falls with every longer length tested, up to 8x.",

@@ -11,6 +11,8 @@ from regulargpt.config.schema import FURTHEST, RunConfig
 
 MAIN_SEEDS = 2
 CPU_LENGTH = 64
+# Why encodings may not fall beyond L here.
+SHORT = "2.5 million bytes of training teach little that lies further back than L"
 
 
 def encoding(title: str, name: str, seeds: int = 1, attention: str = "full", **options: Option) -> Subject:
