@@ -74,12 +74,12 @@ def of_run(path: Path, summary: Mapping[str, Any], title: str) -> None:
     lengths = sorted(map(int, found["values"]))
     low, high = zip(*(found["intervals"][str(T)] for T in lengths), strict=True)
     line = Line("", lengths, [found["values"][str(T)] for T in lengths], low, high)
-    trained = "training length" if summary.get("factor", 1) > 1 else "longest training word"
+    of_text = summary.get("factor", 1) > 1
+    trained, tested = ("training length", "segments") if of_text else ("longest training word", "words")
     marks = {trained: summary["train_len"]} if summary["steps"] else {}
     levels = {"chance": summary["chance"]} if summary.get("chance") is not None else {}
-    of_text = summary.get("factor", 1) > 1
-    words = f"95 % interval over the {'segments' if of_text else 'words'}"
-    figure = single([line], measure_of(name), band=words, marks=marks, levels=levels, long=4 * summary["test_len"])
+    band = f"95 % interval over the {tested}"
+    figure = single([line], measure_of(name), band=band, marks=marks, levels=levels, long=4 * summary["test_len"])
     figure.axes[0].set_title(title, parse_math=False)  # a dollar of a user's regular expression is a dollar
     save(path, figure)
 
