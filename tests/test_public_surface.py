@@ -197,13 +197,13 @@ def test_files_and_columns():
 
 
 def test_columns_of_the_analyses():
-    from regulargpt.analysis import cluster_report, dependence
+    from regulargpt.analysis import cluster_report, receptive_field_report
 
     assert " ".join(cluster_report.COLUMNS) == (
         "depth rows elements clusters gap ari purity silhouette probe control spread distance"
     )
     assert " ".join(cluster_report.STATE_COLUMNS) == "depth word start end count element least_word cluster pc1 pc2"
-    assert " ".join(dependence.COLUMNS) == "m c low high"
+    assert " ".join(receptive_field_report.COLUMNS) == "m c low high"
 
 
 def test_score():

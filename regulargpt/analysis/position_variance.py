@@ -193,20 +193,9 @@ def _draw(setting: Setting, chance: torch.Generator, kind: Attention) -> Draw:
             cumulative = weights[:, -1].mean(0).cumsum(0).double().numpy()
         mixed = (weights @ split(v, setting.n_heads)).transpose(-2, -3).flatten(-2)  # (length, d)
         o = mixed @ layer.o.T
-        outputs.append(variance_by_position(o[None].double().numpy()))
+        outputs.append(o.double().square().mean(1).numpy())
         x = x + o
     return Draw(vector, logit, np.stack(outputs), cumulative)
-
-
-def variance_by_position(outputs: Float[ndarray, "samples length d"]) -> Float[ndarray, "length"]:
-    """The mean square of attention outputs, whose mean is 0, at each position: over samples and dimensions.
-
-    Of a trained model, hand over what `blocks.i.hook_attn_out` hears.
-
-    >>> variance_by_position(np.array([[[1.0, -1.0], [2.0, 0.0]]]))
-    array([1., 2.])
-    """
-    return np.square(outputs).mean((0, 2))
 
 
 def log_slope(variance: Float[ndarray, "length"]) -> float:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from languages.errors import UserError
-from regulargpt import objectives, plots, tables
+from regulargpt import objectives, plots
+from regulargpt.analysis import files
 from regulargpt.analysis.positions import Bin, beyond, bins, losses
 from regulargpt.analysis.rounding import rounded
 from regulargpt.analysis.text_subject import TextSubject, text_subject
@@ -89,13 +90,11 @@ def sentence(found: Value | None, run: TextSubject, attention: str | None) -> st
 
 
 def write(run: TextSubject, report: dict[str, Any]) -> None:
-    """The three files."""
-    atomic.make_folder(run.out)
+    """A row a position."""
     reference = report["reference"]["nll"] if report["reference"] else [""] * run.length
     rows = zip(range(1, run.length + 1), report["nll"], reference, strict=True)
-    atomic.write_text(run.out / "positions.csv", tables.csv([COLUMNS, *rows]))
-    picture(run.out / "positions.png", report, plots.title(run.config))
-    atomic.write_json(run.out / "positions.json", report)
+    title = plots.title(run.config)
+    files.write(run.out, "positions", report, [COLUMNS, *rows], lambda path: picture(path, report, title))
 
 
 def picture(path: Path, report: dict[str, Any], title: str) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from regulargpt import plots, tables
+from regulargpt import plots
+from regulargpt.analysis import files
 from regulargpt.analysis.attention_logits import mean_logits
 from regulargpt.analysis.resolution import Resolution, resolution_of_heads
 from regulargpt.analysis.rounding import rounded
 from regulargpt.analysis.text_subject import TextSubject, text_subject
 from regulargpt.evaluation.by_length import seen_through
 from regulargpt.evaluation.measures import Measure
-from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
 FOLDER = "resolution"
@@ -75,17 +75,15 @@ def sentence(by_length: dict[int, Resolution]) -> str:
 
 
 def write(run: TextSubject, report: dict[str, Any]) -> None:
-    """The three files."""
-    atomic.make_folder(run.out)
+    """A row a length, layer and head."""
     rows = [
         (T, layer, head, value)
         for T, found in report["by_length"].items()
         for layer, heads in enumerate(found["by_head"])
         for head, value in enumerate(heads, 1)
     ]
-    atomic.write_text(run.out / "resolution.csv", tables.csv([COLUMNS, *rows]))
-    picture(run.out / "resolution.png", report, plots.title(run.config))
-    atomic.write_json(run.out / "resolution.json", report)
+    title = plots.title(run.config)
+    files.write(run.out, "resolution", report, [COLUMNS, *rows], lambda path: picture(path, report, title))
 
 
 def picture(path: Path, report: dict[str, Any], title: str) -> None:

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from regulargpt.cli.output import printed
 from regulargpt.cli.types import PATH
 
+if TYPE_CHECKING:
+    from regulargpt.storage.folder import RunFolder
+
 Command = Callable[..., Any]
+
+
+def finished(folder: Path) -> RunFolder:
+    """The folder of a finished run; UserError for another one, before torch is imported."""
+    from regulargpt.storage.folder import RunFolder
+
+    found = RunFolder.open(folder)
+    found.load_summary()
+    return found
 
 
 def looks_at_words(folder: str, fewest: int) -> Callable[[Command], Command]:

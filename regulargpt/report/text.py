@@ -159,7 +159,7 @@ def continued(subject: TextSubject) -> tuple[Continuation, ...]:
 
 def biases_of(model: Model, config: RunConfig) -> tuple[np.ndarray, ...]:
     """The bias of each head at distances from 0 on; empty without one, and where it depends on what is read."""
-    from regulargpt.analysis.kernel_report import bias_between
+    from regulargpt.analysis.kernels_report import bias_between
     from regulargpt.models.transformer import Transformer
 
     if not isinstance(model, Transformer):

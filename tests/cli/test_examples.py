@@ -8,7 +8,7 @@ import pytest
 
 import regulargpt
 from regulargpt import bench
-from regulargpt.analysis import position_report
+from regulargpt.analysis import position_variance_report
 from regulargpt.cli import EXAMPLES, RUN, RUN_ON_TEXT, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs import run as running
@@ -63,8 +63,8 @@ def test_an_example_is_carried_out(home: Path, monkeypatch, capsys, example: str
 
     program, *arguments = shlex.split(example)
     monkeypatch.chdir(home)
-    for preset in position_report.PRESETS:
-        monkeypatch.setitem(position_report.PRESETS, preset, TINY)
+    for preset in position_variance_report.PRESETS:
+        monkeypatch.setitem(position_variance_report.PRESETS, preset, TINY)
     for module, name in ((running, "run"), (driver, "sweep"), (bench, "measure")):
         monkeypatch.setattr(module, name, made)
     try:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt.analysis import position_report
+from regulargpt.analysis import position_variance_report
 from regulargpt.analysis.position_probe import ProbeSetting
-from regulargpt.analysis.position_report import Preset
 from regulargpt.analysis.position_variance import Setting
+from regulargpt.analysis.position_variance_report import Preset
 from tests.cli.conftest import Cli
 
 TINY = Preset(
@@ -21,8 +21,8 @@ TINY = Preset(
 @pytest.fixture
 def tiny(monkeypatch) -> None:
     """All presets are small."""
-    for preset in position_report.PRESETS:
-        monkeypatch.setitem(position_report.PRESETS, preset, TINY)
+    for preset in position_variance_report.PRESETS:
+        monkeypatch.setitem(position_variance_report.PRESETS, preset, TINY)
 
 
 def test_a_row_a_head(cli: Cli):

@@ -11,13 +11,13 @@ from torch import nn
 
 from languages.errors import UserError
 from languages.randomness import rng
-from regulargpt.analysis import attention_logits, dependence, positions_report, resolution_report
+from regulargpt.analysis import attention_logits, positions_report, receptive_field_report, resolution_report
 from regulargpt.analysis.attention_logits import mean_logits
 from regulargpt.analysis.positions import beyond, bins, edges
 from regulargpt.analysis.resolution import mean_by_distance, resolution
 from regulargpt.analysis.text_subject import text_subject
-from regulargpt.analysis.trained_kernels import trained_kernels
-from regulargpt.analysis.trained_variance import output_variance, trained_variance
+from regulargpt.analysis.trained_kernels_report import trained_kernels_report
+from regulargpt.analysis.trained_variance_report import output_variance, trained_variance_report
 from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation import again
@@ -248,7 +248,7 @@ def test_the_sentence_of_positions(trained: RunFolder, value: Value | None, word
 @pytest.mark.parametrize("name", ["trained", "recurrent"])
 def test_the_receptive_field_of_a_language_model(name: str, request, tmp_path: Path):
     folder = request.getfixturevalue(name)
-    report = dependence.receptive_field_report(folder, words=4, out=tmp_path / "r")
+    report = receptive_field_report.receptive_field_report(folder, words=4, out=tmp_path / "r")
     assert (report["target"], report["length"], report["segments"]) == ("true", 8 * TRAIN_LEN, 4)
     assert len(report["c"]) == 8 * TRAIN_LEN
     assert report["share_in_train_len"] == report["c"][TRAIN_LEN - 1]
@@ -258,7 +258,7 @@ def test_the_receptive_field_of_a_language_model(name: str, request, tmp_path: P
 
 
 def test_windows_bound_the_receptive_field_of_a_run(trained: RunFolder, tmp_path: Path):
-    report = dependence.receptive_field_report(trained, words=4, attention="sliding:4", out=tmp_path / "r")
+    report = receptive_field_report.receptive_field_report(trained, words=4, attention="sliding:4", out=tmp_path / "r")
     assert (report["theoretical"], report["attention"]) == (7, "sliding:4")
     assert report["c"][6] == 1.0
     assert report["c"][5] < 1.0
@@ -267,26 +267,26 @@ def test_windows_bound_the_receptive_field_of_a_run(trained: RunFolder, tmp_path
 
 def test_regulargpt_has_a_receptive_field_on_text(tmp_path: Path):
     folder = text_run(tmp_path, "regulargpt")
-    report = dependence.receptive_field_report(folder, length=20, words=3)
+    report = receptive_field_report.receptive_field_report(folder, length=20, words=3)
     assert report["c"][-1] == 1.0
     assert (tmp_path / "run" / "receptive-field" / "receptive-field.png").exists()
 
 
 def test_a_language_model_that_depends_on_nothing_is_refused(recurrent: RunFolder, monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(dependence, "receptive_field", lambda *arguments, **more: NOTHING)
+    monkeypatch.setattr(receptive_field_report, "receptive_field", lambda *arguments, **more: NOTHING)
     with pytest.raises(UserError, match=r"depends on no symbol .* there is nothing to measure"):
-        dependence.receptive_field_report(recurrent, words=2, out=tmp_path / "r")
+        receptive_field_report.receptive_field_report(recurrent, words=2, out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
 
-NOTHING = dependence.ReceptiveField(np.zeros(0), np.zeros(0), np.zeros(0), None, None, None, 2)
+NOTHING = receptive_field_report.ReceptiveField(np.zeros(0), np.zeros(0), np.zeros(0), None, None, None, 2)
 
 
 # Learned kernels.
 
 
 def test_kernels_before_and_after_training(trained: RunFolder, tmp_path: Path):
-    report = trained_kernels(trained, length=40, out=tmp_path / "k")
+    report = trained_kernels_report(trained, length=40, out=tmp_path / "k")
     (layer,) = report["layers"]
     before, after = (np.array(layer["bias"][when]) for when in ("before", "after"))
     assert before.shape == after.shape == (2, 41)
@@ -301,7 +301,7 @@ def test_kernels_before_and_after_training(trained: RunFolder, tmp_path: Path):
 
 
 def test_fixed_kernels_do_not_move(tmp_path: Path):
-    report = trained_kernels(text_run(tmp_path, model__encoding__name="alibi"))
+    report = trained_kernels_report(text_run(tmp_path, model__encoding__name="alibi"))
     assert report["layers"][0]["largest_change"] == 0
     assert [head["effective_length_after"]["text"] for head in report["layers"][0]["heads"]] == ["33", "513"]
     assert report["length"] == 8 * TRAIN_LEN
@@ -314,7 +314,7 @@ def test_fixed_kernels_do_not_move(tmp_path: Path):
 )
 def test_what_has_no_kernel_is_refused(name: str, message: str, request, tmp_path: Path):
     with pytest.raises(UserError, match=message):
-        trained_kernels(request.getfixturevalue(name), out=tmp_path / "k")
+        trained_kernels_report(request.getfixturevalue(name), out=tmp_path / "k")
     assert not (tmp_path / "k").exists()
 
 
@@ -346,12 +346,14 @@ def test_values_of_independent_symbols_under_even_attention_fall_as_one_over_m()
 
 def test_position_variance_of_a_run(without: RunFolder, tmp_path: Path):
     seen: list[tuple[int, int]] = []
-    report = trained_variance(without, segments=8, updates=2, out=tmp_path / "v", progress=lambda *at: seen.append(at))
+    report = trained_variance_report(
+        without, segments=8, updates=2, out=tmp_path / "v", progress=lambda *at: seen.append(at)
+    )
     assert np.shape(report["variance"]["after"]) == np.shape(report["variance"]["before"]) == (2, TRAIN_LEN)
     assert len(report["slopes"]["after"]) == 2
     assert [row["layer"] for row in report["probe"]["layers"]] == [0, 1, 2]
     assert seen == [(1, 2), (2, 2)]
-    assert trained_variance(without, segments=8, updates=0, out=tmp_path / "w")["probe"] is None
+    assert trained_variance_report(without, segments=8, updates=0, out=tmp_path / "w")["probe"] is None
 
 
 @pytest.mark.parametrize(
@@ -366,7 +368,7 @@ def test_what_has_no_position_variance_is_refused(
     name: str, options: dict[str, Any], message: str, request, tmp_path: Path
 ):
     with pytest.raises(UserError, match=message):
-        trained_variance(request.getfixturevalue(name), out=tmp_path / "v", **options)
+        trained_variance_report(request.getfixturevalue(name), out=tmp_path / "v", **options)
     assert not (tmp_path / "v").exists()
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from languages.errors import UserError
 from regulargpt import encodings
-from regulargpt.analysis.kernel_report import kernel_report, of_encoding
 from regulargpt.analysis.kernels import (
     MOST_POINTS,
     Profile,
@@ -26,6 +25,7 @@ from regulargpt.analysis.kernels import (
     softmax,
     softmax_change,
 )
+from regulargpt.analysis.kernels_report import kernels_report, of_encoding
 from regulargpt.encodings.base import Encoding
 
 IRREGULAR = [0.0, 0.3, 1.0, 2.5, 7.0, 7.1, 40.0]
@@ -243,7 +243,7 @@ def test_only_the_causal_half_counts():
 def refusal(name: str) -> str:
     """Why an encoding has no report, if it has none."""
     try:
-        kernel_report(name, n_heads=4, length=8)
+        kernels_report(name, n_heads=4, length=8)
     except UserError as error:
         return str(error)
     return ""
@@ -263,6 +263,6 @@ def biased() -> list[str]:
 def test_every_built_in_bias_has_a_report():
     assert "alibi" in biased()
     for name in biased():
-        report = kernel_report(name, n_heads=4, length=8)
+        report = kernels_report(name, n_heads=4, length=8)
         assert len(report["heads"]) == len(report["bias"]) == 4
         assert report["softmax_ignores_a_constant"]

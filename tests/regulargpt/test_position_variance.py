@@ -19,7 +19,6 @@ from regulargpt.analysis.position_variance import (
     layer_norm,
     log_slope,
     simulate,
-    variance_by_position,
 )
 
 THESIS = Setting(draws=3)
@@ -153,9 +152,7 @@ def test_both_precisions_agree():
     assert single.output == pytest.approx(double.output, rel=0.2)
 
 
-def test_variances_of_outputs_that_are_given():
-    outputs = np.array([[[3.0, 0.0], [1.0, 1.0]], [[0.0, 3.0], [1.0, -1.0]]])
-    assert variance_by_position(outputs).tolist() == [4.5, 1.0]
+def test_the_slope_is_the_exponent_of_a_power_law():
     assert log_slope(5.0 * np.arange(1, 50) ** -0.5) == pytest.approx(-0.5)
 
 

@@ -11,6 +11,7 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import emit, printed, say, table
+from regulargpt.cli.subject import finished
 from regulargpt.cli.types import PATH
 
 HEADS, POSITIONS = 8, 128
@@ -49,9 +50,9 @@ def command(
         return
     ENCODINGS.options(encoding, "encoding")  # refused before torch is imported
 
-    from regulargpt.analysis.kernel_report import kernel_report
+    from regulargpt.analysis.kernels_report import kernels_report
 
-    report = kernel_report(encoding, n_heads=heads or HEADS, length=length or POSITIONS, seed=seed or 0, out=out)
+    report = kernels_report(encoding, n_heads=heads or HEADS, length=length or POSITIONS, seed=seed or 0, out=out)
     emit(report) if as_json else say(text(report))
 
 
@@ -67,14 +68,11 @@ def is_run(text: str, known: Container[str]) -> bool:
 
 def of_run(folder: Path, length: int | None, out: Path | None) -> dict[str, Any]:
     """The report of a finished run."""
-    from regulargpt.storage.folder import RunFolder
+    run_folder = finished(folder)
 
-    run_folder = RunFolder.open(folder)
-    run_folder.load_summary()
+    from regulargpt.analysis.trained_kernels_report import trained_kernels_report
 
-    from regulargpt.analysis.trained_kernels import trained_kernels
-
-    return trained_kernels(run_folder, length=length, out=out)
+    return trained_kernels_report(run_folder, length=length, out=out)
 
 
 def run_text(report: dict[str, Any]) -> str:

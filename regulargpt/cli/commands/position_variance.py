@@ -9,6 +9,7 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import emit, printed, progress_to_stderr, say, table
+from regulargpt.cli.subject import finished
 from regulargpt.cli.types import PATH
 
 PRESETS = ("quick", "thesis")
@@ -67,26 +68,21 @@ def simulated(
     preset: str, seed: int, updates: int | None, device: str, out: Path | None, progress: Bar
 ) -> dict[str, Any]:
     """The report of a simulation."""
-    from regulargpt.analysis import position_report
+    from regulargpt.analysis.position_variance_report import position_variance_report
 
-    return position_report.position_report(
-        preset, seed=seed, updates=updates, device=device, out=out, progress=progress
-    )
+    return position_variance_report(preset, seed=seed, updates=updates, device=device, out=out, progress=progress)
 
 
 def measured(
     folder: Path, length: int | None, seed: int | None, updates: int | None, out: Path | None, progress: Bar
 ) -> dict[str, Any]:
     """The report of a run."""
-    from regulargpt.storage.folder import RunFolder
+    run_folder = finished(folder)
 
-    run_folder = RunFolder.open(folder)
-    run_folder.load_summary()
-
-    from regulargpt.analysis.trained_variance import UPDATES, trained_variance
+    from regulargpt.analysis.trained_variance_report import UPDATES, trained_variance_report
 
     updates = UPDATES if updates is None else updates
-    return trained_variance(run_folder, length=length, seed=seed, updates=updates, out=out, progress=progress)
+    return trained_variance_report(run_folder, length=length, seed=seed, updates=updates, out=out, progress=progress)
 
 
 class Bar:

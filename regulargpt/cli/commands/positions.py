@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from regulargpt.cli.output import emit, say, table
-from regulargpt.cli.subject import looks_at_segments
+from regulargpt.cli.subject import finished, looks_at_segments
 
 SEGMENTS = 128
 
@@ -22,10 +22,7 @@ def command(
 
     A Transformer is compared with itself, restricted to the last symbols of the training length.
     """
-    from regulargpt.storage.folder import RunFolder
-
-    run_folder = RunFolder.open(folder)
-    run_folder.load_summary()
+    run_folder = finished(folder)
 
     from regulargpt.analysis.positions_report import positions_report
 

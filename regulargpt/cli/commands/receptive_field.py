@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from regulargpt.cli.output import emit, say, table
-from regulargpt.cli.subject import looks_at, sees
+from regulargpt.cli.subject import finished, looks_at, sees
 
 PARTS = 10
 
@@ -29,12 +29,9 @@ def command(
 
     Differentiated is the margin of the answer that the model gives, of a text that of the symbol that comes next.
     """
-    from regulargpt.storage.folder import RunFolder
+    run_folder = finished(folder)
 
-    run_folder = RunFolder.open(folder)
-    run_folder.load_summary()
-
-    from regulargpt.analysis.dependence import receptive_field_report
+    from regulargpt.analysis.receptive_field_report import receptive_field_report
 
     report = receptive_field_report(run_folder, length=length, words=words, seed=seed, out=out, attention=attention)
     emit(report) if as_json else say(text(report))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from regulargpt.cli.output import emit, say, table
-from regulargpt.cli.subject import looks_at_segments, sees
+from regulargpt.cli.subject import finished, looks_at_segments, sees
 
 SEGMENTS = 8
 
@@ -29,10 +29,7 @@ def command(
 
     R is computed from the mean logits at each distance, head by head, at the training length and its doubles.
     """
-    from regulargpt.storage.folder import RunFolder
-
-    run_folder = RunFolder.open(folder)
-    run_folder.load_summary()
+    run_folder = finished(folder)
 
     from regulargpt.analysis.resolution_report import resolution_report
 

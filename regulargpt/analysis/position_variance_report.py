@@ -12,10 +12,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from languages.errors import UserError
-from regulargpt import plots, tables
+from regulargpt import plots
+from regulargpt.analysis import files
 from regulargpt.analysis.position_probe import ProbeSetting, Progress, middle_error, probe_positions
 from regulargpt.analysis.position_variance import Attention, Lemmas, Setting, after_norm, log_slope, simulate
-from regulargpt.storage import atomic
+from regulargpt.analysis.subject import refuse_file
 
 COLUMNS = ("position", "lemma", "causal", "uniform", "bidirectional")
 KINDS: tuple[Attention, ...] = ("causal", "uniform", "bidirectional")
@@ -42,7 +43,7 @@ PRESETS = {
 }
 
 
-def position_report(
+def position_variance_report(
     preset: str,
     *,
     seed: int = 0,
@@ -56,8 +57,8 @@ def position_report(
     With `out`, position-variance.json, .csv and .png are written there. Raises UserError, before anything is computed,
     for an `out` that is a file and a device that is not there.
     """
-    if out is not None and out.exists() and not out.is_dir():
-        raise UserError(f"{atomic.shown(out)} is a file; choose another --out")
+    if out is not None:
+        refuse_file(out)
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda: this machine has no GPU that torch can use; choose --device cpu")
     chosen = PRESETS[preset]
@@ -131,13 +132,10 @@ def probe_rows(probed: ProbeSetting, updates: int | None, seed: int, device: str
 
 
 def write(out: Path, report: dict[str, Any]) -> None:
-    """The three files."""
-    atomic.make_folder(out)
+    """A row a position."""
     variance = report["variance"]
     rows = zip(range(1, len(variance["lemma"]) + 1), *(variance[name] for name in COLUMNS[1:]), strict=True)
-    atomic.write_text(out / "position-variance.csv", tables.csv([COLUMNS, *rows]))
-    picture(out / "position-variance.png", report)
-    atomic.write_json(out / "position-variance.json", report)
+    files.write(out, "position-variance", report, [COLUMNS, *rows], lambda path: picture(path, report))
 
 
 def picture(path: Path, report: dict[str, Any]) -> None:

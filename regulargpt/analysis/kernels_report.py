@@ -1,4 +1,4 @@
-"""`regulargpt kernels`: the bias of an encoding as a kernel, head by head, as numbers, a table and a picture."""
+"""`regulargpt kernels ENCODING`: the bias of an encoding as a kernel, head by head."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from languages.errors import UserError
-from regulargpt import encodings, plots, tables
+from regulargpt import encodings, plots
+from regulargpt.analysis import files
 from regulargpt.analysis.effective_length import LONGEST, THRESHOLD, effective_lengths
 from regulargpt.analysis.kernels import Shift, definiteness, shift_error, smallest_shift, softmax_change
+from regulargpt.analysis.subject import refuse_file
 from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.evaluation.measures import Measure
-from regulargpt.storage import atomic
 
 D_HEAD = 8  # a bias that looks at no input does not depend on it
 MOST_ENTRIES = 1 << 24  # of the matrices of all heads: 128 MiB
@@ -26,18 +27,18 @@ INVARIANT = 1e-12  # relative, in float64
 COLUMNS = ("head", "distance", "bias")
 
 
-def kernel_report(text: str, *, n_heads: int, length: int, seed: int = 0, out: Path | None = None) -> dict[str, Any]:
+def kernels_report(text: str, *, n_heads: int, length: int, seed: int = 0, out: Path | None = None) -> dict[str, Any]:
     """What `kernels` and `effective_length` find for each head of an encoding as it is before training.
 
     With `out`, kernels.json, .csv and .png are written there. Raises UserError, before anything is written, for an
     encoding without a bias, or with one that depends on what is read, and for matrices beyond memory.
 
-    >>> report = kernel_report("alibi", n_heads=8, length=32)
+    >>> report = kernels_report("alibi", n_heads=8, length=32)
     >>> report["heads"][0]["shift"]["smallest_c"], report["heads"][0]["effective_length"]["text"]
     ({'2': 0.25, '8': 1.75, '32': 7.75}, '5')
     """
-    if out is not None and out.exists() and not out.is_dir():
-        raise UserError(f"{atomic.shown(out)} is a file; choose another --out")
+    if out is not None:
+        refuse_file(out)
     if n_heads * length**2 > MOST_ENTRIES:
         raise UserError(f"{n_heads} heads on {length} positions: too large; choose fewer heads or a shorter length")
     generator = torch.Generator().manual_seed(seed)
@@ -137,16 +138,13 @@ def plain(value: Any) -> Any:
 
 
 def write(out: Path, report: dict[str, Any]) -> None:
-    """The three files."""
-    atomic.make_folder(out)
+    """A row a head and distance."""
     rows = [
         (head, distance, value)
         for head, values in enumerate(report["bias"], 1)
         for distance, value in enumerate(values)
     ]
-    atomic.write_text(out / "kernels.csv", tables.csv([COLUMNS, *rows]))
-    picture(out / "kernels.png", report)
-    atomic.write_json(out / "kernels.json", report)
+    files.write(out, "kernels", report, [COLUMNS, *rows], lambda path: picture(path, report))
 
 
 def picture(path: Path, report: dict[str, Any]) -> None:

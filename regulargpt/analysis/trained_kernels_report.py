@@ -11,9 +11,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from languages.errors import UserError
-from regulargpt import plots, tables
+from regulargpt import plots
+from regulargpt.analysis import files
 from regulargpt.analysis.effective_length import LONGEST, THRESHOLD, EffectiveLength, effective_lengths, heads_within
-from regulargpt.analysis.kernel_report import bias_between, of_encoding, plain
+from regulargpt.analysis.kernels_report import bias_between, of_encoding, plain
 from regulargpt.analysis.subject import refuse_file
 from regulargpt.config.schema import RunConfig
 from regulargpt.encodings.base import Encoding
@@ -42,7 +43,7 @@ class Kernels:
         return {when: effective_lengths(values) for when, values in self.bias.items()}
 
 
-def trained_kernels(folder: RunFolder, *, length: int | None = None, out: Path | None = None) -> dict[str, Any]:
+def trained_kernels_report(folder: RunFolder, *, length: int | None = None, out: Path | None = None) -> dict[str, Any]:
     """The learned kernels of a finished run, beside those that its seed drew; kernels.json, .csv and .png.
 
     A bias is that of a query at position 20,480, which matters for those alone that are not shift-invariant, as fire.
@@ -131,17 +132,14 @@ def sentence(layers: list[Kernels], train_len: int) -> str:
 
 
 def write(out: Path, report: dict[str, Any], title: str) -> None:
-    """The three files."""
-    atomic.make_folder(out)
+    """A row a layer, head and distance."""
     rows = [
         (layer["layer"], head, distance, *pair)
         for layer in report["layers"]
         for head, both in enumerate(zip(*(layer["bias"][when] for when in WHEN), strict=True), 1)
         for distance, pair in enumerate(zip(*both, strict=True))
     ]
-    atomic.write_text(out / "kernels.csv", tables.csv([COLUMNS, *rows]))
-    picture(out / "kernels.png", report, title)
-    atomic.write_json(out / "kernels.json", report)
+    files.write(out, "kernels", report, [COLUMNS, *rows], lambda path: picture(path, report, title))
 
 
 def picture(path: Path, report: dict[str, Any], title: str) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from languages.errors import UserError
-from regulargpt import tables
-from regulargpt.analysis import pictures
+from regulargpt.analysis import files, pictures
 from regulargpt.analysis.receptive_field import HELD, ReceptiveField, Targets, receptive_field, theoretical
 from regulargpt.analysis.rounding import rounded
 from regulargpt.analysis.subject import Subject, subject
@@ -68,11 +67,12 @@ def receptive_field_report(
         "high": field.high.tolist(),
     }
     report, out = rounded(report), run.out
-    atomic.make_folder(out)
     rows = zip(range(1, len(field.c) + 1), report["c"], report["low"], report["high"], strict=True)
-    atomic.write_text(out / "receptive-field.csv", tables.csv([COLUMNS, *rows]))
-    pictures.receptive_field_png(out / "receptive-field.png", field, train_len, title(run.config), bound)
-    atomic.write_json(out / "receptive-field.json", report)
+
+    def picture(path: Path) -> None:
+        pictures.receptive_field_png(path, field, train_len, title(run.config), bound)
+
+    files.write(out, "receptive-field", report, [COLUMNS, *rows], picture)
     return report
 
 

@@ -17,10 +17,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from languages.errors import UserError
-from regulargpt import plots, tables
+from regulargpt import plots
+from regulargpt.analysis import files
 from regulargpt.analysis.position_probe import LayerError, ProbeSetting, Progress, middle_error, probe_streams
-from regulargpt.analysis.position_report import draw_probe
 from regulargpt.analysis.position_variance import Setting, layer_norm, log_slope
+from regulargpt.analysis.position_variance_report import draw_probe
 from regulargpt.analysis.text_subject import TextSubject, text_subject
 from regulargpt.config.schema import value_of
 from regulargpt.data.base import Words
@@ -37,7 +38,7 @@ SEGMENTS, UPDATES, BATCH = 256, 500, 16
 CPU = torch.device("cpu")
 
 
-def trained_variance(
+def trained_variance_report(
     folder: RunFolder,
     *,
     length: int | None = None,
@@ -151,16 +152,13 @@ def sentence(report: dict[str, Any]) -> str:
 
 
 def write(run: TextSubject, report: dict[str, Any]) -> None:
-    """The three files."""
-    atomic.make_folder(run.out)
+    """A row a position."""
     layers = range(len(report["slopes"]["after"]))
     columns = ("position", *(f"{when}, layer {layer}" for when in ("before", "after") for layer in layers))
     values = [of_layer for when in ("before", "after") for of_layer in report["variance"][when]]
-    atomic.write_text(
-        run.out / "position-variance.csv", tables.csv([columns, *zip(range(1, run.length + 1), *values, strict=True)])
-    )
-    picture(run.out / "position-variance.png", report, plots.title(run.config))
-    atomic.write_json(run.out / "position-variance.json", report)
+    rows = zip(range(1, run.length + 1), *values, strict=True)
+    title = plots.title(run.config)
+    files.write(run.out, "position-variance", report, [columns, *rows], lambda path: picture(path, report, title))
 
 
 def picture(path: Path, report: dict[str, Any], title: str) -> None:
