@@ -23,20 +23,20 @@ class Shows:
     """What of its runs a cell shows: their accuracy, how many are proven, the seconds of training, or the depth.
 
     The accuracy is the score, or that at a single `length`; `tested` is the protocol of the test, "" for the runs' own.
-    The depth is that of a word of `length` symbols. With `first`, the length where a run first fails stands below.
+    The depth is that of a word of `length` symbols.
     """
 
     what: Literal["accuracy", "proven", "seconds", "depth"] = "accuracy"
     tested: str = ""
     length: int | None = None
-    first: bool = False
 
 
 @dataclass(frozen=True)
 class Column:
     """A column: which runs (columns of the same name `runs` share them), and what of them is shown.
 
-    `published` is the column of the published table that it is compared with, if there is one.
+    `published` is the column of the published table that it is compared with, if there is one. With `fails_at` a cell
+    says at which length a run first fails, instead of a picture.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Column:
     runs: str
     shows: Shows = Shows()
     published: str | None = None
+    fails_at: bool = False
 
 
 @dataclass(frozen=True)

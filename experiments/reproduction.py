@@ -77,7 +77,7 @@ def text_page(folder: SweepFolder, table: TextTable, scale: Scale, notice: Calla
     recording.draw(gathered, out)
     called = command(table, scale, folder.path, tuple(gathered.configs) if gathered.left_out else ())
     seconds = session_seconds(folder.path, table, scale)
-    return recording.record(table, scale, folder, called, seconds, environments(folder, gathered.names), gathered)
+    return recording.record(table, scale, called, seconds, environments(folder, gathered.names), gathered)
 
 
 def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Comparison:

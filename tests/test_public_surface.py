@@ -32,6 +32,7 @@ FLAGS = {
     "run": (
         "language --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
         "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
+        "--attention "
         "--certify --compile --tensorboard --set --config --out --json --wide"
     ),
     "construct": (
@@ -41,18 +42,22 @@ FLAGS = {
     "sweep": (
         "languages --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
         "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
+        "--attention "
         "--certify --set --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus --gpus "
         "--retry --dry-run --json --wide"
     ),
     "resume": "folder --json --wide",
-    "evaluate": "folder --lengths --protocol --samples --seed --device --set --json --wide",
+    "evaluate": "folder --lengths --protocol --samples --attention --seed --device --set --json --wide",
     "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json --wide",
     "check": "certificate --weights --network --automaton --language --json --wide",
     "verify": "folder --length --words --seed --out --json --wide",
     "extract": "folder --out --codebook --json --wide",
+    "generate": "folder --prompt --symbols --temperature --seed --window --json",
     "kernels": "encoding --heads --length --seed --out --json --wide",
     "position-variance": "folder --preset --length --updates --seed --device --out --json --wide",
-    "receptive-field": "folder --length --words --seed --out --json --wide",
+    "receptive-field": "folder --length --words --seed --out --json --wide --attention",
+    "resolution": "folder --length --words --seed --out --json --wide --attention",
+    "positions": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
         "name --scale --only --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus "
@@ -62,17 +67,17 @@ FLAGS = {
 }
 KEYS = """
 recipe protocol seed device threads compile tensorboard
-data.name data.train_from data.train_len
+data.name data.train_len data.train_from
 objective.name objective.output_token
 model.name model.chunk_size model.thickness model.d_model model.n_heads model.d_ff model.norm model.activation
 model.attention_bias model.embedding_std model.embedding_scale model.state_norm model.state_noise model.noise_loss
-model.noise_growth model.distinct_levels model.levels model.pad model.attention
+model.noise_growth model.distinct_levels model.levels model.pad model.attention model.tied
 training.steps training.batch_size training.lengths_per_step training.optimiser training.lr training.beta1
 training.beta2 training.weight_decay training.clip training.warmup training.schedule training.loss_memory
 training.curriculum training.stage_loss training.solved_loss training.cooldown training.log_every
 training.checkpoint_every
-evaluation.test_from evaluation.test_len evaluation.stride evaluation.extra_lengths evaluation.samples
-evaluation.symbols evaluation.extra_protocols
+evaluation.test_from evaluation.test_len evaluation.stride evaluation.factor evaluation.attention
+evaluation.extra_lengths evaluation.samples evaluation.symbols evaluation.extra_protocols
 """
 # The options of the parts that are not in the default config.
 OPTIONS = {
@@ -81,10 +86,11 @@ OPTIONS = {
     " scale_embedding random_positions",
     "objective.prefixes": "name",
     "objective.next": "name",
+    "objective.language_model": "name",
     "objective.subwords": "name weight compositions alignment",
     "phases.table_fine_tuning": "every steps windows lr noise contraction missed",
     "data.dyck-2": (
-        "name train_from train_len members near_misses edits swaps "
+        "name train_len train_from members near_misses edits swaps "
         "test.members test.near_misses test.edits test.swaps test.both_classes"
     ),
     **{f"model.encoding.{name}": "name" for name in ("none", "sinusoidal")},
@@ -168,7 +174,7 @@ def test_registries():
         "ssmax log_n"
     )
     assert " ".join(ENCODINGS) == encodings
-    assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2"]
+    assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2", "text"]
     expected = ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1", "hard-2"]
     assert list(PROTOCOLS) == expected
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]

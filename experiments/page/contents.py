@@ -60,7 +60,7 @@ def reading(found: Record) -> str:
             if compared
             else f"In each cell: {statistics} over its runs, in percent."
         )
-        if "max" in found.statistics:
+        if "max" in found.statistics or found.is_published:
             lines.append("Maximum and mean are over the runs of the cell, seeds and learning rates together.")
         if any(cell.shows.what == "seconds" for cell in found.cells):
             lines.append("Seconds are the mean wall time of a training, on a core that may have had other work.")

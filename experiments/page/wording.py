@@ -53,9 +53,6 @@ def entry(cell: Cell, everywhere: Collection[int] = ()) -> Entry:
     if cell.shortcuts:
         name, score = max(cell.shortcuts.scores.items(), key=lambda item: item[1])
         lines.append(Line(f"{name} {percent(score)}", "rule"))
-    if cell.shows.first and cell.group and cell.group.scores:
-        first = cell.group.first_below_99
-        lines.append(Line(f"below 99 % at {first}" if first else "never below 99 %"))
     lines += [Line(sentence) for sentence in cell.found]
     return Entry((*lines, *state(cell)), tuple(note for note in cell.notes if note not in everywhere))
 

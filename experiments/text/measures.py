@@ -6,10 +6,9 @@ They need torch, which is imported where they are called.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from jaxtyping import Bool, Int
 
 from experiments.text.results import Interval, Unknown, of_mean
 from regulargpt import data
@@ -17,9 +16,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from regulargpt.encodings.base import Positions
+    from regulargpt.models.transformer import Transformer
 
 SHARE, RESOLUTION = "share of the gradient within L", "attention resolution"
 # The share that an empirical receptive field holds.
@@ -29,7 +26,7 @@ REACH, SEGMENTS = 4, 48
 
 
 def share_of_gradient(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
-    """How much of the gradient of a prediction lies on as many recent symbols as a training segment has.
+    """How much of the gradient of the true next symbol lies on as many recent symbols as a training segment has.
 
     The empirical receptive field is within the training length where it is above 0.99.
     """
@@ -38,8 +35,8 @@ def share_of_gradient(folder: RunFolder, attention: str) -> Mapping[int, Interva
 
     config = RunConfig.parse(folder.config_text)
     length = REACH * config.data.train_len
-    words = data.build(config.data).test(config.seed, length, SEGMENTS)[:, :-1]
-    norms = gradient_norms(load_reader(folder), words)  # (segments, length)
+    words = data.build(config.data).test(config.seed, length, SEGMENTS)
+    norms = gradient_norms(load_reader(folder), words[:, :-1], targets=words[:, -1])  # (segments, length)
     total = norms.sum(1)
     whole = (total > 0) & np.isfinite(total)
     if whole.sum() < 2:
@@ -49,55 +46,16 @@ def share_of_gradient(folder: RunFolder, attention: str) -> Mapping[int, Interva
 
 def attention_resolution(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     """How well mean attention logits tell distances apart at L and 2 L: a mean over layers and heads, text by text."""
-    import torch
-
-    from regulargpt.analysis.resolution import mean_by_distance, resolution
+    from regulargpt.analysis.attention_logits import mean_logits
+    from regulargpt.analysis.resolution import resolution_of_heads
     from regulargpt.evaluation.by_length import seen_through
     from regulargpt.runs.load import load_reader
 
-    config, model = RunConfig.parse(folder.config_text), load_reader(folder)
+    config, model = RunConfig.parse(folder.config_text), cast("Transformer", load_reader(folder))
     text, train_len, found = data.build(config.data), config.data.train_len, {}
-    for length in (train_len, 2 * train_len):
-        words = torch.as_tensor(text.test(config.seed, length, SEGMENTS)[:, :-1].astype(np.int64))
-        with torch.no_grad(), seen_through(model, attention, train_len):
-            seen = seen_by(attention, train_len, length)
-            heads = [resolution(mean_by_distance(logits, seen)) for logits in logits_of(model, words)]
-        found[length] = of_mean(np.stack(heads).mean((0, 2)))  # over (layers, texts, n_heads)
+    with seen_through(model, attention, train_len):
+        for length in (train_len, 2 * train_len):
+            words = text.test(config.seed, length, SEGMENTS)[:, :-1]
+            each = [resolution_of_heads(mean_logits(model, words[at : at + 1])).mean for at in range(len(words))]
+            found[length] = of_mean(np.array(each))
     return found
-
-
-def logits_of(model: nn.Module, words: Int[Tensor, "texts length"]) -> list[np.ndarray]:
-    """The logits of each layer, all that an encoding adds to them with them: (texts, n_heads, length, length) each."""
-    from regulargpt.models.hooks import hooks
-
-    encoding, heard = cast(Any, model).encoding, {}
-    score = encoding.score
-
-    def hear(logits: Tensor, q: Tensor, k: Tensor, at: Positions) -> Tensor:
-        scored, bias = score(logits, q, k, at), encoding.bias(q, k, at)
-        heard[at.layer] = (scored if bias is None else scored + bias).double().numpy()
-        return scored
-
-    encoding.score = hear
-    try:
-        # Somebody listens, so that the whole pattern is made.
-        with hooks(model, [(lambda name: name.endswith("hook_pattern"), lambda value, hook: None)]):
-            model(words, readout="all")
-    finally:
-        del encoding.score
-    return [heard[layer] for layer in sorted(heard)]
-
-
-def seen_by(attention: str, train_len: int, length: int) -> Bool[np.ndarray, "length length"]:
-    """Which keys each query sees.
-
-    >>> seen_by("sliding:2", 4, 3).astype(int)
-    array([[1, 0, 0],
-           [1, 1, 0],
-           [0, 1, 1]])
-    """
-    from regulargpt.models.transformer.views import parse
-
-    view, n = parse(attention, train_len), np.arange(length)
-    first = np.array([view.first(int(m)) for m in n])
-    return (n[None, :] <= n[:, None]) & (n[None, :] >= first[:, None])

@@ -14,7 +14,7 @@ from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord
 
 SCORINGS = {
     "last": "the last symbol of each test segment",
-    "last_k": "the last 32 symbols of each test segment, the same ones at every length",
+    "last_k": "the last symbols of each test segment, the same ones at every length",
     "nonoverlapping": "all symbols of test segments that lie side by side",
     "sliding": "the last symbols of windows a step apart",
 }
@@ -115,11 +115,12 @@ def models(found: TextRecord) -> str:
         cells = [cell for cell in found.cells if cell.row == model.row and cell.bits is not None]
         trained = f"{model.tokens:,} symbols in segments of {model.train_len:,}"
         done, seconds = f"{model.done} of {model.runs}", f"{model.train_seconds:.0f}"
-        rows.append((model.title, model.attention, done, trained, seconds, model.problem or by_length(cells)))
+        losses = "; ".join(filter(None, (model.problem, by_length(cells)))) or "–"
+        rows.append((model.title, model.attention, done, trained, seconds, losses))
     return table(header, rows, folded="Runs, symbols trained on, and intervals")
 
 
 def by_length(cells: Iterable[TextCell]) -> str:
     """Each length with its loss."""
     found = [(cell.length, cell.bits) for cell in cells if cell.bits is not None]
-    return "; ".join(f"{n:,}: {one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for n, one in found) or "–"
+    return "; ".join(f"{n:,}: {one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for n, one in found)

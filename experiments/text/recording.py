@@ -64,9 +64,12 @@ class Gathered:
             raise UserError(f"no run of {table.name} at scale {scale} was asked for in {where}; leave --page-only out")
         self.left_out = tuple(row for row in table.rows if row not in self.configs)
         self.names = list(dict.fromkeys(name_of(one) for found in self.configs.values() for one in found))
-        self.states = {name: folder.state(name) for name in self.names}
         self.problems: dict[str, str] = {}
-        self.summaries = {name: self.open(name).load_summary() for name in self.names if self.states[name] == "done"}
+        # Only runs that came to an end have rows, those that failed or are damaged with a reason.
+        ended = {row.run: row for row in rows(folder.path)} if self.names else {}
+        self.failed = {name: ended[name].reason for name in self.names if name in ended and not ended[name].is_done}
+        finished = [name for name in self.names if name in ended and ended[name].is_done]
+        self.summaries = {name: self.open(name).load_summary() for name in finished}
         self.results = self.gather(notice)
 
     def open(self, name: str) -> RunFolder:
@@ -76,7 +79,7 @@ class Gathered:
     def done(self, row: str) -> list[tuple[RunConfig, str]]:
         """The finished runs of a row, and their names."""
         named = ((config, name_of(config)) for config in self.configs[row])
-        return [(config, name) for config, name in named if self.states[name] == "done"]
+        return [(config, name) for config, name in named if name in self.summaries]
 
     def gather(self, notice: Notice) -> Results:
         """Every row tested as the table says; a row that cannot be has a reason in `problems`."""
@@ -100,15 +103,13 @@ class Gathered:
 def record(
     table: TextTable,
     scale: Scale,
-    folder: SweepFolder,
     command: str,
     session_seconds: Sequence[float],
     environments: Environments,
     gathered: Gathered,
 ) -> TextRecord:
     """The page as values."""
-    failed = [name for name in gathered.names if gathered.states[name] in ("failed", "damaged")]
-    reasons = {row.run: row.reason for row in rows(folder.path)} if failed else {}
+    failed = gathered.failed
     return TextRecord(
         experiment=table.name,
         scale=scale,
@@ -117,7 +118,7 @@ def record(
         lead=tuple(lead(table, scale, gathered)),
         curves=tuple(picture for picture, _ in curves(gathered)),
         left_out=gathered.left_out,
-        failed=tuple({"run": name, "reason": reasons.get(name, "")} for name in failed),
+        failed=tuple({"run": name, "reason": reason} for name, reason in failed.items()),
         missing=tuple(name for name in gathered.names if name not in gathered.summaries and name not in failed),
         command=command,
         session_seconds=tuple(session_seconds),

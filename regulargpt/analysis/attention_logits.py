@@ -51,11 +51,12 @@ class Gathering:
 
 @torch.no_grad()
 def mean_logits(model: Transformer, words: Words) -> Float[ndarray, "layers n_heads distances"]:
-    """s[x] of Eq. 13 for each head: the mean over all words and visible pairs at distance x = 0, 1, ..., nan without any.
+    """s[x] of Eq. 13 for each head: the mean over words and visible pairs at distance x = 0, 1, ...; nan without any.
 
     The logits are those that softmax reads, after the scaling, with positions and bias in them; the sums are float64.
     Memory is linear in the length, since no whole pattern is ever there.
 
+    >>> import numpy as np
     >>> model = Transformer(2, 2, d_model=4, n_heads=2, d_ff=4, n_layers=3, encoding="alibi")
     >>> mean_logits(model, np.zeros((1, 5), dtype=int)).shape
     (3, 2, 5)

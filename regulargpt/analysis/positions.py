@@ -51,6 +51,7 @@ class Bin:
 def bins(nats: Float[ndarray, "segments length"]) -> list[Bin]:
     """The positions in logarithmic bins.
 
+    >>> import numpy as np
     >>> [(part.first, part.last, part.nats.value) for part in bins(np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]]))]
     [(1, 1, 3.0), (2, 2, 2.0), (3, 3, 1.0)]
     """
@@ -65,6 +66,7 @@ def beyond(
 ) -> Value | None:
     """How much more a symbol costs behind position `train_len` than in the reference, in pairs; None if none is there.
 
+    >>> import numpy as np
     >>> beyond(np.array([[1.0, 2.0], [1.0, 2.5]]), np.array([[1.0, 1.5], [1.0, 2.0]]), 1)
     Value(value=0.5, low=0.5, high=0.5)
     """

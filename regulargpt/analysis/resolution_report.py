@@ -69,9 +69,9 @@ def sentence(by_length: dict[int, Resolution]) -> str:
     >>> sentence({2: Resolution(np.zeros((1, 1)), 0.5, 2)})
     'R = 0.5000 at length 2'
     """
-    (first, low), (last, high) = list(by_length.items())[0], list(by_length.items())[-1]
-    text = f"R = {low.mean:.4f} at length {first}"
-    return text if first == last else f"{text}, {high.mean:.4f} at {last}"
+    first, last = min(by_length), max(by_length)
+    text = f"R = {by_length[first].mean:.4f} at length {first}"
+    return text if first == last else f"{text}, {by_length[last].mean:.4f} at {last}"
 
 
 def write(run: TextSubject, report: dict[str, Any]) -> None:

@@ -129,9 +129,8 @@ def on_text(folder: RunFolder) -> RunConfig:
     """The config of a run on a text, on the CPU; UserError for a run on a language."""
     config = RunConfig.parse(folder.config_text)
     if not is_text(config.data.name):
-        raise UserError(
-            f"{shown(folder.path)} is a run on the language {config.data.name}; choose a run on a text, such as text:code"
-        )
+        place, name = shown(folder.path), config.data.name
+        raise UserError(f"{place} is a run on the language {name}; choose a run on a text, such as text:code")
     return config.replaced({"device": "cpu", "tensorboard": False, "compile": False})
 
 

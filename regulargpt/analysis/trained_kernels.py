@@ -45,9 +45,12 @@ class Kernels:
 def trained_kernels(folder: RunFolder, *, length: int | None = None, out: Path | None = None) -> dict[str, Any]:
     """The learned kernels of a finished run, beside those that its seed drew; kernels.json, .csv and .png.
 
+    A bias is that of a query at position 20,480, which matters for those alone that are not shift-invariant, as fire.
     An encoding that is the same in all layers is reported once, as layer 0. Up to `length` distances are written, by
-    default 8 times the training length. The files go to `out`, by default RUN/kernels. Raises UserError, before
-    anything is written, for a model that is no Transformer, or a bias that there is not or that depends on what is read.
+    default 8 times the training length. The files go to `out`, by default RUN/kernels.
+
+    Raises UserError, before anything is written, for a model that is no Transformer, and where there is no bias or it
+    depends on what is read.
     """
     out = refuse_file(folder.path / FOLDER if out is None else out)
     config = RunConfig.parse(folder.config_text)

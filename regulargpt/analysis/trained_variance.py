@@ -111,8 +111,8 @@ def probe_of(run: TextSubject, model: Transformer, updates: int, progress: Progr
     """The mean absolute error of the position read behind each layer, of text it was not trained to read it from."""
     if updates == 0:
         return None
-    sizes = {"d_model": model.embedding.embedding_dim, "n_layers": len(model.blocks), "length": run.length}
-    setting = ProbeSetting(Setting(n_heads=1, **sizes), updates, BATCH)
+    n_layers, width = len(model.blocks), model.embedding.embedding_dim
+    setting = ProbeSetting(Setting(width, n_heads=1, length=run.length, n_layers=n_layers), updates, BATCH)
 
     def drawn(purpose: str, step: int) -> Iterator[Tensor]:
         return streams(model, segments_of(run, purpose, step))

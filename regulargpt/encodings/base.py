@@ -152,6 +152,11 @@ class Encoding(nn.Module):
         """Whether q k / sqrt(d_head) itself is changed: then the fused kernel cannot be used at all."""
         return type(self).score is not Encoding.score
 
+    @property
+    def keys_turn_alone(self) -> bool:
+        """Whether `rotate` makes of a key what its own position says, and no other: then keys may be kept turned."""
+        return type(self).rotate is Encoding.rotate
+
     def embed(
         self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
     ) -> Float[Tensor, "batch length d_model"]:

@@ -86,6 +86,11 @@ class Rotary(Encoding):
                 f"= {self.d_head}; change d_model or n_heads"
             )
 
+    @property
+    def keys_turn_alone(self) -> bool:
+        """Unless angles depend on the word's length."""
+        return type(self).rotate is Rotary.rotate and self.scaling == "none"
+
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         """R_m q_m and R_n k_n."""
         theta, scale = self.scaled(at)

@@ -16,6 +16,7 @@ from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.certificate.sentences import sentences
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_text
+from regulargpt.report.field import Field
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
@@ -24,19 +25,6 @@ if TYPE_CHECKING:
     from regulargpt.report.text import TextRun
 
 RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
-
-
-@dataclass(frozen=True)
-class Field:
-    """The receptive field: c (T,) is the share of the gradient that the m = 1..T last symbols hold, with its band.
-
-    `erf` is the number of last symbols that hold 99 %.
-    """
-
-    c: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    erf: int | None
 
 
 @dataclass(frozen=True)

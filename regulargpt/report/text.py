@@ -11,7 +11,7 @@ import numpy as np
 from languages.errors import UserError
 from languages.text.printable import characters, printable
 from regulargpt.config.schema import RunConfig
-from regulargpt.report.data import Field
+from regulargpt.report.field import Field
 from regulargpt.storage.folder import MEASURES, RunFolder
 
 if TYPE_CHECKING:

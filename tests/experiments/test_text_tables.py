@@ -126,7 +126,9 @@ def filled(path: Path, table: TextTable, scale: Scale = "cpu", fails: str = "") 
         measures = {"bits_per_byte": {"values": values, "intervals": {key: [1.9, 2.1] for key in values}}}
         run.write_measures(dict.fromkeys(values, 16), measures)
         run.write_segments(csv_of(losses_of(config)))
-        run.write_summary({"train_seconds": 60.0, "steps": 600, "parameters": 430_000, "proven": None})
+        known = {"train_seconds": 60.0, "steps": 600, "parameters": 430_000, "proven": None, "extra_protocols": {}}
+        test = {"test_from": config.scored[0], "test_len": config.test_len, "factor": 2, "measure": "bits_per_byte"}
+        run.write_summary({**known, **test, "samples": dict.fromkeys(values, 16), "measures": measures})
         run.finish()
         for view in ("bca", f"sliding:{config.data.train_len}"):
             kept = tested.kept(run, f"{table.scoring}-{view}", ".csv")
@@ -182,6 +184,15 @@ def test_a_failed_row_leaves_its_claims_open(tmp_path: Path):
     )
     assert {failure["reason"] for failure in result["failed"]} == {"the loss is not finite"}
     assert "the loss is not finite" in Path(result["page"]).read_text()
+
+
+def test_a_damaged_run_is_named(tmp_path: Path):
+    folder = filled(tmp_path / "r", LEX_5, "smoke")
+    name = folder.names[0]
+    (folder.run_path(name) / "summary.json").write_text("{}")
+    result = reproduction.write_page(folder.path, LEX_5, "smoke")
+    assert [failure["run"] for failure in result["failed"]] == [name]
+    assert "Scale smoke: 3 of 4 runs are done." in Path(result["page"]).read_text()
 
 
 def test_at_the_smallest_scale_nothing_is_decided(tmp_path: Path):

@@ -18,6 +18,7 @@ from regulargpt.analysis.resolution import mean_by_distance, resolution
 from regulargpt.analysis.text_subject import text_subject
 from regulargpt.analysis.trained_kernels import trained_kernels
 from regulargpt.analysis.trained_variance import output_variance, trained_variance
+from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation import again
 from regulargpt.evaluation.again import evaluate
@@ -30,7 +31,15 @@ from regulargpt.runs.load import load_drawn
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.texts import TRAIN_LEN, text_run
 
-ENCODINGS = ["none", "alibi", "rotary", "kerple_log", "t5", "transformer_xl", "window:width=3"]
+# Every encoding as it is, and one of each kind through windows and blocks.
+SEEN = [
+    *((encoding, "full") for encoding in ENCODINGS),
+    *(
+        (encoding, view)
+        for encoding in ("alibi", "rotary", "forgetting", "window:width=3")
+        for view in ("sliding:4", "bca")
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +68,7 @@ def small(encoding: str, **options: Any) -> Transformer:
 # Attention logits and resolution.
 
 
-@pytest.mark.parametrize("view", ["full", "sliding:4", "bca"])
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize(("encoding", "view"), SEEN)
 def test_mean_logits_in_pieces_are_those_of_the_whole_pattern(encoding: str, view: str, monkeypatch):
     model, some = small(encoding).double(), words(11)
     model.set_attention(view, train_len=6)
@@ -73,7 +81,7 @@ def test_mean_logits_in_pieces_are_those_of_the_whole_pattern(encoding: str, vie
     visible = direct[0, 0, 0].isfinite().numpy()
     expected = mean_by_distance(direct.numpy(), visible).mean(1)  # over words
     assert np.allclose(found, expected, equal_nan=True, atol=1e-12)
-    if encoding.startswith("window"):
+    if encoding.startswith("window:"):
         assert np.isnan(found[..., 3:]).all()
 
 
@@ -96,7 +104,9 @@ def whole(model: Transformer, some: np.ndarray) -> torch.Tensor:
         logits = encoding.score(q @ k.mT / math.sqrt(q.shape[-1]), q, k, at)
         bias = encoding.bias(q, k, at)
         logits = logits if bias is None else logits + bias
-        found.append(logits.expand(len(x), attn.n_heads, -1, -1).masked_fill(hidden(model.view, len(n), len(n)), -math.inf))
+        found.append(
+            logits.expand(len(x), attn.n_heads, -1, -1).masked_fill(hidden(model.view, len(n), len(n)), -math.inf)
+        )
 
     handles = [block.attn.register_forward_pre_hook(hear) for block in model.blocks]  # type: ignore[union-attr]
     model(torch.from_numpy(some), readout="all")
@@ -264,7 +274,7 @@ def test_regulargpt_has_a_receptive_field_on_text(tmp_path: Path):
 
 def test_a_language_model_that_depends_on_nothing_is_refused(recurrent: RunFolder, monkeypatch, tmp_path: Path):
     monkeypatch.setattr(dependence, "receptive_field", lambda *arguments, **more: NOTHING)
-    with pytest.raises(UserError, match="depends on no symbol .* there is nothing to measure"):
+    with pytest.raises(UserError, match=r"depends on no symbol .* there is nothing to measure"):
         dependence.receptive_field_report(recurrent, words=2, out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
@@ -314,9 +324,12 @@ def test_what_has_no_kernel_is_refused(name: str, message: str, request, tmp_pat
 def test_the_variance_around_the_mean_at_each_position():
     model, some = small("none"), words(7, 40)
     outputs: list[np.ndarray] = []
-    with model.blocks[1].hook_attn_out.register_forward_hook(  # type: ignore[union-attr]
-        lambda module, inputs, output: outputs.append(output.double().numpy())
-    ), torch.no_grad():
+    with (
+        model.blocks[1].hook_attn_out.register_forward_hook(  # type: ignore[union-attr]
+            lambda module, inputs, output: outputs.append(output.double().numpy())
+        ),
+        torch.no_grad(),
+    ):
         model(torch.from_numpy(some), readout="all")
     expected = outputs[0].var(0).mean(-1)
     assert np.allclose(output_variance(model, some)[1], expected, rtol=1e-5)
@@ -333,9 +346,7 @@ def test_values_of_independent_symbols_under_even_attention_fall_as_one_over_m()
 
 def test_position_variance_of_a_run(without: RunFolder, tmp_path: Path):
     seen: list[tuple[int, int]] = []
-    report = trained_variance(
-        without, segments=8, updates=2, out=tmp_path / "v", progress=lambda *at: seen.append(at)
-    )
+    report = trained_variance(without, segments=8, updates=2, out=tmp_path / "v", progress=lambda *at: seen.append(at))
     assert np.shape(report["variance"]["after"]) == np.shape(report["variance"]["before"]) == (2, TRAIN_LEN)
     assert len(report["slopes"]["after"]) == 2
     assert [row["layer"] for row in report["probe"]["layers"]] == [0, 1, 2]

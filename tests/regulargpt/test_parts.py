@@ -200,7 +200,11 @@ KNOWN = {
     "config/schema.py": {"RegularGPTOptions", "LastOptions", "regulargpt", "last"},  # the defaults of a run
     "runs/certify.py": {"RegularGPT", "chunk_size", "d_model"},  # the certificate is of a RegularGPT
     "cli/commands/extract.py": {"regulargpt", "rnn", "lstm", "gru", "linear-rnn", "next"},  # from these it extracts
-    "cli/__init__.py": {"regulargpt"},  # the program's name
+    "cli/__init__.py": {"regulargpt", "alibi"},  # the program's name, and an example
+    "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
+    "cli/commands/kernels.py": {"encoding", "n_heads", "n_layers"},  # an encoding without a model needs its sizes
+    "cli/commands/position_variance.py": {"causal"},  # chapter 2 is about the mask
+    "cli/commands/positions.py": {"last"},  # the last position
     "cli/commands/check.py": {"levels"},  # those that the checker counted
     "cli/sweeping.py": {"model.chunk_size"},  # stands in the names of runs
     "results/columns.py": {"encoding", "model.encoding.name"},  # what everybody calls it

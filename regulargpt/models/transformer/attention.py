@@ -22,7 +22,7 @@ from regulargpt.models.transformer.views import Full, View
 CPU_AT_ONCE, GPU_AT_ONCE = 1 << 19, 1 << 26
 MIN_QUERIES = 32
 # Between these lengths, pieces are faster on a CPU than the fused kernel's own causal form.
-SHORTEST_IN_PIECES, LONGEST_IN_PIECES = 64, 1024
+SHORTEST_IN_PIECES, LONGEST_IN_PIECES = 192, 1024
 # However wide the batch is and however long the words are: 128 MiB of float32.
 MOST_AT_ONCE = 1 << 25
 
@@ -74,11 +74,16 @@ class Attention(Hooked):
         # Heard as (batch, positions, n_heads, d_head), before the encoding turns them.
         q, k = self.hook_q.permuted(q, 0, 2, 1, 3), self.hook_k.permuted(k, 0, 2, 1, 3)
         v = self.hook_v.permuted(v, 0, 2, 1, 3)
+        # Turned now, or with all that is kept, each time anew.
+        early = passing.caches is None or encoding.keys_turn_alone
+        if early:
+            q, k = encoding.rotate(q, k, Positions(m, n, layer, state))
         if passing.caches is not None:
             k, v, state = passing.caches[layer].extended(k, v, state)
             n = torch.arange(passing.begin, passing.begin + k.shape[-2], dtype=n.dtype, device=n.device)
         at = Positions(m, n, layer, state)
-        q, k = encoding.rotate(q, k, at)
+        if not early:
+            q, k = encoding.rotate(q, k, at)
         if self.hook_pattern.listened_to():
             bias = encoding.bias(q, k, at)
             mixed = self.hook_pattern(self.pattern(q, k, encoding, at, bias, passing.view, passing.begin)) @ v

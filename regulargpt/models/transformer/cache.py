@@ -6,9 +6,10 @@ from torch import Tensor
 
 
 class Cache:
-    """The keys and values of one layer as they are before the encoding turns them, and what `prepare` said of each.
+    """The keys and values of one layer, and what `prepare` said of each.
 
-    Before: what rotary, xPos and its like make of a key depends on where the query is, or on the words' length.
+    Keys are kept as they are before the encoding turns them where what it makes of a key depends on more than the key's
+    own position: on the middle of the window (xPos), or on the length of the text (dynamic NTK).
     """
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -19,6 +19,7 @@ PIECE = 256
 """Symbols read at once: it bounds the memory of a long prompt and changes no result."""
 
 
+@runtime_checkable
 class Attending(Protocol):
     """What is asked of a Transformer."""
 

@@ -52,22 +52,23 @@ class Masks:
         at: Positions,
         view: View,
         begin: int,
-    ) -> Float[Tensor, "1 n_heads queries keys"]:
+    ) -> Float[Tensor, "1 #n_heads queries keys"]:
         """The mask of a piece, for an encoding whose bias does not look at the input; `begin` is its first key."""
-        layer = None if encoding.shared_bias else at.layer
-        key = (q.shape[-2], k.shape[-2], begin, layer, view, q.dtype, q.device)
         # What a compiled pass makes belongs to its graph.
         lasting = encoding.fixed_bias and not torch.compiler.is_compiling()
+        used_again = lasting or encoding.shared_bias
+        if begin + k.shape[-2] > LONGEST or not used_again:
+            return mask(q, k, encoding, at, view, begin)
+        layer = None if encoding.shared_bias else at.layer
+        key = (q.shape[-2], k.shape[-2], begin, layer, view, q.dtype, q.device)
         place = self.kept if lasting else self.of_pass
-        if key in place:
-            return place[key]
-        made = lasting_mask(q, k, encoding, at, view, begin) if lasting else mask(q, k, encoding, at, view, begin)
-        # A mask that no other layer uses is kept only if another pass will.
-        if begin + k.shape[-2] <= LONGEST and (lasting or layer is None):
-            place[key] = made
+        if key not in place:
+            make = lasting_mask if lasting else mask
+            place[key] = made = make(q, k, encoding, at, view, begin)
             while sum(map(Tensor.numel, self.kept.values())) > KEPT:
                 self.kept.popitem(last=False)
-        return made
+            return made
+        return place[key]
 
 
 def mask(
@@ -94,7 +95,7 @@ def lasting_mask(
     at: Positions,
     view: View,
     begin: int,
-) -> Float[Tensor, "1 n_heads queries keys"]:
+) -> Float[Tensor, "1 #n_heads queries keys"]:
     """The same, of no gradient and for any later pass: training could not use what is made in inference mode."""
     with torch.inference_mode(False), torch.no_grad():
         q, k = (torch.zeros(x.shape, dtype=x.dtype, device=x.device) for x in (q, k))

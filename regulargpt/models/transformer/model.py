@@ -114,7 +114,8 @@ class Transformer(Model):
         self, words: Int[Tensor, "batch length"], n: Float[Tensor, "length"], readout: Readout, passing: Pass
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
         """Those of symbols at the positions n."""
-        x = self.embedding(words) * self.scale  # (batch, length, d_model)
+        x = self.embedding(words)  # (batch, length, d_model)
+        x = x if self.scale == 1 else x * self.scale
         x = self.hook_embed(self.dropout(self.encoding.embed(x, n)))
         for layer, block in enumerate(self.blocks):
             # Of the last block, what nobody reads is not computed.

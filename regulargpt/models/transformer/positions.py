@@ -26,9 +26,7 @@ class RandomPositions(Counted):
     def forward(self, length: int) -> Float[Tensor, "length"]:
         """The positions of words of this length."""
         if length > self.among:
-            raise UserError(
-                f"words of length {length}; random_positions = {self.among} has no more positions than that"
-            )
+            raise UserError(f"words of length {length}; random_positions = {self.among} has fewer positions")
         # Drawn on the CPU, so that every device has the same.
         cpu = torch.device("cpu")
         generator = self.next_generator(cpu) if self.training else torch.Generator(cpu).manual_seed(0)

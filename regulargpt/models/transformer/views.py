@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from languages.errors import UserError
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 Index = TypeVar("Index", "int", "Tensor")
 
 
+@runtime_checkable
 class View(Protocol):
     """A query at index m sees the keys from `first(m)` to m; what is below 0 is not there. `most` keys at most."""
 

@@ -93,7 +93,7 @@ class Grid:
     def axes(self) -> Iterator[tuple[str, str, str | None, str | None]]:
         """Languages, models, recipes and protocols."""
         for language, model, recipe, preset in product(self.languages, self.models, self.recipes, self.protocols):
-            yield language, model or usual_model(language), recipe, preset
+            yield language, usual_model(language) if model is None else model, recipe, preset
 
     @property
     def named_models(self) -> list[str]:
