@@ -13,8 +13,8 @@ from typing import Any
 
 from regulargpt.evaluation.measures import Measure
 from regulargpt.evaluation.measures import measure as measure_of
-from regulargpt.report.field import Field
 from regulargpt.report.facts import with_unit
+from regulargpt.report.field import Field
 from regulargpt.report.svg import Point, points, tag, text
 
 WIDTH, HEIGHT = 420.0, 250.0

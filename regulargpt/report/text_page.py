@@ -50,6 +50,7 @@ def label(run: TextRun) -> str:
     """Model and encoding.
 
     >>> from pathlib import Path
+    >>> from regulargpt.config.schema import RunConfig
     >>> config = RunConfig().replaced({"model.name": "transformer", "model.encoding.name": "alibi"})
     >>> label(TextRun(Path("a"), config, {}, "", None, "", ()))
     'transformer, alibi'

@@ -127,7 +127,8 @@ def test_one_line_says_what_is_wrong_and_nothing_is_written(cli: Cli, place: Pat
 
 def test_bytes_that_change_under_a_run_are_not_gone_on_with(cli: Cli, place: Path):
     text, run = place / "small.txt", place / "begun"
-    assert cli("run", "text:small.txt", *SMALL, "--out", "begun").code == 0
+    for name in ("begun", "whole"):
+        assert cli("run", "text:small.txt", *SMALL, "--out", name).code == 0
     for name in ("DONE", "manifest.json", "summary.json", "measures.csv", "segments.csv"):
         (run / name).unlink()
     digest = corpus("text:small.txt").digest
@@ -139,8 +140,9 @@ def test_bytes_that_change_under_a_run_are_not_gone_on_with(cli: Cli, place: Pat
     assert err.endswith("; put it back, or run anew\n")
     assert everything(place) == before
     # Of a finished run the same would be a test on a part of what it was trained on.
-    again = cli("evaluate", "run", "--lengths", "8")
+    again = cli("evaluate", "whole", "--lengths", "8")
     assert (again.code, again.out) == (2, "")
+    assert again.err.startswith("error: text:small.txt is not what whole began with")
     write(text)
     assert cli("resume", "begun").code == 0
 
@@ -222,3 +224,25 @@ def test_a_sweep_trains_on_each_text_and_language_what_suits_it(cli: Cli, place:
     names = [run["name"].rpartition("-seed")[0] for run in shown["runs"]]
     assert names == ["text-small.txt-transformer-text", "parity-regulargpt-C2-robust"]
     assert shown["sweep"].endswith("text-small.txt+parity-transformer+regulargpt")
+
+
+def test_results_cross_encodings_and_lengths(cli: Cli, place: Path):
+    for encoding in ("alibi", "none"):
+        arguments = ("run", "text:small.txt", *SMALL, "--encoding", encoding, "--out", f"runs/{encoding}")
+        assert cli(*arguments).code == 0
+    summaries = {name: json.loads(cli("resume", f"runs/{name}", "--json").out) for name in ("alibi", "none")}
+    lengths = ["8", "16", "32", "64", "128"]
+    for measure in ("bits_per_byte", "perplexity", "nll"):
+        table = cli("results", "runs", "--pivot", "encoding,length", "--measure", measure, "--format", "csv").out
+        header, *rows = (line.split(",") for line in table.splitlines())
+        assert [name.removeprefix("length ") for name in header[1:]] == lengths
+        for name, *values in rows:
+            expected = [summaries[name]["measures"][measure]["values"][T] for T in lengths]
+            assert [float(value) for value in values] == pytest.approx(expected)
+    shown = json.loads(cli("results", "runs", "--group-by", "encoding", "--json", "--plot", "bits.svg").out)
+    assert [group["encoding"] for group in shown["groups"]] == ["alibi", "none"]
+    assert [group["mean"] for group in shown["groups"]] == [summaries[name]["score"] for name in ("alibi", "none")]
+    # The axis names the tested lengths, and no others.
+    picture = (place / "bits.svg").read_text()
+    assert all(f">{T}</text>" in picture for T in lengths)
+    assert "bits per byte" in picture
