@@ -192,7 +192,7 @@ WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMULAS.keys() | WEIGHTS.keys())
+@pytest.mark.parametrize("name", sorted(FORMULAS.keys() | WEIGHTS.keys()))
 def test_kernels_are_their_formulas(name: str):
     encoding = built(name, n_heads=2)
     own = dict(zip(("r1", "r2", "r3", "r4"), (R1, R2, R3, R4), strict=True))
