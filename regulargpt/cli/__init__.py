@@ -62,7 +62,7 @@ EXAMPLES = {
     "receptive-field": (RUN, f"{RUN_ON_TEXT} --attention bca"),
     "resolution": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --attention bca"),
     "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
-    "results": ("runs", "runs --group-by language,model --format latex"),
+    "results": ("runs --measure accuracy", "runs --where model=regulargpt --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
     "report": (RUN, f"{RUN} --out parity.html"),
     "bench": ("", "tree --scale smoke"),
