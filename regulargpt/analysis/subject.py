@@ -77,11 +77,8 @@ def subject(
     longer than the training words or that has no words, too many symbols, or an `out` that is a file.
     """
     out = refuse_file(folder.path / name if out is None else out)
-    config = RunConfig.parse(folder.config_text).replaced({"device": "cpu", "tensorboard": False, "compile": False})
-    config = config.replaced({"evaluation.attention": attention})
+    config = config_of(folder, attention)
     folder.load_summary()
-    if attention != "full" and (reason := config.model.no_views()) is not None:
-        raise UserError(f"--attention {attention}: {reason}")
     of_language = data.of_words(config.data)
     task = of_language.task
     length = default_length(task, config) if length is None else length
@@ -90,6 +87,15 @@ def subject(
     drawn = of_language.test(seed, length, words)
     prepare(config)
     return Subject(folder.path, config, task, load_model(folder), drawn, seed, out)
+
+
+def config_of(folder: RunFolder, attention: str) -> RunConfig:
+    """The config of a run, on the CPU and under this attention; UserError if its model does not have it."""
+    here = {"device": "cpu", "tensorboard": False, "compile": False, "evaluation.attention": attention}
+    config = RunConfig.parse(folder.config_text).replaced(here)
+    if attention != "full" and (reason := config.model.no_views()) is not None:
+        raise UserError(f"--attention {attention}: {reason}")
+    return config
 
 
 def refuse_file(out: Path) -> Path:

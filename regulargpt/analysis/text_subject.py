@@ -10,7 +10,7 @@ from typing import Any
 
 from languages.errors import UserError
 from regulargpt import data
-from regulargpt.analysis.subject import MAX_SYMBOLS, refuse_file
+from regulargpt.analysis.subject import MAX_SYMBOLS, config_of, refuse_file
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_text
 from regulargpt.data.base import Words
@@ -103,10 +103,8 @@ def text_subject(
     symbols, or an `out` that is a file.
     """
     out = refuse_file(folder.path / name if out is None else out)
-    config = on_text(folder).replaced({"evaluation.attention": attention})
+    config = on_text(folder, attention)
     folder.load_summary()
-    if attention != "full" and (reason := config.model.no_views()) is not None:
-        raise UserError(f"--attention {attention}: {reason}")
     text = of_options(config)
     refuse_other_data(folder, text)
 
@@ -125,13 +123,13 @@ def text_subject(
     return TextSubject(folder.path, config, text, load_reader(folder), text.test(seed, length, segments), seed, out)
 
 
-def on_text(folder: RunFolder) -> RunConfig:
-    """The config of a run on a text, on the CPU; UserError for a run on a language."""
-    config = RunConfig.parse(folder.config_text)
-    if not is_text(config.data.name):
-        place, name = shown(folder.path), config.data.name
+def on_text(folder: RunFolder, attention: str) -> RunConfig:
+    """The config of a run on a text, as `config_of` gives it; UserError for a run on a language."""
+    name = RunConfig.parse(folder.config_text).data.name
+    if not is_text(name):
+        place = shown(folder.path)
         raise UserError(f"{place} is a run on the language {name}; choose a run on a text, such as text:code")
-    return config.replaced({"device": "cpu", "tensorboard": False, "compile": False})
+    return config_of(folder, attention)
 
 
 def of_options(config: RunConfig) -> TextData:
