@@ -31,12 +31,15 @@ def share_of_gradient(folder: RunFolder, attention: str) -> Mapping[int, Interva
     The empirical receptive field is within the training length where it is above 0.99.
     """
     from regulargpt.analysis.receptive_field import gradient_norms
+    from regulargpt.evaluation.by_length import seen_through
     from regulargpt.runs.load import load_reader
 
     config = RunConfig.parse(folder.config_text)
     length = REACH * config.data.train_len
     words = data.build(config.data).test(config.seed, length, SEGMENTS)
-    norms = gradient_norms(load_reader(folder), words[:, :-1], targets=words[:, -1])  # (segments, length)
+    model = load_reader(folder)
+    with seen_through(model, attention, config.data.train_len):
+        norms = gradient_norms(model, words[:, :-1], targets=words[:, -1])  # (segments, length)
     total = norms.sum(1)
     whole = (total > 0) & np.isfinite(total)
     if whole.sum() < 2:

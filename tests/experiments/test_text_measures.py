@@ -31,6 +31,15 @@ def test_a_window_holds_all_of_its_gradient(windowed: RunFolder):
 
 
 @pytest.mark.slow
+def test_the_share_is_that_under_the_attention_that_is_asked_for(tmp_path: Path):
+    run(sized("transformer", SMOKE, {}).replaced({"model.encoding": "none", "data.train_len": 16}), tmp_path / "run")
+    folder = RunFolder.open(tmp_path / "run")
+    (full,), (narrow,) = (share_of_gradient(folder, attention).values() for attention in ("full", "sliding:4"))
+    assert full.high < 1
+    assert narrow.value == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.slow
 def test_resolutions_lie_between_0_and_1_at_two_lengths(windowed: RunFolder):
     for attention in ("full", "bca"):
         found = attention_resolution(windowed, attention)
