@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, beats, explodes, falls_below, no_worse, rises
+from experiments.text.claims import MULTIPLES, Claim, beats, explodes, falls_below, no_worse, rises
 from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, ROTARY, SINUSOIDAL, T5
 from experiments.text.table import Source, by_data_and_length, text_table
 
@@ -17,7 +17,7 @@ CLAIMS = (
     Claim(
         "KERPLE-log is no worse than KERPLE-power at any length.",
         SECTION,
-        (no_worse("kerple_log", "kerple_power", 0.5, (1, 2, 4, 8, 16)),),
+        (no_worse("kerple_log", "kerple_power", 0.5, MULTIPLES),),
     ),
     Claim(
         "KERPLE-log is at most 1 % worse than T5 up to 4x, and better from 8x on.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, no_better, same
+from experiments.text.claims import MULTIPLES, Claim, no_better, same
 from experiments.text.subjects import KERPLE_LOG, encoding
 from experiments.text.table import Source, by_data_and_length, by_length_and_data, text_table
 from experiments.text.table_3_3 import DATA
@@ -12,12 +12,12 @@ CLAIMS = (
     Claim(
         "A third parameter in the logarithm changes the perplexity by at most 2 % at any length.",
         SECTION,
-        same("kerple_log3", "kerple_log", 2, (1, 2, 4, 8, 16)),
+        same("kerple_log3", "kerple_log", 2, MULTIPLES),
     ),
     Claim(
         "A kernel as bias and another as weight are at most 1 % better than the logarithm at any length.",
         SECTION,
-        (no_better("kerple_bias_wht", "kerple_log", 1, (1, 2, 4, 8, 16)),),
+        (no_better("kerple_bias_wht", "kerple_log", 1, MULTIPLES),),
     ),
 )
 EXPERIMENT = text_table(

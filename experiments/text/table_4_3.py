@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, beats, explodes, falls_below, rises, same, stays_within
+from experiments.text.claims import MULTIPLES, Claim, beats, explodes, falls_below, rises, same, stays_within
 from experiments.text.subjects import ALIBI, KERPLE_LOG, ROTARY, SANDWICH, SANDWICH_SMOOTH, SHORT, SINUSOIDAL, T5
 from experiments.text.table import Source, by_data_and_length, text_table
 from experiments.text.table_3_3 import DATA
@@ -35,12 +35,12 @@ CLAIMS = (
     Claim(
         "Smoothed Sandwich is within 4 % of Sandwich at every length.",
         SECTION,
-        same("sandwich_smooth", "sandwich", 4, (1, 2, 4, 8, 16)),
+        same("sandwich_smooth", "sandwich", 4, MULTIPLES),
     ),
     Claim(
         "KERPLE-log, which learns its kernel, is better than Sandwich at every length.",
         SECTION,
-        (beats("kerple_log", "sandwich", at=(1, 2, 4, 8, 16)),),
+        (beats("kerple_log", "sandwich", at=MULTIPLES),),
     ),
 )
 EXPERIMENT = text_table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, beats, explodes, rises, stays_within
+from experiments.text.claims import MULTIPLES, Claim, beats, explodes, rises, stays_within
 from experiments.text.subjects import ALIBI, KERPLE_LOG, T5, regulargpt
 from experiments.text.table import Source, by_length, text_table
 
@@ -53,7 +53,7 @@ def claims(explosion: float) -> tuple[Claim, ...]:
         Claim(
             "More layers make up for weights shared over depth: 128/12 is better than 128/6 at every length.",
             SECTION,
-            (beats(NAMES["128/12"], NAMES["128/6"], at=(1, 2, 4, 8, 16)),),
+            (beats(NAMES["128/12"], NAMES["128/6"], at=MULTIPLES),),
         ),
         Claim(
             "The Transformers are better at L: KERPLE-log, T5 and ALiBi than any RegularGPT.",

@@ -111,7 +111,7 @@ def text(report: dict[str, Any]) -> str:
     sizes = report["simulated"]
     lead = "d = {d_model}, H = {n_heads}, L = {length}, s = {sigma}, {draws} draws".format_map(sizes)
     lemmas = [
-        (row["name"], *(number(row[key]) for key in ("printed", "corrected", "measured"))) for row in report["lemmas"]
+        (row["name"], *(f"{row[key]:.4g}" for key in ("printed", "corrected", "measured"))) for row in report["lemmas"]
     ]
     parts = [
         f"a random layer without encodings: {lead}",
@@ -151,7 +151,7 @@ def variances(variance: dict[str, list[float]]) -> list[tuple[str, ...]]:
     """
     last = len(next(iter(variance.values())))
     at = sorted({m for m in (1, 2, 8, 64, last) if m <= last})
-    return [(str(m), *(number(values[m - 1]) for values in variance.values())) for m in at]
+    return [(str(m), *(f"{values[m - 1]:.4g}" for values in variance.values())) for m in at]
 
 
 def probe_lines(probe: dict[str, Any] | None) -> list[str]:
@@ -161,12 +161,3 @@ def probe_lines(probe: dict[str, Any] | None) -> list[str]:
     rows = [(str(row["layer"]), f"{row['mae_argmax']:.1f}", f"{row['mae_mean']:.1f}") for row in probe["layers"]]
     lead = f"mean absolute error of positions up to {probe['length']}; always the middle: {probe['middle']:.1f}"
     return [lead, table(rows, ("layer", "most likely", "expected"))]
-
-
-def number(value: float) -> str:
-    """Four digits.
-
-    >>> number(0.0943704), number(6.04123)
-    ('0.09437', '6.041')
-    """
-    return f"{value:.4g}"
