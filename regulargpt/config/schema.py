@@ -359,7 +359,7 @@ def keys(config: RunConfig) -> list[str]:
     """All dotted keys of a config, in the order of config.toml.
 
     >>> [key for key in keys(RunConfig()) if key.startswith(("data", "objective"))]
-    ['data.name', 'data.train_from', 'data.train_len', 'objective.name', 'objective.output_token']
+    ['data.name', 'data.train_len', 'data.train_from', 'objective.name', 'objective.output_token']
     """
     return list(flat(config))
 
@@ -431,6 +431,15 @@ def _type(nested: dict[str, Any], key: str) -> Any:
     return None if name in registries(owner) else hints(owner)[name]
 
 
+def is_off(value: Any) -> bool:
+    """Whether an option that others need is 0, off, empty or none.
+
+    >>> is_off("none"), is_off(0.1)
+    (True, False)
+    """
+    return not value or value == "none"
+
+
 def is_of_the_test(config: RunConfig, key: str) -> bool:
     """Whether a trained network may be tested with another value of this option.
 
@@ -458,4 +467,4 @@ def why_unused(config: RunConfig, key: str) -> str | None:
     if not needed:
         return None
     other = f"{key.removesuffix(name)}{needed}"
-    return why_unused(config, other) or (None if here[needed] else f"with {other} = {shown(here[needed])}")
+    return why_unused(config, other) or (f"with {other} = {shown(here[needed])}" if is_off(here[needed]) else None)

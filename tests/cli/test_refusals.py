@@ -151,7 +151,7 @@ REFUSED = [
     ("run dyck-4 --set model.pad=masked", "composes fewer than C states where the word begins; needed is 'learned'"),
     (
         "run parity --certify --set model.pad=masked",
-        "phases.table_fine_tuning: model.pad = 'masked' composes fewer",
+        "--certify: model.pad = 'masked' composes fewer",
     ),
     ("run parity --set training.clipp=1", "unknown key 'training.clipp'; did you mean 'clip'?"),
     ("run parity --set clip=1", "unknown key 'clip'; did you mean 'training.clip'?"),
