@@ -56,8 +56,8 @@ def points_again(
 ) -> list[Point]:
     """The measures of a finished run at those of these lengths that there are words of.
 
-    Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of any of the lengths, or it has other
-    symbols or answers than the model was trained on.
+    Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of any
+    of the lengths, or it has other symbols or answers than the model was trained on.
     """
     words = validate(config)
     refuse_other_data(folder, words)
