@@ -93,7 +93,9 @@ class TextData:
 
     def counted(self, length: int) -> int:
         """How many symbols at the end of a segment count."""
-        last = {"last": 1, "last_k": self.options.last, "sliding": self.options.step}
+        # No more than the training length has, or longer segments would be asked about other symbols.
+        k = min(self.options.last, self.options.train_len)
+        last = {"last": 1, "last_k": k, "sliding": self.options.step}
         return min(length, last.get(self.options.scoring, length))
 
     def prepare(self, train_len: int, test_len: int) -> None:

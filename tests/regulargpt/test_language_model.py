@@ -104,6 +104,13 @@ def ends_of(data: TextData, count: int) -> np.ndarray:
     return np.array([test.index(row) + len(row) for row in rows])
 
 
+def test_the_same_symbols_are_predicted_at_every_length_where_more_should_count_than_training_has(tmp_path: Path):
+    data = data_of(tmp_path, "last_k", last=32, train_len=8)
+    ends = [int(end) for end in ends_of(data, 20)]
+    for point in measured(data, [8, 16, 40]):
+        assert np.allclose(point.of_words["nll"], by_hand(data, point.length, ends, 8), atol=1e-5)
+
+
 def test_windows_that_overlap_are_not_copied(tmp_path: Path):
     data = data_of(tmp_path, "sliding", size=6_000_000, step=1, region=500_000)
     windows = data.test(0, 65_536, 1)  # 29 GB, if each had bytes of its own
