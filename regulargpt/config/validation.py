@@ -44,6 +44,7 @@ def _problems(config: RunConfig, words: Data) -> Iterator[str]:
     if (reason := config.model.contradiction()) is not None:
         yield reason
     yield from _lengths(config, words)
+    yield from _attention(config)
     for reason in config.objective.refuse(words, config.model):
         yield f"objective.name = '{config.objective.name}': {reason}"
     # Here and not in the midst of training: the tables of a large automaton may not fit into memory.
@@ -103,6 +104,14 @@ def _lengths(config: RunConfig, words: Data) -> Iterator[str]:
     for key, length in [*longest, *(("evaluation.extra_lengths", extra) for extra in config.evaluation.extra_lengths)]:
         if (reason := config.network.too_long(length)) is not None:
             yield f"{key} = {length}: {reason}"
+
+
+def _attention(config: RunConfig) -> Iterator[str]:
+    attention = config.evaluation.attention
+    if attention != "full" and (reason := config.model.no_views()) is not None:
+        yield f"evaluation.attention = '{attention}': {reason}"
+    if attention == "bca" and config.data.train_len < 2:
+        yield "evaluation.attention = 'bca' halves data.train_len = 1; it must be at least 2"
 
 
 def _asked_for(config: RunConfig, words: Data) -> Iterator[str]:

@@ -120,7 +120,10 @@ class TextOptions(DataOptions):
         "last_k", "The protocol of the test: which segments, and which of their symbols count."
     )
     last: int = option(
-        32, "Symbols at the end of a segment that count (last_k).", least=1, why="at least 1 symbol is predicted"
+        32,
+        "Symbols at the end of a segment that count (last_k); at most train_len.",
+        least=1,
+        why="at least 1 symbol is predicted",
     )
     step: int = option(
         16, "Symbols from one window to the next (sliding).", least=1, why="a window moves by at least 1 symbol"

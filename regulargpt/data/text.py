@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from languages.randomness import rng
 from languages.text import Corpus
@@ -77,21 +77,25 @@ class TextData:
         before them is read differs. Otherwise the segments lie side by side, or `step` apart, in the same region.
         """
         if self.options.scoring in ("nonoverlapping", "sliding"):
-            return self.corpus.segments("test", length + 1, self.side_by_side(length))
+            self.corpus.check()
+            # A view: windows that overlap may hold far more symbols than the text.
+            return sliding_window_view(self.corpus.test, length + 1)[self.side_by_side(length)]
         ends = rng(seed, "test").integers(self.reach + 1, len(self.corpus.test) + 1, size=count)
         return self.corpus.segments("test", length + 1, ends - length - 1)
 
     test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
 
-    def side_by_side(self, length: int) -> np.ndarray:
+    def side_by_side(self, length: int) -> slice:
         """Where segments begin that cover the region: end to end, or windows `step` apart."""
         size = min(self.options.region, len(self.corpus.test) - 1)
         step = length if self.options.scoring == "nonoverlapping" else min(self.options.step, length)
-        return np.arange(0, max(1, size - length + 1), step)
+        return slice(0, max(1, size - length + 1), step)
 
     def counted(self, length: int) -> int:
         """How many symbols at the end of a segment count."""
-        last = {"last": 1, "last_k": self.options.last, "sliding": self.options.step}
+        # No more than the training length has, or longer segments would be asked about other symbols.
+        k = min(self.options.last, self.options.train_len)
+        last = {"last": 1, "last_k": k, "sliding": self.options.step}
         return min(length, last.get(self.options.scoring, length))
 
     def prepare(self, train_len: int, test_len: int) -> None:

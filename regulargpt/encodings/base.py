@@ -140,7 +140,7 @@ class Encoding(nn.Module):
         return None
 
     def project(self) -> None:
-        """Put the parameters back where they may be; the model calls it before a forward pass of the training."""
+        """Put the parameters back where they may be, in place; the trainer calls it after every step."""
 
     @property
     def changes_logits(self) -> bool:

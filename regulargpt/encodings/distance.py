@@ -42,7 +42,7 @@ class Kernel(DistanceEncoding):
     """A function of the distance with a few learned numbers a head, the same in all layers.
 
     `drawn` says of each parameter from which U(0, high) it starts, and what is the most it may be. `project` is the
-    published code's clamp in place, before every forward pass of the training.
+    published code's clamp in place: there before every forward pass, here after every step, which is the same.
     """
 
     drawn: ClassVar[dict[str, tuple[float, float]]] = {}

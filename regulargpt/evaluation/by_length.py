@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from languages.errors import UserError
 from regulargpt.config.schema import EvaluationOptions, RunConfig
 from regulargpt.data.base import Data
 from regulargpt.evaluation.measures import measure
@@ -22,6 +23,7 @@ FEWEST_WORDS = 32
 # attends from every position to every other counts each pair.
 SYMBOLS_AT_ONCE = 1 << 19
 CPU_PAIRS_AT_ONCE, GPU_PAIRS_AT_ONCE = 1 << 19, 1 << 22
+LOGITS_AT_ONCE = 1 << 26  # 256 MiB: the word pieces of a tokenizer are many
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 
 
@@ -156,9 +158,11 @@ def _point(
 ) -> Point:
     words = data.test(seed, length, samples)
     # All words of a length are drawn at once and tested in pieces: the pieces change no word.
-    at_once = words_at_once(model, length)
+    at_once = min(words_at_once(model, length), max(1, LOGITS_AT_ONCE // (length * objective.n_outputs)))
     parts = [objective.measure(model, words[at : at + at_once], device) for at in range(0, len(words), at_once)]
     found = {name: torch.cat([part[name] for part in parts]).cpu() for name in parts[0]}
+    if not all(bool(of_words.isfinite().all()) for of_words in found.values()):
+        raise UserError(f"the network's numbers overflow at length {length:,}; test it at shorter lengths")
     measures = {name: _value(name, of_words) for name, of_words in found.items()}
     numbers = {name: of_words.double().numpy() for name, of_words in found.items() if of_words.dtype != torch.bool}
     return Point(length, len(words), measures, objective.answer_shares(words), numbers)

@@ -104,11 +104,9 @@ def text_facts(points: Sequence[Point], config: RunConfig) -> dict[str, Any]:
     if not nll:
         return {}
     found = extrapolation(nll, config.data.train_len)
-    training = config.training
     return {
         "scoring": as_mapping(config.data).get("scoring"),
         "attention": config.evaluation.attention,
         "no_words_of_length": [length for length in config.tested if length not in nll],
-        "symbols_trained": training.steps * training.batch_size * config.data.train_len,
         "extrapolation": None if found is None else found.as_json(),
     }

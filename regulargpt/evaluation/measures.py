@@ -37,8 +37,8 @@ class Measure:
 
 
 def exp(nats: float) -> float:
-    """e to that power, and infinity where a float ends."""
-    return math.exp(nats) if nats < 700 else math.inf
+    """e to that power; from 700 on that of 700, since files of JSON hold no infinity."""
+    return math.exp(min(nats, 700.0))
 
 
 MEASURES = {

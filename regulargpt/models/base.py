@@ -31,7 +31,7 @@ class Model(Hooked, ABC):
 
     Random numbers while training (dropout, noise) come from `layers.Counted`, so that a resumed run draws the same.
 
-    What else a model may have, each with a default: `quadratic`, `compiled_parts`, `parameter_groups`,
+    What else a model may have, each with a default: `quadratic`, `compiled_parts`, `parameter_groups`, `project`,
     `set_attention`, `decoder`, `set_noise`, and hook points (`hooks.HookPoint`). Some names are read by the analyses:
     `hook_embed`, what stands for each symbol (batch, length, width), by `receptive-field`; `hook_state`, the state at
     each position (batch, length, width), or `blocks.N.hook_resid_post`, by `verify`.
@@ -74,6 +74,9 @@ class Model(Hooked, ABC):
     def parameter_groups(self) -> list[dict[str, Any]]:
         """The parameters as an optimiser takes them; `times` in a group multiplies its learning rate."""
         return [{"params": list(self.parameters())}]
+
+    def project(self) -> None:
+        """Put the parameters back where they may be, in place; the trainer calls it after every step."""
 
     def set_attention(self, text: str, train_len: int) -> None:
         """Restrict attention from now on: `full`, `bca` or `sliding:W`, after training on words of `train_len`.

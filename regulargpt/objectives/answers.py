@@ -133,5 +133,6 @@ def accuracy(right: Bool[Tensor, "batch"]) -> dict[str, float]:
 
 def to_tensor(array: np.ndarray, device: torch.device) -> Tensor:
     """A numpy array on the device; symbols as 64-bit integers."""
-    tensor = torch.from_numpy(np.ascontiguousarray(array)).to(device)
+    # Writeable, as torch wants it: a text is read-only.
+    tensor = torch.from_numpy(np.require(array, requirements="CW")).to(device)
     return tensor if tensor.dtype == torch.bool else tensor.long()

@@ -32,13 +32,17 @@ class LanguageModel:
 
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
         """The mean over the symbols of each segment that count, under the names of its three measures."""
-        nll = self.losses(model, words, device)[:, -self.data.counted(words.shape[1] - 1) :].double().mean(1)
+        nll = self.losses(model, words, device, self.data.counted(words.shape[1] - 1)).double().mean(1)
         return {"bits_per_byte": nll / self.nats_per_bit, "nll": nll, "perplexity": nll}
 
-    def losses(self, model: nn.Module, words: Words, device: torch.device) -> Float[Tensor, "batch length"]:
-        """-ln p of every symbol but the first."""
+    def losses(
+        self, model: nn.Module, words: Words, device: torch.device, last: int = 0
+    ) -> Float[Tensor, "batch predicted"]:
+        """-ln p of the `last` symbols; 0: of every symbol but the first."""
         symbols = to_tensor(words, device)
-        return F.cross_entropy(model(symbols[:, :-1], readout="all").mT, symbols[:, 1:], reduction="none")
+        # Cut before the logarithm of the softmax, which is as large as the logits again.
+        logits = model(symbols[:, :-1], readout="all")[:, -last:]
+        return F.cross_entropy(logits.mT, symbols[:, 1:][:, -last:], reduction="none")
 
     def answer_shares(self, words: Words) -> tuple[float, ...]:
         """A text has no answers to guess."""

@@ -70,7 +70,7 @@ def protocol(run: TextRun) -> str:
     """How it was tested, in words."""
     summary, data = run.summary, as_mapping(run.config.data)
     more = {
-        "last_k": f": the last {data.get('last')} symbols of each segment",
+        "last_k": f": the last {min(data['last'], data['train_len'])} symbols of each segment",
         "last": ": the last symbol of each segment",
         "nonoverlapping": ": all symbols of segments end to end",
         "sliding": f": the last {data.get('step')} symbols of windows that move by as many",

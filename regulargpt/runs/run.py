@@ -259,20 +259,20 @@ def summarise(work: Work, trainer: Trainer, results: Results, conclusions: Seque
         "phases": {phase.name: phase.summary() for phase in trainer.further},
         "proven": next((conclusion.proven for conclusion in conclusions), None),
         **{name: round(value, 3) for name, value in work.seconds.items()},
-        **training_speed(work, trainer),
+        **symbols_trained(work, trainer),
         **results.own,
         "extra_protocols": results.extra_protocols,
         "run_dir": str(work.folder.path),
     }
 
 
-def training_speed(work: Work, trainer: Trainer) -> dict[str, float]:
-    """Symbols of a text that were trained on a second; nothing for words of a language, which vary in length."""
-    if work.data.kind != "text" or not trainer.seconds:
+def symbols_trained(work: Work, trainer: Trainer) -> dict[str, float]:
+    """Symbols of a text that were trained on, in all and a second; nothing for words of a language: lengths vary."""
+    if work.data.kind != "text":
         return {}
-    training = work.config.training
-    symbols = trainer.step_count * training.batch_size * work.config.data.train_len
-    return {"symbols_per_second": round(symbols / trainer.seconds, 1)}
+    symbols = trainer.step_count * work.config.training.batch_size * work.config.data.train_len
+    speed = {"symbols_per_second": round(symbols / trainer.seconds, 1)} if trainer.seconds else {}
+    return {"symbols_trained": symbols, **speed}
 
 
 @contextmanager

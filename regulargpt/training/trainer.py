@@ -99,6 +99,9 @@ class Trainer:
         # Before the weights move: the state that is saved then is still a good one.
         self._refuse_infinite(loss, norm)
         self.optimiser.step()
+        # Here and not before the next pass: the last weights are those that are tested and kept.
+        with torch.no_grad():
+            self.model.project()
         self.step_count += 1
         self.since_log.append((loss, measured))
         phase.after(self, loss)

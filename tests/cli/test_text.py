@@ -104,6 +104,18 @@ REFUSED = [
     ("run text:small.txt --attention sliding:0", "choose full, bca, or a window of W symbols as in sliding:64"),
     ("run text:small.txt --attention sliding:-3", "choose full, bca, or a window of W symbols as in sliding:64"),
     ("run text:small.txt --attention near", "choose full, bca, or a window of W symbols as in sliding:64"),
+    (
+        "run text:small.txt --model lstm --attention bca",
+        "attention = 'bca': lstm has no attention that could",
+    ),
+    (
+        "run parity --model transformer --set model.causal=false --attention sliding:4",
+        "evaluation.attention = 'sliding:4': set model.causal = true",
+    ),
+    (
+        "run parity --model transformer --set model.causal=true --train-len 1 --test-len 9 --attention bca",
+        "evaluation.attention = 'bca' halves data.train_len = 1; it must be at least 2",
+    ),
     ("evaluate run --attention sliding:0", "choose full, bca, or a window of W symbols as in sliding:64"),
     (
         "run text:small.txt --encoding rotary --d-model 12 --set model.n_heads=4",

@@ -125,12 +125,14 @@ class Clamped(Encoding):
         self.r.clamp_(min=0.25)
 
 
-def test_parameters_are_put_back_before_a_pass_of_the_training_alone():
-    model = transformer("none")
+def test_a_pass_leaves_the_parameters_alone_so_that_two_may_come_before_their_gradient():
+    model = transformer("kerple_log").train()
+    (model(words(1, 3)).sum() + model(words(1, 5)).sum()).backward()
     model.encoding = Clamped(d_model=16, n_heads=2)
     model(words(1, 3))
     assert model.encoding.r == -1
-    model.train()(words(1, 3)).sum().backward()
+    with torch.no_grad():
+        model.project()
     assert model.encoding.r == 0.25
 
 

@@ -77,7 +77,7 @@ def test_what_the_page_says_is_what_the_run_says(place: Path, name: str):
     (badge,) = re.findall(r'<p class="badge [a-z]+">.*?</p>', text)
     seen = ", attention sliding:4" if name == "window" else ""
     grounds = (
-        f"Protocol last_k: the last 32 symbols of each segment{seen}; {summary['symbols_trained']:,} symbols trained"
+        f"Protocol last_k: the last 8 symbols of each segment{seen}; {summary['symbols_trained']:,} symbols trained"
     )
     assert summary["extrapolation"]["sentence"] in badge
     assert grounds in badge

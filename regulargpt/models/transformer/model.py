@@ -104,9 +104,6 @@ class Transformer(Model):
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
         """Logits of the answer at the last position, or at every position."""
         check_words(words, readout)
-        if self.training:
-            with torch.no_grad():
-                self.encoding.project()
         passing = Pass(self.view, Masks(None if self.random_positions else self.kept_masks))
         return self.logits(words, self.positions(words), readout, passing)
 
@@ -140,6 +137,10 @@ class Transformer(Model):
         if not (self.causal or isinstance(view, Full)):
             raise UserError(f"attention = {text!r} needs a causal model; set model.causal = true")
         self.view = view
+
+    def project(self) -> None:
+        """The encoding's parameters."""
+        self.encoding.project()
 
     def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "length"]:
         """Where the symbols stand."""
