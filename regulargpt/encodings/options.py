@@ -256,7 +256,9 @@ class SandwichOptions(BiasOptions):
     """Sandwich."""
 
     d_bar: int = option(128, "Width of the sinusoids.", least=2, most=65_536, why="there is at least one cosine")
-    first_index: int = option(0, "The first i: 0 as in the listing, or 1 as in the text.", least=0, most=1)
+    first_index: int = option(
+        0, "The first i: 0 as in the listing, or 1 as in the text.", least=0, most=1, why="it is 0 or 1"
+    )
 
     def problems(self) -> Iterator[str]:
         """A cosine for each pair."""
