@@ -134,5 +134,5 @@ def accuracy(right: Bool[Tensor, "batch"]) -> dict[str, float]:
 def to_tensor(array: np.ndarray, device: torch.device) -> Tensor:
     """A numpy array on the device; symbols as 64-bit integers."""
     # Writeable, as torch wants it: a text is read-only.
-    tensor = torch.from_numpy(np.require(array, requirements="CW")).to(device)
+    tensor = torch.from_numpy(np.require(array, requirements=["C", "W"])).to(device)
     return tensor if tensor.dtype == torch.bool else tensor.long()
