@@ -29,6 +29,7 @@ class Extrapolation:
 
     base: int
     ratios: Mapping[int, Value]
+    attention: str = "full"
 
     @property
     def worst(self) -> int:
@@ -51,18 +52,24 @@ class Extrapolation:
 
     @property
     def sentence(self) -> str:
-        """The verdict with its figure, at the longest length if it holds, else at the worst."""
+        """The verdict with its figure, at the longest length if it holds, else at the worst.
+
+        >>> Extrapolation(64, {128: Value(1.0, 0.998, 1.002)}, "bca").sentence
+        'With attention bca it extrapolates: at 2 times the training length, perplexity x 1.000 (95 % interval 0.998 to 1.002).'
+        """  # noqa: E501
         length = max(self.ratios) if self.verdict in ("improves", "holds") else self.worst
         ratio = self.ratios[length]
         words = {
-            "improves": "It extrapolates and improves",
-            "holds": "It extrapolates",
-            "degrades": "It degrades",
-            "explodes": "It does not extrapolate",
+            "improves": "extrapolates and improves",
+            "holds": "extrapolates",
+            "degrades": "degrades",
+            "explodes": "does not extrapolate",
         }[self.verdict]
+        # What is kept from seeing far says little of what was learned.
+        it = "It" if self.attention == "full" else f"With attention {self.attention} it"
         times = f"{length // self.base} times" if length % self.base == 0 else f"{length / self.base:.1f} times"
-        interval = f"95 % interval {ratio.low:.3g} to {ratio.high:.3g}"
-        return f"{words}: at {times} the training length, perplexity x {ratio.value:.3g} ({interval})."
+        value, low, high = (f"{x:.3f}" if x < 10 else f"{x:.4g}" for x in (ratio.value, ratio.low, ratio.high))
+        return f"{it} {words}: at {times} the training length, perplexity x {value} (95 % interval {low} to {high})."
 
     def as_json(self) -> dict[str, Any]:
         """As summary.json has it."""
@@ -70,7 +77,7 @@ class Extrapolation:
         return {"base": self.base, "ratios": ratios, "verdict": self.verdict, "sentence": self.sentence}
 
 
-def extrapolation(nll: Mapping[int, np.ndarray], base: int) -> Extrapolation | None:
+def extrapolation(nll: Mapping[int, np.ndarray], base: int, attention: str = "full") -> Extrapolation | None:
     """The ratios to the length `base`, from the nats per symbol of each segment; None without a longer length.
 
     Where every length has the same segments, differences are taken segment by segment: they vary far less than the
@@ -83,7 +90,7 @@ def extrapolation(nll: Mapping[int, np.ndarray], base: int) -> Extrapolation | N
     longer = {T: values for T, values in nll.items() if base < T}
     if base not in nll or not longer:
         return None
-    return Extrapolation(base, {T: ratio(values, nll[base]) for T, values in longer.items()})
+    return Extrapolation(base, {T: ratio(values, nll[base]) for T, values in longer.items()}, attention)
 
 
 def ratio(values: np.ndarray, base: np.ndarray) -> Value:
@@ -103,7 +110,7 @@ def text_facts(points: Sequence[Point], config: RunConfig) -> dict[str, Any]:
     nll = {point.length: point.of_words[NLL] for point in points if NLL in point.of_words}
     if not nll:
         return {}
-    found = extrapolation(nll, config.data.train_len)
+    found = extrapolation(nll, config.data.train_len, config.evaluation.attention)
     return {
         "scoring": as_mapping(config.data).get("scoring"),
         "attention": config.evaluation.attention,
