@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, Protocol
 
 from experiments.text.results import Interval, Results, Unknown
@@ -91,6 +92,28 @@ class Against:
     def printed(self, value: Printed) -> float | None:
         """Of published perplexities."""
         return quotient(value(self.row, self.multiple), value(self.other, self.multiple))
+
+
+@dataclass(frozen=True)
+class Level:
+    """Another measure of a row."""
+
+    measure: str
+    row: str
+    multiple: int
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        return f"{self.measure}, {self.row} at {self.multiple}x"
+
+    def of(self, results: Results) -> Interval:
+        """As it was measured."""
+        return results.measure(self.measure, self.row, self.multiple)
+
+    def printed(self, value: Printed) -> float | None:
+        """Tables print no such numbers."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -230,11 +253,17 @@ def rises(row: str, at: Iterable[int] = (16,), base: int = 1) -> Bound:
     return Bound(f"PPL(kx) / PPL({base}x) above 1", tuple(Ratio(row, k, base) for k in at), "above", 1.0)
 
 
-def explodes(row: str, beyond: int = 1, at: Iterable[int] | None = None) -> Bound:
-    """The perplexity is more than half as high again at every tested length beyond a multiple of the training length."""
-    lengths = tuple(at) if at is not None else tuple(k for k in MULTIPLES if k > beyond)
-    rule = f"PPL(kx) / PPL(1x) above {EXPLODES:g} at all k > {beyond}"
-    return Bound(rule, tuple(Ratio(row, k) for k in lengths), "above", EXPLODES)
+def explodes(row: str, beyond: int = 1, by: float = EXPLODES) -> Bound:
+    """The perplexity is so many times that at the training length, at every tested length beyond a multiple of it."""
+    figures = tuple(Ratio(row, k) for k in MULTIPLES if k > beyond)
+    return Bound(f"PPL(kx) / PPL(1x) above {by:g} at all k > {beyond}", figures, "above", by)
+
+
+def falls_on(row: str, at: Iterable[int]) -> Bound:
+    """From each of these lengths to the next the perplexity falls."""
+    lengths = tuple(at)
+    figures = tuple(Ratio(row, longer, shorter) for shorter, longer in pairwise(lengths))
+    return Bound("PPL(2kx) / PPL(kx) below 1", figures, "below", 1.0)
 
 
 def beats(row: str, *others: str, at: Iterable[int] = LONGER) -> Bound:
@@ -271,3 +300,13 @@ def leads(measure: str, row: str, *others: str, at: int) -> Bound:
     """Another measure of a row is higher than that of others."""
     figures = tuple(Lead(measure, row, other, at) for other in others)
     return Bound(f"{measure} higher at {at}x", figures, "above", 0.0)
+
+
+def above(measure: str, row: str, bound: float, at: int) -> Bound:
+    """Another measure of a row is above a bound."""
+    return Bound(f"{measure} above {bound:g} at {at}x", (Level(measure, row, at),), "above", bound)
+
+
+def below(measure: str, row: str, bound: float, at: int) -> Bound:
+    """Another measure of a row is below a bound."""
+    return Bound(f"{measure} below {bound:g} at {at}x", (Level(measure, row, at),), "below", bound)
