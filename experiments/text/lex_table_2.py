@@ -16,7 +16,9 @@ CLAIMS = (
         (falls_below("xpos+bca"), falls_on("xpos+bca", (2, 4, 8))),
         SHORT,
     ),
-    Claim("LEX is better than all others at every length.", SECTION, (beats("xpos+bca", "sinusoidal", "alibi", "rotary"),)),
+    Claim(
+        "LEX is better than all others at every length.", SECTION, (beats("xpos+bca", "sinusoidal", "alibi", "rotary"),)
+    ),
     Claim("Rotary explodes from 2x on.", SECTION, (explodes("rotary"),)),
     Claim("Absolute positions explode from 2x on.", SECTION, (explodes("sinusoidal"),)),
     Claim("ALiBi falls at 2x.", SECTION, (falls_below("alibi"),), SHORT),
@@ -26,8 +28,10 @@ EXPERIMENT = text_table(
     "lex-table-2",
     "LEX beside absolute positions, ALiBi and Rotary",
     {"sinusoidal": SINUSOIDAL, "alibi": ALIBI, "rotary": ROTARY, "xpos+bca": bca(XPOS)},
-    [Source("lex-table-2", {"pg22": "PG22", "qmsum": "QMSum"}, by_data_and_model, TRAIN_LEN),
-     Source("lex-table-6", {"arxiv": "arXiv", "narrativeqa": "NarrativeQA"}, by_data_and_model, TRAIN_LEN)],
+    [
+        Source("lex-table-2", {"pg22": "PG22", "qmsum": "QMSum"}, by_data_and_model, TRAIN_LEN),
+        Source("lex-table-6", {"arxiv": "arXiv", "narrativeqa": "NarrativeQA"}, by_data_and_model, TRAIN_LEN),
+    ],
     CLAIMS,
     whole=LEX,
 )

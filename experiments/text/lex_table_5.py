@@ -9,17 +9,53 @@ from experiments.text.table import LEX, Source, by_model, text_table
 
 SECTION = "LEX, section 4.4.2"
 CLAIMS = (
-    Claim("Blockwise attention rescues Rotary: it is better with it at 2x and 8x.", SECTION, (beats("rotary+bca", "rotary", at=(2, 8)),)),
-    Claim("With it Rotary does not rise from 2x to 8x by more than 1 %.", SECTION, (flat("rotary+bca", 1, base=2, at=(8,)),)),
-    Claim("It rescues xPos: better with it at 2x and 8x, and no higher at 8x than at 2x.", SECTION,
-          (beats("xpos+bca", "xpos", at=(2, 8)), flat("xpos+bca", 1, base=2, at=(8,)))),
-    Claim("It hurts absolute positions: worse with it at 2x and 8x.", SECTION,
-          (Bound("PPL ratio above 1 at all lengths named", tuple(Against("sinusoidal+bca", "sinusoidal", k) for k in (2, 8)), "above", 1.0),)),
-    Claim("ALiBi is better without it at 2x, and with it at 8x.", SECTION,
-          (beats("alibi", "alibi+bca", at=(2,)), beats("alibi+bca", "alibi", at=(8,)))),
-    Claim("xPos explodes less than Rotary without it: it is better at 2x and 8x.", SECTION, (beats("xpos", "rotary", at=(2, 8)),)),
-    Claim("A sliding window is within 2 % of blockwise attention with xPos.", SECTION, same("xpos+sliding", "xpos+bca", 2, (2, 8))),
-    Claim("A sliding window is better than blockwise attention with xPos.", SECTION, (beats("xpos+sliding", "xpos+bca", at=(2, 8)),)),
+    Claim(
+        "Blockwise attention rescues Rotary: it is better with it at 2x and 8x.",
+        SECTION,
+        (beats("rotary+bca", "rotary", at=(2, 8)),),
+    ),
+    Claim(
+        "With it Rotary does not rise from 2x to 8x by more than 1 %.",
+        SECTION,
+        (flat("rotary+bca", 1, base=2, at=(8,)),),
+    ),
+    Claim(
+        "It rescues xPos: better with it at 2x and 8x, and no higher at 8x than at 2x.",
+        SECTION,
+        (beats("xpos+bca", "xpos", at=(2, 8)), flat("xpos+bca", 1, base=2, at=(8,))),
+    ),
+    Claim(
+        "It hurts absolute positions: worse with it at 2x and 8x.",
+        SECTION,
+        (
+            Bound(
+                "PPL ratio above 1 at all lengths named",
+                tuple(Against("sinusoidal+bca", "sinusoidal", k) for k in (2, 8)),
+                "above",
+                1.0,
+            ),
+        ),
+    ),
+    Claim(
+        "ALiBi is better without it at 2x, and with it at 8x.",
+        SECTION,
+        (beats("alibi", "alibi+bca", at=(2,)), beats("alibi+bca", "alibi", at=(8,))),
+    ),
+    Claim(
+        "xPos explodes less than Rotary without it: it is better at 2x and 8x.",
+        SECTION,
+        (beats("xpos", "rotary", at=(2, 8)),),
+    ),
+    Claim(
+        "A sliding window is within 2 % of blockwise attention with xPos.",
+        SECTION,
+        same("xpos+sliding", "xpos+bca", 2, (2, 8)),
+    ),
+    Claim(
+        "A sliding window is better than blockwise attention with xPos.",
+        SECTION,
+        (beats("xpos+sliding", "xpos+bca", at=(2, 8)),),
+    ),
 )
 BASES = {"sinusoidal": SINUSOIDAL, "rotary": ROTARY, "alibi": ALIBI, "xpos": XPOS}
 EXPERIMENT = text_table(
@@ -30,7 +66,10 @@ EXPERIMENT = text_table(
         "rotary+sliding": sliding(ROTARY),
         "xpos+sliding": sliding(XPOS),
     },
-    [Source("lex-table-5", {"pg22": "PG22"}, by_model, TRAIN_LEN), Source("lex-table-2", {"pg22": "PG22"}, lambda d, r, n: (f"{d}/{r}", str(n)), TRAIN_LEN)],
+    [
+        Source("lex-table-5", {"pg22": "PG22"}, by_model, TRAIN_LEN),
+        Source("lex-table-2", {"pg22": "PG22"}, lambda d, r, n: (f"{d}/{r}", str(n)), TRAIN_LEN),
+    ],
     CLAIMS,
     whole=LEX,
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from experiments.text.table import PUBLISHED_LENGTH, Option, Subject
 from regulargpt.config.schema import FURTHEST, RunConfig
 
 MAIN_SEEDS = 2
+CPU_LENGTH = 64
 
 
 def encoding(title: str, name: str, seeds: int = 1, attention: str = "full", **options: Option) -> Subject:
@@ -25,8 +25,8 @@ def tested(subject: Subject, attention: str, title: str) -> Subject:
 
 
 def shifted(h: float) -> Callable[[RunConfig], float]:
-    """An exponent h of the slopes 2^-h at the published training length, moved so that the bias at the end of a training
-    segment is the same: by 3 for segments of 64 symbols.
+    """An exponent h of the slopes 2^-h at the published training length, moved so that the bias at the end of a
+    training segment is the same: by 3 for segments of 64 symbols.
     """
     return lambda base: h - math.log2(PUBLISHED_LENGTH / base.data.train_len)
 
@@ -71,8 +71,11 @@ XPOS_SCALAR = encoding("xPos, scalar zeta", "xpos", zeta="scalar")
 
 
 def regulargpt(chunk_size: int, thickness: int, published: str) -> Subject:
-    """RegularGPT; at full scale with the published C and K."""
+    """RegularGPT with a chunk for training segments of 64 symbols; at full scale with the published C and K."""
     C, K = map(int, published.split("/"))
-    options: Mapping[str, Any] = {"model.chunk_size": chunk_size, "model.thickness": thickness}
+    options: Mapping[str, Option] = {
+        "model.chunk_size": lambda base: max(2, chunk_size * base.data.train_len // CPU_LENGTH),
+        "model.thickness": thickness,
+    }
     full = {"model.chunk_size": C, "model.thickness": K}
     return Subject(f"RegularGPT {chunk_size} / {thickness}", options, model="regulargpt", full=full)

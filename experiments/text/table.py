@@ -127,8 +127,8 @@ def by_data_and_model(data: str, row: str, length: int) -> tuple[str, str]:
 class TextTable(Experiment):
     """An experiment whose cells are losses by length and whose page says which published claims hold.
 
-    `scoring` is the protocol of the test, `multiples` the lengths shown, each so many times `unit` training lengths of the
-    scale, `whole` the published sizes, `remarks` what is scaled down and how. `measuring` are further measures by name:
+    `scoring` is the protocol of the test, `multiples` the lengths shown, each so many times `unit` training lengths of
+    the scale, `whole` the published sizes, `remarks` what is scaled down and how. `measuring` are further measures by name:
     the one that is `shown` stands in the cells instead of the perplexity.
     """
 
@@ -149,7 +149,12 @@ class TextTable(Experiment):
 
 
 def text_table(
-    name: str, title: str, subjects: Mapping[str, Subject], sources: Sequence[Source], claims: Sequence[Claim], **more: Any
+    name: str,
+    title: str,
+    subjects: Mapping[str, Subject],
+    sources: Sequence[Source],
+    claims: Sequence[Claim],
+    **more: Any,
 ) -> TextTable:
     """The table of these rows."""
     whole = more.get("whole", THESIS)
@@ -169,7 +174,7 @@ def text_table(
 def trained(subject: Subject, scale: Scale, whole: Fields = THESIS) -> list[RunConfig]:
     """The runs of a row, one a seed. Rows that differ in the test alone have the same."""
     base = sized(subject.model, scale, whole)
-    fields = subject.fields(base) | (subject.full if scale == "full" else {})
+    fields = {**subject.fields(base), **(subject.full if scale == "full" else {})}
     seeds = {"smoke": 1, "cpu": subject.seeds, "full": FULL_SEEDS}[scale]
     return [base.replaced({**fields, "seed": seed}) for seed in range(seeds)]
 

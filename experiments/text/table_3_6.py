@@ -16,12 +16,12 @@ CLAIMS = (
     ),
     Claim(
         "Both biases explode from 4x on.",
-        SECTION,
+        "thesis, Table 3.6",
         (explodes("gauss_bias2", beyond=2), explodes("gauss_bias3", beyond=2)),
     ),
     Claim(
         "Neither weight rises by more than a quarter.",
-        SECTION,
+        "thesis, Table 3.6",
         (stays_within("gauss_wht1", 25), stays_within("gauss_wht2", 25)),
     ),
     Claim(

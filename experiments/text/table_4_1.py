@@ -1,4 +1,4 @@
-"""Table 4.1 of the thesis: slopes shifted, slopes equal, and windows, on ArXiv; Table 4.4 is the same on OpenWebText2."""
+"""Table 4.1 of the thesis: slopes shifted, slopes equal, and windows, on ArXiv; Table 4.4 has OpenWebText2."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ SUBJECTS = {
     **{f"window={w}": windowed(w) for w in WINDOWS},
 }
 REMARKS = (
-    "Slopes: the rows are named after the published h. Here each h is lower by log2(512 / L), so that the bias at the end "
-    "of a training segment is the published one.",
+    "Slopes: the rows are named after the published h. Here each h is lower by log2(512 / L), so that the bias at the "
+    "end of a training segment is the published one.",
     "Windows: the rows are named after the published ones. Here they are "
     f"{', '.join(map(str, WINDOWS.values()))} symbols wide in {LAYERS} layers: w R is the same multiple of L as in "
     "twelve layers, but for the last.",
@@ -47,9 +47,7 @@ def claims(section: str) -> tuple[Claim, ...]:
             section,
             (stays_within("shift=0", 8), stays_within("shift=2", 8)),
         ),
-        Claim(
-            "Slope shift: with h + 6 and h + 8 it explodes.", section, (explodes("shift=6"), explodes("shift=8"))
-        ),
+        Claim("Slope shift: with h + 6 and h + 8 it explodes.", section, (explodes("shift=6"), explodes("shift=8"))),
         Claim(
             "ALiBi does not in fact extrapolate: its perplexity at 16x is above that at L, with every shift.",
             section,
@@ -60,12 +58,10 @@ def claims(section: str) -> tuple[Claim, ...]:
             section,
             (stays_within("equal=0", 8), stays_within("equal=2", 8)),
         ),
+        Claim("Equal slopes: all h = 6 or 8 explode.", section, (explodes("equal=6"), explodes("equal=8"))),
         Claim(
-            "Equal slopes: all h = 6 or 8 explode.", section, (explodes("equal=6"), explodes("equal=8"))
-        ),
-        Claim(
-            "Equal slopes: h = 8 would need a receptive field within L; it holds 99 % of the gradient with h = 0, and not "
-            "with h = 8.",
+            "Equal slopes: h = 8 would need a receptive field within L; it holds 99 % of the gradient with h = 0, and "
+            "not with h = 8.",
             "thesis, section 4.5.1",
             (above(SHARE, "equal=0", HELD, at=4), below(SHARE, "equal=8", HELD, at=4)),
         ),

@@ -19,8 +19,8 @@ SECTION = "thesis, section 4.6.2"
 SHORT = "2.5 million bytes of training teach little that lies further back than L"
 CLAIMS = (
     Claim(
-        "Sandwich is the first encoding without parameters that makes use of what is beyond L: it falls below its value "
-        "at L at 2x.",
+        "Sandwich is the first encoding without parameters that makes use of what is beyond L: it falls below its "
+        "value at L at 2x.",
         SECTION,
         (falls_below("sandwich"),),
         SHORT,
