@@ -44,12 +44,13 @@ def compare(
         if isinstance(experiment, Figure):
             cells = [with_finding(cell, findings) for cell in cells]
         shown.append(tuple(with_notes(cell, experiment, notes) for cell in cells))
-    return Comparison(experiment, scale, statistics_of(printed), tuple(shown), tuple(left_out), tuple(notes))
+    statistics = statistics_of(experiment, printed)
+    return Comparison(experiment, scale, statistics, tuple(shown), tuple(left_out), tuple(notes))
 
 
-def statistics_of(printed: Published | None) -> tuple[str, ...]:
-    """The statistics of the published table, or the usual ones."""
-    return printed.statistics if printed else STATISTICS
+def statistics_of(experiment: Experiment, printed: Published | None) -> tuple[str, ...]:
+    """The statistics of the experiment, of the published table, or the usual ones."""
+    return experiment.statistics or (printed.statistics if printed else STATISTICS)
 
 
 def cell_of(
@@ -62,7 +63,7 @@ def cell_of(
 ) -> Compared:
     """One cell, without its notes."""
     names = tuple(name_of(config) for config in configs)
-    shows, statistics = experiment.shows(row, column), statistics_of(printed)
+    shows, statistics = experiment.shows(row, column), statistics_of(experiment, printed)
     tests = [test for name in names for test in by_run.get(name, ()) if is_shown(test, shows)]
     group = groups(tests, [])[0] if tests else None
     return Compared(

@@ -74,10 +74,10 @@ def as_described(config: RunConfig) -> RunConfig:
 def lengths(configs: Sequence[RunConfig], stated: Mapping[str, Any], length: int | None) -> Iterator[str]:
     """Which lengths were trained on and tested."""
     if (last := stated.get("data.train_len")) is not None:
-        trained = (span(c.data.train_from, c.data.train_len) for c in configs)
+        trained = (span(c.data.shortest, c.data.train_len) for c in configs)
         yield from unlike("trained on lengths {}", trained, span(1, last))
     if (last := stated.get("evaluation.test_len")) is not None:
-        tested = (span(length or c.scored.start, length or c.evaluation.test_len) for c in configs)
+        tested = (span(length or c.scored[0], length or c.test_len) for c in configs)
         yield from unlike("scored on lengths {}", tested, span(stated["evaluation.test_from"], last))
         for stride in distinct(c.evaluation.stride for c in configs):
             if stride > 1 and length is None:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-import languages
 from languages.errors import UserError, nearest, one_of
-from regulargpt.config.protocols import protocol
 from regulargpt.config.recipes import DECIDING, resolve
 from regulargpt.config.schema import RunConfig
+from regulargpt.data import sampling
 
 # smoke: whether it works, its figures mean nothing; cpu: two cores in hours, with early stopping; full: as published.
 SCALES = ("smoke", "cpu", "full")
@@ -36,7 +35,8 @@ class Shows:
 class Column:
     """A column: which runs (columns of the same name `runs` share them), and what of them is shown.
 
-    `published` is the column of the published table that it is compared with, if there is one.
+    `published` is the column of the published table that it is compared with, if there is one. With `fails_at` a cell
+    says at which length a run first fails, instead of a picture.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Column:
     runs: str
     shows: Shows = Shows()
     published: str | None = None
+    fails_at: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ class Experiment:
     `configs(row, runs, scale)` are the runs behind a cell, equal ones shared among cells; `shows(row, column)` is what
     of them the cell shows. `published` names the table that cells are compared with, `statements` what else is quoted,
     `related` newer results (experiments/published/). Where no table was published, `conditions` names the one whose
-    conditions hold: those of its row that is called like ours up to the first slash.
+    conditions hold: those of its row that is called like ours up to the first slash. `statistics` are those over the
+    runs of a cell, by default those that were published, or the maximum and the mean.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Experiment:
     statements: str | None = None
     related: tuple[str, ...] = ()
     conditions: str | None = None
+    statistics: tuple[str, ...] = ()
 
     def all_configs(self, scale: Scale, rows: Sequence[str] = ()) -> list[RunConfig]:
         """Every run once, seed by seed, so that each cell soon shows something; UserError for no such scale or row."""
@@ -95,7 +98,6 @@ def configs(
     [0, 1]
     """
     chosen = {key: fields[key] for key in DECIDING if key in fields}
-    base = resolve(recipe, model, language, languages.get(language).sampling, chosen)
-    base = protocol(preset).apply(base).replaced(fields)
+    base = resolve(recipe, model, language, sampling(language), chosen, preset or None).replaced(fields)
     axes = product(seeds, rates or (base.training.lr,))
     return [base.replaced({"seed": seed, "training.lr": rate}) for seed, rate in axes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -28,7 +28,8 @@ class Work:
 class Row:
     """A row under this project's name, its `label` and `group` as printed, the `line` verbatim, and its values.
 
-    `values[column]` has one value for each of the table's statistics.
+    `values[column]` has one value for each of the table's statistics; of a mean and its deviation the mean may stand
+    alone, and a word stands for both. `marks[column]` is the sign beside it: what the caption says of significance.
     """
 
     row: str
@@ -36,6 +37,20 @@ class Row:
     group: str
     line: str
     values: Mapping[str, tuple[Number, ...]]
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why values are doubtful, and which: those of these rows and columns, of all if none is named."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    why: str
+
+    def covers(self, row: str, column: str) -> bool:
+        """Whether the value in this row and column is one of them."""
+        return row in (self.rows or (row,)) and column in (self.columns or (column,))
 
 
 @dataclass(frozen=True)
@@ -43,7 +58,8 @@ class Published:
     """A table, or the statement that a figure is to show.
 
     `columns` maps this project's names to the printed ones; `conditions[group]` what is said of how the group was
-    measured, by dotted keys of the config where it has them, and `conditions_from` where that is said.
+    measured, by dotted keys of the config where it has them, and `conditions_from` where that is said. `also` is where
+    else the same table is printed, `doubts` are values that contradict others.
     """
 
     name: str
@@ -57,6 +73,8 @@ class Published:
     conditions: Mapping[str, Mapping[str, Any]]
     columns: Mapping[str, str]
     rows: tuple[Row, ...]
+    also: str = ""
+    doubts: tuple[Doubt, ...] = ()
 
     def row(self, name: str) -> Row | None:
         """The row with this name, if there is one."""
@@ -72,7 +90,16 @@ class Published:
         found = self.row(row)
         if found is None or column not in found.values or statistic not in self.statistics:
             return None
-        return found.values[column][self.statistics.index(statistic)]
+        values = dict(zip(self.statistics, found.values[column], strict=False))
+        return values.get(statistic)
+
+    def doubt(self, row: str, column: str) -> str:
+        """Why a value is doubtful; nothing, as a rule.
+
+        >>> published("table-4.3").doubt("github/512", "alibi")
+        'marked as worse than Sandwich, though it is lower'
+        """
+        return "; ".join(doubt.why for doubt in self.doubts if doubt.covers(row, column))
 
     def conditions_of(self, row: str) -> Mapping[str, Any]:
         """How a row was measured, as far as it is said.
@@ -118,7 +145,16 @@ def parse(name: str, text: str) -> Published:
     for number, entry in enumerate(data["rows"]):
         exactly(f"{name}: row {number}", entry, Row)
         rows.append(Row(**{**entry, "values": {column: tuple(v) for column, v in entry["values"].items()}}))
-    lists = {"statistics": tuple(data["statistics"]), "rows": tuple(rows), "work": Work(**data["work"])}
+    doubts = []
+    for number, entry in enumerate(data.get("doubts", ())):
+        exactly(f"{name}: doubt {number}", entry, Doubt)
+        doubts.append(Doubt(tuple(entry["rows"]), tuple(entry["columns"]), entry["why"]))
+    lists = {
+        "statistics": tuple(data["statistics"]),
+        "rows": tuple(rows),
+        "work": Work(**data["work"]),
+        "doubts": tuple(doubts),
+    }
     found = Published(**{**data, **lists})
     for problem in problems(name, found):
         raise UserError(f"{name}: {problem}")
@@ -127,9 +163,10 @@ def parse(name: str, text: str) -> Published:
 
 def exactly(place: str, data: Mapping[str, Any], owner: type) -> None:
     """Refuse keys too many or too few."""
-    expected = set(owner.__annotations__)
-    for key in sorted(set(data) ^ expected):
-        raise UserError(f"{place}: '{key}' is {'missing' if key in expected else 'not a key of it'}")
+    has_default = {f.name: f.default is not MISSING or f.default_factory is not MISSING for f in fields(owner)}
+    for key in sorted(set(data) ^ set(has_default)):
+        if not has_default.get(key, False):
+            raise UserError(f"{place}: '{key}' is {'missing' if key in has_default else 'not a key of it'}")
 
 
 def problems(name: str, found: Published) -> list[str]:
@@ -146,12 +183,18 @@ def problems(name: str, found: Published) -> list[str]:
         text += [
             f"row '{row.row}', {column}: {fault}" for column, v in row.values.items() if (fault := wrong(found, v))
         ]
+        text += [f"row '{row.row}': '{column}' has a mark and no value" for column in row.marks.keys() - row.values]
+    for doubt in found.doubts:
+        text += [f"a doubt about '{row}', which is no row" for row in doubt.rows if row not in seen]
+        unknown = [column for column in doubt.columns if column not in found.columns]
+        text += [f"a doubt about '{column}', which is no column" for column in unknown]
     return text
 
 
 def wrong(found: Published, values: tuple[Number, ...]) -> str:
     """What is wrong with a cell; nothing, as a rule."""
-    if found.statistics and len(values) != len(found.statistics):
+    counts = {1, 2} if found.statistics == ("mean", "sd") else {len(found.statistics)}
+    if found.statistics and len(values) not in counts:
         return f"{len(values)} values for {', '.join(found.statistics)}"
     if not values or not all(isinstance(value, int | float | str) for value in values):
         return "a value is a number or a text"

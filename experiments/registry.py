@@ -14,6 +14,23 @@ EXPERIMENTS = {
     "figure-6.4a": "experiments.figure_6_4a",
     "section-6.4.3": "experiments.section_6_4_3",
     "ablations": "experiments.ablations",
+    "encodings-languages": "experiments.encodings_languages",
+    "table-3.3": "experiments.text.table_3_3",
+    "table-3.5": "experiments.text.table_3_5",
+    "table-3.6": "experiments.text.table_3_6",
+    "table-3.9": "experiments.text.table_3_9",
+    "table-4.1": "experiments.text.table_4_1",
+    "table-4.2": "experiments.text.table_4_2",
+    "table-4.3": "experiments.text.table_4_3",
+    "table-4.4": "experiments.text.table_4_4",
+    "table-4.5": "experiments.text.table_4_5",
+    "table-6.3": "experiments.text.table_6_3",
+    "table-6.4": "experiments.text.table_6_4",
+    "long-training": "experiments.text.long_training",
+    "lex-table-2": "experiments.text.lex_table_2",
+    "lex-table-3": "experiments.text.lex_table_3",
+    "lex-table-4": "experiments.text.lex_table_4",
+    "lex-table-5": "experiments.text.lex_table_5",
 }
 
 
@@ -22,9 +39,9 @@ def experiment(name: str) -> Experiment:
 
     >>> experiment("table-6.2").title
     'Parity with other probabilities of a one'
-    >>> experiment("table-6.3")
+    >>> experiment("table-6.22")
     Traceback (most recent call last):
-    languages.errors.UserError: unknown experiment 'table-6.3'; did you mean 'table-6.2'?
+    languages.errors.UserError: unknown experiment 'table-6.22'; did you mean 'table-6.2'?
     """
     if name not in EXPERIMENTS:
         raise UserError(f"unknown experiment '{name}';{nearest(name, EXPERIMENTS) or ' choose ' + one_of(EXPERIMENTS)}")

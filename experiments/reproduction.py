@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,12 @@ from experiments.compare import compare
 from experiments.experiment import Experiment, Scale
 from experiments.figure import Figure, Finding
 from experiments.page.files import PAGE, write
+from experiments.page.record import Record
 from experiments.page.recording import draw, record
 from experiments.shortcuts import with_shortcuts
+from experiments.text import recording
+from experiments.text.record import TextRecord
+from experiments.text.table import TextTable
 from languages.errors import UserError
 from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder
@@ -38,19 +42,42 @@ def place(path: Path, experiment: Experiment, scale: Scale) -> Path:
     return path / f"{experiment.name}-{scale}"
 
 
-def write_page(path: Path, experiment: Experiment, scale: Scale) -> dict[str, Any]:
-    """Write the page from the runs in the sweep folder `path`; what page.json holds.
+def write_page(
+    path: Path, experiment: Experiment, scale: Scale, notice: Callable[[str], None] = lambda text: None
+) -> dict[str, Any]:
+    """Write the page from the runs in the sweep folder `path`; what page.json holds. `notice` is told of longer tests.
 
     Raises UserError if `path` is no sweep folder, or nothing of the experiment was asked for there.
     """
     folder = SweepFolder.open(path)
+    made = text_page(folder, experiment, scale, notice) if isinstance(experiment, TextTable) else None
+    out = place(path, experiment, scale)
+    result = write(out, made or score_page(folder, experiment, scale))
+    return {**result, "page": str(out / PAGE)}
+
+
+def score_page(folder: SweepFolder, experiment: Experiment, scale: Scale) -> Record:
+    """The record of a page of scores; its pictures are written."""
+    path = folder.path
     found = with_shortcuts(comparison(experiment, scale, folder), path)
     out = place(path, experiment, scale)
     atomic.make_folder(out)
     draw(found, out)
     seconds = session_seconds(path, experiment, scale)
-    result = write(out, record(found, command(found, path), seconds, environments(folder, found.names)))
-    return {**result, "page": str(out / PAGE)}
+    rows = tuple(cells[0].row for cells in found.cells)
+    called = command(experiment, scale, path, rows if found.left_out else ())
+    return record(found, called, seconds, environments(folder, found.names))
+
+
+def text_page(folder: SweepFolder, table: TextTable, scale: Scale, notice: Callable[[str], None]) -> TextRecord:
+    """The record of a text table's page; its picture is written."""
+    gathered = recording.Gathered(table, scale, folder, notice)
+    out = place(folder.path, table, scale)
+    atomic.make_folder(out)
+    recording.draw(gathered, out)
+    called = command(table, scale, folder.path, tuple(gathered.configs) if gathered.left_out else ())
+    seconds = session_seconds(folder.path, table, scale)
+    return recording.record(table, scale, called, seconds, environments(folder, gathered.names), gathered)
 
 
 def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Comparison:
@@ -79,11 +106,11 @@ def findings_of(figure: Figure, scale: Scale, folder: SweepFolder) -> dict[str, 
     return found
 
 
-def command(found: Comparison, path: Path) -> str:
-    """What was called, as far as it matters for the page."""
-    only = ["--only", ",".join(cells[0].row for cells in found.cells)] if found.left_out else []
-    out = [] if path == Path("reproduced") / found.scale else ["--out", shlex.quote(str(path))]
-    return " ".join(["regulargpt reproduce", found.experiment.name, "--scale", found.scale, *only, *out])
+def command(experiment: Experiment, scale: Scale, path: Path, rows: Sequence[str]) -> str:
+    """What was called, as far as it matters for the page; `rows` where not all were asked for."""
+    only = ["--only", ",".join(rows)] if rows else []
+    out = [] if path == Path("reproduced") / scale else ["--out", shlex.quote(str(path))]
+    return " ".join(["regulargpt reproduce", experiment.name, "--scale", scale, *only, *out])
 
 
 def session_seconds(path: Path, experiment: Experiment, scale: Scale) -> list[float]:

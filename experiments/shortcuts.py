@@ -78,7 +78,7 @@ def rule_scores(trained: RunConfig, tested: RunConfig, path: Path) -> Mapping[st
     from regulargpt.evaluation.shortcuts.features import is_small
     from regulargpt.evaluation.shortcuts.scores import shortcut_scores
 
-    words, training = data.build(tested.data), data.build(trained.data)
+    words, training = data.of_words(tested.data), data.of_words(trained.data)
     if not is_small(words.task):
         return None
     found = shortcut_scores(words, plain, trained.seed, training)

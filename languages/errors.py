@@ -31,6 +31,10 @@ class LengthEmpty(SamplingError):
     """A sample from a length at which the language has no word."""
 
 
+class CorpusError(UserError):
+    """A text that cannot be opened, is too short, or changed while it was in use."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name most like `name`, as the end of a message; empty if none is like it.
 

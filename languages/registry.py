@@ -5,12 +5,11 @@ points (installed.py), which are read only where a name is not built in, and for
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from languages.errors import LanguageError, nearest, one_of
-from languages.specification import Family, Parameter, Value
+from languages.specification import Family, Parameter, read_parameters
 
 if TYPE_CHECKING:
     from languages.task import Task
@@ -119,6 +118,19 @@ def names() -> tuple[str, ...]:
 MADE: dict[str, "Task"] = {}
 
 
+TEXT = ("text:", "hf:")
+"""What the names of texts begin with (`languages.text`)."""
+
+
+def is_text(name: str) -> bool:
+    """Whether a name is that of a text, not of a language.
+
+    >>> is_text("text:code"), is_text("parity")
+    (True, False)
+    """
+    return name.startswith(TEXT)
+
+
 def register(task: "Task") -> "Task":
     """Let a task that was made in Python go by its name in this process; the task.
 
@@ -168,9 +180,11 @@ def get(spec: str) -> "Task":
     for family in FAMILIES:
         if family.prefix and spec.startswith(family.prefix):
             return family.load()(spec.removeprefix(family.prefix))
+    if is_text(spec):
+        raise LanguageError(f"{spec!r:.200} is a text, which has no automaton; name a language, as in parity")
     name, _, parameters = spec.partition(":")
     family, number = _find(name)
-    values = _read(family, name, parameters)
+    values = read_parameters(family.parameters, name, parameters)
     if not family.package:
         return family.load()(*number, **values)
     from languages.installed import load
@@ -202,21 +216,3 @@ def _among(families: tuple[Family, ...], name: str) -> tuple[Family, tuple[int, 
         if family.is_numbered and family.pattern == f"{stem}-N" and re.fullmatch("[0-9]{1,9}", number):
             return family, (int(number),)
     return None
-
-
-def _read(family: Family, name: str, text: str) -> Mapping[str, Value]:
-    """The parameters after the colon."""
-    known = {parameter.key: parameter for parameter in family.parameters}
-    values: dict[str, Value] = {}
-    for part in text.split(",") if text else []:
-        key, equals, value = part.partition("=")
-        if key not in known:
-            raise LanguageError(f"{name} has no parameter {key!r:.80};{nearest(key, known) or _accepted(known)}")
-        if not equals or key in values:
-            raise LanguageError(f"{name}: write each parameter once, as {key}=VALUE; VALUE is {known[key].accepts}")
-        values[key] = known[key].read(value, name)
-    return values
-
-
-def _accepted(known: Mapping[str, Parameter]) -> str:
-    return f" its parameters are {one_of(known)}" if known else " it has none"

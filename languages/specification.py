@@ -1,11 +1,11 @@
 """How languages are written: `name:key=value,...`, and the rows of the registry."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from languages.errors import LanguageError, nearest
+from languages.errors import LanguageError, nearest, one_of
 
 if TYPE_CHECKING:
     from languages.task import Task
@@ -38,6 +38,28 @@ class Parameter:
             close = nearest(text, self.choices)
             raise LanguageError(refusal + (f";{close}" if close else ""))
         return value
+
+
+def read_parameters(parameters: Sequence[Parameter], name: str, text: str) -> dict[str, Any]:
+    """What is written after the colon of a name, as key=value,... LanguageError for anything else.
+
+    >>> read_parameters([Parameter("size", 5, "a number")], "cycle", "size=3")
+    {'size': 3}
+    """
+    known = {parameter.key: parameter for parameter in parameters}
+    values: dict[str, Any] = {}
+    for part in text.split(",") if text else []:
+        key, equals, value = part.partition("=")
+        if key not in known:
+            raise LanguageError(f"{name} has no parameter {key!r:.80};{nearest(key, known) or _accepted(known)}")
+        if not equals or key in values:
+            raise LanguageError(f"{name}: write each parameter once, as {key}=VALUE; VALUE is {known[key].accepts}")
+        values[key] = known[key].read(value, name)
+    return values
+
+
+def _accepted(known: Mapping[str, Parameter]) -> str:
+    return f" its parameters are {one_of(known)}" if known else " it has none"
 
 
 @dataclass(frozen=True)

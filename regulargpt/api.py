@@ -16,10 +16,14 @@ from languages.automata import MooreMachine, Semiautomaton
 from languages.convert.json_text import to_json
 from languages.errors import UserError, WordError
 from languages.task import Task
+from regulargpt import data
 from regulargpt.config.protocols import protocol as protocol_of
-from regulargpt.config.recipes import certified, resolve
+from regulargpt.config.recipes import certified, resolve, usual_model
 from regulargpt.config.schema import RunConfig, key_of
-from regulargpt.runs.load import load_model
+from regulargpt.data import is_text, sampling
+from regulargpt.data.base import Data
+from regulargpt.data.language import LanguageData
+from regulargpt.runs.load import load_model, load_reader
 from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.runs.run import resume as resume_run
 from regulargpt.runs.run import run as run_config
@@ -36,7 +40,7 @@ def run(
     language: Language | RunConfig,
     out: str | Path,
     *,
-    model: str = "regulargpt",
+    model: str | None = None,
     recipe: str | None = None,
     protocol: str | None = None,
     certify: bool = False,
@@ -59,11 +63,13 @@ def run(
     """
     if isinstance(language, RunConfig):
         return run_config(language, out, watch)
-    if not isinstance(model, str):
+    name = usual_model(language) if model is None and isinstance(language, str) else model or "regulargpt"
+    if not isinstance(name, str):
         raise UserError(f"model = {model!r}; give its name, or the import path of your class, as in 'my_lab.rnn:Rnn'")
-    task = as_task(language)
+    if not (isinstance(language, str) and is_text(language)):
+        language = as_task(language).name
     chosen = {**{f"model.{key}": value for key, value in options.items()}, **options}
-    config = resolve(recipe, model, task.name, task.sampling, chosen, protocol)
+    config = resolve(recipe, name, language, sampling(language), chosen, protocol)
     given = {key_of(config, key): value for key, value in options.items()}
     config = config.replaced(given)
     return run_config(certified(config, given) if certify else config, out, watch)
@@ -95,23 +101,36 @@ class Trained:
 
     config: RunConfig
     summary: dict[str, Any]
-    task: Task
+    data: Data
     model: nn.Module
 
+    @property
+    def task(self) -> Task:
+        """The language with its machine; UserError for a run on a text, which has none."""
+        if not isinstance(self.data, LanguageData):
+            raise UserError(f"{self.data.name} is a text: it has no automaton; choose a run on a language")
+        return self.data.task
+
     def encode(self, words: Sequence[str]) -> Int[Tensor, "batch length"]:
-        """Words of one length as the network reads them; WordError if they have several, or there are none."""
-        if len({len(word) for word in words}) != 1:
+        """Words, or pieces of text, of one length as the network reads them.
+
+        Raises WordError if they have several lengths, or there are none.
+        """
+        rows = [self.data.encode(word).tolist() for word in words]
+        if len({len(row) for row in rows}) != 1:
             raise WordError("a batch is one word or more, all of one length; ask for each length alone")
-        return torch.tensor([self.task.machine.encode(word).tolist() for word in words])
+        return torch.tensor(rows)
 
     def answers(self, words: Sequence[str]) -> list[str]:
         """The network's answers to words of one length, by name.
 
-        Raises WordError for a symbol that the alphabet does not have, or words of several lengths.
+        Raises WordError for a symbol that the alphabet does not have, or words of several lengths, and UserError for a
+        run on a text.
         """
+        names = self.task.output_names
         with torch.no_grad():
             chosen = self.model(self.encode(words)).argmax(-1)  # (batch,)
-        return [self.task.output_names[answer] for answer in chosen.tolist()]
+        return [names[answer] for answer in chosen.tolist()]
 
 
 def load(path: str | Path) -> Trained:
@@ -127,7 +146,8 @@ def load(path: str | Path) -> Trained:
     """
     folder = RunFolder.open(path)
     config, summary = RunConfig.parse(folder.config_text), folder.load_summary()
-    return Trained(config, summary, languages.get(config.data.name), load_model(folder))
+    network = load_reader(folder) if is_text(config.data.name) else load_model(folder)
+    return Trained(config, summary, data.build(config.data), network)
 
 
 def evaluate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -54,6 +55,15 @@ class Line:
     high: Sequence[float]
 
 
+def name_of(summary: Mapping[str, Any]) -> str:
+    """The file of a run's picture.
+
+    >>> name_of({"measure": "accuracy"})
+    'accuracy.png'
+    """
+    return f"{summary['measure']}.png"
+
+
 def of_run(path: Path, summary: Mapping[str, Any], title: str) -> None:
     """The picture of one run, from what summary.json says: its measure with its 95 % intervals, and the longest word.
 
@@ -64,17 +74,20 @@ def of_run(path: Path, summary: Mapping[str, Any], title: str) -> None:
     lengths = sorted(map(int, found["values"]))
     low, high = zip(*(found["intervals"][str(T)] for T in lengths), strict=True)
     line = Line("", lengths, [found["values"][str(T)] for T in lengths], low, high)
-    marks = {"longest training word": summary["train_len"]} if summary["steps"] else {}
+    of_text = summary.get("factor", 1) > 1
+    trained, tested = ("training length", "segments") if of_text else ("longest training word", "words")
+    marks = {trained: summary["train_len"]} if summary["steps"] else {}
     levels = {"chance": summary["chance"]} if summary.get("chance") is not None else {}
-    words = "95 % interval over the words"
-    figure = single([line], measure_of(name), band=words, marks=marks, levels=levels, long=4 * summary["test_len"])
+    band = f"95 % interval over the {tested}"
+    figure = single([line], measure_of(name), band=band, marks=marks, levels=levels, long=4 * summary["test_len"])
     figure.axes[0].set_title(title, parse_math=False)  # a dollar of a user's regular expression is a dollar
     save(path, figure)
 
 
 def title(config: RunConfig) -> str:
     """The run in a line."""
-    trained = f"trained on T <= {config.data.train_len}" if config.training.steps else config.recipe
+    sign = "=" if config.data.shortest == config.data.train_len else "<="
+    trained = f"trained on T {sign} {config.data.train_len}" if config.training.steps else config.recipe
     return f"{config.data.name}, {config.model.label}, {trained}, seed {config.seed}"
 
 
@@ -269,8 +282,13 @@ def bends(places: Sequence[float], values: Sequence[tuple[float, ...]], toleranc
 
 def prepare(axes: Axes, lines: Sequence[Line], measure: Measure, long: float = LOG_FROM) -> None:
     """Scales and grid, before anything is drawn: the heights that the measure can have, or those that it has here."""
-    if max((line.lengths[-1] for line in lines if line.lengths), default=0) > long:
+    lengths = sorted({length for line in lines for length in line.lengths})
+    if lengths and (lengths[-1] > long or grow(lengths)):
         axes.set_xscale("log")
+    if grow(lengths):
+        # Powers of ten would say little of them.
+        axes.set_xticks(lengths, [f"{T:,}" for T in lengths])
+        axes.minorticks_off()
     heights = [measure.low, measure.high]
     if any(height is None or math.isinf(height) for height in heights):
         heights = [height for line in lines for height in (*line.low, *line.high) if math.isfinite(height)]
@@ -279,6 +297,16 @@ def prepare(axes: Axes, lines: Sequence[Line], measure: Measure, long: float = L
     axes.set_ylim(low - margin, high + margin)
     axes.grid(color=GREY, alpha=0.2, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def grow(lengths: Sequence[int]) -> bool:
+    """Whether lengths are few and each is so many times the one before, as those at which texts are tested.
+
+    >>> grow([64, 128, 256]), grow([41, 42, 43]), grow([64])
+    (True, False, False)
+    """
+    pairs = list(itertools.pairwise(lengths))
+    return 0 < len(pairs) < MAX_DOTS and all(a >= 2 * b for b, a in pairs)
 
 
 def cut(name: str) -> str:

@@ -32,6 +32,7 @@ FLAGS = {
     "run": (
         "language --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
         "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
+        "--attention "
         "--certify --compile --tensorboard --set --config --out --json --wide"
     ),
     "construct": (
@@ -41,16 +42,22 @@ FLAGS = {
     "sweep": (
         "languages --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
         "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
+        "--attention "
         "--certify --set --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus --gpus "
         "--retry --dry-run --json --wide"
     ),
     "resume": "folder --json --wide",
-    "evaluate": "folder --lengths --protocol --samples --seed --device --set --json --wide",
+    "evaluate": "folder --lengths --protocol --samples --attention --seed --device --set --json --wide",
     "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json --wide",
     "check": "certificate --weights --network --automaton --language --json --wide",
     "verify": "folder --length --words --seed --out --json --wide",
     "extract": "folder --out --codebook --json --wide",
-    "receptive-field": "folder --length --words --seed --out --json --wide",
+    "generate": "folder --prompt --symbols --temperature --seed --window --json",
+    "kernels": "encoding --heads --length --seed --out --json --wide",
+    "position-variance": "folder --preset --length --updates --seed --device --out --json --wide",
+    "receptive-field": "folder --length --words --seed --out --json --wide --attention",
+    "resolution": "folder --length --words --seed --out --json --wide --attention",
+    "positions": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
         "name --scale --only --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus "
@@ -60,32 +67,52 @@ FLAGS = {
 }
 KEYS = """
 recipe protocol seed device threads compile tensorboard
-data.name data.train_from data.train_len
+data.name data.train_len data.train_from
 objective.name objective.output_token
 model.name model.chunk_size model.thickness model.d_model model.n_heads model.d_ff model.norm model.activation
 model.attention_bias model.embedding_std model.embedding_scale model.state_norm model.state_noise model.noise_loss
-model.noise_growth model.distinct_levels model.levels model.pad model.attention
+model.noise_growth model.distinct_levels model.levels model.pad model.attention model.tied
 training.steps training.batch_size training.lengths_per_step training.optimiser training.lr training.beta1
 training.beta2 training.weight_decay training.clip training.warmup training.schedule training.loss_memory
 training.curriculum training.stage_loss training.solved_loss training.cooldown training.log_every
 training.checkpoint_every
-evaluation.test_from evaluation.test_len evaluation.stride evaluation.extra_lengths evaluation.samples
-evaluation.symbols evaluation.extra_protocols
+evaluation.test_from evaluation.test_len evaluation.stride evaluation.factor evaluation.attention
+evaluation.extra_lengths evaluation.samples evaluation.symbols evaluation.extra_protocols
 """
 # The options of the parts that are not in the default config.
 OPTIONS = {
     **dict.fromkeys(("model.rnn", "model.lstm", "model.gru", "model.linear-rnn"), "name d_model n_layers"),
-    "model.transformer": "name d_model n_heads d_ff n_layers norm activation dropout causal encoding.name",
+    "model.transformer": "name d_model n_heads d_ff n_layers norm activation dropout causal encoding.name tied"
+    " scale_embedding random_positions",
     "objective.prefixes": "name",
     "objective.next": "name",
+    "objective.language_model": "name",
     "objective.subwords": "name weight compositions alignment",
     "phases.table_fine_tuning": "every steps windows lr noise contraction missed",
     "data.dyck-2": (
-        "name train_from train_len members near_misses edits swaps "
+        "name train_len train_from members near_misses edits swaps "
         "test.members test.near_misses test.edits test.swaps test.both_classes"
     ),
-    **{f"model.encoding.{name}": "name" for name in ("none", "sinusoidal", "rotary", "transformer_xl")},
-    "model.encoding.alibi": "name slopes",
+    **{f"model.encoding.{name}": "name" for name in ("none", "sinusoidal")},
+    **{
+        f"model.encoding.kerple_{form}": "name learning_rate bias_dtype"
+        for form in ("power", "log", "bias_wht", "log3")
+    },
+    **{f"model.encoding.gauss_{form}": "name learning_rate bias_dtype" for form in ("bias2", "bias3", "wht1", "wht2")},
+    "model.encoding.learned": "name learning_rate beyond train_len",
+    "model.encoding.rotary": "name layout fraction base scaling factor train_len",
+    "model.encoding.xpos": "name gamma scale_base zeta rotate",
+    "model.encoding.alibi": "name bias_dtype slopes shift",
+    "model.encoding.t5": "name learning_rate bias_dtype buckets max_distance scale drawn train_len",
+    "model.encoding.sandwich": "name bias_dtype d_bar first_index",
+    "model.encoding.sandwich_smooth": "name bias_dtype fit",
+    "model.encoding.transformer_xl": "name learning_rate clamp",
+    "model.encoding.window": "name width",
+    "model.encoding.fire": "name learning_rate width train_len",
+    "model.encoding.forgetting": "name learning_rate gate_bias",
+    "model.encoding.cope": "name learning_rate p_max",
+    "model.encoding.ssmax": "name learning_rate inner.name train_len",
+    "model.encoding.log_n": "name inner.name train_len",
 }
 SURFACE = """
 RegularGPT RunConfig Trained Transformer encodings evaluate load models objectives resume run run_with_cache
@@ -110,8 +137,8 @@ def test_flags(verb: str):
 
 def test_verbs_and_exit_codes():
     verbs = (
-        "list show sample run construct sweep resume evaluate shortcuts verify check extract receptive-field results "
-        "reproduce report bench"
+        "list show sample run construct sweep resume evaluate shortcuts verify check extract generate "
+        "kernels position-variance receptive-field resolution positions results reproduce report bench"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
@@ -141,8 +168,13 @@ def test_every_part_is_here():
 def test_registries():
     assert [family.pattern for family in FAMILIES] == LANGUAGES.split()
     assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
-    assert list(ENCODINGS) == ["none", "sinusoidal", "rotary", "alibi", "transformer_xl"]
-    assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2"]
+    encodings = (
+        "none sinusoidal learned rotary xpos alibi kerple_power kerple_log kerple_bias_wht kerple_log3 gauss_bias2 "
+        "gauss_bias3 gauss_wht1 gauss_wht2 t5 sandwich sandwich_smooth transformer_xl window fire forgetting cope "
+        "ssmax log_n"
+    )
+    assert " ".join(ENCODINGS) == encodings
+    assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2", "text"]
     expected = ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1", "hard-2"]
     assert list(PROTOCOLS) == expected
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]
@@ -165,13 +197,13 @@ def test_files_and_columns():
 
 
 def test_columns_of_the_analyses():
-    from regulargpt.analysis import cluster_report, dependence
+    from regulargpt.analysis import cluster_report, receptive_field_report
 
     assert " ".join(cluster_report.COLUMNS) == (
         "depth rows elements clusters gap ari purity silhouette probe control spread distance"
     )
     assert " ".join(cluster_report.STATE_COLUMNS) == "depth word start end count element least_word cluster pc1 pc2"
-    assert " ".join(dependence.COLUMNS) == "m c low high"
+    assert " ".join(receptive_field_report.COLUMNS) == "m c low high"
 
 
 def test_score():

@@ -113,7 +113,7 @@ class TooMany(Rnn):
         super().__init__(n_symbols, n_outputs + 1, d_model=4, generator=generator)
 
 class Raises(Encoding):
-    def bias(self, q, k, layer=0):
+    def bias(self, q, k, at):
         raise KeyError("no such thing")
 """
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from experiments.page import details
 from experiments.page.markdown import items, pictures, safe, table
-from experiments.page.record import Record
+from experiments.page.record import Made, Record
 from experiments.page.verdicts import verdicts
 from experiments.page.wording import entry
 
@@ -26,6 +28,11 @@ def page(found: Record) -> str:
         "Runs that failed or are missing": details.unfinished(found),
         "How it was made": details.origin(found),
     }
+    return joined(found, sections)
+
+
+def joined(found: Made, sections: Mapping[str, Sequence[str]]) -> str:
+    """Heading, first sentences, and the sections that are not empty."""
     parts = [f"# {safe(found.heading)}", *map(safe, found.lead)]
     parts += [part for title, blocks in sections.items() if blocks for part in (f"## {safe(title)}", *blocks)]
     return "\n\n".join(parts) + "\n"
@@ -53,7 +60,8 @@ def reading(found: Record) -> str:
             if compared
             else f"In each cell: {statistics} over its runs, in percent."
         )
-        lines.append("Maximum and mean are over the runs of the cell, seeds and learning rates together.")
+        if "max" in found.statistics or found.is_published:
+            lines.append("Maximum and mean are over the runs of the cell, seeds and learning rates together.")
         if any(cell.shows.what == "seconds" for cell in found.cells):
             lines.append("Seconds are the mean wall time of a training, on a core that may have had other work.")
     else:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.page.markdown import items, pictures, safe, table
-from experiments.page.record import Cell, Record
+from experiments.page.record import Cell, Made, Record
 from experiments.published import Published, published
 from regulargpt.results.render import ACCURACY, BELOW, INTERVAL, figures
 from regulargpt.tables import percent
@@ -88,7 +88,7 @@ def number_row(cell: Cell, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(text or "–" for text in row)
 
 
-def unfinished(found: Record) -> list[str]:
+def unfinished(found: Made) -> list[str]:
     """Names and reasons."""
     if not found.failed and not found.missing:
         return ["None."]
@@ -97,7 +97,7 @@ def unfinished(found: Record) -> list[str]:
     return [items([*failed, *(f"{name}: missing" for name in found.missing)]), again]
 
 
-def origin(found: Record) -> list[str]:
+def origin(found: Made) -> list[str]:
     """Command, time and environment."""
     seconds = found.session_seconds
     spent = f"{duration(sum(seconds))} in {len(seconds)} session{'s' * (len(seconds) != 1)}"

@@ -7,21 +7,30 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.page.contents import page
+from experiments.page import contents
 from experiments.page.record import Record, from_json
 from experiments.page.wording import texts
+from experiments.text import page as text_page
+from experiments.text.record import TextRecord, text_from_json
 from regulargpt.storage import atomic
 
 RECORD, PAGE = "page.json", "page.md"
 
 
-def to_json(record: Record) -> dict[str, Any]:
-    """What page.json holds; beside each cell's values, its texts as the page has them."""
-    values = asdict(record) | {"cells": [asdict(cell) | {"texts": texts(cell)} for cell in record.cells]}
+def to_json(record: Record | TextRecord) -> dict[str, Any]:
+    """What page.json holds; beside each score's values, its texts as the page has them."""
+    values = asdict(record)
+    if isinstance(record, Record):
+        values["cells"] = [asdict(cell) | {"texts": texts(cell)} for cell in record.cells]
     return json.loads(json.dumps(values))
 
 
-def write(place: Path, record: Record) -> dict[str, Any]:
+def page(record: Record | TextRecord) -> str:
+    """page.md."""
+    return contents.page(record) if isinstance(record, Record) else text_page.page(record)
+
+
+def write(place: Path, record: Record | TextRecord) -> dict[str, Any]:
     """Write page.json and page.md into a folder; what page.json holds."""
     values = to_json(record)
     # A line for each cell: half the bytes of indented JSON, and a change still shows where it is.
@@ -43,11 +52,11 @@ def write_from_record(place: Path) -> None:
     atomic.write_text(place / PAGE, page(read_record(place)))
 
 
-def read_record(place: Path) -> Record:
+def read_record(place: Path) -> Record | TextRecord:
     """page.json of a folder; FormatError if it is none."""
     path = place / RECORD
     values = atomic.parse_json(atomic.read_bytes(path), path)
     try:
-        return from_json(values)
+        return text_from_json(values) if "claims" in values else from_json(values)
     except (KeyError, TypeError) as error:
         raise atomic.FormatError(f"{atomic.shown(path)} is no record of a page: {error}; make it anew") from error

@@ -64,14 +64,12 @@ class Picture:
     text: str
 
 
-@dataclass(frozen=True)
-class Record:
-    """A page: its cells, row by row, and all that stands around them.
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """What every page says: what it is of, and how it was made.
 
-    `lead` are the first sentences, `protocols` those about how was tested. `everywhere` are the notes of every cell
-    that has conditions; `is_published` says whether these are conditions of a published table. `pictures` are those of
-    an analysis, `curves` accuracies by length. `session_seconds` has a number for each call of the command,
-    `environments` are those in which runs were made, with how many. `remarks` say how the page came to be.
+    `lead` are the first sentences. `curves` are pictures by length. `session_seconds` has a number for each call of the
+    command, `environments` are those in which runs were made, with how many. `remarks` say how the page came to be.
     """
 
     experiment: str
@@ -79,15 +77,7 @@ class Record:
     heading: str
     title: str
     lead: tuple[str, ...]
-    statistics: tuple[str, ...]
-    is_published: bool
-    cells: tuple[Cell, ...]
-    notes: tuple[str, ...]
-    everywhere: tuple[int, ...]
-    protocols: tuple[str, ...]
-    pictures: tuple[Picture, ...]
     curves: tuple[Picture, ...]
-    related: tuple[str, ...]
     left_out: tuple[str, ...]
     failed: tuple[Mapping[str, str], ...]
     missing: tuple[str, ...]
@@ -96,6 +86,24 @@ class Record:
     train_seconds: float
     environments: tuple[Mapping[str, Any], ...]
     remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Made):
+    """A page of scores: its cells, row by row, and all that stands around them.
+
+    `protocols` are the sentences about how was tested. `everywhere` are the notes of every cell that has conditions;
+    `is_published` says whether these are conditions of a published table. `pictures` are those of an analysis.
+    """
+
+    statistics: tuple[str, ...]
+    is_published: bool
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...]
+    everywhere: tuple[int, ...]
+    protocols: tuple[str, ...]
+    pictures: tuple[Picture, ...]
+    related: tuple[str, ...]
 
     @property
     def rows(self) -> list[tuple[Cell, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +74,16 @@ def cell(found: Compared, statistics: tuple[str, ...]) -> Cell:
         steps=found.steps,
         train_seconds=None if None in seconds else round(found.seconds, 3),
         shortcuts=found.shortcuts,
-        found=tuple(sentence for finding in found.found for sentence in finding.sentences),
+        found=(*(sentence for finding in found.found for sentence in finding.sentences), *failing(found)),
         notes=found.notes,
     )
+
+
+def failing(found: Compared) -> Iterator[str]:
+    """Where a run first fails, in a column that says so."""
+    if found.column.fails_at and found.group and found.group.scores:
+        first = found.group.first_below_99
+        yield f"below 99 % at {first}" if first else "never below 99 %"
 
 
 def levels(found: Compared) -> int | None:
@@ -143,7 +150,7 @@ def lines(cells: Sequence[Compared]) -> list[Line]:
     """The lines of a row; columns that show the same runs share one."""
     drawn: dict[tuple[str, ...], Line] = {}
     for cell in cells:
-        if cell.shows == Shows() and cell.done:
+        if cell.shows == Shows() and cell.done and not cell.column.fails_at:
             drawn.setdefault(cell.names, results.curves(cell.rows, [])[0].line(cell.column.title))
     return [line for line in drawn.values() if line.lengths]
 

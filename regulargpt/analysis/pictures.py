@@ -59,8 +59,13 @@ def pca_png(path: Path, nodes: NodeStates, points: States, names: list[str], sha
     save(path, figure)
 
 
-def receptive_field_png(path: Path, field: ReceptiveField, train_len: int, title: str) -> None:
-    """Figure 6.4a: c_m over the m most recent symbols, with its band, the straight line and the training length."""
+def receptive_field_png(
+    path: Path, field: ReceptiveField, train_len: int, title: str, theoretical: int | None = None
+) -> None:
+    """Figures 4.4 and 6.4a: c_m over the m most recent symbols, with its band, the straight line, the training length.
+
+    Beyond `theoretical` symbols nothing can count; it is drawn if it lies within the word.
+    """
     figure = new_figure(6.4, 4.0)
     axes = figure.add_subplot()
     m = np.arange(1, len(field.c) + 1)
@@ -69,9 +74,11 @@ def receptive_field_png(path: Path, field: ReceptiveField, train_len: int, title
         axes.fill_between(m, field.low, field.high, color=BLUE, alpha=0.25, linewidth=0, label=band)
         axes.plot(m, field.c, color=BLUE, linewidth=1.4, label="mean over words")
         axes.plot([0, len(m)], [0, 1], color=GREY, linestyle=":", linewidth=1, label="every symbol alike")
-        axes.legend(loc="lower right", frameon=False)
-    axes.axvline(train_len, color=VERMILION, linestyle="--", linewidth=1)
-    axes.set(xlabel="m most recent symbols (dashed: longest training word)", ylabel="share of the gradient $c_m$")
+    axes.axvline(train_len, color=VERMILION, linestyle="--", linewidth=1, label="training length")
+    if theoretical is not None and theoretical <= len(m):
+        axes.axvline(theoretical, color=GREEN, linestyle="-.", linewidth=1, label="theoretical receptive field")
+    axes.legend(loc="lower right", frameon=False)
+    axes.set(xlabel="m most recent symbols", ylabel="share of the gradient $c_m$")
     axes.set_ylim(-0.02, 1.02)
     axes.set_title(title, parse_math=False, fontsize=10)
     save(path, figure)

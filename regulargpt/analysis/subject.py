@@ -61,7 +61,14 @@ class Subject:
 
 
 def subject(
-    folder: RunFolder, name: str, *, length: int | None, words: int, seed: int | None, out: Path | None
+    folder: RunFolder,
+    name: str,
+    *,
+    length: int | None,
+    words: int,
+    seed: int | None,
+    out: Path | None,
+    attention: str = "full",
 ) -> Subject:
     """A finished run with so many words, drawn as in its test by `seed` (by default the run's).
 
@@ -69,12 +76,10 @@ def subject(
     RUN/`name`. Raises UserError, before anything is computed, for a run that is not finished, a length that is not
     longer than the training words or that has no words, too many symbols, or an `out` that is a file.
     """
-    out = folder.path / name if out is None else out
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{shown(out)} is a file; choose another --out")
-    config = RunConfig.parse(folder.config_text).replaced({"device": "cpu", "tensorboard": False, "compile": False})
+    out = refuse_file(folder.path / name if out is None else out)
+    config = config_of(folder, attention)
     folder.load_summary()
-    of_language = data.build(config.data)
+    of_language = data.of_words(config.data)
     task = of_language.task
     length = default_length(task, config) if length is None else length
     seed = config.seed if seed is None else seed
@@ -82,6 +87,22 @@ def subject(
     drawn = of_language.test(seed, length, words)
     prepare(config)
     return Subject(folder.path, config, task, load_model(folder), drawn, seed, out)
+
+
+def config_of(folder: RunFolder, attention: str) -> RunConfig:
+    """The config of a run, on the CPU and under this attention; UserError if its model does not have it."""
+    here = {"device": "cpu", "tensorboard": False, "compile": False, "evaluation.attention": attention}
+    config = RunConfig.parse(folder.config_text).replaced(here)
+    if attention != "full" and (reason := config.model.no_views()) is not None:
+        raise UserError(f"--attention {attention}: {reason}")
+    return config
+
+
+def refuse_file(out: Path) -> Path:
+    """The folder of the results; UserError if a file lies there."""
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{shown(out)} is a file; choose another --out")
+    return out
 
 
 def default_length(task: Task, config: RunConfig) -> int:
@@ -99,11 +120,9 @@ def check(folder: RunFolder, config: RunConfig, task: Task, length: int, count: 
         raise UserError(f"--length {length}: the run was trained on words of up to {trained}; choose a longer one")
     if length * count > MAX_SYMBOLS:
         raise UserError(f"--length {length} with {count} words: at most {MAX_SYMBOLS:,} symbols; choose fewer --words")
-    if (reason := config.model.too_long(length)) is not None:
+    if (reason := config.network.too_long(length)) is not None:
         raise UserError(f"--length {length}: {reason}")
     if config.model.quadratic and length > LONGEST_PAIRED:
         raise UserError(f"--length {length}: at most {LONGEST_PAIRED:,} for {config.model.label}; choose a shorter one")
-    if (reason := config.model.too_long(length)) is not None:
-        raise UserError(f"--length {length}: {reason}")
     if not task.has_length(length):
         raise UserError(task.describe_length(length))

@@ -16,6 +16,7 @@ PARTS = {
     "forward": "one word of 1,000,000 symbols",
     "samplers": "labelled symbols a second of each family of languages",
     "models": "training steps a second of each model",
+    "text": "language models: training, long texts, decoding, memory",
 }
 SCALES = ("smoke", "full")
 

@@ -15,7 +15,8 @@ from regulargpt.certificate.outcome import Outcome, outcome_of
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.config.schema import RunConfig
-from regulargpt.data.language import LanguageData
+from regulargpt.data import of_words
+from regulargpt.data.base import Data
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.storage.folder import CERTIFICATE, RunFolder
 
@@ -92,9 +93,9 @@ class TableFineTuning:
 
     name, timer = "table_fine_tuning", "certify_seconds"
 
-    def __init__(self, options: TableFineTuningOptions, config: RunConfig, data: LanguageData):
-        self.options, self.task = options, data.task
-        self.certifier = Certifier.of(data.task, config.model.chunk_size)  # type: ignore[attr-defined]
+    def __init__(self, options: TableFineTuningOptions, config: RunConfig, data: Data):
+        self.options, self.task = options, of_words(config.data).task
+        self.certifier = Certifier.of(self.task, config.model.chunk_size)  # type: ignore[attr-defined]
         self.standing = Standing()
         self.attempt: Callable[[nn.Module, TrainingTable | None, float], Attempt] = self.certifier.attempt
         self.table: TrainingTable | None = None

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from regulargpt.cli.output import Checking, progress_to_stderr
 from regulargpt.evaluation.by_length import Point
-from regulargpt.evaluation.measures import MEASURES, measure
+from regulargpt.evaluation.measures import MEASURES, Measure, measure
 from regulargpt.runs.run import Watch
 from regulargpt.tables import number
 from regulargpt.training.trainer import Trainer
@@ -112,15 +112,33 @@ class StepsLine(Line):
             self.close()
 
     def parts(self) -> list[str]:
-        """The step, the nearest condition, accuracy and loss of the last row, then the rest."""
+        """The step, the nearest condition, measure and loss of the last row, then the rest."""
         config, awaited = self.trainer.config.training, self.trainer.awaited
         step = f"step {self.n:,} of {self.total:,}" if self.total else f"step {self.n:,}"
         row, metrics = self.row, []
         if row:
-            measured = [f"{m.name} {number(row[m.name], m.unit)} {m.unit}" for m in MEASURES.values() if m.name in row]
+            measured = [said(m, row[m.name]) for m in MEASURES.values() if m.name in row]
             metrics = [*measured[:1], f"loss {row['loss']:.4f}"]
         most = [] if self.total else [f"at most {config.steps:,} steps"]
-        return [f"training: {step}", *metrics[:-1], *awaited, *self.left(), self.elapsed(), *most, *metrics[-1:]]
+        times = [*self.left(), *self.speed(), self.elapsed()]
+        return [f"training: {step}", *metrics[:-1], *awaited, *times, *most, *metrics[-1:]]
+
+    def speed(self) -> list[str]:
+        """The symbols of a text that are read a second."""
+        config, rate = self.trainer.config, self.format_dict["rate"]
+        if self.trainer.data.kind != "text" or not rate:
+            return []
+        return [f"{rate * config.training.batch_size * config.data.train_len:,.0f} symbols/s"]
+
+
+def said(known: Measure, value: float) -> str:
+    """A measure with its value: its name, where the unit does not say it.
+
+    >>> said(measure("accuracy"), 99.5), said(measure("bits_per_byte"), 2.25)
+    ('accuracy 99.50 %', '2.25 bits per byte')
+    """
+    shown = f"{number(value, known.unit)} {known.unit}"
+    return shown if known.unit == known.name.replace("_", " ") else f"{known.name} {shown}"
 
 
 class LengthsLine(Line):

@@ -40,9 +40,9 @@ def configure(
 
     Raises UserError for one that changes nothing in this run.
     """
-    import languages
     from regulargpt.config.protocols import protocol
-    from regulargpt.config.recipes import resolve
+    from regulargpt.config.recipes import resolve, usual_model
+    from regulargpt.data import sampling
 
     if config_file is not None:
         if recipe is not None:
@@ -54,9 +54,8 @@ def configure(
     else:
         if language is None:
             raise UserError("which language? as in `regulargpt run parity`; `regulargpt list languages` lists them")
-        task = languages.get(language)
-        name = RunConfig().model.name if model is None else model
-        config = resolve(recipe, name, language, task.sampling, deciding(written), preset)
+        name = usual_model(language) if model is None else model
+        config = resolve(recipe, name, language, sampling(language), deciding(written), preset)
     refuse_twice({"model": model, **written})
     config = config.reading(written)
     for key, text in written.items():

@@ -32,15 +32,16 @@ def flags() -> dict[str, tuple[str, str]]:
     return {flag: found[flag] for flag in (*known, *(flag for flag in found if flag not in known))}
 
 
-def _flags(owner: type[Options], path: str) -> Iterator[tuple[str, str, str]]:
+def _flags(owner: type[Options], path: str, within: tuple[str, ...] = ()) -> Iterator[tuple[str, str, str]]:
     kinds, chosen = hints(owner), registries(owner)
     for field in dataclasses.fields(owner):
         key = f"{path}{field.name}"
         if field.metadata.get("flag"):
             yield field.metadata["flag"], key, field.metadata["help"]
-        if field.name in chosen:
-            for part in parts(chosen[field.name]):
-                yield from _flags(part, f"{key}.")
+        if (place := chosen.get(field.name)) is not None:
+            # Some encodings hold another one: what is of the outer one is not of the inner one again.
+            for part in parts(place) if place not in within else ():
+                yield from _flags(part, f"{key}.", (*within, place))
         elif isinstance(kinds[field.name], type) and issubclass(kinds[field.name], Options):
             yield from _flags(kinds[field.name], f"{key}.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from regulargpt.cli.bars import Bars
 from regulargpt.cli.output import emit, say, table
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.measures import measure
+from regulargpt.plots import name_of
 from regulargpt.runs.run import Watch
 from regulargpt.tables import number, percent
 from regulargpt.training.trainer import Diverged, Interrupted
@@ -85,6 +86,8 @@ def text(summary: dict[str, Any]) -> str:
     """The short table at the end of a run."""
     unit = measure(summary["measure"]).unit
     size = f"{summary['parameters']:,} parameters"
+    if "extrapolation" in summary:
+        return text_of_text(summary, size)
     rows = [
         ("training", f"{summary['steps']} steps, {summary['train_seconds']:.1f} s, {size}")
         if summary["steps"]
@@ -99,6 +102,54 @@ def text(summary: dict[str, Any]) -> str:
         *proof_row(summary),
         *guess_row(summary),
         ("run folder", summary["run_dir"]),
-        ("picture", f"{summary['run_dir']}/accuracy.png"),
+        ("picture", f"{summary['run_dir']}/{name_of(summary)}"),
     ]
     return table(rows)
+
+
+def text_of_text(summary: dict[str, Any], size: str) -> str:
+    """The end of a run on a text: what it cost, every length, whether it extrapolates."""
+    trained = f"{summary['steps']} steps, {summary['symbols_trained']:,} symbols, {summary['train_seconds']:.1f} s"
+    if "symbols_per_second" in summary:
+        trained += f" ({summary['symbols_per_second']:,.0f} a second)"
+    rows = [
+        ("training", f"{trained}, {size}"),
+        *time_rows(summary),
+        ("scoring", scoring(summary)),
+        ("run folder", summary["run_dir"]),
+        ("picture", f"{summary['run_dir']}/{name_of(summary)}"),
+    ]
+    return "\n".join([table(rows), "", *text_lengths(summary)])
+
+
+def scoring(result: dict[str, Any]) -> str:
+    """The protocol of a test on a text, and what a position sees."""
+    counts = sorted(set(result["samples"].values()))
+    segments = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    seen = "" if result["attention"] == "full" else f", attention {result['attention']}"
+    return f"{result['scoring']}, {segments} segments{seen}"
+
+
+def text_lengths(result: dict[str, Any]) -> list[str]:
+    """Every length with its measures and its ratio to the training length, and the sentence that they make."""
+    found, extrapolation = result["measures"], result["extrapolation"]
+    bits, perplexity = found["bits_per_byte"], found["perplexity"]["values"]
+    ratios = {} if extrapolation is None else extrapolation["ratios"]
+    rows = []
+    for length, value in bits["values"].items():
+        low, high = bits["intervals"][length]
+        ratio = "x {:.3f} ({:.3f}-{:.3f})".format(*ratios[length]) if length in ratios else ""
+        rows.append((f"{int(length):,}", f"{value:.3f} ({low:.3f}-{high:.3f})", f"{perplexity[length]:.2f}", ratio))
+    lines = [table(rows, ("length", "bits per byte", "perplexity", "to the training length"))]
+    if missing := result.get("no_words_of_length"):
+        lines.append(f"no segments of {listed(missing)} symbols: the test part is too short")
+    return lines if extrapolation is None else [*lines, "", extrapolation["sentence"]]
+
+
+def listed(lengths: Sequence[int]) -> str:
+    """Lengths in words.
+
+    >>> listed([1000, 2000])
+    '1,000, 2,000'
+    """
+    return ", ".join(f"{length:,}" for length in lengths)

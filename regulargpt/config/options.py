@@ -36,11 +36,15 @@ def option(
     why: str = "",
     needs: str = "",
     flag: str = "",
+    takes: str = "",
+    at_test: bool = False,
 ) -> Any:
     """A field of options: its default, one line of help, its bounds and what they mean.
 
     `needs` names another option of the class; while that one is 0, off or empty, this one changes nothing. `flag` is
-    the option of the command line that sets it, if there is one beside `--set`.
+    the option of the command line that sets it, if there is one beside `--set`. `takes` names another key of the
+    config, whose value this one has while it is 0 itself. `at_test` says that a trained network may be tested with
+    another value.
 
     >>> @dataclass(frozen=True)
     ... class Slopes(Options):
@@ -50,7 +54,10 @@ def option(
     regulargpt.config.options.ConfigError: steepest = -1.0; a slope is not negative
     """
     bounds = {"least": least, "most": most, "below": below, "why": why}
-    return dataclasses.field(default=default, metadata={"help": help, "needs": needs, "flag": flag, **bounds})
+    return dataclasses.field(
+        default=default,
+        metadata={"help": help, "needs": needs, "flag": flag, "takes": takes, "at_test": at_test, **bounds},
+    )
 
 
 def share(default: float, help: str, **more: Any) -> Any:
@@ -247,9 +254,9 @@ class Description:
 def describe(owner: type[Options]) -> list[Description]:
     """The options of a part but its name, those of its sections by dotted keys: what `list` and the docs say of them.
 
-    >>> from regulargpt.encodings.options import AlibiOptions
-    >>> [(d.name, d.default) for d in describe(AlibiOptions)]
-    [('slopes', 'geometric')]
+    >>> from regulargpt.encodings.options import WindowOptions
+    >>> [(d.name, d.default) for d in describe(WindowOptions)]
+    [('width', '40')]
     """
     found = []
     for field in dataclasses.fields(owner):

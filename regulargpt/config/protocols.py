@@ -92,6 +92,7 @@ class Protocol:
         >>> protocol("hard").test_of(RunConfig()).evaluation.extra_lengths
         (1000, 10000)
         """
+        task_of(config)
         language = self.spelled(without_sampling(config.data.name))
         config = config.replaced({"data.name": language, "protocol": self.id, **fresh(config)})
         fixed = self.fixes(task_of(config))
@@ -165,10 +166,12 @@ def without_sampling(language: str) -> str:
 
 
 def task_of(config: RunConfig) -> Task:
-    """The task of a config."""
-    import languages
+    """The task of a config; UserError for a text, which no protocol is about."""
+    from regulargpt.data import is_text, of_words
 
-    return languages.get(config.data.name)
+    if is_text(config.data.name):
+        raise ConfigError(f"{config.data.name} is a text, and a protocol is about words of a language; leave it out")
+    return of_words(config.data).task
 
 
 # The languages of the second block of Table 6.1, and their kin from the same paper.

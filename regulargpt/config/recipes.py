@@ -9,6 +9,7 @@ from typing import Any
 from languages.errors import UserError, nearest, one_of
 from regulargpt.config.protocols import protocol, without_sampling
 from regulargpt.config.schema import RunConfig, flat, value_of
+from regulargpt.data import is_text
 from regulargpt.models import MODELS
 
 Fields = Mapping[str, Any]
@@ -18,7 +19,8 @@ Fields = Mapping[str, Any]
 class Recipe:
     """Options set over the defaults: `fields[model]`, a model that is not named taking those of "*" if there are any;
     `balanced` for languages of members and non-members; and for some models `large_chunks[model]` where its chunk size
-    is above 2, and `languages[model][name]`, what a language needs of its own.
+    is above 2, and `languages[model][name]`, what a language needs of its own. `is_for` is the kind of data: "words"
+    of a language, or "text".
     """
 
     summary: str
@@ -26,6 +28,7 @@ class Recipe:
     balanced: Fields = field(default_factory=dict)
     large_chunks: Mapping[str, Fields] = field(default_factory=dict)
     languages: Mapping[str, Mapping[str, Fields]] = field(default_factory=dict)
+    is_for: str = "words"
 
     def of(self, model: str, language: str, sampling: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """The options for a model and a language; `chosen` are options that are given besides."""
@@ -117,6 +120,24 @@ MANY: Fields = {
     "training.steps": 17_000,
     "phases.table_fine_tuning.steps": 3000,
 }
+# A small language model: 2.5 million bytes of training, two minutes on one core.
+TEXT: Fields = {
+    "objective.name": "language_model",
+    "training.optimiser": "adamw",
+    "training.steps": 600,
+    "training.batch_size": 64,
+    "training.lr": 2e-3,
+    "training.beta2": 0.95,
+    "training.weight_decay": 0.1,
+    "training.warmup": 100,
+    "training.schedule": "cosine",
+    "training.log_every": 50,
+    "training.checkpoint_every": 200,
+    "evaluation.test_len": 0,
+    "evaluation.factor": 2,
+    "evaluation.samples": 128,
+}
+WIDTH: Fields = {"model.d_model": 128, "model.d_ff": 512, "model.n_heads": 4, "model.tied": True}
 # The steps, learning rates and widths of the original code's run.sh.
 RUN_SH: dict[str, tuple[int, float, int]] = {
     "even-pairs": (10_000, 3e-5, 256),
@@ -195,6 +216,22 @@ RECIPES: dict[str, Recipe] = {
             **{name: {**fields, **PUBLISHED} for name, fields in BASELINES.items()},
         },
     ),
+    "text": Recipe(
+        "a small language model over bytes: two layers, or chunks of eight twice; 600 steps with cosine decay",
+        {
+            "transformer": {**TEXT, **WIDTH, "model.n_layers": 2, "model.encoding.name": "kerple_log"},
+            "regulargpt": {
+                **TEXT,
+                **WIDTH,
+                "model.chunk_size": 8,
+                "model.thickness": 2,
+                "model.embedding_std": 0.02,
+                "model.embedding_scale": 128**0.5,
+            },
+            "*": {**TEXT, "model.d_model": 256},
+        },
+        is_for="text",
+    ),
 }
 
 
@@ -214,7 +251,11 @@ def recommended(language: str, model: str) -> str:
 
     >>> recommended("parity", "regulargpt"), recommended("dyck-4", "regulargpt"), recommended("dyck-4", "lstm")
     ('robust', 'robust-subwords', 'robust')
+    >>> recommended("text:code", "lstm")
+    'text'
     """
+    if is_text(language):
+        return "text"
     suffices = (
         MODELS.written(model, "model")["name"] != "regulargpt" or language.partition(":")[0] in FINAL_ANSWERS_SUFFICE
     )
@@ -251,6 +292,9 @@ def resolve(
     if recipe not in RECIPES:
         raise UserError(f"unknown recipe '{recipe}';{nearest(recipe, RECIPES) or ' choose ' + one_of(RECIPES)}")
     options, found = MODELS.options(model, "model"), RECIPES[recipe]
+    if (found.is_for == "text") != is_text(language):
+        remedy = "leave --recipe out" if is_text(language) else "name a text, as in text:code"
+        raise UserError(f"recipe '{recipe}' is for {found.is_for}, {language} is not; {remedy}")
     if options.name not in found.fields and "*" not in found.fields:
         names = one_of(found.fields)
         raise UserError(f"recipe '{recipe}' is for {names}, not for '{options.name}'; choose --recipe robust")
@@ -268,6 +312,15 @@ def resolve(
     # Last, since options behind the model's name are the user's, and stand over the recipe.
     config = config.replaced({"model": model})
     return config if preset is None else protocol(preset).apply(config)
+
+
+def usual_model(language: str) -> str:
+    """The model for those who name none.
+
+    >>> usual_model("parity"), usual_model("text:code")
+    ('regulargpt', 'transformer')
+    """
+    return "transformer" if is_text(language) else RunConfig().model.name
 
 
 def certified(config: RunConfig, given: Container[str] = ()) -> RunConfig:

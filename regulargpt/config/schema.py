@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -35,6 +36,9 @@ from regulargpt.training.options import PhaseOptions
 SHARE = "it is a share, 0 to below 1"
 RATE = "a learning rate is not negative"
 STEPS = "give a number of steps"
+# Texts are tested to so many times the training length.
+FURTHEST = 16
+VIEW = re.compile(r"full|bca|sliding:[1-9]\d{0,8}")
 LOSS = "a loss is not negative"
 
 
@@ -90,13 +94,30 @@ class EvaluationOptions(Options):
 
     test_from: int = option(
         0,
-        "Shortest scored word; 0: one symbol more than the training words.",
+        "Shortest scored word; 0: one symbol more than the training words, or a text's training length.",
         least=0,
         why="give a length, 0 for the first after the training words'",
     )
-    test_len: int = option(500, "Longest scored word.", most=1_000_000, flag="--test-len")
+    test_len: int = option(
+        500,
+        "Longest scored word; 0: 16 times the training length.",
+        least=0,
+        most=1_000_000,
+        why="give a length, 0 for 16 times the training length",
+        flag="--test-len",
+    )
     stride: int = option(
         1, "Every so many-th length is scored.", least=1, why="give 1 for every length, 2 for every second one"
+    )
+    factor: int = option(
+        1,
+        "Each scored length is so many times the one before; 1: all by the stride.",
+        least=1,
+        most=1000,
+        why="give 2 for doubled lengths, 1 for none",
+    )
+    attention: str = option(
+        "full", "What a position of a Transformer sees in the test: full, bca, sliding:W.", flag="--attention"
     )
     extra_lengths: tuple[int, ...] = option(
         (), "Lengths that are tested too, and do not count for the score.", flag="--extra-lengths"
@@ -111,6 +132,13 @@ class EvaluationOptions(Options):
         why="a test has at least 1 symbol",
     )
     extra_protocols: tuple[str, ...] = option((), "Protocols under which the trained model is tested too.")
+
+    def problems(self) -> typing.Iterator[str]:
+        """A view that there is not, and two ways at once from one length to the next."""
+        if not VIEW.fullmatch(self.attention):
+            yield f"attention = {self.attention!r}; choose full, bca, or a window of W symbols as in sliding:64"
+        if self.factor > 1 and self.stride > 1:
+            yield f"factor = {self.factor} and evaluation.stride = {self.stride} exclude each other; leave one out"
 
 
 @dataclass(frozen=True)
@@ -146,14 +174,28 @@ class RunConfig(Options):
     evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
 
     @property
-    def scored(self) -> range:
+    def test_len(self) -> int:
+        """The longest scored length."""
+        return self.evaluation.test_len or FURTHEST * self.data.train_len
+
+    @property
+    def scored(self) -> Sequence[int]:
         """The lengths that make the score.
 
         >>> RunConfig().scored
         range(41, 501)
+        >>> RunConfig().replaced({"evaluation.factor": 2, "evaluation.test_from": 50}).scored
+        (50, 100, 200, 400)
         """
-        first = self.evaluation.test_from or self.data.train_len + 1
-        return range(first, self.evaluation.test_len + 1, self.evaluation.stride)
+        first, factor = self.evaluation.test_from or self.data.first_tested, self.evaluation.factor
+        if factor == 1:
+            return range(first, self.test_len + 1, self.evaluation.stride)
+        return tuple(first * factor**i for i in range(32) if first * factor**i <= self.test_len)
+
+    @property
+    def network(self) -> ModelOptions:
+        """The model's options, with those that it takes from the rest of the config."""
+        return _taken(self.model, flat(self))
 
     @property
     def tested(self) -> list[int]:
@@ -199,6 +241,18 @@ class RunConfig(Options):
             values[key] = texts[key] if kind is None else read(key, kind, texts[key])
             _put(nested, key, values[key])
         return values
+
+
+def _taken(options: Any, values: Mapping[str, Any]) -> Any:
+    """Options in which each that is 0 and takes another key's value has it."""
+    changes: dict[str, Any] = {}
+    for known in dataclasses.fields(options):
+        value, other = getattr(options, known.name), known.metadata.get("takes")
+        if isinstance(value, Options):
+            changes[known.name] = _taken(value, values)
+        elif other and not value:
+            changes[known.name] = values[other]
+    return dataclasses.replace(options, **changes)
 
 
 SECTIONS = ("data", "objective", "model", "training", "phases", "evaluation")
@@ -305,7 +359,7 @@ def keys(config: RunConfig) -> list[str]:
     """All dotted keys of a config, in the order of config.toml.
 
     >>> [key for key in keys(RunConfig()) if key.startswith(("data", "objective"))]
-    ['data.name', 'data.train_from', 'data.train_len', 'objective.name', 'objective.output_token']
+    ['data.name', 'data.train_len', 'data.train_from', 'objective.name', 'objective.output_token']
     """
     return list(flat(config))
 
@@ -377,6 +431,28 @@ def _type(nested: dict[str, Any], key: str) -> Any:
     return None if name in registries(owner) else hints(owner)[name]
 
 
+def is_off(value: Any) -> bool:
+    """Whether an option that others need is 0, off, empty or none.
+
+    >>> is_off("none"), is_off(0.1)
+    (True, False)
+    """
+    return not value or value == "none"
+
+
+def is_of_the_test(config: RunConfig, key: str) -> bool:
+    """Whether a trained network may be tested with another value of this option.
+
+    >>> is_of_the_test(RunConfig(), "model.d_model")
+    False
+    """
+    try:
+        _, owner, name = _find(as_mapping(config), key)
+    except ConfigError:
+        return False
+    return any(f.metadata.get("at_test") for f in dataclasses.fields(owner) if f.name == name)
+
+
 def why_unused(config: RunConfig, key: str) -> str | None:
     """What in this config makes an option change nothing; None if it changes something, or is not there.
 
@@ -391,4 +467,4 @@ def why_unused(config: RunConfig, key: str) -> str | None:
     if not needed:
         return None
     other = f"{key.removesuffix(name)}{needed}"
-    return why_unused(config, other) or (None if here[needed] else f"with {other} = {shown(here[needed])}")
+    return why_unused(config, other) or (f"with {other} = {shown(here[needed])}" if is_off(here[needed]) else None)

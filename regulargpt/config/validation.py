@@ -10,10 +10,10 @@ from languages.errors import one_of
 from regulargpt import data
 from regulargpt.config.lengths import LONGEST_WORD
 from regulargpt.config.options import ConfigError
-from regulargpt.config.protocols import protocol
+from regulargpt.config.protocols import protocol, task_of
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
-from regulargpt.data.language import LanguageData
+from regulargpt.data.base import Data
 
 if TYPE_CHECKING:
     from languages.task import Task
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEVICES = ("auto", "cpu", "cuda")
 
 
-def validate(config: RunConfig, task: Task | None = None) -> LanguageData:
+def validate(config: RunConfig, task: Task | None = None) -> Data:
     """The data of a config that can be run; raises ConfigError for the first reason why it cannot, before any work.
 
     `task` is that of the language, if it is known already: some automata take seconds to build.
@@ -36,13 +36,16 @@ def validate(config: RunConfig, task: Task | None = None) -> LanguageData:
     return words
 
 
-def _problems(config: RunConfig, words: LanguageData) -> Iterator[str]:
+def _problems(config: RunConfig, words: Data) -> Iterator[str]:
     if config.device not in DEVICES:
         yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
     yield from _protocol(config, words)
     yield from _steps(config)
+    if (reason := config.model.contradiction()) is not None:
+        yield reason
     yield from _lengths(config, words)
-    for reason in config.objective.refuse(words.task, config.model):
+    yield from _attention(config)
+    for reason in config.objective.refuse(words, config.model):
         yield f"objective.name = '{config.objective.name}': {reason}"
     # Here and not in the midst of training: the tables of a large automaton may not fit into memory.
     _prepare_near_misses(config, words)
@@ -53,12 +56,12 @@ def _problems(config: RunConfig, words: LanguageData) -> Iterator[str]:
         yield "tensorboard = true needs the extra: pip install 'regulargpt-testbed[tracking]'"
 
 
-def _protocol(config: RunConfig, words: LanguageData) -> Iterator[str]:
+def _protocol(config: RunConfig, words: Data) -> Iterator[str]:
     if config.protocol:
         if config.protocol != protocol(config.protocol).id:
             version = protocol(config.protocol).id
             yield f"protocol = '{config.protocol}': a config names the version, protocol = '{version}'"
-        yield from protocol(config.protocol).problems(config, words.task)
+        yield from protocol(config.protocol).problems(config, task_of(config))
     for name in config.evaluation.extra_protocols:
         if name != protocol(name).id:
             yield f"evaluation.extra_protocols = '{name}': a config names the version, '{protocol(name).id}'"
@@ -73,41 +76,71 @@ def _steps(config: RunConfig) -> Iterator[str]:
         yield "training.steps = 0; training has at least 1 step"
 
 
-def _lengths(config: RunConfig, words: LanguageData) -> Iterator[str]:
-    train_from, train_len, test_len = config.data.train_from, config.data.train_len, config.evaluation.test_len
-    task, test_from = words.task, config.scored.start
+def _lengths(config: RunConfig, words: Data) -> Iterator[str]:
+    train_from, train_len, test_len = config.data.shortest, config.data.train_len, config.test_len
+    first, test_from = config.data.first_tested, config.evaluation.test_from or config.data.first_tested
     if train_len < config.model.shortest:
         yield f"data.train_len = {train_len} is too short for {config.model.label}; at least {config.model.shortest}"
-    if test_from <= train_len:
-        yield f"evaluation.test_from = {test_from}; test words are longer than data.train_len = {train_len}"
-    if test_len <= train_len:
-        yield f"evaluation.test_len = {test_len}; test words are longer than data.train_len = {train_len}"
+    if test_from < first:
+        yield f"evaluation.test_from = {test_from}; {_longer(config)} data.train_len = {train_len}"
+    if test_len < first:
+        yield f"evaluation.test_len = {test_len}; {_longer(config)} data.train_len = {train_len}"
     if test_len < test_from:
         yield f"evaluation.test_len = {test_len} is shorter than evaluation.test_from = {test_from}"
     if not _has_words(words, range(train_from, train_len + 1)):
-        yield f"data.train_len = {train_len}: {task.describe_length(train_len)}"
+        yield f"data.train_len = {train_len}: {words.describe_length(train_len)}"
     if not any(words.is_tested(length) for length in config.scored):
-        yield f"evaluation.test_len = {test_len}: {task.describe_length(config.scored[-1])}"
+        yield f"evaluation.test_len = {test_len}: {words.describe_length(config.scored[-1])}"
+    yield from _asked_for(config, words)
     for length in config.evaluation.extra_lengths:
         if not 1 <= length <= LONGEST_WORD:
             yield f"evaluation.extra_lengths = {length}; a length is 1 to {LONGEST_WORD}"
     for length in config.training.curriculum:
         if not _has_words(words, range(train_from, min(length, train_len) + 1)):
-            yield f"training.curriculum = {length}: {task.describe_length(length)}"
+            yield f"training.curriculum = {length}: {words.describe_length(length)}"
+    if (reason := config.network.too_short(train_len)) is not None:
+        yield f"data.train_len = {train_len}: {reason}"
     longest = [("data.train_len", train_len), ("evaluation.test_len", test_len)]
     for key, length in [*longest, *(("evaluation.extra_lengths", extra) for extra in config.evaluation.extra_lengths)]:
-        if (reason := config.model.too_long(length)) is not None:
+        if (reason := config.network.too_long(length)) is not None:
             yield f"{key} = {length}: {reason}"
 
 
-def _has_words(words: LanguageData, lengths: Iterable[int]) -> bool:
+def _attention(config: RunConfig) -> Iterator[str]:
+    attention = config.evaluation.attention
+    if attention != "full" and (reason := config.model.no_views()) is not None:
+        yield f"evaluation.attention = '{attention}': {reason}"
+    if attention == "bca" and config.data.train_len < 2:
+        yield "evaluation.attention = 'bca' halves data.train_len = 1; it must be at least 2"
+
+
+def _asked_for(config: RunConfig, words: Data) -> Iterator[str]:
+    """Lengths by a factor are few, and none may be missing that somebody asked for: a text is long enough or not.
+
+    Of a language, whose words may all have an even length, those are left out that it lacks.
+    """
+    asked = config.evaluation
+    if asked.factor > 1:
+        longest = [("test_len", config.scored[-1])] if asked.test_len and config.scored else []
+        for key, length in [*longest, *(("extra_lengths", extra) for extra in asked.extra_lengths)]:
+            if not words.is_tested(length):
+                yield f"evaluation.{key} = {length}: {words.describe_length(length)}"
+
+
+def _longer(config: RunConfig) -> str:
+    """What is said of a test that is too short."""
+    new = config.data.first_tested > config.data.train_len
+    return "test words are longer than" if new else "test segments are no shorter than"
+
+
+def _has_words(words: Data, lengths: Iterable[int]) -> bool:
     """Whether the language has words of any of these lengths."""
-    return any(words.task.has_length(length) for length in lengths)
+    return any(words.has_length(length) for length in lengths)
 
 
-def _prepare_near_misses(config: RunConfig, words: LanguageData) -> None:
+def _prepare_near_misses(config: RunConfig, words: Data) -> None:
     """Raise SamplingError for an automaton that is too large for those that are trained on or tested."""
-    words.prepare(config.data.train_len, config.evaluation.test_len)
+    words.prepare(config.data.train_len, config.test_len)
     for name in config.evaluation.extra_protocols:
         other = protocol(name).test_of(config)
-        data.build(other.data).prepare(0, other.evaluation.test_len)
+        data.build(other.data).prepare(0, other.test_len)

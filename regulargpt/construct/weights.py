@@ -51,6 +51,7 @@ def fill(model: RegularGPT, found: Representation) -> None:
         parameter.zero_()
     model.embedding.weight[:, :size] = tensor(found.symbols)
     model.pad[0, :size] = tensor(found.identity)
+    assert isinstance(model.readout, nn.Linear)
     model.readout.weight[:, :size] = tensor(found.readout)
     block = model.blocks[0]
     assert isinstance(block, Block)

@@ -1,7 +1,7 @@
 """Data: what a model is trained and tested on. A batch is a pure function of (seed, purpose, step).
 
-Today every name is that of a language (`languages.get`); a source of another kind is a row of SOURCES, by the prefix
-of its names.
+A name is that of a language (`languages.get`), or of a text (`languages.text.corpus`), which begins with `text:` or
+`hf:`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from languages.errors import UserError
+from languages.registry import is_text
 from regulargpt.config.options import Options, hints
 from regulargpt.config.registry import Registry, Row
-from regulargpt.data.options import BalancedOptions, DataOptions, LanguageOptions, sampled
+from regulargpt.data.options import BalancedOptions, DataOptions, LanguageOptions, TextOptions, sampled
 
 if TYPE_CHECKING:
     from languages.task import Task
+    from regulargpt.data.base import Data
     from regulargpt.data.language import LanguageData
 
 
@@ -22,6 +25,8 @@ class Sources(Registry):
     """The sources of data: the options of a language depend on how its words are drawn."""
 
     def __getitem__(self, name: str) -> Row:
+        if is_text(name):
+            return Row("regulargpt.data.text:TextData", TextOptions, "a text")
         # A task made in Python may be made anew under the same name, so it is not kept.
         from languages.registry import MADE
 
@@ -52,17 +57,46 @@ def language_row(task: Task) -> Row:
 SOURCES = Sources("language", {}, DataOptions)
 
 
-def build(options: Options, task: Task | None = None) -> LanguageData:
-    """The data of these options; `task` is that of the language, if it is known already."""
+def sampling(name: str) -> str:
+    """How a source is drawn: "uniform" or "balanced" words of a language, or "text".
+
+    >>> sampling("parity"), sampling("dyck-2"), sampling("text:code")
+    ('uniform', 'balanced', 'text')
+    """
+    import languages
+
+    return "text" if is_text(name) else languages.get(name).sampling
+
+
+def build(options: Options, task: Task | None = None) -> Data:
+    """The data of these options; `task` is that of the language, if it is known already.
+
+    Raises UserError for a text that cannot be read.
+    """
+    if isinstance(options, TextOptions):
+        from languages.text import corpus
+        from regulargpt.data.text import TextData
+
+        return TextData(corpus(options.name, tokenizer=options.tokenizer), options)
+    return of_words(options, task)
+
+
+def of_words(options: Options, task: Task | None = None) -> LanguageData:
+    """The words of a language.
+
+    Raises UserError for the options of a text, which no machine answers.
+    """
     import languages
     from regulargpt.data.language import LanguageData
 
-    assert isinstance(options, LanguageOptions)
+    if not isinstance(options, LanguageOptions):
+        text = getattr(options, "name", "it")
+        raise UserError(f"{text} is a text, which has no automaton; choose a language, or a run on one")
     return LanguageData(task or languages.get(options.name), options)
 
 
-def read_data(text: str) -> LanguageData:
-    """The data of a language as it is written, with the options' defaults.
+def read_data(text: str) -> Data:
+    """The data of a language or text as it is written, with the options' defaults.
 
     >>> read_data("dyck-2").options.members
     0.5
@@ -70,4 +104,4 @@ def read_data(text: str) -> LanguageData:
     return build(SOURCES.options(text, "data"))
 
 
-__all__ = ["SOURCES", "build", "read_data"]
+__all__ = ["SOURCES", "build", "is_text", "of_words", "read_data", "sampling"]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from languages.randomness import rng
 from languages.task import Task
+from regulargpt.data.base import Words
 from regulargpt.data.options import LanguageOptions, Mixture
-
-Words = npt.NDArray[np.integer]  # (batch, length)
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,14 @@ class LanguageData:
     (3, 5)
     """
 
+    kind: ClassVar[str] = "words"
     task: Task
     options: LanguageOptions
+
+    @property
+    def name(self) -> str:
+        """The language's."""
+        return self.task.name
 
     def lengths(self, longest: int) -> list[int]:
         """The lengths of training words up to `longest`."""
@@ -38,6 +43,26 @@ class LanguageData:
         # One length a batch: words need no padding, which would be one more symbol to learn.
         length = lengths[int(random.integers(len(lengths)))]
         return draw(self.task, self.options.training, random, length, count)
+
+    def has_length(self, length: int) -> bool:
+        """Whether the language has words of this length."""
+        return self.task.has_length(length)
+
+    def describe_length(self, length: int) -> str:
+        """What the language lacks at this length."""
+        return self.task.describe_length(length)
+
+    def encode(self, text: str) -> Words:
+        """The symbols' numbers."""
+        return self.task.machine.encode(text)
+
+    def record(self) -> Mapping[str, Any]:
+        """Symbols are numbers to the network: which is which, and what its answers are called."""
+        return {"alphabet": list(self.task.alphabet), "output_names": list(self.task.output_names)}
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """A language is what its name says."""
+        return {}
 
     def is_tested(self, length: int) -> bool:
         """Whether there are test words of this length.

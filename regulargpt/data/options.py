@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from regulargpt.config.options import Options, option, share
 
@@ -17,10 +17,31 @@ class DataOptions(Options):
     """The options of a source of data; `train_len` is the length of the longest thing it is trained on."""
 
     name: str
-    train_from: int = option(1, "Shortest training word.", least=1, why="a word has at least 1 symbol")
     train_len: int = option(
         40, "Longest training word.", least=1, most=1_000_000, why="a word has at least 1 symbol", flag="--train-len"
     )
+
+    @property
+    def shortest(self) -> int:
+        """The length of the shortest thing it is trained on."""
+        return self.train_len
+
+    @property
+    def first_tested(self) -> int:
+        """The shortest length that is scored where nobody says otherwise."""
+        return self.train_len + 1
+
+
+@dataclass(frozen=True)
+class WordOptions(DataOptions):
+    """A language."""
+
+    train_from: int = option(1, "Shortest training word.", least=1, why="a word has at least 1 symbol")
+
+    @property
+    def shortest(self) -> int:
+        """As it is set."""
+        return self.train_from
 
     def problems(self) -> Iterator[str]:
         """Lengths the wrong way round."""
@@ -54,7 +75,7 @@ class TestMixture(Mixture):
 
 
 @dataclass(frozen=True)
-class UniformOptions(DataOptions):
+class UniformOptions(WordOptions):
     """A language whose words are all asked about, such as parity: words are drawn as its task says."""
 
     @property
@@ -69,7 +90,7 @@ class UniformOptions(DataOptions):
 
 
 @dataclass(frozen=True)
-class BalancedOptions(Mixture, DataOptions):
+class BalancedOptions(Mixture, WordOptions):
     """A language of members and non-members: itself the mixture of its training words."""
 
     test: TestMixture = field(default_factory=TestMixture)
@@ -86,3 +107,36 @@ LanguageOptions = UniformOptions | BalancedOptions
 def sampled(sampling: str) -> type[Any]:
     """The options of a language whose words are drawn so."""
     return BalancedOptions if sampling == "balanced" else UniformOptions
+
+
+@dataclass(frozen=True)
+class TextOptions(DataOptions):
+    """A text: trained on segments of `train_len` symbols, and tested on longer ones that it has not seen."""
+
+    train_len: int = option(
+        64, "Length of a training segment.", least=2, most=1_000_000, why="a segment has at least 2 symbols"
+    )
+    scoring: Literal["last_k", "last", "nonoverlapping", "sliding", "position"] = option(
+        "last_k", "The protocol of the test: which segments, and which of their symbols count."
+    )
+    last: int = option(
+        32,
+        "Symbols at the end of a segment that count (last_k); at most train_len.",
+        least=1,
+        why="at least 1 symbol is predicted",
+    )
+    step: int = option(
+        16, "Symbols from one window to the next (sliding).", least=1, why="a window moves by at least 1 symbol"
+    )
+    region: int = option(
+        65_536,
+        "Symbols of the test part that are scored (nonoverlapping, sliding).",
+        least=2,
+        why="at least 2 symbols are read",
+    )
+    tokenizer: str = option("", "A tokenizer.json, whose word pieces are the symbols; without one, bytes are.")
+
+    @property
+    def first_tested(self) -> int:
+        """The training length itself: the test part is new."""
+        return self.train_len

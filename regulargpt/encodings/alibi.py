@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regulargpt.encodings.base import Encoding, distances
+from regulargpt.encodings.base import Keys, Positions, Queries
+from regulargpt.encodings.distance import DistanceEncoding
 from regulargpt.encodings.options import AlibiOptions
 
 
@@ -29,33 +30,39 @@ def press(n_heads: int) -> Float[Tensor, "n_heads"]:
     return torch.cat([geometric(power), geometric(2 * power)[0::2][: n_heads - power]])
 
 
-SLOPES = {"geometric": geometric, "press": press}
+def equal(n_heads: int) -> Float[Tensor, "n_heads"]:
+    """1 in every head: with a shift h, the slopes 2^-h of the Sandwich paper's section 4.2.
+
+    >>> equal(2)
+    tensor([1., 1.], dtype=torch.float64)
+    """
+    return torch.ones(n_heads, dtype=torch.float64)
 
 
-class Alibi(Encoding):
-    """-|m - n| 2^(-h) added to the logits: Eq. 4.3 in a causal model, its symmetric form in another.
+SLOPES = {"geometric": geometric, "press": press, "equal": equal}
 
-    The symmetric form alone cannot tell left from right.
 
+class Alibi(DistanceEncoding):
+    """-|m - n| 2^-(h + shift) added to the logits: Eq. 4.3 in a causal model, its symmetric form in another.
+
+    It is added behind the division by sqrt(d_head), as in the published code, not before it as in Eq. 4.3.
+
+    >>> from regulargpt.encodings.base import consecutive
     >>> q = torch.zeros(1, 1, 3, 4)
-    >>> Alibi(d_model=4, n_heads=1).bias(q, q)[0, 0] * 256
+    >>> Alibi(d_model=4, n_heads=1).bias(q, q, consecutive(q, q))[0, 0] * 256
     tensor([[-0., -1., -2.],
             [-1., -0., -1.],
             [-2., -1., -0.]])
     """
 
     Options = AlibiOptions
+    fixed_bias = True
 
-    def __init__(self, *, slopes: str = "geometric", **sizes: Any):
+    def __init__(self, *, slopes: str = "geometric", shift: float = 0.0, **sizes: Any):
         super().__init__(**sizes)
-        self.slopes = SLOPES[slopes]
+        self.slopes = SLOPES[slopes](self.n_heads) * 2.0**-shift
 
-    def bias(
-        self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
-        layer: int = 0,
-    ) -> Float[Tensor, "1 n_heads queries keys"]:
+    def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
         """The same for every word and every layer."""
-        slope = self.slopes(self.n_heads).to(q)
-        return -slope[None, :, None, None] * distances(q, k).abs()  # (1, n_heads, queries, keys)
+        x = self.distances(q, at)
+        return -self.slopes.to(x)[None, :, None, None] * x  # (1, n_heads, queries, keys)

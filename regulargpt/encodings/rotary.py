@@ -1,13 +1,20 @@
-"""Rotary positions (RoFormer: Su et al. 2021, Eqs. 15 and 34)."""
+"""Rotary positions (RoFormer: Su et al. 2021, Eqs. 15 and 34), and how to scale them for longer words."""
+
+import math
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from languages.errors import UserError
-from regulargpt.encodings.base import Encoding, positions
+from regulargpt.encodings.base import Encoding, Keys, Positions, Queries
+from regulargpt.encodings.options import PUBLISHED, RotaryOptions
 
 BASE = 10_000.0
+# YaRN (Peng et al. 2023): a pair that turns less often than SLOW times over a training word is interpolated, one that
+# turns more often than FAST times is left as it is.
+SLOW, FAST = 1.0, 32.0
 
 
 def rotate(x: Float[Tensor, "*rows length width"], angle: Float[Tensor, "length pairs"]) -> Tensor:
@@ -22,19 +29,54 @@ def rotate(x: Float[Tensor, "*rows length width"], angle: Float[Tensor, "length 
     return turned.flatten(-2)  # (*rows, length, width)
 
 
-class Rotary(Encoding):
-    """Query m and key n turned by m theta_i and n theta_i, theta_i = 10000^(-2i/d).
+def rotate_halves(x: Float[Tensor, "*rows length width"], angle: Float[Tensor, "length pairs"]) -> Tensor:
+    """Turn each pair (x_i, x_{i+D/2}) by its angle, as GPT-NeoX and Llama.
 
-    Their product depends on the positions through m - n alone.
+    >>> rotate_halves(torch.tensor([[1.0, 2.0, 0.0, 0.0]]), torch.tensor([[0.0, torch.pi]])).round(decimals=4)
+    tensor([[ 1., -2.,  0., -0.]])
+    """
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    first, second = x.chunk(2, -1)
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], -1)  # (*rows, length, width)
+
+
+LAYOUTS = {"pairs": rotate, "halves": rotate_halves}
+
+
+class Rotary(Encoding):
+    """Query m and key n turned by m theta_i and n theta_i, theta_i = base^(-2i/D).
+
+    Their product depends on the positions through m - n alone. With `fraction` below 1 only the first entries of a head
+    are turned. `scaling` changes the angles when the model is not in training: by `factor`, or for a word of T symbols
+    by T / train_len where that is above 1. All queries and keys of a word must then be turned in one call.
 
     Raises `UserError` where the width of a head, d_model / n_heads, is odd.
 
+    >>> from regulargpt.encodings.base import consecutive
     >>> q = torch.ones(1, 1, 5, 4)
-    >>> q, k = Rotary(d_model=4, n_heads=1).rotate(q, q)
+    >>> q, k = Rotary(d_model=4, n_heads=1).rotate(q, q, consecutive(q, q))
     >>> logits = q @ k.mT
     >>> bool(logits[0, 0, 1, 0].isclose(logits[0, 0, 4, 3]))
     True
     """
+
+    Options = RotaryOptions
+
+    def __init__(
+        self,
+        *,
+        layout: str = "pairs",
+        fraction: float = 1.0,
+        base: float = BASE,
+        scaling: str = "none",
+        factor: float = 0.0,
+        train_len: int = 0,
+        **sizes: Any,
+    ):
+        super().__init__(**sizes)
+        self.turn, self.base = LAYOUTS[layout], base
+        self.width = int(fraction * self.d_head) // 2 * 2
+        self.scaling, self.factor, self.train_len = scaling, factor, train_len or PUBLISHED
 
     def draw(self, generator: torch.Generator) -> None:
         """No parameters, but a width that must come in pairs."""
@@ -44,14 +86,48 @@ class Rotary(Encoding):
                 f"= {self.d_head}; change d_model or n_heads"
             )
 
-    def rotate(
-        self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
-        layer: int = 0,
-    ) -> tuple[Float[Tensor, "batch n_heads queries d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
+    @property
+    def keys_turn_alone(self) -> bool:
+        """Unless angles depend on the word's length."""
+        return type(self).rotate is Rotary.rotate and self.scaling == "none"
+
+    def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         """R_m q_m and R_n k_n."""
-        theta = BASE ** -(torch.arange(0, self.d_head, 2, dtype=torch.float64, device=q.device) / self.d_head)
+        theta, scale = self.scaled(at)
         # Angles in float64: near position 100,000, numbers in float32 are 0.008 apart.
-        m, n = (positions(x, k.shape[-2])[:, None] * theta for x in (q, k))
-        return rotate(q, m), rotate(k, n)
+        return self.turned(q, at.m[:, None] * theta, scale), self.turned(k, at.n[:, None] * theta, scale)
+
+    def turned(self, x: Tensor, angle: Float[Tensor, "length pairs"], scale: float) -> Tensor:
+        """The first `width` entries turned and scaled, the others as they are."""
+        if self.width == self.d_head:
+            return self.turn(x, angle) if scale == 1 else self.turn(x, angle) * scale
+        return torch.cat([self.turn(x[..., : self.width], angle) * scale, x[..., self.width :]], -1)
+
+    def theta(self, base: float, like: Tensor) -> Float[Tensor, "pairs"]:
+        """base^(-2i/D), D the width that is turned."""
+        even = torch.arange(0, self.width, 2, dtype=torch.float64, device=like.device)
+        return base ** -(even / max(self.width, 1))
+
+    def scaled(self, at: Positions) -> tuple[Float[Tensor, "pairs"], float]:
+        """The angles a position, and the factor of queries and keys, for the word in hand."""
+        theta = self.theta(self.base, at.n)
+        f = 1.0 if self.training or self.scaling == "none" else self.squeeze(at)
+        if f == 1:
+            return theta, 1.0
+        if self.scaling == "interpolation":  # Chen et al. 2023
+            return theta / f, 1.0
+        if self.scaling == "yarn":
+            turns = self.train_len * theta / (2 * math.pi)
+            kept = ((turns - SLOW) / (FAST - SLOW)).clamp(0, 1)
+            return theta * (kept + (1 - kept) / f), 0.1 * math.log(f) + 1
+        # NTK: the slowest pair is interpolated by f, the fastest not at all; a single pair is the fastest.
+        stretch = f ** (self.width / (self.width - 2)) if self.width > 2 else 1.0
+        return self.theta(self.base * stretch, at.n), 1.0
+
+    def squeeze(self, at: Positions) -> float:
+        """f: the option's factor, or what makes the longest position one of the training."""
+        ratio = max(1.0, (float(at.n.max()) + 1) / self.train_len)
+        if self.scaling == "dynamic_ntk":
+            f = self.factor or 1.0
+            return f * ratio - (f - 1)
+        return self.factor or ratio

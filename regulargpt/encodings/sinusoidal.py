@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regulargpt.encodings.base import Encoding, positions
+from regulargpt.encodings.base import Encoding
 
 BASE = 10_000.0
 
@@ -25,11 +25,15 @@ def sinusoid(at: Float[Tensor, "length"], width: int) -> Float[Tensor, "length w
 class Sinusoidal(Encoding):
     """p_m added to the embedding of the symbol at position m.
 
-    >>> Sinusoidal(d_model=4, n_heads=1).embed(torch.zeros(1, 2, 4))
+    >>> Sinusoidal(d_model=4, n_heads=1).embed(torch.zeros(1, 2, 4), torch.arange(2.0))
     tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
              [0.8415, 0.5403, 0.0100, 0.9999]]])
     """
 
-    def embed(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length d_model"]:
+    shift_invariant = False
+
+    def embed(
+        self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
+    ) -> Float[Tensor, "batch length d_model"]:
         """x + p."""
-        return x + sinusoid(positions(x, x.shape[1]), self.d_model).to(x.dtype)
+        return x + sinusoid(n, self.d_model).to(x.dtype)

@@ -1,12 +1,14 @@
 """Relative positions of Transformer-XL (Dai et al. 2019, section 3.3 and appendix B)."""
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from regulargpt.encodings.base import Encoding
+from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
+from regulargpt.encodings.options import TransformerXLOptions
 from regulargpt.encodings.sinusoidal import sinusoid
 
 
@@ -31,21 +33,40 @@ def relative_shift(
     return rows.unflatten(-1, (n_queries, columns - 1))[..., :n_keys]  # (*rows, queries, keys)
 
 
+def consecutive(at: Positions) -> bool:
+    """Whether the keys follow one another without a gap, and the queries are the last of them.
+
+    >>> n = torch.arange(4.0)
+    >>> consecutive(Positions(n[2:], n)), consecutive(Positions(2 * n, 2 * n))
+    (True, False)
+    """
+    first, last = at.n[0], at.n[-1]
+    apart = torch.stack([last - first - len(at.n), at.m[-1] - at.m[0] - len(at.m), at.m[-1] - last])
+    return apart.tolist() == [-1, -1, 0]
+
+
 class TransformerXL(Encoding):
     """The logits (q_m + u) k_n + (q_m + v) W_R R_{m-n}: content and distance, each with a bias of its own.
 
     R is sinusoidal and not learned; W_R, u and v are learned, per layer (as in the baselines of Deletang et
-    al. 2023). Any length works. In a causal model only the distances from 0 on are computed.
+    al. 2023). In a causal model only the distances from 0 on are computed. Distances above `clamp`, if it is not 0,
+    count as `clamp`.
 
+    >>> from regulargpt.encodings.base import consecutive
     >>> encoding = TransformerXL(d_model=8, n_heads=2, causal=False)
     >>> q = torch.ones(1, 2, 5, 4)
-    >>> encoding.bias(q, q).shape, sum(p.numel() for p in encoding.parameters())
+    >>> encoding.bias(q, q, consecutive(q, q)).shape, sum(p.numel() for p in encoding.parameters())
     (torch.Size([1, 2, 5, 5]), 80)
     """
 
+    Options = TransformerXLOptions
     weight: nn.Parameter  # W_R, (n_layers, d_model, d_model)
     u: nn.Parameter  # (n_layers, n_heads, d_head)
     v: nn.Parameter  # (n_layers, n_heads, d_head)
+
+    def __init__(self, *, clamp: int = 0, **sizes: Any):
+        self.clamp = clamp
+        super().__init__(**sizes)
 
     def draw(self, generator: torch.Generator) -> None:
         """W_R ~ N(0, 1/d_model), u and v ~ N(0, 0.02^2)."""
@@ -58,27 +79,22 @@ class TransformerXL(Encoding):
         self.v = normal(0.02, self.n_heads, self.d_head)
         self.table = torch.empty(0, self.d_model, dtype=torch.float64)
 
-    def rotate(
-        self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
-        layer: int = 0,
-    ) -> tuple[Float[Tensor, "batch n_heads queries d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
+    def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         """q_m + u and k_n, whose product is the content's part of the logits."""
-        return q + self.u[layer, :, None], k
+        return q + self.u[at.layer, :, None], k
 
-    def bias(
-        self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
-        layer: int = 0,
-    ) -> Float[Tensor, "batch n_heads queries keys"]:
+    def bias(self, q: Queries, k: Keys, at: Positions) -> Logits:
         """(q_m + v) W_R R_{m-n}, scaled as the product that it is added to; q as `rotate` left it, q_m + u."""
-        n_queries, n_keys = q.shape[-2], k.shape[-2]
-        r = self.keys_of_distances(n_keys - 1, -1 if self.causal else -n_queries, layer)
+        highest, lowest = int(at.m[-1] - at.n[0]), int(at.m[0] - at.n[-1])
+        lowest = 0 if self.causal else lowest
+        r = self.keys_of_distances(highest, lowest - 1, at.layer)
         # q comes with u in it, for the content's part; this part has v instead.
-        shifted = q + (self.v[layer] - self.u[layer])[:, None]
-        return relative_shift(shifted @ r.mT, n_keys)  # shifted @ r.mT is (batch, n_heads, queries, columns)
+        shifted = q + (self.v[at.layer] - self.u[at.layer])[:, None]
+        scores = shifted @ r.mT  # (batch, n_heads, queries, columns)
+        if consecutive(at):
+            return relative_shift(scores, len(at.n))
+        column = highest - at.distances.clamp(min=lowest).long()
+        return scores.gather(-1, column.expand(*scores.shape[:2], -1, -1))  # (batch, n_heads, queries, keys)
 
     def keys_of_distances(self, highest: int, lowest: int, layer: int) -> Float[Tensor, "n_heads columns d_head"]:
         """W_R R_d / sqrt(d_head) for the distances d = highest, highest - 1, ..., lowest."""
@@ -95,4 +111,7 @@ class TransformerXL(Encoding):
                 d = torch.arange(size - 1, -size - 1, -1, dtype=torch.float64, device=self.weight.device)
                 self.table = sinusoid(d, self.d_model)
         zero = len(self.table) // 2 - 1
+        if self.clamp:
+            d = torch.arange(highest, lowest - 1, -1, device=self.table.device).clamp(-self.clamp, self.clamp)
+            return self.table[zero - d]
         return self.table[zero - highest : zero - lowest + 1]

@@ -3,53 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from languages.errors import UserError
 from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
-from regulargpt.evaluation.by_length import lengths_of, measures_by_length, score
+from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, score
+from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.runs.load import load_reader
-from regulargpt.runs.run import UNWATCHED, Watch, prepare
+from regulargpt.runs.run import UNWATCHED, Watch, prepare, refuse_other_data
 from regulargpt.storage.folder import RunFolder
 
 
 def evaluate(
-    folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int, watch: Watch = UNWATCHED
+    folder: RunFolder,
+    config: RunConfig,
+    lengths: Sequence[int],
+    seed: int,
+    watch: Watch = UNWATCHED,
+    changes: Mapping[str, Any] = {},
 ) -> dict[str, Any]:
     """What a finished run scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
 
-    Raises UserError if the config cannot be tested, the language has no word of any of the lengths, or it has other
-    symbols or answers than the model was trained on.
+    `changes` are options of the network that a test may set otherwise, by their keys within `model`.
+
+    Raises UserError as `points_again` does.
     """
-    words = validate(config)
-    task, record = words.task, folder.load_model_config()
-    # Symbols are numbers to the network: with another order it would read other words.
-    if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
-        raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
-    if not any(words.is_tested(length) for length in lengths):
-        raise UserError(task.describe_length(lengths[0]))
-    if (reason := config.model.too_long(max(lengths))) is not None:
-        raise UserError(f"length {max(lengths)}: {reason}")
-    objective = objectives.build(config.objective, words)
-    if objective.n_outputs != record["n_outputs"]:
-        here, trained = config.objective.name, record["supervision"]
-        raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
-    device = prepare(config)
-    points = measures_by_length(
-        load_reader(folder).to(device),
-        words,
-        objective,
-        lengths,
-        config=config.evaluation,
-        seed=seed,
-        device=device,
-        on_test=watch.on_test,
-        on_point=watch.on_point,
-    )
-    scored = config.scored if config.protocol else lengths
+    points = points_again(folder, config, lengths, seed, watch, changes)
+    scored, words = config.scored if config.protocol else lengths, {point.length for point in points}
     return {
         "run_dir": str(folder.path),
         "language": config.data.name,
@@ -58,5 +41,51 @@ def evaluate(
         **dataclasses.asdict(score(points, scored)),
         "scored": [str(p.length) for p in points if p.length in scored],
         **lengths_of(points),
-        "no_words_of_length": [length for length in lengths if not words.is_tested(length)],
+        **text_facts(points, config),
+        "no_words_of_length": [length for length in lengths if length not in words],
     }
+
+
+def points_again(
+    folder: RunFolder,
+    config: RunConfig,
+    lengths: Sequence[int],
+    seed: int,
+    watch: Watch = UNWATCHED,
+    changes: Mapping[str, Any] = {},
+) -> list[Point]:
+    """The measures of a finished run at those of these lengths that there are words of.
+
+    Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of any
+    of the lengths, or it has other symbols or answers than the model was trained on.
+    """
+    words = validate(config)
+    refuse_other_data(folder, words)
+    record = folder.load_model_config()
+    # Symbols are numbers to the network: with another order it would read other words.
+    if any(record.get(key) != value for key, value in words.record().items()):
+        raise UserError(f"{words.name} has other symbols or answers than the run in {folder.path} was trained on")
+    if not any(words.is_tested(length) for length in lengths):
+        raise UserError(words.describe_length(lengths[0]))
+    if (reason := config.network.too_long(max(lengths))) is not None:
+        raise UserError(f"length {max(lengths)}: {reason}")
+    objective = objectives.build(config.objective, words)
+    if objective.n_outputs != record["n_outputs"]:
+        here, trained = config.objective.name, record["supervision"]
+        raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
+    device = prepare(config)
+    return measures_by_length(
+        load_reader(folder, changes).to(device),
+        words,
+        objective,
+        lengths,
+        config=config.evaluation,
+        seed=seed,
+        device=device,
+        train_len=config.data.train_len,
+        on_test=watch.on_test,
+        on_point=watch.on_point,
+    )
+
+
+points_again.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from languages.errors import UserError
 from regulargpt.config.schema import EvaluationOptions, RunConfig
-from regulargpt.data.language import LanguageData
+from regulargpt.data.base import Data
 from regulargpt.evaluation.measures import measure
 from regulargpt.objectives.answers import Objective
 
@@ -21,6 +23,7 @@ FEWEST_WORDS = 32
 # attends from every position to every other counts each pair.
 SYMBOLS_AT_ONCE = 1 << 19
 CPU_PAIRS_AT_ONCE, GPU_PAIRS_AT_ONCE = 1 << 19, 1 << 22
+LOGITS_AT_ONCE = 1 << 26  # 256 MiB: the word pieces of a tokenizer are many
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 
 
@@ -53,18 +56,23 @@ class Value:
         Value(value=1.0, low=1.0, high=1.0)
         """
         mean, n = float(numbers.mean()), len(numbers)
-        half = Z * float(numbers.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+        # One word says nothing about others: its interval is itself, and `samples` says why.
+        half = Z * float(numbers.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
         return cls(mean, mean - half, mean + half)
 
 
 @dataclass(frozen=True)
 class Point:
-    """The result at one length: every measure by name, of how many words, and the share of each right answer."""
+    """The result at one length: every measure by name, of how many words, and the share of each right answer.
+
+    `of_words` has each word's own number where a measure is a mean of numbers: differences are taken word by word.
+    """
 
     length: int
     samples: int
     measures: Mapping[str, Value]
     answer_shares: tuple[float, ...] = field(default=())
+    of_words: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
 
     @property
     def main(self) -> float:
@@ -84,21 +92,52 @@ def samples_at(length: int, config: EvaluationOptions) -> int:
 @torch.no_grad()
 def measures_by_length(
     model: nn.Module,
-    data: LanguageData,
+    data: Data,
     objective: Objective,
     lengths: Iterable[int],
     *,
     config: EvaluationOptions,
     seed: int,
     device: torch.device,
+    train_len: int = 0,
     on_test: Callable[[Mapping[int, int]], None] = lambda words: None,
     on_point: Callable[[Point], None] = lambda point: None,
 ) -> list[Point]:
     """Test at each of the lengths with test words, on fresh words that depend on the seed and the length only.
 
-    `on_test` is told at first how many words there are of each length, `on_point` each result.
+    `on_test` is told at first how many words there are of each length, `on_point` each result. `train_len` is what
+    a view such as `bca` is made from.
     """
     model.eval()
+    with seen_through(model, config.attention, train_len):
+        return _points(model, data, objective, lengths, config, seed, device, on_test, on_point)
+
+
+@contextmanager
+def seen_through(model: nn.Module, attention: str, train_len: int) -> Iterator[None]:
+    """Restrict what each position sees, and give it all back afterwards."""
+    if attention == "full":
+        yield
+        return
+    set_attention = getattr(model, "set_attention")  # noqa: B009  # every Model has it
+    set_attention(attention, train_len)
+    try:
+        yield
+    finally:
+        set_attention("full", train_len)
+
+
+def _points(
+    model: nn.Module,
+    data: Data,
+    objective: Objective,
+    lengths: Iterable[int],
+    config: EvaluationOptions,
+    seed: int,
+    device: torch.device,
+    on_test: Callable[[Mapping[int, int]], None],
+    on_point: Callable[[Point], None],
+) -> list[Point]:
     words, points = {T: samples_at(T, config) for T in lengths if data.is_tested(T)}, []
     on_test(words)
     for length, samples in words.items():
@@ -110,7 +149,7 @@ def measures_by_length(
 
 def _point(
     model: nn.Module,
-    data: LanguageData,
+    data: Data,
     objective: Objective,
     length: int,
     samples: int,
@@ -119,17 +158,22 @@ def _point(
 ) -> Point:
     words = data.test(seed, length, samples)
     # All words of a length are drawn at once and tested in pieces: the pieces change no word.
-    at_once = words_at_once(model, length)
-    parts = [objective.measure(model, words[at : at + at_once], device) for at in range(0, samples, at_once)]
-    measures = {name: _value(torch.cat([part[name] for part in parts])) for name in parts[0]}
-    return Point(length, samples, measures, objective.answer_shares(words))
+    at_once = min(words_at_once(model, length), max(1, LOGITS_AT_ONCE // (length * objective.n_outputs)))
+    parts = [objective.measure(model, words[at : at + at_once], device) for at in range(0, len(words), at_once)]
+    found = {name: torch.cat([part[name] for part in parts]).cpu() for name in parts[0]}
+    if not all(bool(of_words.isfinite().all()) for of_words in found.values()):
+        raise UserError(f"the network's numbers overflow at length {length:,}; test it at shorter lengths")
+    measures = {name: _value(name, of_words) for name, of_words in found.items()}
+    numbers = {name: of_words.double().numpy() for name, of_words in found.items() if of_words.dtype != torch.bool}
+    return Point(length, len(words), measures, objective.answer_shares(words), numbers)
 
 
-def _value(of_words: Tensor) -> Value:
-    """A measure of all words (samples,): a share where each is right or wrong, else a mean."""
+def _value(name: str, of_words: Tensor) -> Value:
+    """A measure of all words (samples,): a share where each is right or wrong, else made from their mean."""
     if of_words.dtype == torch.bool:
         return Value.of_right(int(of_words.sum()), len(of_words))
-    return Value.of_mean(of_words.double().cpu().numpy())
+    mean, made = Value.of_mean(of_words.double().numpy()), measure(name).of_mean
+    return Value(made(mean.value), made(mean.low), made(mean.high))
 
 
 def words_at_once(model: nn.Module, length: int) -> int:
@@ -190,9 +234,10 @@ def first_below(points: list[Point], value: float) -> int | None:
 def as_result(points: list[Point], config: RunConfig) -> dict[str, Any]:
     """The results of a test as summary.json has them: where it was scored, the score, and every length."""
     return {
-        "test_from": config.scored.start,
-        "test_len": config.evaluation.test_len,
+        "test_from": config.scored[0],
+        "test_len": config.test_len,
         "stride": config.evaluation.stride,
+        "factor": config.evaluation.factor,
         **vars(score(points, config.scored)),
         **lengths_of(points),
     }

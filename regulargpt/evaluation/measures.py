@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 class Measure:
     """A measure: what axes and headings call it, its unit, which values are good, and between which bounds they lie.
 
-    A bound is None where there is none.
+    A bound is None where there is none. `of_mean` makes the measure from the mean over words (or segments): it rises.
     """
 
     name: str
@@ -19,6 +20,7 @@ class Measure:
     higher_is_better: bool
     low: float | None
     high: float | None
+    of_mean: Callable[[float], float] = float
 
     @property
     def best(self) -> float | None:
@@ -34,7 +36,20 @@ class Measure:
         return min(values) if self.higher_is_better else max(values)
 
 
-MEASURES = {"accuracy": Measure("accuracy", "accuracy (%)", "%", True, 0.0, 100.0)}
+def exp(nats: float) -> float:
+    """e to that power; from 700 on that of 700, since files of JSON hold no infinity."""
+    return math.exp(min(nats, 700.0))
+
+
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure("accuracy", "accuracy (%)", "%", True, 0.0, 100.0),
+        Measure("bits_per_byte", "bits per byte", "bits per byte", False, 0.0, None),
+        Measure("nll", "nats per symbol", "nats", False, 0.0, None),
+        Measure("perplexity", "perplexity", "", False, 1.0, None, exp),
+    )
+}
 
 
 def measure(name: str) -> Measure:

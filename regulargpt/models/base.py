@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from languages.errors import UserError
+from regulargpt.models.decoding import Decoder, Recomputing
 from regulargpt.models.hooks import Hooked
 from regulargpt.models.layers import Readout
 from regulargpt.models.options import ModelOptions
@@ -30,10 +31,10 @@ class Model(Hooked, ABC):
 
     Random numbers while training (dropout, noise) come from `layers.Counted`, so that a resumed run draws the same.
 
-    What else a model may have, each with a default: `quadratic`, `compiled_parts`, `set_noise`, and hook points
-    (`hooks.HookPoint`). Some names are read by the analyses: `hook_embed`, what stands for each symbol (batch, length,
-    width), by `receptive-field`; `hook_state`, the state at each position (batch, length, width), or
-    `blocks.N.hook_resid_post`, by `verify`.
+    What else a model may have, each with a default: `quadratic`, `compiled_parts`, `parameter_groups`, `project`,
+    `set_attention`, `decoder`, `set_noise`, and hook points (`hooks.HookPoint`). Some names are read by the analyses:
+    `hook_embed`, what stands for each symbol (batch, length, width), by `receptive-field`; `hook_state`, the state at
+    each position (batch, length, width), or `blocks.N.hook_resid_post`, by `verify`.
 
     >>> import torch
     >>> from regulargpt.models.layers import linear
@@ -69,6 +70,28 @@ class Model(Hooked, ABC):
     def compiled_parts(self) -> Sequence[nn.Module]:
         """What `torch.compile` is applied to: the model, or parts of it that do not depend on the words' length."""
         return [self]
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """The parameters as an optimiser takes them; `times` in a group multiplies its learning rate."""
+        return [{"params": list(self.parameters())}]
+
+    def project(self) -> None:
+        """Put the parameters back where they may be, in place; the trainer calls it after every step."""
+
+    def set_attention(self, text: str, train_len: int) -> None:
+        """Restrict attention from now on: `full`, `bca` or `sliding:W`, after training on words of `train_len`.
+
+        Raises `UserError` for a model that has no such attention.
+        """
+        if text != "full":
+            raise UserError(f"attention = {text!r}: {type(self).__name__} has no attention that could be restricted")
+
+    def decoder(self, window: int | None = None) -> Decoder:
+        """What reads a text bit by bit; it may remember the last `window` symbols alone.
+
+        By default everything is computed again for each symbol: right for every model, and slow.
+        """
+        return Recomputing(self, window)
 
     def set_noise(self, level: float) -> None:
         """The noise on the states while training, as a share of their size. A model without such noise has none."""

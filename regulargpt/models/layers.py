@@ -36,6 +36,25 @@ def embedding(n_symbols: int, d_model: int, generator: torch.Generator, std: flo
     return layer
 
 
+class TiedReadout(nn.Module):
+    """Logits as products with the embeddings, without a bias (as GPT-2): it has no weights of its own.
+
+    Raises `UserError` where the outputs are not the symbols.
+    """
+
+    def __init__(self, of: nn.Embedding, n_outputs: int):
+        super().__init__()
+        if n_outputs != of.num_embeddings:
+            symbols = of.num_embeddings
+            raise UserError(f"tied = true, but there are {symbols} symbols and {n_outputs} outputs; leave tied out")
+        # In a tuple, or the embedding would be a part of this module too, and stand in the state dict twice.
+        self.of = (of,)
+
+    def forward(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_symbols"]:
+        """x times the transpose of the embedding."""
+        return F.linear(x, self.of[0].weight)
+
+
 def choose(field: str, name: str, choices: Mapping[str, Choice]) -> Choice:
     """The value of that name, or a `UserError` that names the field and what it may be.
 

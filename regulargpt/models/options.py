@@ -67,9 +67,25 @@ class ModelOptions(Options):
         """Why words of this length are too long for the model; None if they are not."""
         return None
 
+    def too_short(self, length: int) -> str | None:
+        """Why words of at most this length train only a part of the model; None if they train all of it."""
+        return None
+
     def no_prefixes(self) -> str | None:
         """Why it cannot be asked at every position; None if it can."""
         return None
+
+    def no_words(self) -> str | None:
+        """Why it cannot be asked about words of a language, only about a text; None if it can."""
+        return None
+
+    def contradiction(self) -> str | None:
+        """What its options say together that cannot be, once all of them are chosen; None if there is nothing."""
+        return None
+
+    def no_views(self) -> str | None:
+        """Why its attention cannot be restricted to a window or to blocks in evaluation; None if it can."""
+        return f"{self.name} has no attention that could be restricted"
 
     def problems(self) -> Iterator[str]:
         """More weights than any machine here holds."""
@@ -117,18 +133,59 @@ class TransformerOptions(ModelOptions):
         "regulargpt.encodings:ENCODINGS", EncodingOptions("none"), "Positional encoding of a transformer.", "--encoding"
     )
 
+    tied: bool = option(False, "Whether the readout is the embedding's transpose, without a bias.")
+    scale_embedding: bool = option(True, "Whether embeddings are multiplied by sqrt(d_model).")
+    random_positions: int = option(
+        0,
+        "Positions of a batch are drawn from so many; 0: they are 0, 1, 2, ...",
+        least=0,
+        most=16_777_216,
+        why="give a number of positions, 0 for consecutive ones",
+    )
+
     def parameters(self) -> int:
-        """Attention and FFN of every block."""
-        return self.n_layers * self.d_model * (4 * self.d_model + 2 * self.d_ff)
+        """Attention and FFN of every block, and what the encoding keeps."""
+        return self.n_layers * self.d_model * (4 * self.d_model + 2 * self.d_ff) + self.encoding.parameters(
+            self.d_model
+        )
 
     @property
     def quadratic(self) -> bool:
         """Every position may look at every other one."""
         return True
 
+    def no_words(self) -> str | None:
+        """A tied readout answers with symbols."""
+        return "model.tied = true answers with symbols" if self.tied else None
+
     def no_prefixes(self) -> str | None:
         """Without a causal mask a position has seen what comes after it."""
         return None if self.causal else "set model.causal = true"
+
+    def contradiction(self) -> str | None:
+        """An encoding that needs the mask.
+
+        >>> from regulargpt.encodings.options import XposOptions
+        >>> TransformerOptions("transformer", causal=False, encoding=XposOptions("xpos")).contradiction()
+        "model.encoding.name = 'xpos' makes keys behind the query grow without bound; set model.causal = true"
+        """
+        reason = "" if self.causal else self.encoding.not_bidirectional()
+        return f"{reason}; set model.causal = true" if reason else None
+
+    def no_views(self) -> str | None:
+        """Without a causal mask there is no past to restrict."""
+        return None if self.causal else "set model.causal = true"
+
+    def too_long(self, length: int) -> str | None:
+        """There are so many positions to draw from; and what the encoding says: some have no position so far out."""
+        among = self.random_positions
+        if 0 < among < length:
+            return f"model.random_positions = {among} has fewer positions"
+        return self.encoding.too_long(max(length, among))
+
+    def too_short(self, length: int) -> str | None:
+        """What the encoding says: some have parameters that only far positions train."""
+        return self.encoding.too_short(length)
 
     def problems(self) -> Iterator[str]:
         """Heads that do not divide the width, for attention or for the encoding."""

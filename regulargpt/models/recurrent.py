@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regulargpt.models.base import Model
+from regulargpt.models.decoding import Decoder
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout, check_words, linear
 
@@ -37,8 +38,14 @@ class Recurrent(Model):
         self, words: Int[Tensor, "batch length"], readout: Readout = "last"
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
         """Logits of the answer at the last position, or at every position."""
+        return self.read(words, None, readout)[0]
+
+    def read(
+        self, words: Int[Tensor, "batch length"], state: Any, readout: Readout
+    ) -> tuple[Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"], Any]:
+        """The logits, and the state after the words, from the state before them; None at the beginning."""
         check_words(words, readout)
-        state, seen = None, []
+        seen = []
         for piece in words.split(PIECE, dim=1):
             states, state = self.advance(piece, state, readout)
             # Earlier pieces are let go where only the last position is read.
@@ -46,7 +53,33 @@ class Recurrent(Model):
         # The whole word at once, so that who listens hears (batch, length, d_model) however it was cut.
         states = self.hook_state(torch.cat(seen, dim=1))  # (batch, 1 or length, d_model)
         logits = self.readout(self.activation(states))
-        return logits[:, 0] if readout == "last" else logits
+        return (logits[:, 0] if readout == "last" else logits), state
+
+    def decoder(self, window: int | None = None) -> Decoder:
+        """The state alone is kept; with a window, the last symbols are read again."""
+        return StateDecoder(self) if window is None else super().decoder(window)
+
+
+class StateDecoder(Decoder):
+    """A recurrent model that reads on.
+
+    >>> from regulargpt.models.gru import Gru
+    >>> model, word = Gru(2, 3, d_model=4), torch.tensor([[0, 1, 1]])
+    >>> decoder = StateDecoder(model)
+    >>> for symbol in word.split(1, dim=1):
+    ...     logits = decoder.feed(symbol)
+    >>> torch.allclose(logits, model(word), atol=1e-6)
+    True
+    """
+
+    def __init__(self, model: Recurrent):
+        self.model, self.state = model, None
+
+    @torch.no_grad()
+    def feed(self, symbols: Int[Tensor, "batch some"]) -> Float[Tensor, "batch n_outputs"]:
+        """Move the state along."""
+        logits, self.state = self.model.read(symbols, self.state, "last")
+        return logits
 
 
 class TorchRecurrent(Recurrent):

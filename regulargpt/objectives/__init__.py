@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from regulargpt.config.registry import Registry, Row
 from regulargpt.objectives.options import (
+    LanguageModelOptions,
     LastOptions,
     NextOptions,
     ObjectiveOptions,
@@ -17,7 +18,7 @@ from regulargpt.objectives.options import (
 )
 
 if TYPE_CHECKING:
-    from regulargpt.data.language import LanguageData
+    from regulargpt.data.base import Data
     from regulargpt.objectives.answers import Objective
 
 PLACE = "regulargpt.objectives"
@@ -35,13 +36,16 @@ OBJECTIVES = Registry(
         "subwords": Row(
             f"{PLACE}.subwords:Subwords", SubwordsOptions, "the answer to the sub-word under every node of the tree"
         ),
+        "language_model": Row(
+            f"{PLACE}.language_model:LanguageModel", LanguageModelOptions, "the symbol that comes next in a text"
+        ),
     },
     ObjectiveOptions,
     "regulargpt.objectives",
 )
 
 
-def build(options: ObjectiveOptions, data: LanguageData) -> Objective:
+def build(options: ObjectiveOptions, data: Data) -> Objective:
     """The objective of these options over the data.
 
     >>> from regulargpt.data import read_data

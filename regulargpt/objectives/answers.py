@@ -13,7 +13,8 @@ from torch.nn import functional as F
 
 from languages.automata.moore import UNDEFINED
 from languages.task import Task
-from regulargpt.data.language import LanguageData, Words
+from regulargpt.data.base import Words
+from regulargpt.data.language import LanguageData
 
 
 class Objective(Protocol):
@@ -132,5 +133,6 @@ def accuracy(right: Bool[Tensor, "batch"]) -> dict[str, float]:
 
 def to_tensor(array: np.ndarray, device: torch.device) -> Tensor:
     """A numpy array on the device; symbols as 64-bit integers."""
-    tensor = torch.from_numpy(np.ascontiguousarray(array)).to(device)
+    # Writeable, as torch wants it: a text is read-only.
+    tensor = torch.from_numpy(np.require(array, requirements=["C", "W"])).to(device)
     return tensor if tensor.dtype == torch.bool else tensor.long()

@@ -10,7 +10,7 @@ from languages.errors import one_of
 from regulargpt.config.options import Options, option
 
 if TYPE_CHECKING:
-    from languages.task import Task
+    from regulargpt.data.base import Data
     from regulargpt.models.options import ModelOptions
 
 
@@ -29,6 +29,11 @@ class ObjectiveOptions(Options):
         return ("accuracy",)
 
     @property
+    def asks_of(self) -> str:
+        """The kind of data that it is about: "words" or "text"."""
+        return "words"
+
+    @property
     def answers_prefixes(self) -> bool:
         """Whether the model is asked at every position."""
         return False
@@ -37,8 +42,14 @@ class ObjectiveOptions(Options):
         """Why the network is no map from words to answers, read at the last symbol; None if it is."""
         return f"the run answers '{self.name}', not the word at its end" if self.answers_prefixes else None
 
-    def refuse(self, task: Task, model: ModelOptions) -> Iterator[str]:
-        """Why this task or model cannot be asked so: the reason and the remedy."""
+    def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
+        """Why this data or model cannot be asked so: the reason and the remedy."""
+        if data.kind != self.asks_of:
+            remedy = "choose 'language_model'" if data.kind == "text" else "choose 'last', or a text as in text:code"
+            yield f"it asks about {self.asks_of}, and {data.name} is {data.kind}; {remedy}"
+            return
+        if self.asks_of == "words" and (reason := model.no_words()) is not None:
+            yield f"it asks about words: {reason}"
         if self.answers_prefixes and (reason := model.no_prefixes()) is not None:
             yield f"it asks at every position: {reason}"
 
@@ -70,10 +81,11 @@ class PrefixesOptions(ObjectiveOptions):
 class NextOptions(PrefixesOptions):
     """The set of legal next symbols after every prefix."""
 
-    def refuse(self, task: Task, model: ModelOptions) -> Iterator[str]:
+    def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
         """Only members have symbols that may follow."""
-        yield from super().refuse(task, model)
-        if not task.is_classification:
+        yield from super().refuse(data, model)
+        task = getattr(data, "task", None)
+        if task is not None and not task.is_classification:
             answers = one_of(task.output_names, 5)
             yield f"it needs members; {task.name} answers {answers}: choose 'prefixes'"
 
@@ -96,7 +108,32 @@ class SubwordsOptions(ObjectiveOptions):
         why="a weight is not negative",
     )
 
-    def refuse(self, task: Task, model: ModelOptions) -> Iterator[str]:
+    def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
         """It needs a tree whose nodes have sub-words."""
+        yield from super().refuse(data, model)
         if (reason := model.not_a_tree()) is not None:
             yield f"{reason}; choose 'last' or 'prefixes'"
+
+
+@dataclass(frozen=True)
+class LanguageModelOptions(ObjectiveOptions):
+    """The symbol that comes next in a text."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """All three say the same of one text; bits per byte can be compared between alphabets."""
+        return ("bits_per_byte", "nll", "perplexity")
+
+    def no_map_of_words(self) -> str | None:
+        """A text has no right answers that a certificate could be about."""
+        return "a text has no automaton, so nothing can be proven of it"
+
+    @property
+    def asks_of(self) -> str:
+        """A text."""
+        return "text"
+
+    @property
+    def answers_prefixes(self) -> bool:
+        """At every position."""
+        return True

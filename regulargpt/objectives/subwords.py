@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regulargpt.data.language import LanguageData, Words
+from regulargpt.data.base import Words
+from regulargpt.data.language import LanguageData
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.tree import Level, tree_levels
 from regulargpt.objectives.answers import UNDEFINED, Last, accuracy, to_tensor

@@ -6,10 +6,13 @@ network    the certificate's table as the page's script reads it
 geometry   arrows and directions
 layout     where an automaton's states stand
 automaton  the automaton, drawn and as a table
+text       what is read and computed of a run on a text
+text_page, text_curves  its sections and pictures
 scatter    the prototypes in two dimensions
 curves     accuracy by length, receptive field
 svg        markup, escaped
-page       all of it in one HTML file: page.html, page.css, and the scripts
+page       all of it in one HTML file: three of .html, page.css, of texts text.css too, and the scripts
 
-Of the scripts, word.js computes and the others show: nodes.js, tree.js and cayley.js a part, run.js a run, page.js all.
+theme.js is on every page. Of the others,
+word.js computes and the others show: nodes.js, tree.js and cayley.js a part, run.js a run, page.js all.
 """

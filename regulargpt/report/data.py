@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import languages
 from languages.automata import MooreMachine
@@ -15,24 +15,16 @@ from regulargpt.certificate.checker import Accepted, Malformed, Progress, Reject
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.certificate.sentences import sentences
 from regulargpt.config.schema import RunConfig
+from regulargpt.data import is_text
+from regulargpt.report.field import Field
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
+if TYPE_CHECKING:
+    from regulargpt.report.text import TextRun
+
 RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
-
-
-@dataclass(frozen=True)
-class Field:
-    """The receptive field: c (T,) is the share of the gradient that the m = 1..T last symbols hold, with its band.
-
-    `erf` is the number of last symbols that hold 99 %.
-    """
-
-    c: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    erf: int | None
 
 
 @dataclass(frozen=True)
@@ -64,13 +56,17 @@ class Gathered:
     field: Field | None
 
 
-def gather(path: Path, progress: Progress = lambda part, done, count: None) -> Gathered:
-    """All that a page needs of the run in this folder.
+def gather(path: Path, progress: Progress = lambda part, done, count: None) -> Gathered | TextRun:
+    """All that a page needs of the run in this folder, on a language or on a text.
 
     Raises UserError if it is no finished run, a file is damaged, or the certificate is not accepted.
     """
     folder = RunFolder.open(path)
     config = RunConfig.parse(folder.config_text)
+    if is_text(config.data.name):
+        from regulargpt.report import text
+
+        return text.gather(folder, config)
     summary = folder.load_summary()
     folder.final_bytes(MEASURES)
     values = summary["measures"][summary["measure"]]["values"]

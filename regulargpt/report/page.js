@@ -1,6 +1,5 @@
 // One typed word for all runs.
 
-const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const runs = data.map((run, i) => new Run(document.querySelector(`[data-run="${i}"]`), run));
 const known = runs.filter((run) => run.run.states);
@@ -62,14 +61,6 @@ for (const [id, by] of [["back", -1], ["forth", 1]]) {
   });
 }
 window.addEventListener("hashchange", fromAddress);
-
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const theme = () => document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light");
-byId("theme").setAttribute("aria-pressed", String(theme() === "dark"));
-byId("theme").addEventListener("click", () => {
-  document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
-  byId("theme").setAttribute("aria-pressed", String(theme() === "dark"));
-});
 
 if (known.length) {
   const { run } = known[0];

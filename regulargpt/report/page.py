@@ -11,36 +11,55 @@ from typing import Any
 
 import numpy as np
 
-from regulargpt.report import automaton, curves, facts
+from regulargpt.report import automaton, curves, facts, text_page
 from regulargpt.report.data import Gathered
 from regulargpt.report.network import script_data
 from regulargpt.report.scatter import scatter
 from regulargpt.report.svg import tag, text
+from regulargpt.report.text import TextRun
 from regulargpt.storage.atomic import write_text
 
+THEME = "theme.js"
 SCRIPTS = ("word.js", "nodes.js", "tree.js", "cayley.js", "run.js", "page.js")
 MOST_WORDS = 2  # of a prototype, in its label
 
 
-def write(runs: Sequence[Gathered], out: Path) -> int:
+def write(runs: Sequence[Gathered | TextRun], out: Path) -> int:
     """Write the page; its size in bytes. StorageError if the disk refuses."""
     page = render(runs)
     write_text(out, page)
     return len(page.encode())
 
 
-def render(runs: Sequence[Gathered]) -> str:
-    """The page as text."""
-    files = resources.files("regulargpt.report")
-    data = [script_data(run.machine, run.certificate) for run in runs]
+def render(runs: Sequence[Gathered | TextRun]) -> str:
+    """The page as text. A word is typed where a run has words; runs on texts are compared where there are several."""
+    on_texts = [run for run in runs if isinstance(run, TextRun)]
+    has_words = len(on_texts) < len(runs)
+    data = [
+        script_data(None, None) if isinstance(run, TextRun) else script_data(run.machine, run.certificate)
+        for run in runs
+    ]
     names = ", ".join(dict.fromkeys(run.config.data.name for run in runs))
-    return Template((files / "page.html").read_text("utf-8")).substitute(
+    articles = [
+        text_page.article(i, run) if isinstance(run, TextRun) else article(i, run, of_run)
+        for i, (run, of_run) in enumerate(zip(runs, data, strict=True))
+    ]
+    if len(on_texts) > 1:
+        articles.insert(0, text_page.comparison(on_texts))
+    return Template(file("page.html")).substitute(
         title=text(f"What a network learned: {names}"),
-        style=(files / "page.css").read_text("utf-8"),
-        runs="\n".join(article(i, *pair) for i, pair in enumerate(zip(runs, data, strict=True))),
+        style="\n".join(map(file, ("page.css", *(["text.css"] if on_texts else [])))),
+        form=file("form.html") if has_words else "",
+        footer=file("footer.html") if has_words else "",
+        runs="\n".join(articles),
         data=embedded(data),
-        script="\n".join((files / name).read_text("utf-8") for name in SCRIPTS),
+        script="\n".join(map(file, (THEME, *(SCRIPTS if has_words else ())))),
     )
+
+
+def file(name: str) -> str:
+    """A part of the page that lies beside this module."""
+    return (resources.files("regulargpt.report") / name).read_text("utf-8")
 
 
 def embedded(value: Any) -> str:

@@ -50,13 +50,19 @@ def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     >>> points(test)
     [{'length': 41, 'samples': 512, 'in_score': True, 'measures': {'accuracy': 99.0}}]
     """  # noqa: E501
-    scored = range(result["test_from"], result["test_len"] + 1, result.get("stride", 1))
+    first, last, factor = result["test_from"], result["test_len"], result.get("factor", 1)
+    scored = range(first, last + 1, result.get("stride", 1)) if factor == 1 else {first * factor**i for i in range(32)}
     by_length: dict[int, dict[str, float]] = {int(length): {} for length in result["samples"]}
     for name, found in result["measures"].items():
         for length, value in found["values"].items():
             by_length[int(length)][name] = float(value)
     return [
-        {"length": T, "samples": result["samples"][str(T)], "in_score": T in scored, "measures": by_length[T]}
+        {
+            "length": T,
+            "samples": result["samples"][str(T)],
+            "in_score": last >= T and T in scored,
+            "measures": by_length[T],
+        }
         for T in sorted(by_length)
     ] or [{}]
 

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
-from torch import nn
 
 from languages.errors import UserError
 from regulargpt import models
 from regulargpt.models import MODELS
+from regulargpt.models.base import Model
 from regulargpt.storage.folder import RunFolder
 
 
-def load_model(folder: RunFolder) -> nn.Module:
+def load_model(folder: RunFolder) -> Model:
     """The trained model of a finished run.
 
     Raises UserError for one that reads its answer at an output token: it is no map from words of the alphabet.
     """
     record = folder.load_model_config()
+    if "alphabet" not in record:
+        raise UserError(f"{folder.path} is a run on a text: it has no automaton; choose a run on a language")
     if record["n_symbols"] != len(record["alphabet"]):
         raise UserError(f"{folder.path} reads its answer at an output token; only `regulargpt evaluate` asks it there")
     return load_reader(folder)
 
 
-def load_reader(folder: RunFolder) -> nn.Module:
-    """The trained model of a finished run, wherever it reads its answer."""
+def load_reader(folder: RunFolder, changes: Mapping[str, Any] = {}) -> Model:
+    """The trained model of a finished run, wherever it reads its answer; some options changed, by their dotted keys."""
     record = folder.load_model_config()
     # What stands in the file is checked as a config is: it may come from another machine.
-    options = MODELS.options(record["model"], "model")
+    options = MODELS.options(_changed(record["model"], changes), "model")
     model = models.build(options, record["n_symbols"], record["n_outputs"], torch.Generator().manual_seed(0))
     model.load_state_dict(folder.load_weights())
     return model.eval()
+
+
+def load_drawn(folder: RunFolder, seed: int) -> Model:
+    """The model of a finished run as it was before the first step, which the run's seed drew."""
+    record = folder.load_model_config()
+    generator = torch.Generator().manual_seed(seed)
+    return models.build(
+        MODELS.options(record["model"], "model"), record["n_symbols"], record["n_outputs"], generator
+    ).eval()
+
+
+def _changed(options: Any, changes: Mapping[str, Any]) -> Any:
+    for key, value in changes.items():
+        first, dot, rest = key.partition(".")
+        options = {**options, first: _changed(options[first], {rest: value}) if dot else value}
+    return options

@@ -20,8 +20,10 @@ from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.registry import rows
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
-from regulargpt.data.language import LanguageData
+from regulargpt.data.base import Data
+from regulargpt.evaluation import segments
 from regulargpt.evaluation.by_length import Point, as_result, measures_by_length
+from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs import tracking
@@ -65,15 +67,15 @@ def run(config: RunConfig, out: str | Path, watch: Watch = UNWATCHED) -> dict[st
     if config.recipe in CONSTRUCTED:
         from regulargpt.construct import configuration
 
-        configuration.check(config, words.task)
+        configuration.check(config, data.of_words(config.data).task)
     refuse_faulty(config, words)
     # All refusals are behind us: from here on there is a folder.
     device = prepare(config)
-    folder = RunFolder.create(out, config.render(), environment(str(device)))
+    folder = RunFolder.create(out, config.render(), {**environment(str(device)), **words.fingerprint()})
     return finish(folder, config, words, device, watch)
 
 
-def refuse_faulty(config: RunConfig, words: LanguageData) -> None:
+def refuse_faulty(config: RunConfig, words: Data) -> None:
     """Let a class from outside read two words, so that a mistake in it is found before a folder is made.
 
     Raises UserError in one line for a class that cannot be built, or does not give the logits that it should.
@@ -99,12 +101,21 @@ def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
         for options in config.phases:
             PHASES[options.name].load().restore(folder, summary)
         return summary
-    return finish(folder, config, data.build(config.data), prepare(config), watch)
+    words = data.build(config.data)
+    refuse_other_data(folder, words)
+    return finish(folder, config, words, prepare(config), watch)
 
 
-def finish(
-    folder: RunFolder, config: RunConfig, words: LanguageData, device: torch.device, watch: Watch
-) -> dict[str, Any]:
+def refuse_other_data(folder: RunFolder, words: Data) -> None:
+    """Raise UserError if the data are not those that the run began with: a file of the text has changed since."""
+    began, now = folder.load_environment(), words.fingerprint()
+    for key, value in now.items():
+        if began.get(key) != value:
+            known = ", ".join(f"{name} {shown}" for name, shown in began.get(key, {}).items())
+            raise UserError(f"{words.name} is not what {folder.path} began with ({known}); put it back, or run anew")
+
+
+def finish(folder: RunFolder, config: RunConfig, words: Data, device: torch.device, watch: Watch) -> dict[str, Any]:
     """Build, train, test, conclude, save.
 
     Raises Interrupted after Ctrl-C or SIGTERM; `resume` then goes on from the last step.
@@ -124,7 +135,7 @@ class Work:
 
     folder: RunFolder
     config: RunConfig
-    data: LanguageData
+    data: Data
     objective: Objective
     device: torch.device
     watch: Watch
@@ -134,10 +145,11 @@ class Work:
 
 @dataclass(frozen=True)
 class Results:
-    """What a test said: of the run's own words and, by protocol, of others'."""
+    """What a test said: of the run's own words, and by protocol of others'; each segment's number, of a text."""
 
     own: dict[str, Any]
     extra_protocols: dict[str, Any]
+    segments: str = ""
 
 
 def build(work: Work) -> Trainer:
@@ -153,7 +165,7 @@ def build(work: Work) -> Trainer:
     return trainer
 
 
-def phases_of(config: RunConfig, words: LanguageData, on_notice: Callable[[str], None]) -> list[FurtherPhase]:
+def phases_of(config: RunConfig, words: Data, on_notice: Callable[[str], None]) -> list[FurtherPhase]:
     """The phases beside the training on words; one that cannot be had is left out, and it is said why."""
     found = []
     for options in config.phases:
@@ -175,8 +187,8 @@ def fit(work: Work, trainer: Trainer) -> None:
 def test(work: Work, model: nn.Module) -> Results:
     """The measures at every length, under the run's own protocol and under further ones."""
 
-    def tested(config: RunConfig, words: LanguageData, goal: Objective) -> dict[str, Any]:
-        points = measures_by_length(
+    def tested(config: RunConfig, words: Data, goal: Objective) -> list[Point]:
+        return measures_by_length(
             model,
             words,
             goal,
@@ -184,20 +196,20 @@ def test(work: Work, model: nn.Module) -> Results:
             config=config.evaluation,
             seed=config.seed,
             device=work.device,
+            train_len=config.data.train_len,
             on_test=work.watch.on_test,
             on_point=both(work.watch.on_point, between_lengths(work.stop)),
         )
-        return as_result(points, config)
 
     with timed(work.seconds, "test_seconds"):
         # The run's own words have been prepared already; another protocol's language may be drawn otherwise.
-        own, extra = tested(work.config, work.data, work.objective), {}
+        points, extra = tested(work.config, work.data, work.objective), {}
         for name in work.config.evaluation.extra_protocols:
             other = protocol(name).test_of(work.config)
             words = data.build(other.data)
             found = tested(other, words, objectives.build(other.objective, words))
-            extra[other.protocol] = {"language": other.data.name, **found}
-    return Results(own, extra)
+            extra[other.protocol] = {"language": other.data.name, **as_result(found, other)}
+    return Results(as_result(points, work.config) | text_facts(points, work.config), extra, segments.render(points))
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
@@ -218,9 +230,11 @@ def save(work: Work, trainer: Trainer, results: Results, conclusions: Sequence[C
     """Write the results, then the files that come with a conclusion; the summary."""
     folder, config = work.folder, work.config
     folder.write_measures(results.own["samples"], results.own["measures"])
+    if results.segments:
+        folder.write_segments(results.segments)
     summary = summarise(work, trainer, results, conclusions)
     folder.write_summary(summary)
-    plots.of_run(folder.path / "accuracy.png", summary, plots.title(config))
+    plots.of_run(folder.path / plots.name_of(summary), summary, plots.title(config))
     folder.finish()
     # After DONE: a run whose process is killed here is finished, and `resume` writes what it still owes.
     for conclusion in conclusions:
@@ -245,10 +259,20 @@ def summarise(work: Work, trainer: Trainer, results: Results, conclusions: Seque
         "phases": {phase.name: phase.summary() for phase in trainer.further},
         "proven": next((conclusion.proven for conclusion in conclusions), None),
         **{name: round(value, 3) for name, value in work.seconds.items()},
+        **symbols_trained(work, trainer),
         **results.own,
         "extra_protocols": results.extra_protocols,
         "run_dir": str(work.folder.path),
     }
+
+
+def symbols_trained(work: Work, trainer: Trainer) -> dict[str, float]:
+    """Symbols of a text that were trained on, in all and a second; nothing for words of a language: lengths vary."""
+    if work.data.kind != "text":
+        return {}
+    symbols = trainer.step_count * work.config.training.batch_size * work.config.data.train_len
+    speed = {"symbols_per_second": round(symbols / trainer.seconds, 1)} if trainer.seconds else {}
+    return {"symbols_trained": symbols, **speed}
 
 
 @contextmanager
@@ -299,25 +323,24 @@ def prepare(config: RunConfig) -> torch.device:
 def make_model(config: RunConfig, goal: Objective, device: torch.device) -> Model:
     """The model with the weights that the seed gives, on every device the same."""
     generator = torch.Generator().manual_seed(config.seed)
-    return models.build(config.model, goal.n_inputs, goal.n_outputs, generator).to(device)
+    return models.build(config.network, goal.n_inputs, goal.n_outputs, generator).to(device)
 
 
-def first_model(config: RunConfig, words: LanguageData, goal: Objective, device: torch.device) -> Model:
+def first_model(config: RunConfig, words: Data, goal: Objective, device: torch.device) -> Model:
     """The model before the first step: constructed, or drawn at random."""
     if config.recipe in CONSTRUCTED:
         from regulargpt.construct import configuration
 
-        return configuration.build(config, words.task).to(device)
+        return configuration.build(config, data.of_words(config.data).task).to(device)
     return make_model(config, goal, device)
 
 
-def model_record(config: RunConfig, words: LanguageData, goal: Objective) -> dict[str, Any]:
+def model_record(config: RunConfig, words: Data, goal: Objective) -> dict[str, Any]:
     """config.json: what is needed to build the model again and to use it."""
     return {
-        "model": as_mapping(config.model),
+        "model": as_mapping(config.network),
         "n_symbols": goal.n_inputs,
         "n_outputs": goal.n_outputs,
-        "alphabet": list(words.task.alphabet),
-        "output_names": list(words.task.output_names),
+        **words.record(),
         "supervision": config.objective.name,
     }

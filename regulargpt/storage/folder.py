@@ -23,6 +23,8 @@ SUMMARY = "summary.json"
 DONE = "DONE"
 # What `verify` says of a run: no part of the manifest, and written anew by each `verify`.
 CERTIFICATE, AUTOMATON, UNCERTIFIED = "certificate.json", "automaton.json", "uncertified.json"
+# The numbers of single words, where a measure is a mean of numbers: part of the manifest if it is there.
+SEGMENTS = "segments.csv"
 FINAL = (CONFIG, ENVIRONMENT, METRICS, MEASURES, WEIGHTS, MODEL_CONFIG, SUMMARY)
 
 
@@ -170,6 +172,24 @@ class RunFolder:
         """measures.csv, from `samples` and `measures` as summary.json has them."""
         atomic.write_text(self.path / MEASURES, metrics.render_measures(samples, measures))
 
+    def write_segments(self, text: str) -> None:
+        """segments.csv."""
+        atomic.write_text(self.path / SEGMENTS, text)
+
+    def load_segments(self) -> str:
+        """What `write_segments` was given, checked against the manifest; UserError for a run that has none."""
+        with atomic.reported(self.path):
+            there = atomic.disk.exists(self.path / SEGMENTS)
+        if not there:
+            raise UserError(f"{atomic.shown(self.path)} has no numbers of single segments: it is no run on a text")
+        return atomic.parse_text(self.final_bytes(SEGMENTS), self.path / SEGMENTS)
+
+    def load_environment(self) -> dict[str, Any]:
+        """environment.json: machine, versions, and what tells whether the data are the same."""
+        return Fields(
+            atomic.parse_json(atomic.read_bytes(self.path / ENVIRONMENT), self.path / ENVIRONMENT), ENVIRONMENT
+        )
+
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """summary.json: what `run --json` prints."""
         atomic.write_json(self.path / SUMMARY, dict(summary))
@@ -186,7 +206,9 @@ class RunFolder:
         if missing:
             place = atomic.shown(self.path)
             raise UserError(f"{place} cannot be finished without {', '.join(missing)}; resume it")
-        manifest.write_manifest(self.path, FINAL)
+        with atomic.reported(self.path):
+            more = [name for name in (SEGMENTS,) if atomic.disk.exists(self.path / name)]
+        manifest.write_manifest(self.path, [*FINAL, *more])
         atomic.write_text(self.path / DONE, "")
 
     def final_bytes(self, name: str) -> bytes:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from regulargpt.config.schema import RunConfig, TrainingOptions
-from regulargpt.data.language import LanguageData
+from regulargpt.data.base import Data
 from regulargpt.models.base import Model
 from regulargpt.models.layers import seed_counted
 from regulargpt.objectives.answers import Objective
@@ -38,7 +38,7 @@ class Trainer:
     """
 
     config: RunConfig
-    data: LanguageData
+    data: Data
     objective: Objective
     model: Model
     device: torch.device
@@ -91,7 +91,7 @@ class Trainer:
         seed_counted(self.model, self.config.seed, self.step_count)
         self.model.set_noise(phase.noise())
         for group in self.optimiser.param_groups:
-            group["lr"] = phase.lr(self)
+            group["lr"] = phase.lr(self) * group.get("times", 1.0)
         # None rather than zeros: a parameter that this step does not use keeps its moments as they are.
         self.optimiser.zero_grad(set_to_none=True)
         loss, measured = phase.backward(self)
@@ -99,6 +99,9 @@ class Trainer:
         # Before the weights move: the state that is saved then is still a good one.
         self._refuse_infinite(loss, norm)
         self.optimiser.step()
+        # Here and not before the next pass: the last weights are those that are tested and kept.
+        with torch.no_grad():
+            self.model.project()
         self.step_count += 1
         self.since_log.append((loss, measured))
         phase.after(self, loss)
@@ -187,8 +190,8 @@ def train(
             raise Interrupted(f"stopped by {stop.name} after step {step}")
 
 
-def make_optimiser(model: nn.Module, config: TrainingOptions) -> torch.optim.Optimizer:
-    """Adam or AdamW over all parameters."""
+def make_optimiser(model: Model, config: TrainingOptions) -> torch.optim.Optimizer:
+    """Adam or AdamW over all parameters, in the groups that the model makes of them."""
     cls = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimiser]
     betas = (config.beta1, config.beta2)
-    return cls(model.parameters(), lr=config.lr, betas=betas, weight_decay=config.weight_decay, fused=True)
+    return cls(model.parameter_groups(), lr=config.lr, betas=betas, weight_decay=config.weight_decay, fused=True)

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from regulargpt.config.schema import RunConfig
-from regulargpt.data.language import LanguageData, Words
+from regulargpt.data.base import Data, Words
+from regulargpt.data.language import LanguageData
 from regulargpt.objectives.answers import Objective
 from regulargpt.training.progress import SILENT, Plan, Progress
 
@@ -31,7 +32,7 @@ class WordTraining:
     name = "words"
     is_active = True
 
-    def __init__(self, config: RunConfig, data: LanguageData, objective: Objective, goes_on: bool):
+    def __init__(self, config: RunConfig, data: Data, objective: Objective, goes_on: bool):
         self.config, self.data, self.objective = config, data, objective
         self.plan = Plan(config.training, config.data.train_len, config.model.noise or SILENT, goes_on)
         self.progress = Progress.start(self.plan)
@@ -84,6 +85,7 @@ class WordTraining:
         wrong, training = self.wrong, self.config.training
         if wrong is None or not self.progress.cooldowns or len(wrong) > self.longest or step % NEAR_EVERY:
             return None
+        assert isinstance(self.data, LanguageData), "only a machine's answers are right or wrong"
         return self.data.near(wrong, self.config.seed, step, training.batch_size // training.lengths_per_step)
 
     def after(self, trainer: Trainer, loss: float) -> None:

@@ -47,6 +47,7 @@ TEXTS: dict[str, list[str]] = {
     "only": ["parity", "partiy", "parity,parity"],
     "tested": ["thesis", "hard-2"],
     "representation": ["matrix", "one-hot"],
+    "encoding": [*ENCODINGS, "alibi:slopes=press", "alibi:slopes=1", "no.such:Encoding", "json:decoder"],
     "name": ["figure-6.4a", "table-6.3", "ablation"],
     "model": [*MODELS, "gru:d_model=8", "gru:d_model", "no.such:Model", "json:JSONDecoder"],
     "models": [*MODELS, "gru,lstm", "gru,"],

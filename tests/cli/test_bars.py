@@ -22,6 +22,7 @@ from regulargpt.training.trainer import Trainer
 from tests.cli.conftest import Cli
 from tests.cli.test_run import SMALL
 from tests.regulargpt.small import ATTENTION, COMMON, trainer_of
+from tests.regulargpt.texts import text_config, text_run, write_text
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 Terminal = Callable[[int], Callable[[], list[str]]]
@@ -190,3 +191,28 @@ def test_the_seconds_of_training_testing_and_certifying_are_told_apart(cli: Cli)
     summary = cli("resume", "r", "--json").out
     assert all(f'"{part}_seconds": ' in summary for part in ("train", "test", "certify"))
     assert Path("r/uncertified.json").exists()
+
+
+def test_the_speed_of_a_training_on_a_text_is_shown_in_symbols(terminal: Terminal, tmp_path: Path):
+    shown, bars = terminal(200), Bars()
+    bars.on_step(trainer_of(text_config(write_text(tmp_path / "text"))))
+    assert bars.training is not None
+    bars.training.row = {"bits_per_byte": 2.25, "loss": 1.5596}
+    assert bars.training.speed() == []  # nothing is known yet
+    bars.training._ema_dn(10.0)
+    bars.training._ema_dt(2.0)
+    line = str(bars.training)
+    bars.close()
+    shown()
+    assert ", 160 symbols/s, " in line  # 5 steps a second, of 4 segments of 8 symbols
+    assert ", 2.25 bits per byte, " in line
+    assert "bits_per_byte" not in line
+
+
+def test_a_summary_of_a_text_has_its_speed_and_that_of_words_has_none(cli: Cli, tmp_path: Path):
+    folder = text_run(tmp_path / "text")
+    summary = folder.load_summary()
+    assert summary["symbols_per_second"] == pytest.approx(3 * 4 * 8 / summary["train_seconds"], rel=0.05)
+    assert " a second)" in cli("resume", folder.path).out
+    assert cli("run", "parity", *SMALL, "--out", "r").code == 0
+    assert "symbols_per_second" not in cli("resume", "r", "--json").out

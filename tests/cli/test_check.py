@@ -130,20 +130,20 @@ def test_a_baseline_has_no_certificate_and_the_reason_is_said(cli: Cli, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--model gru", "phases.table_fine_tuning: the levels of gru are not one map"),
+        ("--model gru", "--certify: the levels of gru are not one map"),
         (
             "--supervision prefixes",
-            "phases.table_fine_tuning: the run answers 'prefixes', not the word at its end",
+            "--certify: the run answers 'prefixes', not the word at its end",
         ),
-        ("--set model.thickness=2", "phases.table_fine_tuning: only one weight-shared layer"),
-        ("--set model.levels=6", "phases.table_fine_tuning: model.levels = 6 fixes the depth; needed is 0"),
+        ("--set model.thickness=2", "--certify: only one weight-shared layer"),
+        ("--set model.levels=6", "--certify: model.levels = 6 fixes the depth; needed is 0"),
         (
             "--set model.pad=masked",
-            "phases.table_fine_tuning: model.pad = 'masked' composes fewer than C states",
+            "--certify: model.pad = 'masked' composes fewer than C states",
         ),
         (
             "--set model.attention=full --extra-lengths 1000",
-            "phases.table_fine_tuning: model.attention = 'full' makes",
+            "--certify: model.attention = 'full' makes",
         ),
     ],
 )

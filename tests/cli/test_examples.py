@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
+import regulargpt
 from regulargpt import bench
-from regulargpt.cli import EXAMPLES, RUN, VERBS, call, examples
+from regulargpt.analysis import position_variance_report
+from regulargpt.cli import EXAMPLES, RUN, RUN_ON_TEXT, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.sweep import driver
 from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli
+from tests.cli.test_kernels import TINY
 
 ALL = [example for verb in VERBS for example in examples(verb)]
 COLUMNS = 80
@@ -45,6 +48,9 @@ def home(tmp_path_factory) -> Path:
     short = {"evaluation.test_len": 42, "evaluation.extra_lengths": (), "evaluation.samples": 4}
     running.run(configuration("parity").replaced(short), folder / RUN)
     certificate_report(RunFolder.open(folder / RUN))
+    (folder / "text.txt").write_text("def f(x): return x\n" * 1000)
+    tiny = {"model.d_model": 8, "model.n_layers": 1, "training.steps": 1, "evaluation.samples": 2}
+    regulargpt.run(f"text:{folder / 'text.txt'}", folder / RUN_ON_TEXT, train_len=8, **tiny)
     return folder
 
 
@@ -57,6 +63,8 @@ def test_an_example_is_carried_out(home: Path, monkeypatch, capsys, example: str
 
     program, *arguments = shlex.split(example)
     monkeypatch.chdir(home)
+    for preset in position_variance_report.PRESETS:
+        monkeypatch.setitem(position_variance_report.PRESETS, preset, TINY)
     for module, name in ((running, "run"), (driver, "sweep"), (bench, "measure")):
         monkeypatch.setattr(module, name, made)
     try:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from regulargpt import bench
-from regulargpt.analysis import pictures
+from regulargpt.analysis import kernels_report, pictures, position_variance_report
 from regulargpt.bench.memory import STATUS
 from regulargpt.cli import call
 from regulargpt.config.schema import RunConfig
@@ -28,6 +28,7 @@ from regulargpt.runs.sweep import driver
 from regulargpt.storage import atomic
 from tests.cli.conftest import Answer
 from tests.cli.generator import DAMAGES, Arguments
+from tests.cli.test_kernels import TINY
 from tests.cli.world import World, build
 
 N_ARGUMENTS, N_DAMAGED = 8_000, 2_000
@@ -87,9 +88,17 @@ def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
     monkeypatch.setattr(running, "run", lambda config, out, watch: SUMMARY)
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
     monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
+    for preset in position_variance_report.PRESETS:
+        monkeypatch.setitem(position_variance_report.PRESETS, preset, TINY)
     monkeypatch.setattr(scores, "shortcut_report", lambda config: SHORTCUTS)
     monkeypatch.setattr(evaluate, "evaluate", short_only(evaluate.evaluate))
-    for module, name in ((pictures, "pca_png"), (pictures, "receptive_field_png"), (curves, "picture")):
+    for module, name in (
+        (pictures, "pca_png"),
+        (pictures, "receptive_field_png"),
+        (curves, "picture"),
+        (kernels_report, "picture"),
+        (position_variance_report, "picture"),
+    ):
         monkeypatch.setattr(module, name, lambda *arguments: None)
     signal.signal(signal.SIGALRM, hangs)
     yield World(tmp_path)

@@ -136,7 +136,7 @@ def test_another_measure_can_be_asked_for(cli: Cli, tmp_path: Path):
     made.done(tmp_path / "text", {5: 50.0}, measures=tests)
     assert " 50.00 " in cli("results", "text").out
     answer = cli("results", "text", "--measure", "bits_per_byte")
-    assert answer.out.splitlines()[0] == "bits_per_byte"
+    assert answer.out.splitlines()[0] == "bits per byte"
     assert " 1.25 " in answer.out
     assert json.loads(cli("results", "text", "--measure", "bits_per_byte", "--json").out)["measure"] == "bits_per_byte"
 

@@ -49,7 +49,18 @@ RUN_KEYS = {
         "steps",
         "solved_at",
     ),
-    *("phases", "proven", "train_seconds", "test_seconds", "test_from", "test_len", "stride", "measure", "score"),
+    *(
+        "phases",
+        "proven",
+        "train_seconds",
+        "test_seconds",
+        "test_from",
+        "test_len",
+        "stride",
+        "factor",
+        "measure",
+        "score",
+    ),
     *("worst", "first_below_99", "first_below_90", "chance", "majority", "samples", "measures", "extra_protocols"),
     *("run_dir",),
 }
@@ -148,6 +159,7 @@ def test_a_diverged_run_ends_with_1_and_one_line(cli: Cli, monkeypatch):
 
 WRITTEN = {
     **{"model.encoding": "alibi", "objective": "prefixes", "device": "cpu", "training.lr": "0.5"},
+    "evaluation.attention": "sliding:7",
     **{"data.near_misses": "0.25", "model.d_model": "8", "evaluation.extra_lengths": "70,80"},
 }
 

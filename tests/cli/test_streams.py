@@ -12,6 +12,7 @@ from regulargpt.cli import VERBS, streams
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.regulargpt.small import config
+from tests.regulargpt.texts import text_run
 
 FULL = "error: the standard output cannot be written: no space left on device; send the output elsewhere\n"
 CLOSED = "error: the standard output cannot be written: it is closed; send the output elsewhere\n"
@@ -54,6 +55,11 @@ def test_the_streams_of_the_shell(tmp_path: Path, command: str, code: int, err: 
 
 
 @pytest.fixture(scope="module")
+def on_text(tmp_path_factory) -> Path:
+    return text_run(tmp_path_factory.mktemp("text")).path
+
+
+@pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
     running.run(config("gru", data__name="parity", objective__name="last", training__steps=11), folder)
@@ -73,7 +79,12 @@ SUCCEED = {
     "shortcuts": "shortcuts parity --test-len 42 --samples 2 --set evaluation.extra_lengths=",
     "verify": "verify RUN --length 9 --words 2",
     "extract": "extract RUN --out new.json",
+    "kernels": "kernels alibi --heads 1 --length 8",
+    "position-variance": "position-variance --updates 1",
     "receptive-field": "receptive-field RUN --length 9 --words 2",
+    "generate": "generate TEXT --symbols 5",
+    "resolution": "resolution TEXT --length 9 --words 2",
+    "positions": "positions TEXT --length 9 --words 2",
     "results": "results RUN",
     "reproduce": "reproduce figure-6.4a --dry-run",
     "report": "report RUN --out new.html",
@@ -85,11 +96,14 @@ SUCCEED = {
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("more", ["", " --json"])
 @pytest.mark.parametrize("verb", SUCCEED)
-def test_a_full_output_is_one_line_whatever_the_verb(cli: Cli, finished: Path, monkeypatch, verb: str, more: str):
+def test_a_full_output_is_one_line_whatever_the_verb(
+    cli: Cli, finished: Path, on_text: Path, monkeypatch, verb: str, more: str
+):
     monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {"tree": {"method": "m", "rows": []}}})
     with open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stdout", streams.stream(full.fileno(), None))
-        answer = cli(*(SUCCEED[verb] + more).replace("RUN", str(finished)).split())
+        command = (SUCCEED[verb] + more).replace("RUN", str(finished)).replace("TEXT", str(on_text))
+        answer = cli(*command.split())
     assert answer.code == 1
     assert answer.err.endswith(FULL)
     assert "Traceback" not in answer.err

@@ -143,6 +143,7 @@ def test_every_flag_takes_several_values(flag: str):
     key = flags()[flag][0]
     texts = {"model.encoding": "alibi,rotary", "objective": "prefixes,next", "device": "cpu,cuda"}
     texts |= {"training.lr": "0.5,0.25", "data.near_misses": "0.1,0.2", "model.d_model": "16,32"}
+    texts |= {"evaluation.attention": "bca,sliding:7"}
     written = ["7", "8"] if key == "evaluation.extra_lengths" else [texts.get(key, "7,8")]
     model = "regulargpt" if key == "model.chunk_size" else "transformer:causal=true"
     grid = Grid(("tomita-3",), (model,), values={key: written})

@@ -92,6 +92,8 @@ PRINTED = [
     "shortcuts parity --test-len 42 --samples 2 --set evaluation.extra_lengths=100,200,300,400,500,600,700,800",
     "verify run --length 9 --words 2",
     "receptive-field run --length 9 --words 2",
+    "kernels alibi --length 16",
+    "position-variance --updates 1",
     "extract run --out new.json",
     "results run",
     "results sweep --group-by recipe,language,seed",

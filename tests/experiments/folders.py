@@ -74,8 +74,8 @@ def tested(config: RunConfig, accuracy: float) -> dict[str, Any]:
     lengths = [str(T) for T in config.tested]
     values, intervals = dict.fromkeys(lengths, accuracy), {key: [accuracy, accuracy] for key in lengths}
     return {
-        "test_from": config.scored.start,
-        "test_len": config.evaluation.test_len,
+        "test_from": config.scored[0],
+        "test_len": config.test_len,
         "stride": config.evaluation.stride,
         "measure": "accuracy",
         "samples": dict.fromkeys(lengths, 8),

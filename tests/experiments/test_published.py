@@ -13,8 +13,16 @@ from experiments.published import Published, names, parse, published
 from languages.errors import UserError
 
 EXCERPTS = Path(__file__).parent / "excerpts"
-THESIS = os.environ.get("REGULARGPT_THESIS", "")
-OF_THE_THESIS = [name for name in names() if not name.startswith("related")]
+THESIS, LEX = os.environ.get("REGULARGPT_THESIS", ""), os.environ.get("REGULARGPT_LEX", "")
+OF_LEX = [name for name in names() if name.startswith("lex")]
+OF_THE_THESIS = [name for name in names() if not name.startswith("related") and name not in OF_LEX]
+# Tables of text models: how many values they print, words and deviations too.
+TEXT = {
+    **{"table-3.3": 216, "table-3.4": 6, "table-3.5": 66, "table-3.6": 120, "table-3.7": 4, "table-3.9": 198},
+    **{"table-3.10": 14, "table-4.1": 85, "table-4.2": 12, "table-4.3": 188, "table-4.4": 85, "table-4.5": 18},
+    **{"table-6.3": 40, "table-6.4": 40, "lex-table-2": 48, "lex-table-3": 10, "lex-table-4": 8, "lex-table-5": 18},
+    **{"lex-table-6": 40},
+}
 
 
 def excerpt(name: str) -> list[str]:
@@ -80,6 +88,57 @@ def test_hyper_parameters_line_by_line():
     assert [*found["precision"], *found["dataset"]] == [printed["Precision"], printed["Dataset"]]
 
 
+@pytest.mark.parametrize("name", TEXT)
+def test_text_tables_number_by_number(name: str):
+    table, values = published(name), 0
+    for row in table.rows:
+        cells = row.line.strip("| ").split(" | ") if "|" in row.line else row.line.split("\t")
+        assert cells.pop(0) == row.label
+        printed = [cell for cell in cells if re.search(r"[0-9]|OOM", cell)]
+        numbers = [re.findall(r"\d+(?:\.\d+)?|OOM", cell) for cell in printed]
+        marks = ["†" if re.search(r"†|dagger", cell) else "*" if "*" in cell else "" for cell in printed]
+        # Columns are in the order of the text; those that are blank there have no value here.
+        columns = [column for column in table.columns if column in row.values]
+        assert [[str(value) for value in row.values[column]] for column in columns] == [
+            [text if text == "OOM" else str(float(text)) for text in cell] for cell in numbers
+        ]
+        assert [row.marks.get(column, "") for column in columns] == marks
+        values += sum(map(len, numbers))
+    assert values == TEXT[name]
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_columns_of_text_tables_are_called_as_printed(name: str):
+    text = " ".join(excerpt(name)).lower()
+    for title in published(name).columns.values():
+        for word in re.findall(r"[a-z0-9.+/-]*[a-z0-9]+", title.lower()):
+            assert word in text, title
+
+
+def test_what_the_first_table_of_lex_says():
+    table = published("lex-table-1")
+    words = {"×": "no", "✓": "yes", "\\checkmark": "yes"}
+    for row in table.rows:
+        label, *cells = (cell.strip() for cell in row.line.strip("| ").split("|"))
+        assert label == row.label
+        printed = [re.findall(r"×|✓|\\checkmark", cell) for cell in cells[:2]]
+        expected = [(", ".join(words[mark] for mark in marks),) for marks in printed]
+        assert [row.values[column] for column in table.columns] == expected
+
+
+def test_doubts_name_values_that_are_there():
+    doubted = published("table-4.1")
+    assert doubted.doubt("512", "shift=6") == "three different sets of slopes share every digit at all five lengths"
+    assert doubted.doubt("512", "window=40") == ""
+    rows = [doubted.row(str(length)) for length in (512, 1024, 2048, 4096, 8192)]
+    assert all(row and row.values["shift=6"] == row.values["shift=8"] == row.values["equal=8"] for row in rows)
+    for length in (1024, 2048, 4096, 8192):
+        one, other = (published(name).row(f"github/{length}") for name in ("table-3.3", "table-4.3"))
+        assert one
+        assert other
+        assert one.values["rotary"] == other.values["rotary"]
+
+
 def test_numbers_of_the_figures():
     clusters = re.search(r"PARITY has (\d+) clusters and Cycle Navigation has (\d+)", excerpt("figure-6.3")[0])
     lengths = re.search(r"length (\d+) that is much longer than the training length (\d+)", excerpt("figure-6.3")[0])
@@ -113,7 +172,7 @@ def test_every_line_stands_in_its_excerpt(name: str):
     lines, found = excerpt(name), published(name)
     for row in found.rows:
         assert any(row.line in line for line in lines), row.row
-    if name in OF_THE_THESIS:
+    if not name.startswith("related"):
         assert found.caption in lines
         assert not found.conditions or any(found.conditions_from in line for line in lines)
 
@@ -122,6 +181,14 @@ def test_every_line_stands_in_its_excerpt(name: str):
 @pytest.mark.skipif(not THESIS, reason="the thesis is not here; give its text as REGULARGPT_THESIS=FILE")
 def test_excerpts_against_the_thesis(name: str):
     text = Path(THESIS).read_text("utf-8").splitlines()
+    for line in excerpt(name):
+        assert line in text
+
+
+@pytest.mark.parametrize("name", OF_LEX)
+@pytest.mark.skipif(not LEX, reason="the paper is not here; give its text as REGULARGPT_LEX=FILE")
+def test_excerpts_against_the_paper(name: str):
+    text = Path(LEX).read_text("utf-8").splitlines()
     for line in excerpt(name):
         assert line in text
 
@@ -153,6 +220,16 @@ REFUSED = [
     (with_row(values={"rnn": [1, 2]}), "table-6.1: row 'even-pairs', rnn: the mean is above the maximum"),
     (with_row(values={"rnn": [101, 2]}), "table-6.1: row 'even-pairs', rnn: a share is 0 to 100"),
     (with_row(values={"rnn": ["x", 2]}), "table-6.1: row 'even-pairs', rnn: a share is 0 to 100"),
+    (with_row(marks={"gru": "*"}), "table-6.1: row 'even-pairs': 'gru' has a mark and no value"),
+    (
+        {**SOUND, "doubts": [{"rows": ["x"], "columns": [], "why": "?"}]},
+        "table-6.1: a doubt about 'x', which is no row",
+    ),
+    (
+        {**SOUND, "doubts": [{"rows": [], "columns": ["x"], "why": "?"}]},
+        "table-6.1: a doubt about 'x', which is no column",
+    ),
+    ({**SOUND, "doubts": [{"why": "?"}]}, "table-6.1: doubt 0: 'columns' is missing"),
     (with_row(values={"rnn": [None, 2]}), "table-6.1: row 'even-pairs', rnn: a value is a number or a text"),
 ]
 

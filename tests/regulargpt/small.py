@@ -9,6 +9,7 @@ from regulargpt import data, objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.runs.run import make_model, phases_of
+from regulargpt.storage.folder import SEGMENTS
 from regulargpt.training.trainer import Trainer
 
 EQUAL = ("model.safetensors", "metrics.jsonl", "measures.csv")
@@ -56,11 +57,24 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "objective.name": "next",
     },
     "linear-rnn": {"data.name": "cycle-navigation", "training.weight_decay": 0.01},
+    "text": {
+        **ATTENTION,
+        "model.name": "transformer",
+        "model.dropout": 0.2,
+        "model.n_layers": 2,
+        "model.tied": True,
+        "data.name": "text:recurrent:size=65536",
+        "objective.name": "language_model",
+        "evaluation.factor": 2,
+        "evaluation.test_len": 32,
+        "evaluation.attention": "sliding:4",
+        "training.optimiser": "adamw",
+    },
 }
 
 
 def config(family: str = "regulargpt", **changes: Any) -> RunConfig:
-    """The config of a family, with options changed: `training__steps=3`."""
+    """The config of a family, a model or what its dict says, with options changed: `training__steps=3`."""
     dotted = {key.replace("__", "."): value for key, value in changes.items()}
     found = RunConfig().replaced({"model.name": family} | COMMON | FAMILIES[family] | dotted)
     validate(found)
@@ -76,5 +90,5 @@ def trainer_of(config: RunConfig) -> Trainer:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """What two equal runs have in common."""
-    return {name: (folder / name).read_bytes() for name in EQUAL}
+    """What two equal runs have in common; on a text also the numbers of single segments."""
+    return {name: (folder / name).read_bytes() for name in (*EQUAL, SEGMENTS) if (folder / name).exists()}

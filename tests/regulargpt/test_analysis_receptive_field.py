@@ -9,10 +9,19 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.randomness import rng
-from regulargpt.analysis.receptive_field import cumulative, erf, gradient_norms, margin, receptive_field
+from regulargpt.analysis.receptive_field import (
+    ReceptiveField,
+    cumulative,
+    erf,
+    gradient_norms,
+    margin,
+    receptive_field,
+    theoretical,
+)
 from regulargpt.models import MODELS, recurrent
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.transformer import Transformer
 
 SMALL = {"d_model": 8, "n_heads": 2, "d_ff": 16}
 
@@ -141,3 +150,129 @@ def test_pieces_of_a_word_have_the_gradients_of_the_whole(name: str, monkeypatch
 def test_cumulative_sums_run_from_the_most_recent_symbol():
     assert cumulative(np.array([[1.0, 0.0, 0.0]])).tolist() == [[0, 0, 1]]
     assert cumulative(np.array([[0.0, 0.0, 1.0]])).tolist() == [[1, 1, 1]]
+
+
+# Of a text: the symbol that comes next, windows, the shares of the gradient.
+
+
+def transformer(**options: Any) -> Transformer:
+    return Transformer(5, 5, **{**SMALL, "n_layers": 2, "encoding": "alibi", **options}).double().eval()
+
+
+def test_log_probability_loss_and_margin_have_one_normalised_gradient():
+    model, some = transformer(), words(9, n_symbols=5)
+    targets = rng(0, "targets").integers(0, 5, len(some))
+    passed: list[Tensor] = []
+    with model.hook_embed.register_forward_hook(lambda module, inputs, output: keep(passed, output)):
+        logits = model(torch.from_numpy(some))
+        y = torch.from_numpy(targets)
+        of_each = [
+            margin(logits, False, y),
+            F.cross_entropy(logits, y, reduction="none"),
+            logits.log_softmax(1).gather(1, y[:, None])[:, 0],
+        ]
+        found = [torch.autograd.grad(each.sum(), passed, retain_graph=True)[0].norm(dim=-1) for each in of_each]
+    shares = [norms / norms.sum(1, keepdim=True) for norms in found]
+    assert torch.allclose(shares[0], shares[1], rtol=1e-9)
+    assert torch.allclose(shares[0], shares[2], rtol=1e-9)
+    norms = gradient_norms(model, some, targets=targets)
+    assert np.allclose(norms / norms.sum(1, keepdims=True), shares[0].numpy(), rtol=1e-9)
+
+
+def keep(passed: list[Tensor], output: Tensor) -> Tensor:
+    passed.append(output.detach().requires_grad_())
+    return passed[-1]
+
+
+def test_another_target_has_another_gradient():
+    model, some = transformer(), words(9, n_symbols=5)
+    by_target = [gradient_norms(model, some, targets=np.full(len(some), target)) for target in (0, 1)]
+    assert not np.allclose(*by_target)
+
+
+@pytest.mark.parametrize("n_layers", [1, 3])
+@pytest.mark.parametrize("w", [1, 2, 4])
+@pytest.mark.parametrize("by", ["view", "encoding", "both"])
+def test_beyond_the_windows_the_gradient_is_exactly_zero(n_layers: int, w: int, by: str):
+    T, reach = 17, n_layers * (w - 1) + 1
+    encoding = "alibi" if by == "view" else f"window:width={w}"
+    model = transformer(n_layers=n_layers, encoding=encoding)
+    if by != "encoding":
+        model.set_attention(f"sliding:{w}", train_len=4)
+    assert theoretical(model, T) == reach
+    norms = gradient_norms(model, words(T, n_symbols=5), targets=np.zeros(5, dtype=int))
+    assert (norms[:, : T - reach] == 0).all()
+    assert (norms[:, T - reach :] > 0).all()
+    field = receptive_field(model, words(T, n_symbols=5), targets=np.zeros(5, dtype=int))
+    assert field.share(reach) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("T", [11, 12, 16])
+def test_blocks_reach_as_far_as_they_say(T: int):
+    model = transformer(n_layers=2)
+    model.set_attention("bca", train_len=4)
+    reach = theoretical(model, T)
+    assert reach is not None
+    norms = gradient_norms(model, words(T, n_symbols=5), targets=np.zeros(5, dtype=int))
+    assert ((norms > 0).sum(1) == reach).all()
+
+
+@pytest.mark.parametrize("model", [transformer(), RegularGPT(2, 2, **SMALL)], ids=["full", "regulargpt"])
+def test_without_windows_nothing_bounds_it(model: nn.Module):
+    assert theoretical(model, 9) is None
+
+
+def test_one_layer_with_equal_keys_gives_a_straight_line():
+    model = transformer(n_layers=1, encoding="none")
+    d = model.embedding.embedding_dim
+    with torch.no_grad():
+        model.blocks[0].attn.qkv.weight[:d] = 0  # the queries: every logit is 0, and so the same for each key
+        model.blocks[0].attn.qkv.weight[d : 2 * d] = 0
+    T = 12
+    # One symbol everywhere: the values, too, are moved alike. The last position also moves its own residual stream.
+    norms = gradient_norms(model, np.zeros((1, T), dtype=int), targets=np.zeros(1, dtype=int))[0]
+    assert np.allclose(norms[:-1], norms[0])
+    c = cumulative(norms[None, :-1] / norms[:-1].sum())[0]
+    assert np.allclose(c, np.arange(1, T) / (T - 1))
+
+
+def test_the_receptive_field_never_shrinks_with_the_share():
+    model, some = transformer(), words(30, n_symbols=5)
+    field = receptive_field(model, some, targets=some[:, 0])
+    found = [field.erf_at(q) for q in np.linspace(0.05, 0.99, 40)]
+    assert found == sorted(found)  # type: ignore[type-var]  # none is None
+    assert field.erf_at(0.99) == field.erf
+
+
+def test_one_symbol_is_all_there_is():
+    field = receptive_field(transformer(), words(1, n_symbols=5), targets=np.zeros(5, dtype=int))
+    assert (field.erf, field.erf_at(0.5), field.share(1), field.share(64)) == (1, 1, 1.0, 1.0)
+
+
+def test_each_sequence_counts_alike_however_large_its_gradient():
+    class Scaled(Decaying):
+        def forward(self, words: Tensor, readout: str = "last") -> Tensor:
+            # The words that begin with 1 have gradients a thousand times those of the others, and all on the newest.
+            e = self.hook_embed(F.one_hot(words, 2).double())
+            first = words[:, :1].double()
+            weight = torch.ones(words.shape[1]).double() * (1 - first)
+            weight[:, -1:] += 1000 * first
+            z = (e.sum(2) * weight).sum(1)
+            return torch.stack([z, torch.zeros_like(z)], 1)
+
+    some = np.array([[0, 0, 0, 0], [1, 0, 0, 0]])
+    assert receptive_field(Scaled(1.0), some).c.tolist() == [0.625, 0.75, 0.875, 1.0]
+
+
+def test_of_no_curve_there_is_no_share():
+    empty = ReceptiveField(np.zeros(0), np.zeros(0), np.zeros(0), None, None, None, 3)
+    assert (empty.erf_at(0.5), empty.share(4)) == (None, None)
+
+
+def test_gradients_ask_nothing_of_the_parameters_and_leave_them_as_they_were():
+    model = transformer(encoding="kerple_log")
+    model.blocks[0].requires_grad_(False)
+    before = [p.requires_grad for p in model.parameters()]
+    gradient_norms(model, words(9, n_symbols=5))
+    assert [p.requires_grad for p in model.parameters()] == before
+    assert all(p.grad is None for p in model.parameters())

@@ -29,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 FIELDS = {"name": "regulargpt", "thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned"} | {
     **{"attention": "dilated", "state_noise": 0.0, "noise_loss": 0.0, "noise_growth": 1.01},
     "embedding_std": 1.0,
+    "tied": False,
 }
 
 

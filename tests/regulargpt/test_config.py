@@ -154,7 +154,10 @@ REFUSED_TEXTS = [
     ("[model]\nchunk_size = 3", "[model] has no name; write name = 'MODEL' in it"),
     ("[model]\nname = ['rnn']", "model.name = ['rnn']; give a text"),
     ("[model]\nname = 'regulargtp'", "unknown model 'regulargtp'; did you mean 'regulargpt'?"),
-    ("[objective]\nname = 'evry'", "unknown supervision 'evry'; choose 'last', 'prefixes', 'next', 'subwords'"),
+    (
+        "[objective]\nname = 'evry'",
+        "unknown supervision 'evry'; choose 'last', 'prefixes', 'next', 'subwords', 'language_model'",
+    ),
     (
         "[model]\nname = 'transformer'\n[model.encoding]\nname = 'rotery'",
         "unknown encoding 'rotery'; did you mean 'rotary'?",
@@ -164,8 +167,8 @@ REFUSED_TEXTS = [
         "unknown key 'model.encoding.slopes': 'none' has no slopes; 'alibi' has",
     ),
     (
-        "[model]\nname = 'transformer'\n[model.encoding]\nname = 'none'\nbase = 1",
-        "unknown key 'model.encoding.base'; it has none",
+        "[model]\nname = 'transformer'\n[model.encoding]\nname = 'none'\nradix = 1",
+        "unknown key 'model.encoding.radix'; it has none",
     ),
     ("[data]\nname = 'dyck-2'\n[data.test]\nmember = 0.5", "unknown key 'data.test.member'; did you mean 'members'?"),
     ("[data]\nname = 'dyck-2'\ntest = 3", "data.test = 3: data.test is a section; write [data.test]"),
@@ -313,7 +316,10 @@ def test_replacing_changes_these_options_and_no_others():
 TASKS = {name: languages.get(name) for name in names()}
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+OF_WORDS = [name for name, recipe in RECIPES.items() if recipe.is_for == "words"]
+
+
+@pytest.mark.parametrize("recipe", OF_WORDS)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_recipe_of_every_model_can_run_every_listed_language(recipe: str, model: str):
     if model not in RECIPES[recipe].fields:
@@ -329,6 +335,21 @@ def test_every_recipe_of_every_model_can_run_every_listed_language(recipe: str, 
         # All that a recipe says is there: it names no option that its model lacks.
         fields = {**RECIPES[recipe].fields[model], **RECIPES[recipe].languages.get(model, {}).get(language, {})}
         assert {key: value_of(config, key) for key in fields if key != "data.name"}.keys() <= flat(config).keys()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_recipe_of_a_text_is_for_every_model_and_for_no_language(model: str):
+    config = resolve(None, model, "text:code", "text")
+    validate(config)
+    assert (config.recipe, config.objective.name, config.scored) == (
+        "text",
+        "language_model",
+        (64, 128, 256, 512, 1024),
+    )
+    with pytest.raises(UserError, match="recipe 'text' is for text, parity is not"):
+        resolve("text", model, "parity", "uniform")
+    with pytest.raises(UserError, match="recipe 'robust' is for words, text:code is not"):
+        resolve("robust", model, "text:code", "text")
 
 
 @pytest.mark.parametrize("model", [*MODELS, "regulargpt:chunk_size=3"])
@@ -347,7 +368,7 @@ def test_options_behind_the_models_name_decide_on_the_recipes_as_others_do():
 
 
 def test_a_recipe_that_shows_more_than_final_answers_says_so_in_its_name():
-    for name, recipe in RECIPES.items():
+    for name, recipe in ((name, RECIPES[name]) for name in OF_WORDS):
         for fields in (*recipe.fields.values(), recipe.balanced, *recipe.languages.values()):
             assert ("subwords" in name) or fields.get("objective.name", "last") == "last"
 

@@ -33,7 +33,7 @@ SLOPE = '''
 from dataclasses import dataclass
 
 from regulargpt.config.options import option
-from regulargpt.encodings.base import Encoding, distances
+from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.options import EncodingOptions
 
 
@@ -51,8 +51,8 @@ class Slope(Encoding):
         super().__init__(**sizes)
         self.slope = slope
 
-    def bias(self, q, k, layer=0):
-        return -self.slope * distances(q, k).abs().to(q)[None, None]
+    def bias(self, q, k, at):
+        return -self.slope * at.distances.abs().to(q)[None, None]
 
 
 class Plain(Encoding):
@@ -200,7 +200,11 @@ KNOWN = {
     "config/schema.py": {"RegularGPTOptions", "LastOptions", "regulargpt", "last"},  # the defaults of a run
     "runs/certify.py": {"RegularGPT", "chunk_size", "d_model"},  # the certificate is of a RegularGPT
     "cli/commands/extract.py": {"regulargpt", "rnn", "lstm", "gru", "linear-rnn", "next"},  # from these it extracts
-    "cli/__init__.py": {"regulargpt"},  # the program's name
+    "cli/__init__.py": {"regulargpt", "alibi"},  # the program's name, and an example
+    "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
+    "cli/commands/kernels.py": {"encoding", "n_heads", "n_layers"},  # an encoding without a model needs its sizes
+    "cli/commands/position_variance.py": {"causal"},  # chapter 2 is about the mask
+    "cli/commands/positions.py": {"last"},  # the last position
     "cli/commands/check.py": {"levels"},  # those that the checker counted
     "cli/sweeping.py": {"model.chunk_size"},  # stands in the names of runs
     "results/columns.py": {"encoding", "model.encoding.name"},  # what everybody calls it
@@ -213,8 +217,9 @@ def own_names() -> set[str]:
     parts = [row for kind in (MODELS, ENCODINGS, OBJECTIVES) for row in kind.values()]
     own = {name for row in parts for name in hints(row.options)}
     shared = {name for owner in trunk_options() for name in hints(owner)}
-    # Words with another meaning everywhere: nothing at all, a norm of a gradient.
-    names = {*MODELS, *ENCODINGS, *OBJECTIVES, *(own - shared)} - {"none", "norm", "weight"}
+    # Words with another meaning everywhere: nothing at all, a norm of a gradient, the base of a registry, the run's.
+    ordinary = {"none", "norm", "weight", "base", "fit", "width", "shift", "train_len"}
+    names = {*MODELS, *ENCODINGS, *OBJECTIVES, *(own - shared)} - ordinary
     classes = {row.place.partition(":")[2] for row in parts} | {row.options.__name__ for row in parts}
     return names | classes
 

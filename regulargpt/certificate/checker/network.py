@@ -21,7 +21,7 @@ CHOICES = {"norm": ("pre", "post"), "activation": ("gelu", "relu")}
 SWITCHES = ("attention_bias", "state_norm")
 # With other values the network is not one weight-shared block on the tree that the proof is about.
 TREE = {"name": "regulargpt", "thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned"}
-TREE |= {"attention": "dilated"}
+TREE |= {"attention": "dilated", "tied": False}
 # How the weights were drawn and trained says nothing about what they compute.
 UNREAD = dict.fromkeys(("embedding_std", "state_noise", "noise_loss", "noise_growth"), (int, float))
 

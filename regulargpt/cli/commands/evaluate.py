@@ -27,9 +27,10 @@ SAID = {
 
 @click.command()
 @click.argument("folder", type=PATH)
-@click.option("--lengths", help="Lengths and ranges, as in 41-500,1000,10000.  [default: 41-500]")
+@click.option("--lengths", help="Lengths and ranges, as in 41-500,1000,10000.  [default: 41-500; of a text as trained]")
 @click.option("--protocol", "preset", help="Test as this protocol does; `regulargpt list protocols`.")
-@click.option("--samples", type=click.IntRange(min=1), default=512, show_default=True, help="Words a length.")
+@click.option("--samples", type=click.IntRange(min=1), help="Words a length.  [default: 512; of a text 128]")
+@click.option("--attention", help="What a position of a Transformer sees: full, bca, sliding:W.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the test words.  [default: the run's]")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
 @click.option(
@@ -40,50 +41,62 @@ def command(
     folder: Path,
     lengths: str | None,
     preset: str | None,
-    samples: int,
+    samples: int | None,
+    attention: str | None,
     seed: int | None,
     device: str,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Test a trained model at any lengths, on words of the run's language.
+    """Test a trained model at any lengths, on words of the run's language or segments of its text.
 
     With the run's seed, the default, they are those of the run's own test; with another one they are new.
     """
     from regulargpt.cli.configure import texts
     from regulargpt.config.lengths import read_lengths
     from regulargpt.config.protocols import protocol
-    from regulargpt.config.schema import RunConfig
+    from regulargpt.config.schema import RunConfig, is_of_the_test, value_of
+    from regulargpt.data import is_text
     from regulargpt.storage.folder import RunFolder
 
     if preset is not None and (lengths is not None or settings):
         raise UserError("--protocol says at which lengths and on which words; leave out --lengths and --set")
-    wanted = read_lengths("41-500" if lengths is None else lengths)
+    given = None if lengths is None else read_lengths(lengths)
     run_folder = RunFolder.open(folder)
-    written = texts({}, settings, SAID)
+    config = RunConfig.parse(run_folder.config_text)
+    written = texts({"evaluation.attention": attention}, settings, SAID)
     for key in written:
-        if not key.startswith(("data.", "objective.", "evaluation.")):
+        if not (key.startswith(("data.", "objective.", "evaluation.")) or is_of_the_test(config, key)):
             raise UserError(f"--set {key}: a trained run can be tested under other data, objective or evaluation only")
     # TensorBoard and compilation are of the training; they need nothing here.
-    changes = {"evaluation.samples": samples, "device": device, "tensorboard": False, "compile": False}
-    config = RunConfig.parse(run_folder.config_text).replaced(changes)
+    config = config.replaced({"device": device, "tensorboard": False, "compile": False})
+    # The run may have been scored on few words a length, to be quick; here the lengths are few.
+    usual = config.evaluation.samples if is_text(config.data.name) else 512
+    config = config.replaced({"evaluation.samples": usual if samples is None else samples})
+    wanted = given or (config.tested if is_text(config.data.name) else read_lengths("41-500"))
     if preset is not None:
         config = protocol(preset).test_of(config)
         wanted = tuple(config.tested)
     else:
         config = config.replaced({"protocol": ""}).reading(written)
     run_folder.load_summary()
+    # What of the network itself may be another in a test, such as the scaling of rotary positions.
+    trained = {key.removeprefix("model."): value_of(config, key) for key in written if key.startswith("model.")}
 
     from regulargpt.cli.bars import Bars
     from regulargpt.evaluation.again import evaluate
 
     with closing(Bars()) as bars:
-        result = evaluate(run_folder, config, wanted, config.seed if seed is None else seed, bars.watch)
+        result = evaluate(run_folder, config, wanted, config.seed if seed is None else seed, bars.watch, trained)
     emit(result) if as_json else say(text(result))
 
 
 def text(result: dict[str, Any]) -> str:
     """Every length if they are few, else the summary, the lengths that are not perfect, and those beyond the score."""
+    if "extrapolation" in result:
+        from regulargpt.cli.running import scoring, text_lengths
+
+        return "\n".join([f"scoring {scoring(result)}", *text_lengths(result)])
     known, scored = measure(result["measure"]), set(result["scored"])
     values = result["measures"][known.name]["values"]
     inside, beyond = ({T: v for T, v in values.items() if (T in scored) is wanted} for wanted in (True, False))

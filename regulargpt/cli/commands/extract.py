@@ -38,12 +38,14 @@ def command(folder: Path, out: Path | None, codebook: str, as_json: bool) -> int
     """Extract the automaton that a trained network implements, and compare it with the task's."""
     from regulargpt.cli import FAILED
     from regulargpt.config.schema import RunConfig
+    from regulargpt.data import of_words
     from regulargpt.storage.folder import RunFolder
 
     if out is not None:
         check_out(out)
     run_folder = RunFolder.open(folder)
     config = RunConfig.parse(run_folder.config_text)
+    of_words(config.data)
     check_run(config, codebook)
     run_folder.load_summary()
 

@@ -1,4 +1,4 @@
-"""`regulargpt list languages|models|encodings|...`, `regulargpt list models NAME`."""
+"""`regulargpt list languages|texts|models|encodings|...`, `regulargpt list models NAME`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ def languages() -> list[dict[str, str]]:
         }
         for family in listing()
     ]
+
+
+def texts() -> list[dict[str, str]]:
+    """One row a text; none is opened."""
+    from languages.text import listing
+
+    return [{"name": name, "summary": summary} for name, summary in listing()]
 
 
 def parts(kind: str) -> list[dict[str, str]]:
@@ -76,9 +83,10 @@ def shown(rows: tuple[str, ...]) -> str:
 
 
 MOST_ROWS = 12
+SHOWN = ("languages", "texts")
 
-LISTS = {"languages": languages, "recipes": recipes, "protocols": protocols, "experiments": experiments}
-KINDS = ("languages", *PARTS, "recipes", "protocols", "experiments")
+LISTS = {"languages": languages, "texts": texts, "recipes": recipes, "protocols": protocols, "experiments": experiments}
+KINDS = ("languages", "texts", *PARTS, "recipes", "protocols", "experiments")
 
 
 def part(kind: str, name: str) -> dict[str, Any]:
@@ -87,7 +95,7 @@ def part(kind: str, name: str) -> dict[str, Any]:
     from regulargpt.config.registry import registry
 
     if kind not in PARTS:
-        has_own = "`regulargpt show` shows a language" if kind == "languages" else f"options have {one_of(PARTS)}"
+        has_own = f"`regulargpt show` shows a {kind[:-1]}" if kind in SHOWN else f"options have {one_of(PARTS)}"
         raise UserError(f"{kind} are listed without a name: leave {name} out; {has_own}")
     place, section = PARTS[kind]
     row = registry(place)[name]

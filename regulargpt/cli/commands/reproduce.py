@@ -105,7 +105,7 @@ def conduct(
     finally:
         progress.close()
     reproduction.add_session(folder, experiment, scale, time.monotonic() - started)
-    told(reproduction.write_page(folder, experiment, scale), as_json)
+    told(reproduction.write_page(folder, experiment, scale, notice), as_json)
     if outcome.missing:
         say(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
         return STOPPED
@@ -114,20 +114,29 @@ def conduct(
 
 def page_again(experiment: Any, scale: str, folder: Path, as_json: bool) -> int:
     """Write the page from what is there; the exit code says whether all of it is."""
-    result = import_module("experiments.reproduction").write_page(folder, experiment, scale)
+    result = import_module("experiments.reproduction").write_page(folder, experiment, scale, notice)
     told(result, as_json)
     return FAILED if result["failed"] else STOPPED if result["missing"] else 0
 
 
+def notice(text: str) -> None:
+    """Tell what is tested, which may take long."""
+    say(f"testing {text}", err=True)
+
+
 def told(result: dict[str, Any], as_json: bool) -> None:
-    """Print the cells, what differs, and where the page is."""
+    """Print the claims, or the cells and what differs, and where the page is."""
     if as_json:
         emit(result)
         return
-    cells = [cell_text(cell) for cell in result["cells"] if cell["runs"]]
-    say(table(cells, ("row", "column", "published", "ours", "difference", "done", "notes")))
-    for number, note in enumerate(result["notes"], 1):
-        say(f"{number}: {note}")
+    if "claims" in result:
+        claims = [(claim["sentence"], claim["answer"], claim["figure"] or "-") for claim in result["claims"]]
+        say(table(claims, ("claim", "here", "figure")))
+    else:
+        cells = [cell_text(cell) for cell in result["cells"] if cell["runs"]]
+        say(table(cells, ("row", "column", "published", "ours", "difference", "done", "notes")))
+        for number, note in enumerate(result["notes"], 1):
+            say(f"{number}: {note}")
     for failure in result["failed"]:
         say(f"failed: {failure['run']}: {failure['reason']}")
     click.echo(f"{result['page']}")

@@ -42,6 +42,7 @@ def command(
     **fields: str | None,
 ) -> int:
     """Train a model on short words and test it on long ones."""
+    from regulargpt.certificate.options import no_certificate
     from regulargpt.cli.configure import configure, default_folder, texts
     from regulargpt.config.recipes import EVERY, certified
 
@@ -50,6 +51,8 @@ def command(
     if certify and written.get(EVERY) == "0":
         raise UserError(f"--certify and {EVERY} = 0 contradict each other; leave one of them out")
     config = configure(language, model, recipe, config_file, written, protocol)
+    if certify and (reason := no_certificate(config.model, config.objective)) is not None:
+        raise UserError(f"--certify: {reason}; leave it out")
     config = certified(config, written) if certify else config
 
     from regulargpt.config.validation import validate

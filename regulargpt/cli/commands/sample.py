@@ -1,10 +1,13 @@
-"""`regulargpt sample LANGUAGE --length N --count M --seed S --out FILE`."""
+"""`regulargpt sample LANGUAGE --length N --count M --seed S --out FILE`, and the same of a text."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,6 +16,17 @@ from regulargpt.cli.output import as_json, emit, say
 from regulargpt.cli.types import FILE, FiniteRange
 
 MOST_SYMBOLS = 100_000_000
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What was drawn: its kind, a record each, a record as text, what names it, and what is missing at this length."""
+
+    kind: str
+    name: dict[str, str]
+    records: list[dict[str, Any]]
+    line: Callable[[dict[str, Any]], str]
+    notice: str = ""
 
 
 @click.command()
@@ -29,7 +43,7 @@ MOST_SYMBOLS = 100_000_000
     help="Share of the near misses in which two symbols changed places instead.",
 )
 @click.option("--out", type=FILE, help="Write to this file, not to the terminal.")
-@click.option("--text", is_flag=True, help="`word label` a line instead of JSON lines.")
+@click.option("--text", is_flag=True, help="`word label` a line, or the segments as they are, instead of JSON lines.")
 @as_json
 def command(
     language: str,
@@ -43,9 +57,11 @@ def command(
     text: bool,
     as_json: bool,
 ) -> None:
-    """Draw labelled words of a language: JSON lines {"word": ..., "label": ...}, or text."""
-    import languages
-    from languages.randomness import rng
+    """Draw labelled words of a language, or segments of a text's test part.
+
+    They are JSON lines, {"word": ..., "label": ...} or {"start": ..., "text": ...}, or text.
+    """
+    from languages.registry import is_text
 
     if text and as_json:
         raise UserError("--text and --json exclude each other; give one")
@@ -57,21 +73,44 @@ def command(
         )
     if out is not None and os.path.lexists(out):
         raise UserError(f"{out} exists; choose another --out")
-    task = languages.get(language)
-    words = task.sample(rng(seed, "sample"), length, count, near_misses=near_misses, edits=edits, swaps=swaps)
-    names = [task.output_names[label] for label in task.labels(words)]
-    pairs = [{"word": task.machine.decode(word), "label": name} for word, name in zip(words, names, strict=True)]
-    line = "{word} {label}".format_map if text else lambda pair: json.dumps(pair, ensure_ascii=False)
-    content = "".join(line(pair) + "\n" for pair in pairs)
+    if is_text(language) and near_misses:
+        raise UserError(f"--near-misses: {language} is a text, which has no members; leave it out")
+    mixed = {"near_misses": near_misses, "edits": edits, "swaps": swaps}
+    drawn = (
+        segments(language, length, count, seed) if is_text(language) else words(language, length, count, seed, mixed)
+    )
+    render = drawn.line if text else lambda record: json.dumps(record, ensure_ascii=False) + "\n"
+    content = "".join(map(render, drawn.records))
     if out is not None:
         from regulargpt.storage.atomic import write_text
 
         write_text(out, content)
-    if notice := task.describe_length(length):
-        say(notice, err=True)
+    if drawn.notice:
+        say(drawn.notice, err=True)
     if as_json:
-        where = {"words": pairs} if out is None else {"count": count, "out": str(out)}
-        emit({"language": task.name, "length": length, "seed": seed, **where})
+        where = {drawn.kind: drawn.records} if out is None else {"count": count, "out": str(out)}
+        emit({**drawn.name, "length": length, "seed": seed, **where})
     else:
-        written = f"{count} words of length {length} written to {out}\n"
+        written = f"{count} {drawn.kind} of length {length} written to {out}\n"
         click.echo(content if out is None else written, nl=False)
+
+
+def words(language: str, length: int, count: int, seed: int, mixed: dict[str, Any]) -> Drawn:
+    """Words of a language, labelled by its machine."""
+    import languages
+    from languages.randomness import rng
+
+    task = languages.get(language)
+    drawn = task.sample(rng(seed, "sample"), length, count, **mixed)
+    names = [task.output_names[label] for label in task.labels(drawn)]
+    pairs = [{"word": task.machine.decode(word), "label": name} for word, name in zip(drawn, names, strict=True)]
+    return Drawn("words", {"language": task.name}, pairs, "{word} {label}\n".format_map, task.describe_length(length))
+
+
+def segments(name: str, length: int, count: int, seed: int) -> Drawn:
+    """Segments of the test part of a text."""
+    from languages.text import corpus
+    from regulargpt.cli import texts
+
+    found = texts.segments(corpus(name), length, count, seed)
+    return Drawn("segments", {"text": name}, found, lambda segment: texts.passage(segment, length))

@@ -1,4 +1,4 @@
-"""`regulargpt show LANGUAGE`."""
+"""`regulargpt show LANGUAGE`, `regulargpt show TEXT`."""
 
 from __future__ import annotations
 
@@ -139,14 +139,20 @@ def text(shown: dict[str, Any]) -> str:
 @click.command()
 @click.argument("language")
 @click.option("--dot", is_flag=True, help="Print the automaton in Graphviz's language.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the sample words.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the sample words or lines."
+)
 @printed
 def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
-    """Show a language: its automaton, its monoid, sample words."""
+    """Show a language: its automaton, its monoid, sample words; or a text: its size, its digest, a few lines."""
     import languages
+    from languages.registry import is_text
 
     if dot and as_json:
         raise UserError("--dot and --json exclude each other; give one")
+    if is_text(language) and not dot:
+        show_text(language, seed, as_json)
+        return
     task = languages.get(language)
     if dot:
         from languages.convert.dot import to_dot
@@ -156,3 +162,12 @@ def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
         emit(describe(task, seed))
     else:
         say(text(describe(task, seed)))
+
+
+def show_text(name: str, seed: int, as_json: bool) -> None:
+    """Print what a text is."""
+    from languages.text import corpus
+    from regulargpt.cli import texts
+
+    found = texts.described(corpus(name), seed)
+    emit(found) if as_json else say(texts.shown(found))

@@ -50,7 +50,6 @@ def command(
     An option given again adds values. A rerun does what is missing.
     """
     from regulargpt.cli.sweeping import conduct, preview
-    from regulargpt.config.schema import RunConfig
     from regulargpt.runs.sweep.grid import Grid
     from regulargpt.runs.sweep.values import all_texts
 
@@ -63,7 +62,7 @@ def command(
     values = all_texts(fields, settings)
     grid = Grid(
         languages,
-        names(models) or (RunConfig().model.name,),
+        names(models) or (None,),
         names(recipes) or (None,),
         names(protocols) or (None,),
         values,
@@ -100,7 +99,7 @@ def default_folder(grid: Grid) -> Path:
     several = (
         "+".join(texts) if len(texts) <= 3 else f"{texts[0]}-and-{len(texts) - 1}-more"
         for texts in (
-            [plain(text)[:LONGEST] for text in dict.fromkeys(given)] for given in (grid.languages, grid.models)
+            [plain(text)[:LONGEST] for text in dict.fromkeys(given)] for given in (grid.languages, grid.named_models)
         )
     )
     return Path("sweeps") / "-".join(several)

@@ -9,25 +9,25 @@ from typing import Any
 import click
 
 from regulargpt.cli.output import Checking, emit, say, table
-from regulargpt.cli.subject import looks_at_words
+from regulargpt.cli.subject import finished, looks_at_words
 
+WORDS = 32
 HEADER = ("depth", "rows", "elements", "clusters", "gap", "ARI", "purity", "silh.", "probe", "control", "spread")
 
 
 @click.command()
 @looks_at_words("verify", fewest=2)
-def command(folder: Path, length: int | None, words: int, seed: int | None, out: Path | None, as_json: bool) -> None:
+def command(
+    folder: Path, length: int | None, words: int | None, seed: int | None, out: Path | None, as_json: bool
+) -> None:
     """Find the language's monoid elements in a model's hidden states, and certify it for every length."""
-    from regulargpt.storage.folder import RunFolder
-
-    run_folder = RunFolder.open(folder)
-    run_folder.load_summary()
+    run_folder = finished(folder)
 
     from regulargpt.analysis.verify import verify
     from regulargpt.certificate.sentences import sentences
 
     with closing(Checking()) as progress:
-        report = verify(run_folder, length=length, words=words, seed=seed, out=out, progress=progress)
+        report = verify(run_folder, length=length, words=words or WORDS, seed=seed, out=out, progress=progress)
     emit(report) if as_json else say("\n".join([text(report), *sentences(report["certificate"])]))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
+from regulargpt.data import of_words
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.by_length import samples_at
 from regulargpt.evaluation.shortcuts.features import RULES, check, features
@@ -95,15 +96,16 @@ def shortcut_report(config: RunConfig) -> dict[str, Any]:
 
     Raises UserError if the config cannot be run or shortcuts do not fit it.
     """
-    of_language = validate(config)
+    validate(config)
+    of_language = of_words(config.data)
     scores = shortcut_scores(of_language, config, config.seed)
     return {
         "language": config.data.name,
         "protocol": config.protocol,
-        "train_from": config.data.train_from,
+        "train_from": config.data.shortest,
         "train_len": config.data.train_len,
-        "test_from": config.scored.start,
-        "test_len": config.evaluation.test_len,
+        "test_from": config.scored[0],
+        "test_len": config.test_len,
         "stride": config.evaluation.stride,
         "samples": config.evaluation.samples,
         "seed": config.seed,

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from languages.errors import UserError
 from regulargpt.models.base import Model
 from regulargpt.models.hooks import HookPoint
-from regulargpt.models.layers import Readout, check_words, choose, embedding, linear
+from regulargpt.models.layers import Readout, TiedReadout, check_words, choose, embedding, linear
 from regulargpt.models.regulargpt.block import Block
 from regulargpt.models.regulargpt.dense import dense_state
 from regulargpt.models.regulargpt.depth import depth
@@ -33,7 +33,7 @@ class RegularGPT(Model):
     their own and deeper levels reuse the last. `levels` is 0 for the adaptive depth; n > 0 is the depth for all words,
     and the answer sees the last C^n symbols (for thickness 1). `pad` is "learned", or "masked": what is absent on the
     left takes no part. `attention` is "dilated", or "full": Eq. (6.1) with 0 instead of minus infinity up to the
-    position itself, which only `dense` computes.
+    position itself, which only `dense` computes. `tied` reads out by the embedding's transpose (texts).
 
     Raises `UserError` for a chunk size below 2, or a width the heads do not divide.
 
@@ -67,6 +67,7 @@ class RegularGPT(Model):
         levels: int = 0,
         pad: str = "learned",
         attention: str = "dilated",
+        tied: bool = False,
         generator: torch.Generator | None = None,
     ):
         super().__init__()
@@ -105,7 +106,7 @@ class RegularGPT(Model):
         )
         self.state_norm = nn.LayerNorm(d_model) if state_norm else nn.Identity()
         self.state_noise = StateNoise()
-        self.readout = linear(d_model, n_outputs, generator)
+        self.readout = TiedReadout(self.embedding, n_outputs) if tied else linear(d_model, n_outputs, generator)
 
     @property
     def quadratic(self) -> bool:

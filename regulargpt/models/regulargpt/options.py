@@ -85,6 +85,8 @@ class RegularGPTOptions(ModelOptions):
         "dilated", "Sliding-dilated, or Eq. (6.1) with 0 for minus infinity."
     )
 
+    tied: bool = option(False, "Whether the readout is the embedding's transpose, without a bias.")
+
     def arguments(self) -> dict[str, Any]:
         """How strong the noise is, the training decides."""
         # `set_noise` gives the level, step by step; the constructor needs none of it.
@@ -137,6 +139,10 @@ class RegularGPTOptions(ModelOptions):
         if self.thickness > 1 or self.distinct_levels > 1:
             return "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"
         return self.not_a_tree()
+
+    def no_words(self) -> str | None:
+        """A tied readout answers with symbols."""
+        return "model.tied = true answers with symbols" if self.tied else None
 
     def too_long(self, length: int) -> str | None:
         """Full attention holds a number for each pair of positions.

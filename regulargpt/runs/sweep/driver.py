@@ -11,6 +11,7 @@ from languages.errors import UserError
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import ConfigError, RunConfig
 from regulargpt.config.validation import validate
+from regulargpt.data import is_text
 from regulargpt.runs.sweep.engine import Engine
 from regulargpt.runs.sweep.folder import State, SweepFolder, is_sweep, refuse_other
 from regulargpt.runs.sweep.names import name_of
@@ -87,15 +88,15 @@ def check(configs: Iterable[RunConfig]) -> None:
     tasks = {}
     for config in configs:
         try:
-            if config.data.name not in tasks:
+            if config.data.name not in tasks and not is_text(config.data.name):
                 tasks[config.data.name] = languages.get(config.data.name)
-            words = validate(config, tasks[config.data.name])
+            validate(config, tasks.get(config.data.name))
         except ConfigError as error:
             raise ConfigError(f"{config.data.name}, {config.model.name}: {error}") from error
         if config.recipe in CONSTRUCTED:
             from regulargpt.construct import configuration
 
-            configuration.check(config, words.task)
+            configuration.check(config, tasks[config.data.name])
 
 
 def find_damage(folder: SweepFolder, names: Iterable[str]) -> None:

@@ -10,13 +10,12 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-import languages
 from languages.errors import UserError
-from languages.task import Task
 from regulargpt.certificate.options import no_certificate
 from regulargpt.config.options import ConfigError
-from regulargpt.config.recipes import DECIDING, EVERY, certified, resolve
+from regulargpt.config.recipes import DECIDING, EVERY, certified, resolve, usual_model
 from regulargpt.config.schema import RunConfig, first_part, flat, parts_first, type_of, why_unused
+from regulargpt.data import sampling
 from regulargpt.runs.sweep.values import read_values
 from regulargpt.training.phases import PHASES
 
@@ -29,6 +28,8 @@ AXES = ("data.name", "model.name", "recipe", "protocol")
 class Grid:
     """What a sweep goes over. A recipe None is the one that suits language and model, a protocol None is none.
 
+    A model None is the usual one of each language or text.
+
     `values` says of dotted keys which values they take, as values or, in lists of texts, as written. A key that a run
     does not have, or that changes nothing there (the chunk size of an LSTM), makes no run twice.
 
@@ -40,16 +41,16 @@ class Grid:
     """
 
     languages: Sequence[str]
-    models: Sequence[str] = (RunConfig().model.name,)
+    models: Sequence[str | None] = (None,)
     recipes: Sequence[str | None] = (None,)
     protocols: Sequence[str | None] = (None,)
     values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     certify: bool = False
 
     @cached_property
-    def tasks(self) -> dict[str, Task]:
-        """The task of each language."""
-        return {language: languages.get(language) for language in self.languages}
+    def samplings(self) -> dict[str, str]:
+        """How the words of each language are drawn; some automata take seconds to build."""
+        return {language: sampling(language) for language in self.languages}
 
     @cached_property
     def configs(self) -> list[RunConfig]:
@@ -91,13 +92,19 @@ class Grid:
 
     def axes(self) -> Iterator[tuple[str, str, str | None, str | None]]:
         """Languages, models, recipes and protocols."""
-        return product(self.languages, self.models, self.recipes, self.protocols)
+        for language, model, recipe, preset in product(self.languages, self.models, self.recipes, self.protocols):
+            yield language, usual_model(language) if model is None else model, recipe, preset
+
+    @property
+    def named_models(self) -> list[str]:
+        """The models, each once."""
+        return list(dict.fromkeys(model for _, model, *_ in self.axes()))
 
     def base(
         self, language: str, model: str, recipe: str | None, preset: str | None, chosen: Mapping[str, Any]
     ) -> RunConfig:
         """The config that the values are set over."""
-        return resolve(recipe, model, language, self.tasks[language].sampling, chosen, preset)
+        return resolve(recipe, model, language, self.samplings[language], chosen, preset)
 
     def read(self) -> dict[str, tuple[Any, ...]]:
         """The values of each key: as they are, or as written (in a list), read by the first config that has the key."""

@@ -1,0 +1,11 @@
+"""The tables about language models: chapters 3 and 4 and section 6.5 of the thesis, and the LEX paper.
+
+table      what such a table is, and the runs behind its rows
+subjects   the rows that tables share
+claims     published claims as sentences that can be tested
+results    losses of trained runs on the same segments, and paired differences
+tested     trained runs under other protocols and attentions
+measures   how far back they look, how sharply
+record     what a page says; recording makes it, page is its Markdown
+table_*, lex_table_*   one file a table
+"""

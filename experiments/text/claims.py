@@ -1,0 +1,312 @@
+"""Published claims as sentences that can be tested, and what our results say of each.
+
+A claim holds where every figure's 95 % interval lies on its side of the bound, does not where one lies on the other
+side, and is not decidable here in between, or where a run is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal, Protocol
+
+from experiments.text.results import Interval, Results, Unknown
+
+Answer = Literal["holds", "does not", "not decidable here"]
+HOLDS: Answer = "holds"
+FAILS: Answer = "does not"
+OPEN: Answer = "not decidable here"
+EXPLODES = 1.5
+MULTIPLES = (1, 2, 4, 8, 16)
+LONGER = MULTIPLES[1:]
+# A published perplexity of a row at a multiple of the training length, None where there is none.
+Printed = Callable[[str, int], float | None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the results say: the figure that decides, in words, and why where that is known."""
+
+    answer: Answer
+    figure: str = ""
+    why: str = ""
+
+
+class Figure(Protocol):
+    """A number that results have with an interval, and published tables often without."""
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        ...
+
+    def of(self, results: Results) -> Interval:
+        """Its value here; Unknown if it is not there."""
+        ...
+
+    def printed(self, value: Printed) -> float | None:
+        """Its published value."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The perplexity of a row at a multiple of the training length over that at another, as a rule at once."""
+
+    row: str
+    multiple: int
+    base: int = 1
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        return f"{self.row}, PPL({self.multiple}x) / PPL({self.base}x)"
+
+    def of(self, results: Results) -> Interval:
+        """Paired by segment."""
+        return results.difference((self.row, self.multiple), (self.row, self.base)).exp()
+
+    def printed(self, value: Printed) -> float | None:
+        """Of published perplexities."""
+        return quotient(value(self.row, self.multiple), value(self.row, self.base))
+
+
+@dataclass(frozen=True)
+class Against:
+    """The perplexity of a row over that of another, at the same length."""
+
+    row: str
+    other: str
+    multiple: int
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        return f"PPL({self.row}) / PPL({self.other}) at {self.multiple}x"
+
+    def of(self, results: Results) -> Interval:
+        """Paired by segment."""
+        return results.difference((self.row, self.multiple), (self.other, self.multiple)).exp()
+
+    def printed(self, value: Printed) -> float | None:
+        """Of published perplexities."""
+        return quotient(value(self.row, self.multiple), value(self.other, self.multiple))
+
+
+@dataclass(frozen=True)
+class Level:
+    """Another measure of a row."""
+
+    measure: str
+    row: str
+    multiple: int
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        return f"{self.measure}, {self.row} at {self.multiple}x"
+
+    def of(self, results: Results) -> Interval:
+        """As it was measured."""
+        return results.measure(self.measure, self.row, self.multiple)
+
+    def printed(self, value: Printed) -> float | None:
+        """Tables print no such numbers."""
+        return None
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Another measure of a row minus that of another row, at the same length: positive if the row leads.
+
+    The two intervals are added up: they are not paired.
+    """
+
+    measure: str
+    row: str
+    other: str
+    multiple: int
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        return f"{self.measure}, {self.row} - {self.other} at {self.multiple}x"
+
+    def of(self, results: Results) -> Interval:
+        """The difference, with the interval that holds both."""
+        a, b = (results.measure(self.measure, row, self.multiple) for row in (self.row, self.other))
+        return Interval(a.low - b.high, a.value - b.value, a.high - b.low)
+
+    def printed(self, value: Printed) -> float | None:
+        """Of published values of that measure."""
+        a, b = value(self.row, self.multiple), value(self.other, self.multiple)
+        return None if a is None or b is None else a - b
+
+
+def quotient(a: float | None, b: float | None) -> float | None:
+    """a / b where both are there."""
+    return None if a is None or b is None else a / b
+
+
+@dataclass(frozen=True)
+class Bound:
+    """All figures lie below, or above, a bound. `rule` says so in words."""
+
+    rule: str
+    figures: tuple[Figure, ...]
+    side: Literal["below", "above"]
+    bound: float
+
+    def __call__(self, results: Results) -> Verdict:
+        """The verdict, with the figure that is nearest to the bound, or farthest beyond it."""
+        found: list[tuple[Figure, Interval]] = []
+        unknown: list[str] = []
+        for figure in self.figures:
+            try:
+                found.append((figure, figure.of(results)))
+            except Unknown as reason:
+                unknown.append(str(reason))
+        answers = [self.answer(interval) for _, interval in found]
+        figure = shown(*self.worst(found)) if found else ""
+        if FAILS in answers:
+            return Verdict(FAILS, figure)
+        if unknown:
+            return Verdict(OPEN, figure, "; ".join(dict.fromkeys(unknown)))
+        if OPEN in answers:
+            return Verdict(OPEN, figure, "the interval holds the bound")
+        return Verdict(HOLDS, figure)
+
+    def answer(self, interval: Interval) -> Answer:
+        """What one interval says."""
+        low, high = (interval.low, interval.high) if self.side == "below" else (-interval.high, -interval.low)
+        bound = self.bound if self.side == "below" else -self.bound
+        return HOLDS if high < bound else FAILS if low >= bound else OPEN
+
+    def worst(self, found: Sequence[tuple[Figure, Interval]]) -> tuple[Figure, Interval]:
+        """The figure that decides."""
+        sign = 1 if self.side == "below" else -1
+        return max(found, key=lambda pair: sign * pair[1].value)
+
+    def printed(self, value: Printed) -> float | None:
+        """The published figure that decides, None if none was published."""
+        known = [number for figure in self.figures if (number := figure.printed(value)) is not None]
+        return None if not known else max(known) if self.side == "below" else min(known)
+
+
+def shown(figure: Figure, found: Interval) -> str:
+    """A figure in words.
+
+    >>> shown(Ratio("alibi", 16), Interval(1.0123, 1.0204, 1.0289))
+    'alibi, PPL(16x) / PPL(1x) = 1.020 [1.012, 1.029]'
+    """
+    return f"{figure.name} = {number(found.value)} [{number(found.low)}, {number(found.high)}]"
+
+
+def number(value: float) -> str:
+    """A ratio or difference, with as many decimals as can matter.
+
+    >>> number(1.0204), number(23.456), number(412.7)
+    ('1.020', '23.46', '413')
+    """
+    size = abs(value)
+    return f"{value:.3f}" if size < 10 else f"{value:.2f}" if size < 100 else f"{value:,.0f}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published sentence, where it stands, what tests it, and why it may be otherwise here, where that is known."""
+
+    sentence: str
+    source: str
+    tests: tuple[Bound, ...]
+    why: str = ""
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The tests, those of one rule as one: of many rows the figure that decides is shown."""
+        found: dict[str, Bound] = {}
+        for test in self.tests:
+            known = found.get(test.rule)
+            found[test.rule] = replace(known, figures=(*known.figures, *test.figures)) if known else test
+        return tuple(found.values())
+
+    def verdict(self, results: Results) -> Verdict:
+        """What all tests say together."""
+        found = [bound(results) for bound in self.bounds]
+        answers = [one.answer for one in found]
+        answer = FAILS if FAILS in answers else OPEN if OPEN in answers or not found else HOLDS
+        reasons = [one.why for one in found if one.why]
+        if answer != HOLDS and self.why:
+            reasons.append(self.why)
+        figures = [one.figure for one in found if one.figure]
+        return Verdict(answer, "; ".join(figures), "; ".join(dict.fromkeys(reasons)))
+
+
+def stays_within(row: str, percent: float, at: Iterable[int] = LONGER, base: int = 1) -> Bound:
+    """The perplexity is at most so many percent above its value at the training length, or at a multiple of it."""
+    rule = f"PPL(kx) / PPL({base}x) below {1 + percent / 100:.3g} at all k > {base}"
+    return Bound(rule, tuple(Ratio(row, k, base) for k in at), "below", 1 + percent / 100)
+
+
+def falls_below(row: str, at: Iterable[int] = (2,)) -> Bound:
+    """The perplexity is lower than at the training length."""
+    return Bound("PPL(kx) / PPL(1x) below 1", tuple(Ratio(row, k) for k in at), "below", 1.0)
+
+
+def rises(row: str, at: Iterable[int] = (16,), base: int = 1) -> Bound:
+    """The perplexity is higher than at the training length, or another base."""
+    return Bound(f"PPL(kx) / PPL({base}x) above 1", tuple(Ratio(row, k, base) for k in at), "above", 1.0)
+
+
+def explodes(row: str, beyond: int = 1, by: float = EXPLODES) -> Bound:
+    """The perplexity is so many times that at the training length, at every tested length beyond a multiple of it."""
+    figures = tuple(Ratio(row, k) for k in MULTIPLES if k > beyond)
+    return Bound(f"PPL(kx) / PPL(1x) above {by:g} at all k > {beyond}", figures, "above", by)
+
+
+def falls_on(row: str, at: Iterable[int]) -> Bound:
+    """From each of these lengths to the next the perplexity falls."""
+    lengths = tuple(at)
+    figures = tuple(Ratio(row, longer, shorter) for shorter, longer in pairwise(lengths))
+    return Bound("PPL(2kx) / PPL(kx) below 1", figures, "below", 1.0)
+
+
+def beats(row: str, *others: str, at: Iterable[int] = LONGER) -> Bound:
+    """A row has a lower perplexity than others at the same length."""
+    figures = tuple(Against(row, other, k) for other in others for k in at)
+    return Bound("PPL ratio below 1 at all lengths named", figures, "below", 1.0)
+
+
+def no_better(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> Bound:
+    """A row is at most so many percent better than another."""
+    figures = tuple(Against(row, other, k) for k in at)
+    return Bound(f"PPL ratio above {1 - percent / 100:.3g} at all lengths named", figures, "above", 1 - percent / 100)
+
+
+def no_worse(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> Bound:
+    """A row is at most so many percent worse than another."""
+    figures = tuple(Against(row, other, k) for k in at)
+    return Bound(f"PPL ratio below {1 + percent / 100:.3g} at all lengths named", figures, "below", 1 + percent / 100)
+
+
+def same(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> tuple[Bound, Bound]:
+    """Two rows differ by at most so many percent."""
+    lengths = tuple(at)
+    return no_worse(row, other, percent, lengths), no_better(row, other, percent, lengths)
+
+
+def leads(measure: str, row: str, *others: str, at: int) -> Bound:
+    """Another measure of a row is higher than that of others."""
+    figures = tuple(Lead(measure, row, other, at) for other in others)
+    return Bound(f"{measure} higher at {at}x", figures, "above", 0.0)
+
+
+def above(measure: str, row: str, bound: float, at: int) -> Bound:
+    """Another measure of a row is above a bound."""
+    return Bound(f"{measure} above {bound:g} at {at}x", (Level(measure, row, at),), "above", bound)
+
+
+def below(measure: str, row: str, bound: float, at: int) -> Bound:
+    """Another measure of a row is below a bound."""
+    return Bound(f"{measure} below {bound:g} at {at}x", (Level(measure, row, at),), "below", bound)

@@ -1,0 +1,40 @@
+"""Table 3 of the LEX paper: attention resolution, of which only the order can be compared."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Claim, leads
+from experiments.text.lex_table_2 import TRAIN_LEN
+from experiments.text.measures import RESOLUTION, attention_resolution
+from experiments.text.subjects import ALIBI, ROTARY, SINUSOIDAL, XPOS, bca
+from experiments.text.table import LEX, Source, by_model, text_table
+
+SECTION = "LEX, section 4.3"
+CLAIMS = (
+    Claim(
+        "At L, xPos has the highest resolution, above Rotary, absolute positions and ALiBi.",
+        SECTION,
+        (leads(RESOLUTION, "xpos", "rotary", "sinusoidal", "alibi", at=1),),
+    ),
+    Claim(
+        "At 2x, LEX has the highest resolution.",
+        SECTION,
+        (leads(RESOLUTION, "xpos+bca", "xpos", "rotary", "sinusoidal", "alibi", at=2),),
+    ),
+    Claim(
+        "Without blockwise attention, xPos still has a higher one at 2x than Rotary.",
+        SECTION,
+        (leads(RESOLUTION, "xpos", "rotary", at=2),),
+    ),
+)
+EXPERIMENT = text_table(
+    "lex-table-3",
+    "Attention resolution",
+    {"sinusoidal": SINUSOIDAL, "alibi": ALIBI, "rotary": ROTARY, "xpos+bca": bca(XPOS), "xpos": XPOS},
+    [Source("lex-table-3", {"": "published"}, by_model, TRAIN_LEN)],
+    CLAIMS,
+    whole=LEX,
+    multiples=(1, 2),
+    measuring={RESOLUTION: attention_resolution},
+    shown=RESOLUTION,
+    remarks=("The published values are on a scale that is not stated: by the paper's own formula none is above 1.",),
+)

@@ -1,0 +1,42 @@
+"""Table 4 of the LEX paper: what the rotation and the decay of xPos are each good for."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Claim, beats, falls_below, no_worse
+from experiments.text.lex_table_2 import TRAIN_LEN
+from experiments.text.subjects import ROTARY, SHORT, XPOS, XPOS_SCALAR, XPOS_UNROTATED, bca
+from experiments.text.table import LEX, Source, by_model, text_table
+
+SECTION = "LEX, section 4.4.1"
+CLAIMS = (
+    Claim(
+        "Without the rotation it is worse by a third or more, at L and at 8x.",
+        SECTION,
+        (no_worse("xpos+bca", "xpos-unrotated+bca", -25, (1, 8)),),
+    ),
+    Claim(
+        "A vector zeta is better than 1 (which is Rotary) and than a scalar, at 8x.",
+        SECTION,
+        (beats("xpos+bca", "rotary+bca", "xpos-scalar+bca", at=(8,)),),
+    ),
+    Claim(
+        "With blockwise attention all of them are better at 8x than at L.",
+        SECTION,
+        tuple(falls_below(row, (8,)) for row in ("xpos+bca", "xpos-unrotated+bca", "rotary+bca", "xpos-scalar+bca")),
+        SHORT,
+    ),
+)
+EXPERIMENT = text_table(
+    "lex-table-4",
+    "Rotation and decay of xPos",
+    {
+        "xpos+bca": bca(XPOS),
+        "xpos-unrotated+bca": bca(XPOS_UNROTATED),
+        "rotary+bca": bca(ROTARY),
+        "xpos-scalar+bca": bca(XPOS_SCALAR),
+    },
+    [Source("lex-table-4", {"pg22": "PG22"}, by_model, TRAIN_LEN)],
+    CLAIMS,
+    whole=LEX,
+    multiples=(1, 8),
+)

@@ -1,0 +1,126 @@
+"""The page of a text table as Markdown: the claims first, then every row by length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from experiments.page import details
+from experiments.page.contents import joined
+from experiments.page.markdown import items, pictures, safe, table
+from experiments.page.wording import Entry, Line
+from experiments.text.claims import FAILS, HOLDS, OPEN, number
+from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord
+
+SCORINGS = {
+    "last": "the last symbol of each test segment",
+    "last_k": "the last symbols of each test segment, the same ones at every length",
+    "nonoverlapping": "all symbols of test segments that lie side by side",
+    "sliding": "the last symbols of windows a step apart",
+}
+VERDICTS = (
+    "A claim holds where the 95 % interval of each figure lies on its side of the bound, does not where one lies on "
+    "the other side, and is not decidable here in between. Intervals are paired by segment. Of several seeds the "
+    "figure is the mean, and the interval goes from the lowest end to the highest: what holds, holds for each."
+)
+
+
+def page(found: TextRecord) -> str:
+    """page.md."""
+    sections = {
+        "Which published claims hold here": claims(found),
+        found.title: lengths(found),
+        "Conditions": conditions(found),
+        "By length": curves(found),
+        "Every row in numbers": [models(found)],
+        "Runs that failed or are missing": details.unfinished(found),
+        "How it was made": details.origin(found),
+    }
+    return joined(found, sections)
+
+
+def claims(found: TextRecord) -> list[str]:
+    """A row a claim, and the rules."""
+    rows = [
+        (f"{number}. {one.sentence} ({one.source})", verdict(one), one.figure or "–", one.published or "–")
+        for number, one in enumerate(found.claims, 1)
+    ]
+    counts = Counter(one.answer for one in found.claims)
+    told = f"{counts[HOLDS]} hold, {counts[FAILS]} do not, {counts[OPEN]} are not decidable"
+    rules = [f"{number}: {'; '.join(one.rules)}" for number, one in enumerate(found.claims, 1)]
+    header = ("claim", "here", "our figure [95 % interval]", "as published")
+    folded = f"<details><summary>The rule of each claim</summary>\n\n{items(rules)}\n\n</details>"
+    return [safe(f"Of {len(found.claims)} claims: {told}. {VERDICTS}"), table(header, rows), folded]
+
+
+def verdict(claim: ClaimRecord) -> Entry:
+    """The verdict, and why."""
+    return Entry((Line(claim.answer, "ours"), *[Line(claim.why)] * bool(claim.why)))
+
+
+def lengths(found: TextRecord) -> list[str]:
+    """A row a model, a column a length."""
+    columns = list(dict.fromkeys((cell.multiple, cell.length) for cell in found.cells))
+    header = ("", *(f"{multiple}x ({length:,})" for multiple, length in columns))
+    rows = [(row[0].title, *map(entry, row)) for row in found.rows]
+    what = found.measure or "bits per byte, and the perplexity over that of the first column"
+    text = (
+        f"In each cell: our {what}; below, what was published, of other text and models hundreds of times as large: "
+        f"the two cannot be subtracted. Ours are of {SCORINGS.get(found.scoring, found.scoring)}. 1x is the "
+        f"training length, {found.train_len} symbols."
+    )
+    signs = "† and * are the published signs of significance; ? is a doubtful value."
+    doubts = [safe("Doubtful values:"), items(found.doubts)] if found.doubts else []
+    return [safe(text), table(header, rows), safe(signs), *doubts]
+
+
+def entry(cell: TextCell) -> Entry:
+    """Ours, then the published values."""
+    lines = [Line(printed(one)) for one in cell.published]
+    if cell.measure is not None:
+        lines.insert(0, Line(number(cell.measure.value), "ours"))
+    elif cell.bits is not None:
+        ratio = f" (×{number(cell.ratio.value)})" if cell.ratio is not None else ""
+        lines.insert(0, Line(f"{cell.bits.value:.3f}{ratio}", "ours"))
+    return Entry(tuple(lines) or (Line("–", "state"),))
+
+
+def printed(value: Printed) -> str:
+    """A published value.
+
+    >>> printed(Printed("ArXiv", 5.58, 0.4, "†", 1.0629, ""))
+    'ArXiv 5.58 ± 0.4† (×1.06)'
+    """
+    deviation = f" ± {value.sd:g}" if value.sd is not None else ""
+    ratio = f" (×{value.ratio:.3g})" if value.ratio is not None else ""
+    text = f"{value.data} {value.value:g}" if value.data else f"published {value.value:g}"
+    return f"{text}{deviation}{value.mark}{'?' * bool(value.doubt)}{ratio}"
+
+
+def conditions(found: TextRecord) -> list[str]:
+    """Published beside ours, and what was scaled down."""
+    return [table(("", "as published", "here"), found.conditions), *[items(found.notes)] * bool(found.notes)]
+
+
+def curves(found: TextRecord) -> list[str]:
+    """The picture."""
+    return pictures(found.curves)
+
+
+def models(found: TextRecord) -> str:
+    """A row a model: its runs, and its intervals at every length."""
+    header = ("row", "attention", "seeds done", "trained on", "training, s", "loss in bits per byte [95 %] by length")
+    rows = []
+    for model in found.models:
+        cells = [cell for cell in found.cells if cell.row == model.row and cell.bits is not None]
+        trained = f"{model.tokens:,} symbols in segments of {model.train_len:,}"
+        done, seconds = f"{model.done} of {model.runs}", f"{model.train_seconds:.0f}"
+        losses = "; ".join(filter(None, (model.problem, by_length(cells)))) or "–"
+        rows.append((model.title, model.attention, done, trained, seconds, losses))
+    return table(header, rows, folded="Runs, symbols trained on, and intervals")
+
+
+def by_length(cells: Iterable[TextCell]) -> str:
+    """Each length with its loss."""
+    found = [(cell.length, cell.bits) for cell in cells if cell.bits is not None]
+    return "; ".join(f"{n:,}: {one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for n, one in found)

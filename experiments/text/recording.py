@@ -1,0 +1,299 @@
+"""From the runs in a sweep folder to the record of a text table's page, and to its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.experiment import Scale
+from experiments.page.details import source
+from experiments.page.record import Picture
+from experiments.text.claims import OPEN, Bound, Claim, quotient
+from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord, TextRow
+from experiments.text.results import BITS, Interval, Results, Unknown
+from experiments.text.table import Source, TextTable
+from experiments.text.tested import Notice, losses, measured
+from languages.errors import UserError
+from regulargpt import plots
+from regulargpt.config.schema import RunConfig, value_of
+from regulargpt.evaluation.measures import measure
+from regulargpt.plots import Line
+from regulargpt.results.rows import rows
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.names import name_of
+from regulargpt.storage import atomic
+from regulargpt.storage.folder import RunFolder
+
+PICTURE = "curves/bits-per-byte.svg"
+MEASURE = "bits_per_byte"
+# What published conditions are called on the page, and the key of ours.
+CONDITIONS = {
+    "data": ("data", "data.name"),
+    "parameters": ("parameters", ""),
+    "model.n_layers": ("layers", "model.n_layers"),
+    "model.d_model": ("width", "model.d_model"),
+    "model.n_heads": ("heads", "model.n_heads"),
+    "data.train_len": ("training length", "data.train_len"),
+    "training.batch_size": ("segments a step", "training.batch_size"),
+    "training.steps": ("steps", "training.steps"),
+    "training.lr": ("learning rate", "training.lr"),
+    "training.optimiser": ("optimiser", "training.optimiser"),
+    "precision": ("precision", ""),
+    "seeds": ("seeds", ""),
+    "objective.protocol": ("symbols that count", "data.scoring"),
+    "evaluation.attention": ("attention in the test", ""),
+}
+Environments = Iterable[tuple[Mapping[str, Any], int]]
+
+
+class Gathered:
+    """What the folder has of a table: its runs by row, which are done, and what they came to."""
+
+    def __init__(self, table: TextTable, scale: Scale, folder: SweepFolder, notice: Notice):
+        self.table, self.folder = table, folder
+        self.train_len = table.train_len(scale)
+        asked, configs = set(folder.names), {row: table.configs(row, "trained", scale) for row in table.rows}
+        self.configs: dict[str, list[RunConfig]] = {
+            row: found for row, found in configs.items() if {name_of(one) for one in found} & asked
+        }
+        if not self.configs:
+            where = atomic.shown(folder.path)
+            raise UserError(f"no run of {table.name} at scale {scale} was asked for in {where}; leave --page-only out")
+        self.left_out = tuple(row for row in table.rows if row not in self.configs)
+        self.names = list(dict.fromkeys(name_of(one) for found in self.configs.values() for one in found))
+        self.problems: dict[str, str] = {}
+        # Only runs that came to an end have rows, those that failed or are damaged with a reason.
+        ended = {row.run: row for row in rows(folder.path)} if self.names else {}
+        self.failed = {name: ended[name].reason for name in self.names if name in ended and not ended[name].is_done}
+        finished = [name for name in self.names if name in ended and ended[name].is_done]
+        self.summaries = {name: self.open(name).load_summary() for name in finished}
+        self.results = self.gather(notice)
+
+    def open(self, name: str) -> RunFolder:
+        """A run's folder."""
+        return RunFolder.open(self.folder.run_path(name))
+
+    def done(self, row: str) -> list[tuple[RunConfig, str]]:
+        """The finished runs of a row, and their names."""
+        named = ((config, name_of(config)) for config in self.configs[row])
+        return [(config, name) for config, name in named if name in self.summaries]
+
+    def gather(self, notice: Notice) -> Results:
+        """Every row tested as the table says; a row that cannot be has a reason in `problems`."""
+        found: dict[str, dict[int, Any]] = {}
+        further: dict[str, dict[str, Mapping[int, Interval]]] = {name: {} for name in self.table.measuring}
+        for row in self.configs:
+            try:
+                for config, name in self.done(row):
+                    view = self.table.subjects[row].view(config.data.train_len)
+                    run = self.open(name)
+                    found.setdefault(row, {})[config.seed] = losses(run, self.table.scoring, view, notice)
+                for config, name in self.done(row)[:1]:
+                    view = self.table.subjects[row].view(config.data.train_len)
+                    for what, measuring in self.table.measuring.items():
+                        further[what][row] = measured(self.open(name), what, view, measuring, notice)
+            except UserError as error:
+                self.problems[row] = str(error)
+        return Results(self.train_len, found, further)
+
+
+def record(
+    table: TextTable,
+    scale: Scale,
+    command: str,
+    session_seconds: Sequence[float],
+    environments: Environments,
+    gathered: Gathered,
+) -> TextRecord:
+    """The page as values."""
+    failed = gathered.failed
+    return TextRecord(
+        experiment=table.name,
+        scale=scale,
+        heading=f"{table.sources[0].table.printed}{' of LEX' * table.name.startswith('lex')}, on small models",
+        title=table.title,
+        lead=tuple(lead(table, scale, gathered)),
+        curves=tuple(picture for picture, _ in curves(gathered)),
+        left_out=gathered.left_out,
+        failed=tuple({"run": name, "reason": reason} for name, reason in failed.items()),
+        missing=tuple(name for name in gathered.names if name not in gathered.summaries and name not in failed),
+        command=command,
+        session_seconds=tuple(session_seconds),
+        train_seconds=round(sum(one["train_seconds"] for one in gathered.summaries.values()), 3),
+        environments=tuple({**known, "runs": count} for known, count in environments),
+        scoring=table.scoring,
+        measure=table.shown,
+        train_len=gathered.results.train_len,
+        claims=tuple(claim(one, table, scale, gathered.results) for one in table.claims),
+        cells=tuple(cell for row in gathered.configs for cell in cells(row, gathered)),
+        models=tuple(model(row, gathered) for row in gathered.configs),
+        conditions=tuple(conditions(gathered)),
+        doubts=tuple(doubts(table)),
+        notes=table.remarks,
+    )
+
+
+def lead(table: TextTable, scale: Scale, gathered: Gathered) -> Iterator[str]:
+    """The source, what this page is about, and how much of it is here."""
+    for one in table.sources:
+        yield source(one.table)
+    yield (
+        "Small models on another text cannot show whether the published perplexities are right. They can show whether "
+        "what was concluded from them also holds here."
+    )
+    runs, done = len(gathered.names), len(gathered.summaries)
+    yield f"Scale {scale}: {done} of {runs} runs are done."
+    if scale == "smoke":
+        yield "At this scale the networks are hardly trained: it shows that everything runs, and nothing else."
+    if gathered.left_out:
+        yield f"Not asked for yet: {', '.join(gathered.left_out)}."
+
+
+def claim(one: Claim, table: TextTable, scale: Scale, results: Results) -> ClaimRecord:
+    """A claim with its verdict."""
+    verdict, rules = one.verdict(results), tuple(bound.rule for bound in one.bounds)
+    published = "; ".join(text for bound in one.bounds if (text := printed_figures(bound, table)))
+    answer, why = (OPEN, "hardly trained at this scale") if scale == "smoke" else (verdict.answer, verdict.why)
+    return ClaimRecord(one.sentence, one.source, rules, published, answer, verdict.figure, why)
+
+
+def printed_figures(test: Bound, table: TextTable) -> str:
+    """The published figure that decides, by data."""
+    found: dict[str, float] = {}
+    for one in table.sources:
+        for data, title in one.data.items():
+            if (value := test.printed(points(table, one, data))) is not None:
+                found.setdefault(title, value)
+    return ", ".join(f"{title} {value:.3g}".strip() for title, value in found.items())
+
+
+def points(table: TextTable, first: Source, data: str) -> Any:
+    """Published values of a data set: of one source and, for rows that it lacks, of the others that have that data."""
+    others = [one for one in table.sources if data in one.data and one is not first]
+
+    def value(row: str, multiple: int) -> float | None:
+        known = (one.point(data)(row, multiple) for one in (first, *others))
+        return next((number for number in known if number is not None), None)
+
+    return value
+
+
+def cells(row: str, gathered: Gathered) -> Iterator[TextCell]:
+    """A row at every multiple."""
+    table, results, title = gathered.table, gathered.results, gathered.table.subjects[row].title
+    first = table.multiples[0]
+    for multiple in table.multiples:
+        loss = known(results.loss, row, multiple)
+        bits = loss and Interval(*(BITS * nats for nats in (loss.low, loss.value, loss.high)))
+        longer = known(results.difference, (row, multiple), (row, first)) if multiple != first else None
+        measure = known(results.measure, table.shown, row, multiple) if table.shown else None
+        printed = tuple(published(table, row, multiple))
+        length = results.train_len * multiple
+        yield TextCell(row, title, multiple, length, bits, longer and longer.exp(), measure, printed)
+
+
+def known(ask: Callable[..., Interval], *of: Any) -> Interval | None:
+    """An interval, None where it is not known."""
+    try:
+        return ask(*of)
+    except Unknown:
+        return None
+
+
+def published(table: TextTable, row: str, multiple: int) -> Iterator[Printed]:
+    """The published values of a row at a multiple, one for each data set."""
+    first, seen = table.multiples[0], set()
+    for one in table.sources:
+        for data, title in one.data.items():
+            length = multiple * one.train_len
+            if title in seen or (value := one.value(data, row, length)) is None:
+                continue
+            seen.add(title)
+            place, column = one.at(data, row, length)
+            found, sd = one.table.row(place), one.table.value(place, column, "sd")
+            base = points(table, one, data)(row, first) if multiple != first and not table.shown else None
+            mark = found.marks.get(column, "") if found else ""
+            deviation = sd if isinstance(sd, float | int) else None
+            yield Printed(title, value, deviation, mark, quotient(value, base), one.table.doubt(place, column))
+
+
+def doubts(table: TextTable) -> Iterator[str]:
+    """Why values of the tables are doubtful."""
+    for one in table.sources:
+        for doubt in one.table.doubts:
+            columns = ", ".join(one.table.columns[name] for name in doubt.columns) or "all"
+            yield f"{one.table.printed}, {columns}: {doubt.why}."
+
+
+def model(row: str, gathered: Gathered) -> TextRow:
+    """A row's runs."""
+    configs, subject = gathered.configs[row], gathered.table.subjects[row]
+    config, done = configs[0], gathered.done(row)
+    tokens = config.training.steps * config.training.batch_size * config.data.train_len
+    seconds = sum(gathered.summaries[name]["train_seconds"] for _, name in done)
+    view, problem = subject.view(config.data.train_len), gathered.problems.get(row, "")
+    return TextRow(
+        row, subject.title, view, len(configs), len(done), config.data.train_len, tokens, round(seconds, 1), problem
+    )
+
+
+def conditions(gathered: Gathered) -> Iterator[tuple[str, str, str]]:
+    """What was published of the conditions, beside ours."""
+    stated = [known for one in gathered.table.sources for known in one.stated()]
+    row = next(iter(gathered.configs))
+    configs = gathered.configs[row]
+    ours = {
+        "parameters": distinct(f"{one['parameters']:,}" for one in gathered.summaries.values()),
+        "seeds": distinct(str(len(found)) for found in gathered.configs.values()),
+        "precision": "float32",
+        "evaluation.attention": gathered.table.subjects[row].view(configs[0].data.train_len),
+    }
+    for key, (name, own) in CONDITIONS.items():
+        values = distinct(shown(known[key]) for known in stated if key in known)
+        if values:
+            each = (shown(value_of(c, own)) for found in gathered.configs.values() for c in found if own)
+            yield name, values, ours.get(key) or distinct(each)
+    steps, batch, length = (configs[0].training.steps, configs[0].training.batch_size, configs[0].data.train_len)
+    products = (
+        k["training.steps"] * k["training.batch_size"] * k["data.train_len"]
+        for k in stated
+        if all(isinstance(k.get(p), int) for p in ("training.steps", "training.batch_size", "data.train_len"))
+    )
+    yield "symbols of training", distinct(f"{n:,}" for n in products), f"{steps * batch * length:,}"
+
+
+def shown(value: Any) -> str:
+    """A condition in words."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def distinct(texts: Iterable[str]) -> str:
+    """Texts, each once."""
+    return "; ".join(dict.fromkeys(text for text in texts if text != "None"))
+
+
+def curves(gathered: Gathered) -> list[tuple[Picture, list[Line]]]:
+    """Bits per byte by length: a line a row."""
+    drawn = [line for row in gathered.configs if (line := line_of(row, gathered)).lengths]
+    if not drawn:
+        return []
+    each = "; ".join(f"{line.name}: {line.values[0]:.2f} to {line.values[-1]:.2f}" for line in drawn)
+    return [(Picture("bits per byte", PICTURE, f"bits per byte by length: {each}"), drawn)]
+
+
+def line_of(row: str, gathered: Gathered) -> Line:
+    """A row by length, with the intervals over segments."""
+    found = [(cell.length, cell.bits) for cell in cells(row, gathered) if cell.bits is not None]
+    values = np.array([[bits.value, bits.low, bits.high] for _, bits in found]).reshape(-1, 3).T  # (3, lengths)
+    return Line(gathered.table.subjects[row].title, [length for length, _ in found], *map(list, values))
+
+
+def draw(gathered: Gathered, place: Path) -> None:
+    """Write the picture of the page into its folder."""
+    for picture, lines in curves(gathered):
+        atomic.make_folder((place / picture.file).parent)
+        marks = {"training length": gathered.results.train_len}
+        plots.save(place / picture.file, plots.single(lines, measure(MEASURE), marks=marks, long=0))

@@ -1,0 +1,126 @@
+"""What trained models came to on the same segments of text, and differences between them with paired intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import NormalDist
+
+import numpy as np
+from jaxtyping import Float
+
+from languages.errors import UserError
+
+Z = NormalDist().inv_cdf(0.975)  # 95 % of a normal distribution lie within so many standard deviations
+BITS = 1 / math.log(2)
+# The loss of each segment in nats a symbol, by tested length.
+Losses = Mapping[int, Float[np.ndarray, " segments"]]
+
+
+class Unknown(UserError):
+    """Something that cannot be said of these results, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value and its 95 % confidence interval."""
+
+    low: float
+    value: float
+    high: float
+
+    def exp(self) -> Interval:
+        """Of a difference in nats, the ratio of perplexities."""
+        return Interval(*map(math.exp, (self.low, self.value, self.high)))
+
+
+def of_mean(numbers: Float[np.ndarray, " n"]) -> Interval:
+    """The mean of at least two numbers, with its normal interval.
+
+    >>> of_mean(np.array([1.0, 1.0, 1.0]))
+    Interval(low=1.0, value=1.0, high=1.0)
+    """
+    if len(numbers) < 2:
+        raise Unknown("one segment has no interval")
+    mean, half = float(numbers.mean()), Z * float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
+    return Interval(mean - half, mean, mean + half)
+
+
+def over_seeds(found: list[Interval]) -> Interval:
+    """The mean over seeds, from the lowest end of their intervals to the highest: what is outside, is for every seed.
+
+    >>> over_seeds([Interval(1.0, 2.0, 3.0), Interval(2.0, 4.0, 6.0)])
+    Interval(low=1.0, value=3.0, high=6.0)
+    """
+    value = sum(one.value for one in found) / len(found)
+    return Interval(min(one.low for one in found), value, max(one.high for one in found))
+
+
+def paired(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " m"]) -> Float[np.ndarray, " pairs"]:
+    """a - b over the same text. Of consecutive segments, so many short ones as make a long one are one pair with it.
+
+    Raises Unknown where neither number of segments is a multiple of the other.
+
+    >>> paired(np.array([1.0, 3.0, 5.0, 7.0]), np.array([1.0, 2.0]))
+    array([1., 4.])
+    """
+    pairs = min(len(a), len(b))
+    if not pairs or len(a) % pairs or len(b) % pairs:
+        raise Unknown(f"{len(a)} and {len(b)} segments are not the same text")
+    first, second = (part.reshape(pairs, -1).mean(1) for part in (a, b))  # (pairs,)
+    return first - second
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the rows of a table came to: `losses[row][seed][length]`, and other measures by name, row and length.
+
+    A point is a row and a multiple of the training length.
+    """
+
+    train_len: int
+    losses: Mapping[str, Mapping[int, Losses]]
+    measured: Mapping[str, Mapping[str, Mapping[int, Interval]]] = field(default_factory=dict)
+
+    def seeds(self, row: str) -> Mapping[int, Losses]:
+        """The runs of a row by seed; Unknown if none is done."""
+        found = self.losses.get(row)
+        if not found:
+            raise Unknown(f"no run of {row} is done")
+        return found
+
+    def loss(self, row: str, multiple: int) -> Interval:
+        """The mean loss in nats a symbol; this interval is over segments, which all rows share."""
+        runs = self.seeds(row).values()
+        return over_seeds([of_mean(at(run, self.train_len * multiple)) for run in runs])
+
+    def difference(self, a: tuple[str, int], b: tuple[str, int]) -> Interval:
+        """The loss at point `a` minus that at `b`, in nats, paired by segment, over the seeds that both have.
+
+        Raises Unknown for a point that was not tested, and where no seed is in both.
+
+        >>> losses = {64: np.array([1.0, 2.0]), 128: np.array([1.5, 2.5])}
+        >>> Results(64, {"alibi": {0: losses}}).difference(("alibi", 2), ("alibi", 1))
+        Interval(low=0.5, value=0.5, high=0.5)
+        """
+        first, second = self.seeds(a[0]), self.seeds(b[0])
+        common = sorted(first.keys() & second.keys())
+        if not common:
+            raise Unknown(f"{a[0]} and {b[0]} have no seed in common")
+        ends = [(at(first[s], self.train_len * a[1]), at(second[s], self.train_len * b[1])) for s in common]
+        return over_seeds([of_mean(paired(*both)) for both in ends])
+
+    def measure(self, name: str, row: str, multiple: int) -> Interval:
+        """Another measure at a point; Unknown if there is none."""
+        found = self.measured.get(name, {}).get(row, {}).get(self.train_len * multiple)
+        if found is None:
+            raise Unknown(f"{name} of {row} at {self.train_len * multiple:,} symbols was not measured")
+        return found
+
+
+def at(losses: Losses, length: int) -> Float[np.ndarray, " segments"]:
+    """The losses at a length; Unknown if it was not tested."""
+    if length not in losses:
+        raise Unknown(f"{length:,} symbols were not tested")
+    return losses[length]

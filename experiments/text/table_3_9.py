@@ -1,0 +1,51 @@
+"""Table 3.9 of the thesis, the half about a longer training length; the half about 1.3B parameters is data only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from experiments.text.claims import Claim, beats, falls_below, rises
+from experiments.text.subjects import ALIBI, KERPLE_LOG, T5, longer
+from experiments.text.table import Source, text_table
+from experiments.text.table_3_3 import DATA
+
+SECTION = "thesis, section 3.7.4"
+CLAIMS = (
+    Claim(
+        "Trained on segments twice as long, KERPLE-log stays better than ALiBi at every longer length.",
+        SECTION,
+        (beats("kerple_log", "alibi"),),
+    ),
+    Claim(
+        "It is better than T5 from 8x on.",
+        SECTION,
+        (beats("kerple_log", "t5", at=(8, 16)),),
+    ),
+    Claim(
+        "It falls below its value at L from 4x on.",
+        SECTION,
+        (falls_below("kerple_log", (4, 8, 16)),),
+    ),
+    Claim("T5 is worse at 16x than at 4x.", "thesis, Table 3.9", (rises("t5", (16,), base=4),)),
+)
+EXPERIMENT = text_table(
+    "table-3.9",
+    "Training on segments twice as long",
+    {
+        name: replace(longer(subject, 2), seeds=1)
+        for name, subject in {"kerple_log": KERPLE_LOG, "alibi": ALIBI, "t5": T5}.items()
+    },
+    [
+        Source(
+            "table-3.9",
+            DATA,
+            lambda data, row, length: (f"{data}/{length}", f"162M/{row}"),
+            train_len=1024,
+            groups=("162M",),
+        )
+    ],
+    CLAIMS,
+    scoring="nonoverlapping",
+    unit=2,
+    remarks=("L is here the longer training length. The half of the table about 1.3B parameters is not tried.",),
+)

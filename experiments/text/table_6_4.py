@@ -1,0 +1,15 @@
+"""Table 6.4 of the thesis: that of Table 6.3 on GitHub, where the explosions are steps. Our runs are the same."""
+
+from __future__ import annotations
+
+from experiments.text.table import Source, by_length, text_table
+from experiments.text.table_6_3 import REMARKS, SUBJECTS, claims
+
+EXPERIMENT = text_table(
+    "table-6.4",
+    "RegularGPT as a language model (GitHub)",
+    SUBJECTS,
+    [Source("table-6.4", {"github": "GitHub"}, by_length)],
+    claims(1.07),
+    remarks=REMARKS,
+)

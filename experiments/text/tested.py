@@ -1,0 +1,57 @@
+"""Trained runs tested under other protocols and attentions; what comes out is kept in their folders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from experiments.text.results import Interval, Losses
+from experiments.text.table import Measuring
+from regulargpt.config.schema import RunConfig
+from regulargpt.evaluation import segments
+from regulargpt.storage import atomic
+from regulargpt.storage.folder import RunFolder
+
+FOLDER = "tests"
+# Told what is tested now.
+Notice = Callable[[str], None]
+
+
+def losses(folder: RunFolder, scoring: str, attention: str, notice: Notice = lambda text: None) -> Losses:
+    """The loss of every test segment in nats a symbol, by length: the run's own test where it is that, else one again.
+
+    Raises UserError where the model cannot be tested so.
+    """
+    config = RunConfig.parse(folder.config_text)
+    other = config.replaced({"data.scoring": scoring, "evaluation.attention": attention})
+    if other == config:
+        return segments.read(folder)
+    path = kept(folder, f"{scoring}-{attention}", ".csv")
+    if not path.exists():
+        from regulargpt.evaluation.again import points_again
+
+        notice(f"{folder.path.name}: {scoring}, {attention} attention")
+        points = points_again(folder, other, other.tested, config.seed)
+        atomic.make_folder(path.parent)
+        atomic.write_text(path, segments.render(points))
+    return segments.parse(atomic.parse_text(atomic.read_bytes(path), path))
+
+
+def measured(
+    folder: RunFolder, name: str, attention: str, measuring: Measuring, notice: Notice = lambda text: None
+) -> Mapping[int, Interval]:
+    """A further measure of the run by length."""
+    path = kept(folder, f"{name}-{attention}", ".json")
+    if not path.exists():
+        notice(f"{folder.path.name}: {name}, {attention} attention")
+        found = measuring(folder, attention)
+        values = {str(length): [one.low, one.value, one.high] for length, one in found.items()}
+        atomic.make_folder(path.parent)
+        atomic.write_json(path, {"measure": name, "attention": attention, "intervals": values})
+    known = atomic.parse_json(atomic.read_bytes(path), path)
+    return {int(length): Interval(*ends) for length, ends in known["intervals"].items()}
+
+
+def kept(folder: RunFolder, name: str, ending: str) -> Path:
+    """Where a test of a run is kept."""
+    return folder.path / FOLDER / (name.replace(" ", "-").replace(":", "-") + ending)

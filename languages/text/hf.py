@@ -1,0 +1,144 @@
+"""`hf:NAME`: a data set of the Hugging Face hub, or one saved on disk, by its package `datasets`. The extra `hf`.
+
+NAME is a folder that `save_to_disk` wrote, or user/name, or user/name/config of the hub; #column chooses what is read.
+Each row is a document, and ends with a newline. The test part is the split `test`, or else `validation`. A data set
+with neither is split by row: those whose SHA-256 is 0 modulo 10 are tested on, so equal rows are in the same part.
+"""
+
+import json
+import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from languages.errors import CorpusError, UserError, nearest, one_of
+from languages.text.assemble import Document
+from languages.text.extra import needed
+from languages.text.split import PARTS, is_test
+
+SAVED = ("state.json", "dataset_dict.json")  # what `save_to_disk` writes
+HELD_OUT = ("test", "validation")
+ROWS = 256  # read at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A column of a data set, by split."""
+
+    place: str
+    splits: dict[str, Any]  # "train", and "test" if the data set has one: datasets.Dataset
+    column: str
+
+    @property
+    def files(self) -> int:
+        """How many rows there are."""
+        return sum(len(rows) for rows in self.splits.values())
+
+    @property
+    def state(self) -> str:
+        """The fingerprints of the splits, and the sizes and times of change of their files."""
+        said: list[Any] = [self.column]
+        for part, rows in self.splits.items():
+            states = [os.stat(file["filename"]) for file in rows.cache_files]
+            said += [part, rows._fingerprint, [(state.st_size, state.st_mtime_ns) for state in states]]
+        return sha256(json.dumps(said).encode()).hexdigest()
+
+    def documents(self, part: str) -> Iterator[Document]:
+        """The rows of a part, in their order."""
+        if "test" in self.splits:
+            wanted = np.ones(len(self.splits[part]), dtype=np.bool_)
+        else:
+            wanted = self.tested if part == "test" else ~self.tested
+        rows = self.splits[part if "test" in self.splits else "train"]
+        for index, (text, is_wanted) in enumerate(zip(self.texts(rows), wanted, strict=True)):
+            if is_wanted:
+                yield Document(str(index), [text])
+
+    @cached_property
+    def tested(self) -> NDArray[np.bool_]:
+        """(rows,) which rows of a single split are tested on; the last tenth if their hashes leave a part empty."""
+        found = np.array([is_test(text) for text in self.texts(self.splits["train"])], dtype=np.bool_)
+        if len(found) < 2:
+            raise CorpusError(f"{self.place}: a data set without a test split needs 2 rows; this one has {len(found)}")
+        if found.all() or not found.any():
+            found = np.arange(len(found)) >= len(found) - max(1, len(found) // PARTS)
+        return found
+
+    def texts(self, rows: Any) -> Iterator[bytes]:
+        """Each row in UTF-8, with a newline at its end; nothing for a row without a value."""
+        with reported(self.place):
+            for batch in rows.select_columns([self.column]).with_format(None).iter(batch_size=ROWS):
+                for text in batch[self.column]:
+                    yield b"" if text is None else f"{text.removesuffix(chr(10))}\n".encode()
+
+
+def rows(name: str) -> Rows:
+    """The rows of `hf:NAME`. CorpusError: the extra is missing, no such data set, or no such column."""
+    address, _, column = name.partition("#")
+    datasets = needed("datasets", f"hf:{name:.200}")
+    place = f"hf:{address}"
+    if any((Path(address) / file).is_file() for file in SAVED):
+        place = f"hf:{Path(address).absolute()}"
+        with reported(place):
+            found = datasets.load_from_disk(address)
+    else:
+        with reported(place):
+            found = datasets.load_dataset(*_named(address))
+    splits = _splits(place, cast("dict[str, Any]", found) if isinstance(found, dict) else {"train": found})
+    columns = [_column(place, rows, column) for rows in splits.values()]
+    if len(set(columns)) > 1:
+        raise CorpusError(f"{place}: the splits have other columns: {one_of(columns)}; choose one, as in {place}#text")
+    return Rows(f"{place}#{columns[0]}", splits, columns[0])
+
+
+def _named(address: str) -> tuple[str, ...]:
+    """The name of a data set on the hub, and its configuration if that is the third part.
+
+    >>> _named("user/name/config"), _named("user/name")
+    (('user/name', 'config'), ('user/name',))
+    """
+    parts = address.split("/")
+    return ("/".join(parts[:2]), parts[2]) if len(parts) == 3 and not Path(address).exists() else (address,)
+
+
+def _splits(place: str, found: dict[str, Any]) -> dict[str, Any]:
+    """What to train on, and what to test on if the data set says so."""
+    train = found.get("train", next(iter(found.values())) if len(found) == 1 else None)
+    if train is None:
+        raise CorpusError(f"{place} has no split 'train'; it has {one_of(found)}")
+    test = next((found[name] for name in HELD_OUT if name in found and found[name] is not train), None)
+    return {"train": train} if test is None else {"train": train, "test": test}
+
+
+def _column(place: str, rows: Any, chosen: str) -> str:
+    """The column that was chosen, or `text`, or the only one of texts."""
+    columns = [name for name, kind in rows.features.items() if getattr(kind, "dtype", "") in ("string", "large_string")]
+    if chosen in columns:
+        return chosen
+    if not columns:
+        raise CorpusError(f"{place} has no column of texts; it has {one_of(rows.features)}")
+    if chosen:
+        hint = nearest(chosen, columns) or f" it has {one_of(columns)}"
+        raise CorpusError(f"{place} has no column of texts {chosen!r:.80};{hint}")
+    if "text" in columns or len(columns) == 1:
+        return "text" if "text" in columns else columns[0]
+    raise CorpusError(f"{place} has the columns {one_of(columns)}; choose one, as in {place}#{columns[0]}")
+
+
+@contextmanager
+def reported(place: str) -> Generator[None]:
+    """What `datasets` raises, which is of many kinds, as a CorpusError of one line."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise CorpusError(f"{place}: cannot be read ({type(error).__name__}: {reason:.200})") from error

@@ -1,0 +1,114 @@
+"""Segments of a text for training and testing: each batch a pure function of (seed, purpose, step)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from numpy.lib.stride_tricks import sliding_window_view
+
+from languages.randomness import rng
+from languages.text import Corpus
+from regulargpt.data.base import Words
+from regulargpt.data.options import TextOptions
+
+REACH = 65_536
+"""The longest test segment: where a segment may end does not depend on how long it is, so that lengths are paired."""
+
+
+@dataclass(frozen=True)
+class TextData:
+    """The segments of a corpus. A row of a batch has one symbol more than its length: the last is only predicted.
+
+    >>> from regulargpt.data import read_data
+    >>> data = read_data("text:recurrent")
+    >>> data.batch(seed=0, purpose="train", step=7, lengths=[64], count=3).shape
+    (3, 65)
+    """
+
+    kind: ClassVar[str] = "text"
+    corpus: Corpus
+    options: TextOptions
+
+    @property
+    def name(self) -> str:
+        """The corpus's."""
+        return self.corpus.name
+
+    def lengths(self, longest: int) -> list[int]:
+        """All training segments are equally long."""
+        return [longest]
+
+    def batch(self, seed: int, purpose: str, step: int, lengths: Sequence[int], count: int) -> Words:
+        """`count` segments that begin anywhere in the training part."""
+        random = rng(seed, purpose, step)
+        length = lengths[int(random.integers(len(lengths)))]
+        starts = random.integers(len(self.corpus.train) - length, size=count)
+        return self.corpus.segments("train", length + 1, starts)
+
+    @property
+    def reach(self) -> int:
+        """The longest segment that is tested: at most half of the test part, so that ends differ."""
+        return min(REACH, (len(self.corpus.test) - 1) // 2)
+
+    def has_length(self, length: int) -> bool:
+        """Whether the training part has a segment of this length."""
+        return length < len(self.corpus.train)
+
+    def is_tested(self, length: int) -> bool:
+        """Whether the test part is long enough."""
+        return length <= self.reach
+
+    def describe_length(self, length: int) -> str:
+        """How much text there is."""
+        if self.has_length(length) and self.is_tested(length):
+            return ""
+        train, test = len(self.corpus.train), len(self.corpus.test)
+        allowed = (
+            f"{train:,} symbols to train on, and {test:,} to test on, which allows test lengths up to {self.reach:,}"
+        )
+        return f"{self.name} has {allowed}; choose a shorter length, or a longer text"
+
+    def test(self, seed: int, length: int, count: int) -> Words:
+        """The test segments of one length.
+
+        Where the last symbols count, the same `count` symbols are predicted at every length: only how much of the text
+        before them is read differs. Otherwise the segments lie side by side, or `step` apart, in the same region.
+        """
+        if self.options.scoring in ("nonoverlapping", "sliding"):
+            self.corpus.check()
+            # A view: windows that overlap may hold far more symbols than the text.
+            return sliding_window_view(self.corpus.test, length + 1)[self.side_by_side(length)]
+        ends = rng(seed, "test").integers(self.reach + 1, len(self.corpus.test) + 1, size=count)
+        return self.corpus.segments("test", length + 1, ends - length - 1)
+
+    test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+
+    def side_by_side(self, length: int) -> slice:
+        """Where segments begin that cover the region: end to end, or windows `step` apart."""
+        size = min(self.options.region, len(self.corpus.test) - 1)
+        step = length if self.options.scoring == "nonoverlapping" else min(self.options.step, length)
+        return slice(0, max(1, size - length + 1), step)
+
+    def counted(self, length: int) -> int:
+        """How many symbols at the end of a segment count."""
+        # No more than the training length has, or longer segments would be asked about other symbols.
+        k = min(self.options.last, self.options.train_len)
+        last = {"last": 1, "last_k": k, "sliding": self.options.step}
+        return min(length, last.get(self.options.scoring, length))
+
+    def prepare(self, train_len: int, test_len: int) -> None:
+        """Nothing can be too large."""
+
+    def encode(self, text: str) -> Words:
+        """Bytes, or word pieces."""
+        return self.corpus.encode(text)
+
+    def record(self) -> Mapping[str, Any]:
+        """Bytes, or the tokenizer whose numbers the network reads."""
+        return {"text": {"tokenizer": self.options.tokenizer, "vocabulary": self.corpus.vocabulary_size}}
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """The very bytes."""
+        return {"corpus": {"name": self.name, "sha256": self.corpus.digest, "files": self.corpus.files}}

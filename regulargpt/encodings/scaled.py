@@ -1,0 +1,114 @@
+"""Attention that stays as sharp in longer words: queries times a logarithm, with any encoding of positions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regulargpt import encodings
+from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
+from regulargpt.encodings.options import PUBLISHED, EncodingOptions, ScaledOptions, SSMaxOptions
+
+
+class Scaled(Encoding):
+    """Another encoding, whose queries are multiplied before it sees them; its biases stay as they are."""
+
+    Options = ScaledOptions
+    shift_invariant = False
+
+    def __init__(self, *, inner: EncodingOptions | None = None, train_len: int = 0, **sizes: Any):
+        self.train_len = train_len or PUBLISHED
+        super().__init__(**sizes)
+        shared = {name: sizes.get(name, default) for name, default in (("n_layers", 1), ("causal", True))}
+        generator = sizes.get("generator")
+        given = {"d_model": self.d_model, "n_heads": self.n_heads, **shared, "generator": generator}
+        self.inner = encodings.build(inner or EncodingOptions("none"), **given)
+        # A model has one learning rate for its encoding: without one of its own it is the other's.
+        self.learning_rate = sizes.get("learning_rate", self.inner.learning_rate)
+
+    def scale(self, n: Float[Tensor, "queries"], layer: int) -> Float[Tensor, "#n_heads queries 1"]:
+        """By what a query is multiplied that sees n keys."""
+        raise NotImplementedError
+
+    def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
+        """The query at m sees m + 1 keys; in a model that is not causal, all of them."""
+        n = at.m + 1 if self.causal else torch.full_like(at.m, len(at.n))
+        return self.inner.rotate(q * self.scale(n, at.layer).to(q.dtype), k, at)
+
+    def embed(
+        self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
+    ) -> Float[Tensor, "batch length d_model"]:
+        """As the other."""
+        return self.inner.embed(x, n)
+
+    def prepare(self, x: Float[Tensor, "batch length d_model"], layer: int) -> Float[Tensor, "batch length *s"] | None:
+        """As the other."""
+        return self.inner.prepare(x, layer)
+
+    def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
+        """As the other."""
+        return self.inner.score(logits, q, k, at)
+
+    def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "#batch n_heads queries keys"] | None:
+        """As the other."""
+        return self.inner.bias(q, k, at)
+
+    @property
+    def changes_logits(self) -> bool:
+        """As the other."""
+        return self.inner.changes_logits
+
+    @property
+    def changes_score(self) -> bool:
+        """As the other."""
+        return self.inner.changes_score
+
+    @property
+    def span(self) -> int | None:
+        """As the other."""
+        return self.inner.span
+
+    def project(self) -> None:
+        """As the other."""
+        self.inner.project()
+
+
+class LogN(Scaled):
+    """Queries times ln n / ln L for n > L visible keys, L the length of training: the entropy stays about the same.
+
+    Without parameters (Su 2021; Chiang and Cholak 2022). Up to the length of training it changes nothing.
+
+    >>> encoding = LogN(d_model=4, n_heads=1, train_len=10)
+    >>> encoding.scale(torch.tensor([5.0, 10.0, 100.0]), 0)[0, :, 0]
+    tensor([1., 1., 2.])
+    """
+
+    def scale(self, n: Float[Tensor, "queries"], layer: int) -> Float[Tensor, "1 queries 1"]:
+        """max(1, ln n / ln L)."""
+        return (n.log() / math.log(max(self.train_len, 2))).clamp(min=1)[None, :, None]
+
+
+class SSMax(Scaled):
+    """softmax(s ln n q k / sqrt(d_head)) over n visible keys, s learned in each head and layer (Nakanishi 2025).
+
+    s starts at one over the mean of ln n in a training word, where attention is as sharp as without it.
+
+    >>> round(float(SSMax(d_model=4, n_heads=1, train_len=1024).s[0, 0].detach()), 3)
+    0.168
+    """
+
+    Options = SSMaxOptions
+    s: nn.Parameter  # (n_layers, n_heads)
+
+    def draw(self, generator: torch.Generator) -> None:
+        """L / ln L!, L the length of training."""
+        start = self.train_len / max(math.lgamma(self.train_len + 1), math.log(2))
+        self.s = nn.Parameter(torch.full((self.n_layers, self.n_heads), start))
+
+    def scale(self, n: Float[Tensor, "queries"], layer: int) -> Float[Tensor, "n_heads queries 1"]:
+        """s ln n."""
+        return self.s[layer, :, None, None] * n.log()[:, None]

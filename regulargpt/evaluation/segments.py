@@ -1,0 +1,53 @@
+"""The numbers of single segments: differences between lengths or models are taken segment by segment."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from languages.errors import UserError
+from regulargpt.storage.folder import SEGMENTS, RunFolder
+
+if TYPE_CHECKING:
+    from regulargpt.evaluation.by_length import Point
+
+NLL = "nll"
+
+
+def render(points: Sequence[Point]) -> str:
+    """segments.csv: length, segment, nats per symbol; empty where a test has no such numbers."""
+    rows = [(p.length, i, repr(float(nll))) for p in points for i, nll in enumerate(p.of_words.get(NLL, ()))]
+    if not rows:
+        return ""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("length", "segment", NLL))
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def read(folder: RunFolder) -> dict[int, np.ndarray]:
+    """The nats per symbol of every test segment, by length, in the order of the segments.
+
+    Raises UserError for a run that has none.
+    """
+    return parse(folder.load_segments())
+
+
+def parse(text: str) -> dict[int, np.ndarray]:
+    """What `render` wrote.
+
+    >>> parse("length,segment,nll\\n64,0,1.5\\n64,1,2.5\\n")
+    {64: array([1.5, 2.5])}
+    """
+    found: dict[int, list[float]] = {}
+    try:
+        for row in csv.DictReader(io.StringIO(text)):
+            found.setdefault(int(row["length"]), []).append(float(row[NLL]))
+    except (KeyError, ValueError, TypeError) as error:
+        raise UserError(f"{SEGMENTS}: {error}; it is not what a run writes") from error
+    return {length: np.array(values) for length, values in found.items()}

@@ -1,0 +1,123 @@
+"""Texts continued by a trained model, symbol by symbol."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from languages.errors import UserError
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.options import TextOptions
+from regulargpt.runs.load import load_reader
+from regulargpt.runs.run import prepare
+from regulargpt.storage.atomic import shown
+from regulargpt.storage.folder import RunFolder
+
+if TYPE_CHECKING:
+    from languages.text import Symbols
+    from regulargpt.models.base import Model
+
+Decode = Callable[[list[int]], str]
+UNFINISHED = "\N{REPLACEMENT CHARACTER}"
+LONGEST_CHARACTER = 4
+"""The most bytes of a character in UTF-8."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A trained model and the symbols of its text."""
+
+    model: Model
+    encode: Callable[[str], Symbols]
+    decode: Decode
+
+    @classmethod
+    def of(cls, folder: RunFolder, length: int) -> Writer:
+        """The model of a run on a text, for texts of up to so many symbols.
+
+        Raises UserError for a run on a language, and for a model that has no such positions.
+        """
+        config = RunConfig.parse(folder.config_text).replaced({"device": "cpu", "tensorboard": False, "compile": False})
+        folder.load_summary()
+        if not isinstance(config.data, TextOptions):
+            raise UserError(
+                f"{shown(folder.path)} is a run on {config.data.name}, which is no text; choose a run on text:code"
+            )
+        if (reason := config.network.too_long(length)) is not None:
+            raise UserError(f"prompt and symbols are {length:,} together: {reason}")
+        prepare(config)
+        encode, decode = symbols_of(config.data)
+        return cls(load_reader(folder), encode, decode)
+
+    def continuation(
+        self, prompt: Symbols, symbols: int, *, temperature: float, seed: int, window: int | None = None
+    ) -> Iterator[int]:
+        """So many symbols behind the prompt, each drawn from softmax(logits / temperature); 0: the likeliest."""
+        generator, decoder = torch.Generator().manual_seed(seed), self.model.decoder(window)
+        read = torch.from_numpy(prompt.astype(np.int64))[None]  # (1, symbols of the prompt)
+        for _ in range(symbols):
+            drawn = draw(decoder.feed(read)[0], temperature, generator)
+            read = torch.tensor([[drawn]])
+            yield drawn
+
+
+def symbols_of(options: TextOptions) -> tuple[Callable[[str], Symbols], Decode]:
+    """From text to the numbers that the network reads, and back: bytes, or the tokens of the run's tokenizer."""
+    if options.tokenizer:
+        from languages.text.tokens import read_tokens
+
+        tokens = read_tokens(Path(options.tokenizer))
+        return tokens.encode, tokens.decode
+    # A character that the command line could not read stands for its byte.
+    return (
+        lambda text: np.frombuffer(text.encode(errors="surrogateescape"), dtype=np.uint8),
+        lambda symbols: bytes(symbols).decode(errors="replace"),
+    )
+
+
+def draw(logits: Float[Tensor, "n_outputs"], temperature: float, generator: torch.Generator) -> int:
+    """A symbol from softmax(logits / temperature), or the likeliest at temperature 0.
+
+    >>> draw(torch.tensor([0.0, 3.0, 1.0]), 0.0, torch.Generator())
+    1
+    """
+    if temperature == 0:
+        return int(logits.argmax())
+    # Shifted first: a small temperature must not divide large numbers into infinite ones.
+    shares = ((logits.double() - logits.max()) / temperature).softmax(-1)
+    return int(torch.multinomial(shares, 1, generator=generator))
+
+
+def readable(symbols: Iterable[int], decode: Decode) -> Iterator[str]:
+    """The text as it comes: a character whose bytes are not all there waits for them.
+
+    >>> list(readable(b"n\\xc3\\xa9\\xff!", lambda some: bytes(some).decode(errors="replace")))
+    ['n', 'é', '\\ufffd!']
+    """
+    waiting: list[int] = []
+    for symbol in symbols:
+        waiting.append(symbol)
+        text = decode(waiting)
+        if not text.endswith(UNFINISHED) or len(waiting) >= LONGEST_CHARACTER:
+            yield text
+            waiting = []
+    if waiting:
+        yield decode(waiting)
+
+
+def harmless(text: str) -> str:
+    r"""The text with its control characters written out, so that it cannot steer a terminal.
+
+    >>> harmless("a\tb\x1b[2J")
+    'a\tb\\x1b[2J'
+    """
+    kept = "\n\t"
+    return "".join(c if c in kept or unicodedata.category(c) != "Cc" else f"\\x{ord(c):02x}" for c in text)

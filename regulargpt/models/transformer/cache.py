@@ -1,0 +1,44 @@
+"""The keys and values that cached decoding keeps of one layer."""
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+
+class Cache:
+    """The keys and values of one layer, and what `prepare` said of each.
+
+    Keys are kept as they are before the encoding turns them where what it makes of a key depends on more than the key's
+    own position: on the middle of the window (xPos), or on the length of the text (dynamic NTK).
+    """
+
+    def __init__(self) -> None:
+        self.k = self.v = self.state = None
+
+    def extended(
+        self,
+        k: Float[Tensor, "batch n_heads some d_head"],
+        v: Float[Tensor, "batch n_heads some d_head"],
+        state: Shaped[Tensor, "batch some *state"] | None,
+    ) -> tuple[
+        Float[Tensor, "batch n_heads keys d_head"],
+        Float[Tensor, "batch n_heads keys d_head"],
+        Shaped[Tensor, "batch keys *state"] | None,
+    ]:
+        """All that is kept, with this at its end."""
+        self.k = k if self.k is None else torch.cat([self.k, k], dim=2)
+        self.v = v if self.v is None else torch.cat([self.v, v], dim=2)
+        if state is not None:
+            self.state = state if self.state is None else torch.cat([self.state, state], dim=1)
+        return self.k, self.v, self.state
+
+    def drop(self, count: int) -> None:
+        """Forget the oldest."""
+        if self.k is not None and self.v is not None and count > 0:
+            self.k, self.v = self.k[:, :, count:], self.v[:, :, count:]
+            self.state = None if self.state is None else self.state[:, count:]
+
+    @property
+    def bytes(self) -> int:
+        """The memory of what is kept."""
+        return sum(x.numel() * x.element_size() for x in (self.k, self.v, self.state) if x is not None)

@@ -1,0 +1,159 @@
+"""The Transformer (Vaswani et al. 2017): pre- or post-LN, causal or not, with any encoding."""
+
+import math
+from collections import OrderedDict
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from languages.errors import UserError
+from regulargpt import encodings
+from regulargpt.encodings.options import EncodingOptions
+from regulargpt.models.base import Model
+from regulargpt.models.decoding import Decoder
+from regulargpt.models.hooks import HookPoint, listened_to
+from regulargpt.models.layers import Dropout, Readout, TiedReadout, check_words, embedding, linear, select
+from regulargpt.models.transformer.attention import Attention, Pass
+from regulargpt.models.transformer.block import Block, Mlp
+from regulargpt.models.transformer.decoding import CachedDecoder
+from regulargpt.models.transformer.masks import Masks
+from regulargpt.models.transformer.positions import RandomPositions
+from regulargpt.models.transformer.views import Full, View, parse
+
+
+class Transformer(Model):
+    """Embedding times sqrt(d_model), the encoding, n_layers blocks, a linear readout.
+
+    `tied` reads out by the embedding's transpose; `scale_embedding` False leaves the embedding as it is;
+    `random_positions` draws the positions of a batch from so many (Ruoss et al. 2023; 0: they are 0, 1, 2, ...).
+
+    The readout "last" reads the last symbol's position, in a bidirectional model too (the convention of the
+    original RegularGPT code; Deletang et al. 2023 append an empty symbol and read there). Embeddings start at
+    N(0, 0.02^2) and linear maps at N(0, 1/fan_in), as in Deletang et al., whose baseline is norm="post",
+    activation="relu", causal=False, n_layers=5, d_model=64, n_heads=8, d_ff=256, dropout=0.1.
+
+    Raises `UserError` for an unknown norm, activation or encoding, a width the heads do not divide, a dropout
+    outside [0, 1), or a tied readout of other outputs than symbols.
+
+    >>> model = Transformer(2, 3, d_model=8, n_heads=2, d_ff=16, n_layers=2)
+    >>> words = torch.tensor([[0, 1, 1, 0, 1]])
+    >>> model(words).shape, model(words, readout="all").shape
+    (torch.Size([1, 3]), torch.Size([1, 5, 3]))
+    """
+
+    def __init__(
+        self,
+        n_symbols: int,
+        n_outputs: int,
+        *,
+        d_model: int = 64,
+        n_heads: int = 8,
+        d_ff: int = 256,
+        n_layers: int = 5,
+        norm: str = "post",
+        activation: str = "relu",
+        dropout: float = 0.0,
+        causal: bool = True,
+        encoding: str | EncodingOptions = "transformer_xl",
+        tied: bool = False,
+        scale_embedding: bool = True,
+        random_positions: int = 0,
+        generator: torch.Generator | None = None,
+    ):
+        super().__init__()
+        generator = generator or torch.Generator().manual_seed(0)
+        self.embedding = embedding(n_symbols, d_model, generator, std=0.02)
+        self.encoding = encodings.build(
+            encoding, d_model=d_model, n_heads=n_heads, n_layers=n_layers, causal=causal, generator=generator
+        )
+        self.dropout = Dropout(dropout)
+        self.hook_embed = HookPoint()
+        self.blocks = nn.ModuleList(
+            Block(
+                Attention(d_model, n_heads, causal=causal, generator=generator),
+                Mlp(d_model, d_ff, activation=activation, generator=generator),
+                d_model,
+                norm=norm,
+                dropout=dropout,
+            )
+            for _ in range(n_layers)
+        )
+        self.ln_final = nn.LayerNorm(d_model) if norm == "pre" else nn.Identity()
+        self.readout = TiedReadout(self.embedding, n_outputs) if tied else linear(d_model, n_outputs, generator)
+        self.scale = math.sqrt(d_model) if scale_embedding else 1.0
+        # Last, and only where it is used: dropout draws by its number among the modules that draw.
+        self.random_positions = RandomPositions(random_positions) if random_positions else None
+        self.causal = causal
+        self.view: View = Full()
+        self.kept_masks: OrderedDict[Any, Tensor] = OrderedDict()
+
+    @property
+    def n_layers(self) -> int:
+        """The number of blocks."""
+        return len(self.blocks)
+
+    @property
+    def quadratic(self) -> bool:
+        """Attention holds a number for each pair of positions."""
+        return True
+
+    def forward(
+        self, words: Int[Tensor, "batch length"], readout: Readout = "last"
+    ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
+        """Logits of the answer at the last position, or at every position."""
+        check_words(words, readout)
+        passing = Pass(self.view, Masks(None if self.random_positions else self.kept_masks))
+        return self.logits(words, self.positions(words), readout, passing)
+
+    def logits(
+        self, words: Int[Tensor, "batch length"], n: Float[Tensor, "length"], readout: Readout, passing: Pass
+    ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
+        """Those of symbols at the positions n."""
+        x = self.embedding(words)  # (batch, length, d_model)
+        x = x if self.scale == 1 else x * self.scale
+        x = self.hook_embed(self.dropout(self.encoding.embed(x, n)))
+        for layer, block in enumerate(self.blocks):
+            # Of the last block, what nobody reads is not computed.
+            alone = layer == len(self.blocks) - 1 and not listened_to(block)
+            x = block(x, self.encoding, n, layer, readout if alone else "all", passing)
+        return self.readout(self.ln_final(select(x, readout)))
+
+    def decoder(self, window: int | None = None) -> Decoder:
+        """With cached keys and values; where a position depends on what is still to come, all is computed again."""
+        cached = self.causal and self.random_positions is None
+        return CachedDecoder(self, window) if cached else super().decoder(window)
+
+    def set_attention(self, text: str, train_len: int) -> None:
+        """What each position may see from now on; `UserError` for a text that says nothing, or without a causal mask.
+
+        >>> model = Transformer(2, 3, d_model=8, n_heads=2, d_ff=16, n_layers=1)
+        >>> model.set_attention("sliding:64", train_len=40)
+        >>> model.view
+        Sliding(window=64)
+        """
+        view = parse(text, train_len)
+        if not (self.causal or isinstance(view, Full)):
+            raise UserError(f"attention = {text!r} needs a causal model; set model.causal = true")
+        self.view = view
+
+    def project(self) -> None:
+        """The encoding's parameters."""
+        self.encoding.project()
+
+    def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "length"]:
+        """Where the symbols stand."""
+        length = words.shape[1]
+        if self.random_positions is not None:
+            return self.random_positions(length).to(words.device)
+        return torch.arange(length, dtype=torch.float64, device=words.device)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """The encoding's parameters apart if it has a learning rate of its own: then without weight decay."""
+        of_encoding = list(self.encoding.parameters())
+        if not of_encoding:
+            return super().parameter_groups()
+        apart = {id(p) for p in of_encoding}
+        rest = [p for p in self.parameters() if id(p) not in apart]
+        return [{"params": rest}, {"params": of_encoding, "times": self.encoding.learning_rate, "weight_decay": 0.0}]

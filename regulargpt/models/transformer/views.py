@@ -1,0 +1,108 @@
+"""Which keys a query of a causal model may see: all before it, or fewer, so that long texts stay cheap. No torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+
+from languages.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Index = TypeVar("Index", "int", "Tensor")
+
+
+@runtime_checkable
+class View(Protocol):
+    """A query at index m sees the keys from `first(m)` to m; what is below 0 is not there. `most` keys at most."""
+
+    @property
+    def most(self) -> int | None:
+        """The most keys that a query sees; None without a bound."""
+
+    def first(self, m: Index) -> Index:
+        """The index of the first key that the query at index m sees."""
+        ...
+
+
+@dataclass(frozen=True)
+class Full:
+    """Every key up to the query's own."""
+
+    most = None
+
+    def first(self, m: Index) -> Index:
+        """The first key of all."""
+        return 0 * m
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """The last `window` keys, the query's own among them.
+
+    >>> Sliding(3).first(10)
+    8
+    """
+
+    window: int
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise UserError(f"attention = 'sliding:{self.window}'; a window has at least 1 position")
+
+    @property
+    def most(self) -> int:
+        """The window."""
+        return self.window
+
+    def first(self, m: Index) -> Index:
+        """m - window + 1."""
+        return m - (self.window - 1)
+
+
+@dataclass(frozen=True)
+class Bca:
+    """Blockwise causal attention (Sun et al. 2023, section 3.3): the query's block and the one before it.
+
+    A block is half of the training length, so no distance occurs that training has not shown.
+
+    >>> [Bca(4).first(m) for m in (2, 3, 4, 5)]
+    [0, 0, 2, 2]
+    """
+
+    train_len: int
+
+    def __post_init__(self) -> None:
+        if self.train_len < 2:
+            raise UserError(f"attention = 'bca' halves the training length {self.train_len}; it must be at least 2")
+
+    @property
+    def half(self) -> int:
+        """The length of a block."""
+        return self.train_len // 2
+
+    @property
+    def most(self) -> int:
+        """Two blocks."""
+        return 2 * self.half
+
+    def first(self, m: Index) -> Index:
+        """The beginning of the block before that of m."""
+        return (m // self.half - 1) * self.half
+
+
+def parse(text: str, train_len: int) -> View:
+    """What is written as `full`, `bca` or `sliding:W`, for a model trained on words of `train_len`.
+
+    Raises `UserError` for anything else, a window below 1, or blocks of nothing.
+
+    >>> parse("sliding:64", 128), parse("bca", 128)
+    (Sliding(window=64), Bca(train_len=128))
+    """
+    name, _, width = text.partition(":")
+    if text in ("full", "bca"):
+        return Full() if text == "full" else Bca(train_len)
+    if name == "sliding" and width.isascii() and width.isdigit():
+        return Sliding(int(width))
+    raise UserError(f"attention = {text!r}; give full, bca, or sliding:W with W >= 1 positions")

@@ -1,0 +1,195 @@
+"""What the analyses of trained language models write and say, and what they refuse."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from regulargpt.cli.commands.positions import row
+from regulargpt.runs import run as running
+from tests.cli.conftest import Cli
+from tests.cli.test_refusals import assert_refused, everything
+from tests.regulargpt.small import config
+from tests.regulargpt.texts import text_run
+
+FILES = {verb: [f"{verb}.{end}" for end in ("csv", "json", "png")] for verb in ("resolution", "positions", "kernels")}
+FILES |= {
+    verb: [f"{verb}.{end}" for end in ("csv", "json", "png")] for verb in ("receptive-field", "position-variance")
+}
+FEW = {
+    "position-variance": ("--updates", "1"),
+    "kernels": (),
+    **dict.fromkeys(("resolution", "positions", "receptive-field"), ("--words", "2", "--length", "20")),
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> Path:
+    """Runs with and without an encoding, a recurrent one, and one on a language."""
+    folder = tmp_path_factory.mktemp("runs")
+    text_run(folder / "alibi", model__encoding__name="alibi")
+    text_run(folder / "none", model__encoding__name="none")
+    text_run(folder / "gru", "gru")
+    running.run(config("gru", training__steps=2, evaluation__samples=2), folder / "language")
+    return folder
+
+
+def of(runs: Path, verb: str) -> Path:
+    return runs / ("none" if verb == "position-variance" else "alibi") / "run"
+
+
+@pytest.mark.parametrize("verb", FILES)
+def test_files_are_written_beside_the_run_and_again_the_same(cli: Cli, runs: Path, tmp_path: Path, verb: str):
+    run, more = of(runs, verb), FEW[verb]
+    before = everything(run)
+    answer = cli(verb, run, *more, "--json")
+    assert (answer.code, answer.err) == (0, "")
+    assert sorted(path.name for path in (run / verb).iterdir()) == FILES[verb]
+    assert json.loads((run / verb / f"{verb}.json").read_text()) == json.loads(answer.out)
+    first = everything(run / verb)
+    assert cli(verb, run, *more, "--out", tmp_path / "here").code == 0
+    again = {Path(path).name: data for path, data in everything(tmp_path / "here").items()}
+    assert again == {Path(path).name: data for path, data in first.items()}
+    assert {path: data for path, data in everything(run).items() if path in before} == before
+    assert cli("evaluate", run, "--lengths", "9", "--samples", "2").code == 0
+
+
+def lines(cli: Cli, *arguments: object) -> list[str]:
+    answer = cli(*arguments)
+    assert (answer.code, answer.err) == (0, "")
+    return [" ".join(line.split()) for line in answer.out.splitlines()]
+
+
+def test_the_table_of_the_receptive_field(cli: Cli, runs: Path, tmp_path: Path):
+    options = ("--words", 2, "--length", 20, "--attention", "sliding:4", "--out", tmp_path / "r")
+    found = lines(cli, "receptive-field", runs / "alibi" / "run", *options)
+    assert found[0].endswith(", transformer: gradients on 2 segments")
+    assert [line.split()[0] for line in found[1:8]] == ["m", "1", "2", "4", "8", "16", "20"]
+    assert found[5].startswith("8 1.000")
+    assert found[-2].startswith("50, 90 and 99 % of the gradient lie on the last ")
+    assert found[-2].endswith("of 20 symbols; the last 8, the training length, hold 100.0 %")
+    assert found[-1] == "windows: no symbol beyond the last 7 can count"
+
+
+def test_the_table_of_the_resolution(cli: Cli, runs: Path, tmp_path: Path):
+    found = lines(cli, "resolution", runs / "alibi" / "run", "--words", 2, "--length", 20, "--out", tmp_path / "r")
+    assert found[0].endswith(", transformer: attention resolution, attention full, 2 segments")
+    assert found[1] == "length mean R layer 0 layer 1 to the first"
+    assert [line.split()[0] for line in found[2:5]] == ["8", "16", "20"]
+    assert found[2].endswith("x 1.000")
+    assert (
+        found[-1] == "The shortest distances decide on R, which is never above 1; compare orders, not published values."
+    )
+    assert len(rows(tmp_path / "r" / "resolution.csv")) == 3 * 2 * 2
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_the_table_of_positions(cli: Cli, runs: Path, tmp_path: Path):
+    found = lines(cli, "positions", runs / "alibi" / "run", "--words", 2, "--length", 20, "--out", tmp_path / "p")
+    assert found[0].endswith(", transformer: scoring position, 2 segments")
+    assert found[1] == "position nats a symbol the last 8"
+    assert [line.split()[0] for line in found[2:-1]] == ["1", "2", "3", "4", "5-6", "7-8", "9-11", "12-16", "17-20"]
+    assert found[-1].startswith("beyond position 8, attention to more than the last 8 symbols ")
+    assert len(rows(tmp_path / "p" / "positions.csv")) == 20
+    assert lines(cli, "positions", runs / "gru" / "run", "--words", 2, "--length", 9)[1] == "position nats a symbol"
+
+
+def test_a_row_of_positions_with_and_without_a_reference():
+    part = {"first": 1000, "last": 2000, "nll": 1.5, "interval": [1.0, 2.0]}
+    assert row(part, None) == ("1,000-2,000", "1.500 (1.000-2.000)")
+    assert row(part | {"first": 2000}, part) == ("2,000", "1.500 (1.000-2.000)", "1.500 (1.000-2.000)")
+
+
+def test_the_table_of_learned_kernels(cli: Cli, runs: Path, tmp_path: Path):
+    found = lines(cli, "kernels", runs / "alibi" / "run", "--length", 9, "--out", tmp_path / "k")
+    assert found == [
+        "alibi: the bias of 2 heads in 2 layers, one bias for all layers",
+        "layer head CPD effective length before after training",
+        "0 1 yes 33 33",
+        "0 2 yes 513 513",
+        "0 of 2 heads had an effective length within the training length 8 before training, 0 after; "
+        "the bias moved by 0 at most",
+    ]
+    assert len(rows(tmp_path / "k" / "kernels.csv")) == 2 * 10
+
+
+def test_a_folder_named_as_an_encoding_is_not_taken_for_a_run(cli: Cli, tmp_path: Path):
+    (tmp_path / "alibi").mkdir()
+    assert cli("kernels", "alibi", "--heads", 1, "--length", 8).code == 0
+
+
+def test_the_table_of_the_variance(cli: Cli, runs: Path, tmp_path: Path):
+    found = lines(cli, "position-variance", runs / "none" / "run", "--updates", 1, "--out", tmp_path / "v")
+    assert found[0].endswith(", transformer without encodings: 256 segments")
+    assert [line.split()[0] for line in found[1:5]] == ["position", "1", "2", "8"]
+    assert found[5].startswith("the variance of the attention output falls as m^")
+    assert found[6] == "mean absolute error of positions up to 8; always the middle: 2.0"
+    assert [line.split()[0] for line in found[7:]] == ["layer", "0", "1", "2"]
+
+
+OF_A_TEXT = ("resolution", "positions", "position-variance")
+
+
+@pytest.mark.parametrize("verb", OF_A_TEXT)
+def test_a_run_on_a_language_is_refused(cli: Cli, runs: Path, verb: str):
+    before = everything(runs)
+    part = "language is a run on the language tomita-5; choose a run on a text, such as text:code"
+    assert_refused(cli(verb, runs / "language"), part)
+    assert everything(runs) == before
+
+
+WRONG = [
+    ("resolution gru/run", "gru/run is a run of gru: it has no such attention; choose a transformer's"),
+    ("resolution gru/run --attention bca", "--attention bca: gru has no attention that could be restricted"),
+    ("resolution alibi/run --attention sliding:0", "evaluation.attention = 'sliding:0'; choose full, bca, or a window"),
+    ("receptive-field alibi/run --attention bcaa", "evaluation.attention = 'bcaa'; choose full, bca, or a window"),
+    ("receptive-field gru/run --attention sliding:4", "--attention sliding:4: gru has no attention"),
+    ("receptive-field language --attention sliding:4", "--attention sliding:4: gru has no attention"),
+    ("position-variance alibi/run", "has the encoding alibi, which tells positions; choose a run with --encoding none"),
+    ("position-variance gru/run", "it has no such attention"),
+    ("position-variance none/run --preset quick", "--preset and --device are of a simulation; leave them out"),
+    ("position-variance --length 9", "--length is of a run; name one, or choose a --preset"),
+    ("kernels none/run", "none adds no bias to the logits; choose an encoding that does, such as alibi"),
+    ("kernels gru/run", "gru/run is a run of gru: it has no encoding; choose a transformer's"),
+    ("kernels language", "language is a run of gru: it has no encoding; choose a transformer's"),
+    ("kernels alibi/run --heads 2", "is a run, with heads and a seed of its own; leave out --heads and --seed"),
+    ("kernels no/such", "run folder no/such does not exist"),
+    *((f"{verb} alibi/run --words 0", "--words") for verb in ("resolution", "positions", "receptive-field")),
+    *((f"{verb} alibi/run --length 0", "--length") for verb in ("resolution", "positions", "receptive-field")),
+    *(
+        (f"{verb} alibi/run --length 300", "--length 300: text:")
+        for verb in ("resolution", "positions", "receptive-field")
+    ),
+    ("positions alibi/run --length 300", "600 to test on, which allows test lengths up to 299"),
+    ("positions alibi/run --length 200 --words 999999", "at most 1,048,576 symbols; choose fewer --words"),
+]
+
+
+@pytest.mark.parametrize(("command", "part"), WRONG, ids=[command for command, _ in WRONG])
+def test_what_cannot_be_looked_at_is_refused_in_one_line(cli: Cli, runs: Path, monkeypatch, command: str, part: str):
+    before = everything(runs)
+    monkeypatch.chdir(runs)
+    assert_refused(cli(*command.split()), part)
+    assert everything(runs) == before
+
+
+@pytest.mark.parametrize("verb", ["resolution", "positions", "receptive-field", "position-variance", "kernels"])
+def test_a_file_at_the_place_of_the_results_is_refused(cli: Cli, runs: Path, tmp_path: Path, verb: str):
+    (tmp_path / "a-file").write_text("precious")
+    before = everything(runs)
+    assert_refused(cli(verb, of(runs, verb), "--out", "a-file"), "a-file is a file; choose another --out")
+    assert everything(runs) == before
+    assert (tmp_path / "a-file").read_text() == "precious"
+
+
+@pytest.mark.parametrize("verb", ["resolution", "positions", "receptive-field", "position-variance"])
+def test_a_text_that_has_changed_is_refused(cli: Cli, runs: Path, tmp_path: Path, verb: str):
+    encoding = "none" if verb == "position-variance" else "alibi"
+    folder = text_run(tmp_path / "changed", model__encoding__name=encoding).path
+    (tmp_path / "changed" / "text").write_bytes(b"another text. " * 500)
+    assert_refused(cli(verb, folder), "put it back, or run anew")
+    assert not (folder / verb).exists()

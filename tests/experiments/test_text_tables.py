@@ -1,0 +1,227 @@
+"""Tables of text models: the runs behind them, the page from results made by hand, and one from end to end."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments import reproduction
+from experiments.experiment import SCALES, Scale
+from experiments.page import files
+from experiments.registry import EXPERIMENTS, experiment
+from experiments.text import tested
+from experiments.text.record import TextRecord
+from experiments.text.table import TextTable
+from languages.errors import UserError
+from regulargpt.config.schema import RunConfig, value_of
+from regulargpt.config.validation import validate
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.names import name_of
+from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
+from tests.experiments.folders import ENVIRONMENT
+
+TABLES = [table for name in EXPERIMENTS if isinstance(table := experiment(name), TextTable)]
+LEX_5 = next(table for table in TABLES if table.name == "lex-table-5")
+# Perplexities by tested length, from e^1.5 on, are multiplied by this at each step.
+STEP = {"rotary": 2.0, "sinusoidal": 3.0, "xpos": 1.2, "alibi": 1.01}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_config_can_be_run(scale: Scale):
+    found = {config for table in TABLES for config in table.all_configs(scale)}
+    for config in found:
+        assert config.data.name.startswith("text:code")
+        if scale != "full":
+            validate(config)
+
+
+def test_tables_share_their_runs():
+    found = [{name_of(config) for config in table.all_configs("cpu")} for table in TABLES]
+    # What a study of every table by itself would train, and what is trained.
+    assert (sum(map(len, found)), len(set.union(*found))) == (132, 54)
+
+
+def test_a_row_tested_otherwise_is_not_trained_again():
+    for row in ("rotary", "xpos", "alibi", "sinusoidal"):
+        assert LEX_5.configs(row, "trained", "cpu") == LEX_5.configs(f"{row}+bca", "trained", "cpu")
+    assert LEX_5.subjects["xpos+sliding"].view(64) == "sliding:64"
+
+
+def test_the_full_scale_has_the_published_sizes():
+    for table in TABLES:
+        stated = table.sources[0].stated()[0]
+        config = table.all_configs("full")[0]
+        for key in ("model.d_model", "model.n_heads", "training.batch_size", "training.steps", "training.lr"):
+            if table.unit == 1 and table.name != "table-4.2" and key in stated:
+                assert value_of(config, key) == stated[key], (table.name, key)
+
+
+SIZES = [
+    ("table-4.1", "shift=6", "cpu", {"model.encoding.shift": 3.0}),
+    ("table-4.1", "shift=6", "full", {"model.encoding.shift": 6.0}),
+    ("table-4.1", "equal=8", "cpu", {"model.encoding.slopes": "equal", "model.encoding.shift": 5.0}),
+    ("table-4.1", "window=40", "cpu", {"model.encoding.width": 15, "model.n_layers": 4}),
+    ("table-4.1", "window=40", "full", {"model.encoding.width": 40, "model.n_layers": 12}),
+    ("table-4.2", "shift=6", "cpu", {"data.train_len": 256, "training.batch_size": 16, "model.encoding.shift": 3.0}),
+    ("table-3.9", "t5", "cpu", {"data.train_len": 128, "training.batch_size": 32}),
+    ("table-6.3", "regulargpt-64/6", "cpu", {"model.chunk_size": 24, "model.thickness": 1}),
+    ("table-6.3", "regulargpt-64/6", "full", {"model.chunk_size": 64, "model.thickness": 6}),
+    ("lex-table-4", "xpos-unrotated+bca", "cpu", {"model.encoding.rotate": False}),
+]
+
+
+@pytest.mark.parametrize(("name", "row", "scale", "values"), SIZES, ids=lambda value: str(value))
+def test_what_rows_mean_at_each_scale(name: str, row: str, scale: Scale, values: dict):
+    config = experiment(name).configs(row, "trained", scale)[0]
+    assert {key: value_of(config, key) for key in values} == values
+
+
+def test_the_depths_of_regulargpt_grow_where_the_published_ones_do():
+    from regulargpt.models.regulargpt.depth import depth
+
+    for row in ("32/6", "64/6", "128/6", "128/12", "256/6"):
+        published = int(row.partition("/")[0])
+        config = experiment("table-6.3").configs(f"regulargpt-{row}", "trained", "cpu")[0]
+        ours = value_of(config, "model.chunk_size")
+        assert [depth(64 * k, ours) for k in (1, 2, 4, 8, 16)] == [depth(512 * k, published) for k in (1, 2, 4, 8, 16)]
+
+
+def losses_of(config: RunConfig, rescued: bool = False) -> dict[int, np.ndarray]:
+    """Losses that differ from segment to segment, and rise with the length as the encoding has it."""
+    random = np.random.default_rng(config.seed)
+    hard, step = (
+        random.normal(0, 0.3, 16),
+        1.001 if rescued else STEP.get(str(value_of(config, "model.encoding.name")), 1.0),
+    )
+    return {
+        length: 1.5 + hard + at * np.log(step) + random.normal(0, 1e-4, 16) for at, length in enumerate(config.tested)
+    }
+
+
+def csv_of(losses: dict[int, np.ndarray]) -> str:
+    """As segments.csv."""
+    rows = [
+        f"{length},{at},{value!r}" for length, values in losses.items() for at, value in enumerate(map(float, values))
+    ]
+    return "\n".join(["length,segment,nll", *rows]) + "\n"
+
+
+def filled(path: Path, table: TextTable, scale: Scale = "cpu", fails: str = "") -> SweepFolder:
+    """A sweep with finished runs, tested as the table asks; those of the encoding `fails` failed."""
+    folder, configs = SweepFolder.create(path), {name_of(one): one for one in table.all_configs(scale)}
+    folder.add(configs)
+    for name, config in configs.items():
+        if fails and value_of(config, "model.encoding.name") == fails:
+            folder.record_failure(name, "the loss is not finite", "diverged")
+            continue
+        run = RunFolder.create(folder.run_path(name), config.render(), ENVIRONMENT)
+        run.append_metrics([{"step": 1, "loss": 0.5}])
+        (run.path / WEIGHTS).write_bytes(b"weights")
+        (run.path / MODEL_CONFIG).write_text("{}")
+        values = {str(length): 2.0 for length in config.tested}
+        measures = {"bits_per_byte": {"values": values, "intervals": {key: [1.9, 2.1] for key in values}}}
+        run.write_measures(dict.fromkeys(values, 16), measures)
+        run.write_segments(csv_of(losses_of(config)))
+        known = {"train_seconds": 60.0, "steps": 600, "parameters": 430_000, "proven": None, "extra_protocols": {}}
+        test = {"test_from": config.scored[0], "test_len": config.test_len, "factor": 2, "measure": "bits_per_byte"}
+        run.write_summary({**known, **test, "samples": dict.fromkeys(values, 16), "measures": measures})
+        run.finish()
+        for view in ("bca", f"sliding:{config.data.train_len}"):
+            kept = tested.kept(run, f"{table.scoring}-{view}", ".csv")
+            kept.parent.mkdir(exist_ok=True)
+            kept.write_text(csv_of(losses_of(config, rescued=True)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """The page of LEX's Table 5."""
+    folder = filled(tmp_path_factory.mktemp("text") / "r", LEX_5)
+    return Path(reproduction.write_page(folder.path, LEX_5, "cpu")["page"]).parent
+
+
+def test_the_page_says_which_claims_hold(place: Path):
+    record = files.read_record(place)
+    assert isinstance(record, TextRecord)
+    answers = [claim.answer for claim in record.claims]
+    assert answers == ["holds", "holds", "holds", "does not", "does not", "holds", "holds", "does not"]
+    first = record.claims[0]
+    assert first.figure.startswith("PPL(rotary+bca) / PPL(rotary) at 2x = 0.50")
+    assert first.published == "PG22 0.383"
+    assert first.rules == ("PPL ratio below 1 at all lengths named",)
+    text = (place / "page.md").read_text()
+    assert "Of 8 claims: 5 hold, 3 do not, 0 are not decidable." in text
+    assert "| Rotary | **2.164**<br>PG22 26.68 | **3.164 (×2.000)**<br>PG22 68.86 (×2.58) |" in re.sub(
+        r"\*\*2\.\d+\*\*", "**2.164**", re.sub(r"\*\*3\.\d+ \(×[\d.]+\)", "**3.164 (×2.000)", text)
+    )
+
+
+def test_the_page_is_made_of_its_record_alone(place: Path):
+    before = (place / "page.md").read_bytes()
+    (place / "page.md").unlink()
+    subprocess.run([sys.executable, "-m", "experiments.page", str(place)], check=True)
+    assert (place / "page.md").read_bytes() == before
+    data = json.loads((place / "page.json").read_text())
+    assert data == files.to_json(files.read_record(place))
+    assert sorted(path.name for path in place.rglob("*") if path.is_file()) == [
+        "bits-per-byte.svg",
+        "page.json",
+        "page.md",
+    ]
+
+
+def test_a_failed_row_leaves_its_claims_open(tmp_path: Path):
+    folder = filled(tmp_path / "r", LEX_5, fails="xpos")
+    result = reproduction.write_page(folder.path, LEX_5, "cpu")
+    answers = {claim["sentence"]: (claim["answer"], claim["why"]) for claim in result["claims"]}
+    assert answers["A sliding window is better than blockwise attention with xPos."] == (
+        "not decidable here",
+        "no run of xpos+sliding is done",
+    )
+    assert {failure["reason"] for failure in result["failed"]} == {"the loss is not finite"}
+    assert "the loss is not finite" in Path(result["page"]).read_text()
+
+
+def test_a_damaged_run_is_named(tmp_path: Path):
+    folder = filled(tmp_path / "r", LEX_5, "smoke")
+    name = folder.names[0]
+    (folder.run_path(name) / "summary.json").write_text("{}")
+    result = reproduction.write_page(folder.path, LEX_5, "smoke")
+    assert [failure["run"] for failure in result["failed"]] == [name]
+    assert "Scale smoke: 3 of 4 runs are done." in Path(result["page"]).read_text()
+
+
+def test_at_the_smallest_scale_nothing_is_decided(tmp_path: Path):
+    folder = filled(tmp_path / "r", LEX_5, "smoke")
+    result = reproduction.write_page(folder.path, LEX_5, "smoke")
+    assert {(claim["answer"], claim["why"]) for claim in result["claims"]} == {
+        ("not decidable here", "hardly trained at this scale")
+    }
+
+
+def test_what_is_not_there_is_refused(tmp_path: Path):
+    folder = filled(tmp_path / "r", LEX_5, "smoke")
+    with pytest.raises(
+        UserError, match=r"no run of lex-table-5 at scale cpu was asked for in .*; leave --page-only out"
+    ):
+        reproduction.write_page(folder.path, LEX_5, "cpu")
+
+
+@pytest.mark.slow
+def test_from_end_to_end(tmp_path: Path):
+    command = [sys.executable, "-m", "regulargpt", "reproduce", "lex-table-4", "--scale", "smoke", "--out", "r"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.count("testing text-code-transformer") == 4
+    page = (tmp_path / "r" / "lex-table-4-smoke" / "page.md").read_text()
+    assert "Scale smoke: 4 of 4 runs are done." in page
+    assert "None." in page.partition("## Runs that failed or are missing")[2]
+    kept = sorted(path.name for path in (tmp_path / "r" / "runs").rglob("tests/*"))
+    assert kept == ["last_k-bca.csv"] * 4
+    # A second call trains and tests nothing.
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (again.returncode, "testing" in again.stderr) == (0, False)

@@ -1,0 +1,407 @@
+"""A text: its parts, its digest, its segments, and what is refused in one line."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from languages.budget import TooLarge
+from languages.errors import CorpusError
+from languages.text import Corpus, corpus, files, listing, split
+from languages.text.registry import PINNED
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LANGUAGES_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """Thirty files, some in folders."""
+    folder = tmp_path / "notes"
+    for index in range(30):
+        path = folder / ("deep/er" if index % 3 else ".") / f"{index}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"<{index}>" * (index + 5))
+    return folder
+
+
+def contents(part: np.ndarray, folder: Path) -> set[str]:
+    """The files of a folder that a part holds, none of them cut."""
+    text, found = part.tobytes(), set()
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        if path.read_bytes() in text:
+            found.add(path.relative_to(folder).as_posix())
+    assert sum((folder / name).stat().st_size for name in found) == len(text)
+    return found
+
+
+# Parts
+
+
+def test_every_file_of_a_folder_is_in_one_part(notes: Path):
+    text = corpus(f"text:{notes}")
+    train, test = contents(text.train, notes), contents(text.test, notes)
+    every = {path.relative_to(notes).as_posix() for path in notes.rglob("*.txt")}
+    assert not train & test
+    assert train | test == every
+    assert test == {name for name in every if split.is_test(name)}
+    assert (text.files, text.vocabulary_size, text.bytes_per_symbol) == (30, 256, 1.0)
+
+
+def test_files_stand_in_the_order_of_their_names(notes: Path):
+    names = sorted(path.relative_to(notes).as_posix() for path in notes.rglob("*.txt"))
+    expected = b"".join((notes / name).read_bytes() for name in names if not split.is_test(name))
+    assert corpus(f"text:{notes}").train.tobytes() == expected
+
+
+def test_the_rule_of_the_split():
+    """By hand: SHA-256 of the name, its first 8 bytes as a number, modulo 10."""
+    for name in ("a", "b/c.py", "networkx/classes/graph.py"):
+        assert split.is_test(name) == (int(sha256(name.encode()).hexdigest()[:16], 16) % 10 == 0)
+
+
+@given(st.dictionaries(st.text(max_size=5), st.integers(1, 10**12), min_size=2, max_size=50))
+def test_no_part_is_empty_and_no_other_file_is_nearer_to_a_tenth(sizes: dict[str, int]):
+    names = sorted(sizes)
+    chosen = split.tested(names, [sizes[name] for name in names])
+    assert any(chosen)
+    assert not all(chosen)
+    total = sum(sizes.values())
+    share = sum(sizes[name] for name, test in zip(names, chosen, strict=True) if test) / total
+    if not 0.05 <= share <= 0.2:
+        assert all(abs(share - 0.1) <= abs(size / total - 0.1) + 1e-12 for size in sizes.values())
+
+
+def test_the_last_tenth_of_a_file_alone_is_its_test_part(tmp_path: Path):
+    data = bytes(range(256)) * 4
+    (tmp_path / "x.bin").write_bytes(data)
+    (tmp_path / "only").mkdir()
+    (tmp_path / "only" / "x.bin").write_bytes(data)
+    text, alone = corpus(f"text:{tmp_path / 'x.bin'}"), corpus(f"text:{tmp_path / 'only'}")
+    assert (len(text.train), len(text.test)) == (922, 102)
+    assert text.train.tobytes() + text.test.tobytes() == data
+    assert alone.digest == text.digest
+    assert not (tmp_path / "cache").exists()  # mapped where it lies
+
+
+def test_hidden_files_links_pipes_and_sockets_do_not_count(notes: Path, tmp_path: Path):
+    before = corpus(f"text:{notes}").digest
+    (notes / ".git").mkdir()
+    (notes / ".git" / "x").write_text("hidden")
+    (notes / "empty").touch()
+    (notes / "loop").symlink_to(notes)
+    (notes / "linked").symlink_to(notes / "0.txt")
+    (notes / "broken").symlink_to(notes / "nothing")
+    os.mkfifo(notes / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(notes / "socket"))
+        assert corpus(f"text:{notes}").digest == before
+
+
+def test_names_and_bytes_of_any_kind(tmp_path: Path):
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    for name in (b"\xff\xfe", b"two\nlines", "наш".encode(), b"x" * 255):
+        (folder / os.fsdecode(name)).write_bytes(bytes(range(256)))
+    assert sorted(set(corpus(f"text:{folder}").train.tolist())) == list(range(256))
+
+
+def test_folders_of_any_depth(tmp_path: Path):
+    folders = [tmp_path / "deep"]
+    for _ in range(1050):
+        folders.append(folders[-1] / "d")
+    for folder in folders:
+        os.mkdir(folder)
+    with pytest.raises(CorpusError, match="no text in this folder"):
+        corpus(f"text:{folders[0]}")
+    for folder in reversed(folders):  # deeper than `tmp_path` can remove
+        os.rmdir(folder)
+
+
+# Digest
+
+
+def replace(path: Path, text: bytes) -> None:
+    path.write_bytes(text)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a byte": lambda folder: replace(folder / "0.txt", b"<1>" * 5),
+    "a byte of the test part": lambda folder: replace(folder / "27.txt", b"<71>" * 32),
+    "a name": lambda folder: (folder / "0.txt").rename(folder / "00.txt"),
+    "a place": lambda folder: (folder / "0.txt").rename(folder / "deep" / "0.txt"),
+    "a file less": lambda folder: (folder / "0.txt").unlink(),
+    "a file more": lambda folder: replace(folder / "new", b"x"),
+    "a byte moved to the next file": lambda folder: (
+        replace(folder / "0.txt", b"<0>" * 5 + b"<"),
+        replace(folder / "deep" / "er" / "1.txt", b"<1>" * 6),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_digest_changes_with_anything(change: str, notes: Path):
+    before = corpus(f"text:{notes}").digest
+    assert corpus(f"text:{notes}").digest == before
+    CHANGES[change](notes)
+    after = corpus(f"text:{notes}").digest
+    assert len(after) == 64
+    assert after != before
+
+
+def test_a_folder_that_moves_keeps_its_digest(notes: Path, tmp_path: Path):
+    before = corpus(f"text:{notes}").digest
+    notes.rename(tmp_path / "other")
+    assert corpus(f"text:{tmp_path / 'other'}").digest == before
+
+
+def test_the_digest_of_a_file_alone_changes_with_a_byte_and_not_with_its_name(tmp_path: Path):
+    path = tmp_path / "x.txt"
+    digests = []
+    for text in (b"abcdefghijkl", b"abcdefghijkm", b"abcdefghijk"):
+        path.write_bytes(text)
+        digests.append(corpus(f"text:{path}").digest)
+    assert len(set(digests)) == 3
+    path.rename(tmp_path / "y.txt")
+    assert corpus(f"text:{tmp_path / 'y.txt'}").digest == digests[2]
+
+
+def test_the_same_bytes_in_a_fresh_process(notes: Path):
+    code = "from languages.text import corpus; import sys; text = corpus(sys.argv[1]); "
+    code += "print(text.digest, hash(text.train.tobytes() + text.test.tobytes()))"
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    outputs = set()
+    for cache in ("one", "one", "two"):
+        environment["LANGUAGES_CACHE"] = str(notes.parent / cache)
+        command = [sys.executable, "-c", code, f"text:{notes}"]
+        outputs.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert len(outputs) == 1
+
+
+# The built-in texts
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_the_sources_that_constraints_pin(name: str):
+    text = corpus(name)
+    installed = {
+        line.replace("==", " ") for line in (Path(__file__).parents[2] / "constraints.txt").read_text().splitlines()
+    }
+    assert set(PINNED[name][0].split(", ")) <= installed
+    if text.source == PINNED[name][0]:
+        assert text.digest == PINNED[name][1]
+        assert "not the bytes" not in text.summary
+    else:
+        assert f"not the bytes of {PINNED[name][0]}" in text.summary
+
+
+def test_text_code_is_networkx_without_its_tests():
+    home = Path(networkx.__file__).parent
+    paths = [path for path in home.rglob("*.py") if "tests" not in path.relative_to(home).parts and path.stat().st_size]
+    text = corpus()
+    assert text.name == "text:code"
+    assert text.files == len(paths)
+    assert len(text.train) + len(text.test) == sum(path.stat().st_size for path in paths)
+    assert b"import pytest\n\nimport networkx as nx\n\n\nclass Test" not in text.train.tobytes()
+    assert 0.05 < len(text.test) / len(text.train) < 0.2
+
+
+def test_other_bytes_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(PINNED, "text:code", ("networkx 0.0", "0" * 64))
+    assert corpus().summary.endswith("not the bytes of networkx 0.0, so figures may differ from published ones")
+
+
+def test_nothing_heavy_is_imported():
+    code = "import sys, languages.text as t; t.corpus('text:code-large').digest; t.corpus('text:recurrent'); "
+    heavy = ("torch", "networkx", "sklearn", "scipy", "datasets", "tokenizers", "pandas")
+    code += f"print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_listing_names_what_can_be_opened():
+    names = [name for name, _ in listing()]
+    assert names == ["text:code", "text:code-large", "text:recurrent", "text:PATH", "hf:NAME"]
+
+
+def test_a_built_in_name_goes_before_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    Path("code").write_text("a file of the user's")
+    assert corpus("text:code").files > 1
+    assert corpus("text:./code").decode(corpus("text:./code").train) == "a file of the user"
+
+
+# Segments
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> Corpus:
+    (tmp_path / "letters").write_text("abcdefghijklmnopqrst")  # 18 to train on, 2 to test on
+    return corpus(f"text:{tmp_path / 'letters'}")
+
+
+def test_segments_are_what_they_say(letters: Corpus):
+    found = letters.segments("train", 3, [0, 15, 4, 4])
+    assert [letters.decode(row) for row in found] == ["abc", "pqr", "efg", "efg"]
+    assert letters.segments("test", 2, np.array([0])).tobytes() == b"st"
+    assert letters.segments("train", 3, []).shape == (0, 3)
+    found[:] = 0  # a copy
+    assert letters.decode(letters.train[:3]) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("part", "length", "starts", "message"),
+    [
+        ("train", 19, [0], "the training part has 18 symbols, 19 are needed; give a longer text or shorter segments"),
+        ("test", 3, [0], "the test part has 2 symbols, 3 are needed; give a longer text or shorter segments"),
+        ("test", 0, [0], "the test part has 2 symbols, 0 are needed; a segment has at least 1"),
+        ("train", 3, [16], "a segment of 3 symbols of the train part starts at 0 to 15"),
+        ("train", 3, [-1], "a segment of 3 symbols of the train part starts at 0 to 15"),
+        ("train", 3, 5, "a segment of 3 symbols of the train part starts at 0 to 15"),
+    ],
+)
+def test_segments_that_are_not_there(letters: Corpus, part: str, length: int, starts: list[int], message: str):
+    with pytest.raises(CorpusError, match=message):
+        letters.segments(part, length, starts)  # type: ignore[arg-type]
+
+
+def test_a_text_cannot_be_changed(letters: Corpus):
+    with pytest.raises(ValueError, match="read-only"):
+        letters.train[0] = 0
+    with pytest.raises(AttributeError):
+        letters.name = "other"  # type: ignore[misc]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_decoding_undoes_encoding(text: str):
+    found = corpus(f"text:{__file__}")
+    assert found.decode(found.encode(text)) == text
+    assert found.encode(text.encode()).tobytes() == text.encode()
+
+
+# Files that change
+
+
+def test_bytes_that_change_in_use_are_named(letters: Corpus):
+    letters.check()
+    path = letters.stored.path
+    path.write_text("ABC")  # a mapping that was read now would kill the process
+    for act in (letters.check, lambda: letters.digest, lambda: letters.segments("train", 3, [0])):
+        with pytest.raises(CorpusError) as refusal:
+            act()
+        assert str(refusal.value) == f"{path} changed while it was in use; start again with a file that stays"
+    path.unlink()
+    with pytest.raises(CorpusError, match="changed while it was in use"):
+        letters.check()
+
+
+def test_an_assembled_text_stays_when_its_files_change(notes: Path, cache: Path):
+    text = corpus(f"text:{notes}")
+    before = text.train.tobytes()
+    (notes / "0.txt").write_text("other")
+    other = corpus(f"text:{notes}")
+    text.check()
+    assert text.train.tobytes() == before != other.train.tobytes()
+    for path in cache.iterdir():
+        path.unlink()
+    text.check()
+    assert text.train.tobytes() == before
+
+
+def test_a_file_that_changes_while_it_is_read_is_named(notes: Path, monkeypatch: pytest.MonkeyPatch):
+    walk = files.walk
+
+    def late(*arguments: object) -> list[files.File]:
+        found = walk(*arguments)  # type: ignore[arg-type]
+        (notes / "0.txt").write_text("<")
+        return found
+
+    monkeypatch.setattr("languages.text.registry.walk", late)
+    with pytest.raises(CorpusError, match=r"0\.txt changed while it was read; try again"):
+        corpus(f"text:{notes}")
+
+
+# What is refused
+
+
+def prepare(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "one.txt").write_text("1")
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "nothing" / ".hidden").write_text("x")
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    os.mkfifo(tmp_path / "pipe")
+
+
+REFUSED = [
+    ("code", "unknown text 'code'; did you mean 'text:code'?"),
+    ("tekst:code", "unknown text 'tekst:code'; did you mean 'text:code'?"),
+    ("text:", "unknown text 'text:'; did you mean 'text:code'?"),
+    ("", "unknown text ''; did you mean 'text:code'?"),
+    ("text:code-lagre", "text:code-lagre is no built-in text, file or folder; did you mean 'text:code-large'?"),
+    ("text:no/such.txt", "text:no/such.txt is no built-in text, file or folder; check the path"),
+    ("text:empty.txt", "{}/empty.txt is empty; a text has a training and a test part: give a longer one"),
+    ("text:one.txt", "{}/one.txt has 1 byte; a text has a training and a test part: give a longer one"),
+    ("text:nothing", "{}/nothing: no text in this folder; hidden files, links and empty files do not count"),
+    ("text:a", "a: cannot be read (the links lead in a circle)"),
+    ("text:pipe", "{}/pipe: cannot be read (it is a pipe or device, not a file)"),
+    ("text:/dev/zero", "/dev/zero: cannot be read (it is a pipe or device, not a file)"),
+    ("text:one.txt/x", "one.txt/x: cannot be read (Not a directory)"),
+    ("text:a\0b", r"'text:a\x00b' contains a character that cannot be printed; rename the file"),
+    ("text:a\udc80", r"'text:a\udc80' contains a character that cannot be printed; rename the file"),
+    ("text:" + "x" * 300, "x" * 300 + ": cannot be read (File name too long)"),
+    ("text:recurrent:sise=3", "text:recurrent has no parameter 'sise'; did you mean 'size'?"),
+    ("text:recurrent:size=3", "text:recurrent: size is a whole number from 65,536, seed one from 0"),
+    ("text:recurrent:seed=-1", "text:recurrent: size is a whole number from 65,536, seed one from 0"),
+    ("text:recurrent:seed=x", "text:recurrent: seed is 'x'; it is a whole number from 0"),
+    (
+        "text:recurrent:size=9999999999",
+        "text:recurrent: 9,999,999,999 bytes; at most 1,073,741,824 are allowed, LANGUAGES_BUDGET=10 allows more",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "message"), REFUSED)
+def test_one_line_says_what_is_wrong(
+    name: str, message: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    prepare(tmp_path)
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011  # the whole message is compared
+        corpus(name)
+    assert str(refusal.value) == message.format(tmp_path)
+    assert not cache.exists()
+
+
+def test_a_file_that_may_not_be_read_is_named(notes: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
+    opened = files.open_regular
+
+    def denied(path: Path) -> object:
+        if path.name == "0.txt":
+            raise PermissionError(13, "Permission denied")
+        return opened(path)
+
+    monkeypatch.setattr(files, "open_regular", denied)
+    with pytest.raises(CorpusError) as refusal:
+        corpus(f"text:{notes}")
+    assert str(refusal.value) == f"{notes}/0.txt: cannot be read (Permission denied)"
+    assert list(cache.iterdir()) == []
+
+
+def test_a_folder_of_too_many_files(notes: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "MAX_FILES", 10)
+    with pytest.raises(TooLarge, match="holds more than 10 files; at most 10 are allowed, LANGUAGES_BUDGET=2 allows"):
+        corpus(f"text:{notes}")

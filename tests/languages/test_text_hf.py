@@ -1,0 +1,297 @@
+"""Data sets by `datasets`, made on disk here, and the tokenizers of users: the extra `hf`."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from languages.errors import CorpusError
+from languages.text import corpus
+from languages.text.split import is_test
+from languages.text.tokens import pieces
+
+ROWS = [f"row {index} é" for index in range(300)]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LANGUAGES_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    datasets.disable_progress_bars()
+    return tmp_path / "cache"
+
+
+def save(path: str, columns: dict[str, Sequence[object]]) -> str:
+    datasets.Dataset.from_dict(dict(columns)).save_to_disk(path)
+    return path
+
+
+def save_splits(path: str, **splits: Sequence[str]) -> str:
+    kind = datasets.Features({"text": datasets.Value("string")})
+    rows = {name: datasets.Dataset.from_dict({"text": list(texts)}, kind) for name, texts in splits.items()}
+    datasets.DatasetDict(rows).save_to_disk(path)  # pyright: ignore
+    return path
+
+
+def joined(rows: Sequence[str]) -> bytes:
+    return "".join(f"{row}\n" for row in rows).encode()
+
+
+# Data sets
+
+
+def test_rows_are_split_by_their_hash():
+    text = corpus(f"hf:{save('rows', {'text': ROWS, 'number': range(300)})}")
+    test = [row for row in ROWS if is_test(f"{row}\n")]
+    assert 10 < len(test) < 60
+    assert text.test.tobytes() == joined(test)
+    assert text.train.tobytes() == joined([row for row in ROWS if row not in test])
+    assert (text.files, text.vocabulary_size) == (300, 256)
+    assert text.summary.startswith(f"hf:{Path('rows').absolute()}#text; 300 rows, ")
+    assert corpus("hf:rows").digest == text.digest
+
+
+def test_equal_rows_are_in_one_part():
+    text = corpus(f"hf:{save('rows', {'text': ROWS * 2})}")
+    train, test = (set(part.tobytes().splitlines()) for part in (text.train, text.test))
+    assert not train & test
+
+
+@pytest.mark.parametrize("held_out", ["test", "validation"])
+def test_the_own_split_of_a_data_set(held_out: str):
+    text = corpus("hf:" + save_splits("splits", train=ROWS[:20], **{held_out: ROWS[20:25]}))
+    assert text.train.tobytes() == joined(ROWS[:20])
+    assert text.test.tobytes() == joined(ROWS[20:25])
+
+
+def test_the_test_split_goes_before_the_validation_split():
+    name = save_splits("splits", train=ROWS[:20], validation=ROWS[20:25], test=ROWS[25:27])
+    assert corpus(f"hf:{name}").test.tobytes() == joined(ROWS[25:27])
+
+
+def test_few_rows_still_make_two_parts():
+    rows = [row for row in ROWS if not is_test(f"{row}\n")][:5]
+    text = corpus(f"hf:{save('few', {'text': rows})}")
+    assert text.train.tobytes() == joined(rows[:4])
+    assert text.test.tobytes() == joined(rows[4:])
+
+
+def test_a_row_ends_with_one_newline_and_a_missing_one_is_nothing():
+    text = corpus("hf:" + save_splits("ends", train=["a", "b\n", "", None, "c"], test=["x"]))  # type: ignore[list-item]
+    assert text.train.tobytes() == b"a\nb\n\nc\n"
+
+
+def test_a_column_can_be_chosen():
+    name = save("two", {"text": ROWS, "title": [f"title {row}" for row in ROWS]})
+    assert corpus(f"hf:{name}#title").train.tobytes().startswith(b"title row")
+    assert corpus(f"hf:{save('one', {'body': ROWS, 'n': range(300)})}").train.tobytes().startswith(b"row")
+
+
+def test_a_data_set_that_changes_has_another_digest():
+    first = corpus(f"hf:{save('a', {'text': ROWS})}")
+    assert corpus(f"hf:{save('b', {'text': [*ROWS[:-1], 'row 299 è']})}").digest != first.digest
+    assert corpus(f"hf:{save('c', {'text': ROWS})}").digest == first.digest
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("hf:wikitext", ("wikitext",)),
+        ("hf:user/name", ("user/name",)),
+        ("hf:user/name/config#text", ("user/name", "config")),
+    ],
+)
+def test_names_of_the_hub(name: str, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch):
+    def load(*given: str) -> datasets.DatasetDict:
+        assert given == arguments
+        return datasets.DatasetDict({"train": datasets.Dataset.from_dict({"text": ROWS})})
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    text = corpus(name)
+    assert text.files == 300
+    assert text.source == f"{name.removesuffix('#text')}#text"
+
+
+def test_a_folder_of_files_that_the_library_reads(tmp_path: Path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "train.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in ROWS))
+    code = "from languages.text import corpus; print(corpus('hf:folder').files)"
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "300\n"
+
+
+def test_a_name_that_the_hub_does_not_have(tmp_path: Path):
+    code = "from languages.text import corpus\ntry: corpus('hf:no/such')\nexcept ValueError as error: print(error)"
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("hf:no/such: cannot be read (ConnectionError: Couldn't reach 'no/such' on the Hub")
+    assert done.stdout.count("\n") == 1
+
+
+REFUSED = [
+    ("rows#txet", "hf:{}/rows has no column of texts 'txet'; did you mean 'text'?"),
+    ("rows#number", "hf:{}/rows has no column of texts 'number'; it has 'text'"),
+    ("two", "hf:{}/two has the columns 'a', 'b'; choose one, as in hf:{}/two#a"),
+    (
+        "numbers",
+        "hf:{}/numbers has no column of texts; it has 'n'",
+    ),
+    ("parts", "hf:{}/parts has no split 'train'; it has 'left', 'right'"),
+    ("single", "hf:{}/single#text: a data set without a test split needs 2 rows; this one has 1"),
+    ("missing", "hf:{}/missing#text: the test part is empty; give more text"),
+]
+
+
+@pytest.mark.parametrize(("name", "message"), REFUSED)
+def test_one_line_says_what_is_wrong(name: str, message: str, tmp_path: Path):
+    save("rows", {"text": ROWS, "number": range(300)})
+    save("two", {"a": ["x"] * 9, "b": ["y"] * 9})
+    save("numbers", {"n": [1, 2, 3]})
+    save_splits("parts", left=["x"], right=["y"])
+    save("single", {"text": ["x"]})
+    save_splits("missing", train=["x"], test=[None])  # type: ignore[list-item]
+    with pytest.raises(CorpusError) as refusal:
+        corpus(f"hf:{name}")
+    assert str(refusal.value) == message.replace("{}", str(tmp_path))
+
+
+def test_a_damaged_data_set_is_named():
+    path = Path(save("rows", {"text": ROWS}))
+    next(path.glob("*.arrow")).write_bytes(b"ARROW")
+    with pytest.raises(CorpusError, match=r"hf:.*/rows: cannot be read \(Arrow"):
+        corpus("hf:rows")
+
+
+@pytest.mark.parametrize(("name", "tokenizer", "package"), [("hf:x", "", "datasets"), ("text:code", "t", "tokenizers")])
+def test_a_missing_extra_is_named(name: str, tokenizer: str, package: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    what = "a tokenizer" if tokenizer else name
+    with pytest.raises(CorpusError) as refusal:
+        corpus(name, tokenizer)
+    assert str(refusal.value) == f"{what} needs {package}; pip install 'regulargpt-testbed[hf]'"
+
+
+# Tokenizers
+
+
+@pytest.fixture
+def tokenizer(tmp_path: Path) -> Path:
+    """Byte-pair encoding of the rows, which loses nothing; as others' files may, it says to cut and to pad."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
+    made.decoder = decoders.ByteLevel()  # type: ignore[assignment]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=300, show_progress=False, initial_alphabet=alphabet)
+    made.train_from_iterator(ROWS, trainer)
+    made.enable_truncation(7)
+    made.enable_padding(length=9)
+    made.save(str(tmp_path / "tokenizer.json"))
+    return tmp_path / "tokenizer.json"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    (tmp_path / "notes").mkdir()
+    for index in range(30):
+        (tmp_path / "notes" / f"{index:02}.txt").write_text("\n".join(ROWS[index * 10 : index * 10 + 10]))
+    return tmp_path / "notes"
+
+
+def test_a_text_in_tokens(notes: Path, tokenizer: Path):
+    text, plain = corpus(f"text:{notes}", tokenizer), corpus(f"text:{notes}")
+    assert text.vocabulary_size == 300
+    assert text.train.dtype == np.uint16
+    assert text.decode(text.train) == plain.decode(plain.train)
+    assert text.decode(text.test) == plain.decode(plain.test)
+    assert text.bytes_per_symbol == len(plain.train) / len(text.train) > 1.2
+    assert text.digest != plain.digest
+    assert text.decode(text.encode("row 7 é")) == "row 7 é"
+    assert corpus(f"text:{notes}", str(tokenizer)).digest == text.digest
+
+
+def test_no_token_crosses_files(notes: Path, tokenizer: Path):
+    text = corpus(f"text:{notes}", tokenizer)
+    whole = text.tokens
+    assert whole is not None
+    for part in ("train", "test"):
+        files = [path.read_text() for path in sorted(notes.iterdir()) if is_test(path.name) == (part == "test")]
+        expected = np.concatenate([whole.encode(file) for file in files])
+        np.testing.assert_array_equal(text.part(part), expected)
+
+
+def test_another_tokenizer_is_another_text(notes: Path, tokenizer: Path, cache: Path):
+    first = corpus(f"text:{notes}", tokenizer)
+    # The first two letters change places: the same numbers now mean another text.
+    text = tokenizer.read_text().replace('"A"', '"?"').replace('"B"', '"A"').replace('"?"', '"B"')
+    tokenizer.write_text(text)
+    second = corpus(f"text:{notes}", tokenizer)
+    assert second.train.tobytes() == first.train.tobytes()
+    assert second.digest != first.digest
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_many_tokens_take_four_bytes(notes: Path, tmp_path: Path):
+    made = Tokenizer(models.WordLevel({"row": 0, "?": 70_000}, unk_token="?"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()  # type: ignore[assignment]
+    made.save(str(tmp_path / "words.json"))
+    text = corpus(f"text:{notes}", "words.json")
+    assert (text.vocabulary_size, text.train.dtype) == (70_001, np.uint32)
+    assert set(text.train.tolist()) == {0, 70_000}
+
+
+def test_a_file_alone_in_tokens(tmp_path: Path, tokenizer: Path):
+    (tmp_path / "x.txt").write_text("".join(ROWS))
+    text = corpus(f"text:{tmp_path / 'x.txt'}", tokenizer)
+    assert text.files == 1
+    assert text.decode(text.train) + text.decode(text.test) == "".join(ROWS)
+
+
+def test_rows_in_tokens(tokenizer: Path):
+    text = corpus("hf:" + save_splits("splits", train=ROWS[:200], test=ROWS[200:]), tokenizer)
+    assert text.decode(text.test).encode() == joined(ROWS[200:])
+
+
+def test_tokens_know_no_recurrences(tokenizer: Path):
+    assert len(corpus("text:recurrent:size=65536", tokenizer).recurrences()) == 0
+
+
+@given(st.lists(st.text(max_size=30).map(str.encode), max_size=8), st.integers(4, 40))
+def test_pieces_are_the_same_bytes_and_cut_no_character(blocks: list[bytes], size: int):
+    found = list(pieces(blocks, size))
+    assert b"".join(found) == b"".join(blocks)
+    assert all(0 < len(piece) <= size for piece in found)
+    assert all(piece.decode() for piece in found)
+
+
+@given(st.lists(st.binary(max_size=30), max_size=8))
+def test_pieces_of_any_bytes(blocks: list[bytes]):
+    assert b"".join(pieces(blocks, 4)) == b"".join(blocks)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot be read (No such file or directory)"),
+        ("", "no tokenizer.json of `tokenizers` (EOF while parsing"),
+        ("{}", "no tokenizer.json of `tokenizers` (Model missing"),
+        ("\udcff", "no tokenizer.json of `tokenizers` ('utf-8' codec"),
+        ('{"model": {"type": "BPE", "vocab": {}, "merges": []}}', "the tokenizer has no tokens; train it first"),
+    ],
+)
+def test_a_tokenizer_that_is_none(content: str | None, message: str, tmp_path: Path):
+    if content is not None:
+        (tmp_path / "t.json").write_text(content, errors="surrogateescape")
+    with pytest.raises(CorpusError) as refusal:
+        corpus("text:code", "t.json")
+    assert str(refusal.value).startswith(f"{tmp_path}/t.json: {message}")
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,390 @@
+"""What is measured of trained language models, against closed forms and slow references."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from languages.errors import UserError
+from languages.randomness import rng
+from regulargpt.analysis import attention_logits, positions_report, receptive_field_report, resolution_report
+from regulargpt.analysis.attention_logits import mean_logits
+from regulargpt.analysis.positions import beyond, bins, edges
+from regulargpt.analysis.resolution import mean_by_distance, resolution
+from regulargpt.analysis.text_subject import text_subject
+from regulargpt.analysis.trained_kernels_report import trained_kernels_report
+from regulargpt.analysis.trained_variance_report import output_variance, trained_variance_report
+from regulargpt.encodings import ENCODINGS
+from regulargpt.encodings.base import Positions
+from regulargpt.evaluation import again
+from regulargpt.evaluation.again import evaluate
+from regulargpt.evaluation.by_length import Value
+from regulargpt.evaluation.segments import NLL
+from regulargpt.models.hooks import run_with_cache
+from regulargpt.models.transformer import Transformer, attention
+from regulargpt.models.transformer.masks import hidden
+from regulargpt.runs.load import load_drawn
+from regulargpt.storage.folder import RunFolder
+from tests.regulargpt.texts import TRAIN_LEN, text_run
+
+# Every encoding as it is, and one of each kind through windows and blocks.
+SEEN = [
+    *((encoding, "full") for encoding in ENCODINGS),
+    *(
+        (encoding, view)
+        for encoding in ("alibi", "rotary", "forgetting", "window:width=3")
+        for view in ("sliding:4", "bca")
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> RunFolder:
+    return text_run(tmp_path_factory.mktemp("trained"), model__encoding__name="kerple_log", training__lr=0.1)
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory) -> RunFolder:
+    return text_run(tmp_path_factory.mktemp("without"), model__encoding__name="none")
+
+
+@pytest.fixture(scope="module")
+def recurrent(tmp_path_factory) -> RunFolder:
+    return text_run(tmp_path_factory.mktemp("recurrent"), "gru")
+
+
+def words(length: int, count: int = 3) -> np.ndarray:
+    return rng(0, "test").integers(0, 5, (count, length))
+
+
+def small(encoding: str, **options: Any) -> Transformer:
+    return Transformer(5, 5, d_model=8, n_heads=2, d_ff=8, n_layers=2, encoding=encoding, **options).eval()
+
+
+# Attention logits and resolution.
+
+
+@pytest.mark.parametrize(("encoding", "view"), SEEN)
+def test_mean_logits_in_pieces_are_those_of_the_whole_pattern(encoding: str, view: str, monkeypatch):
+    model, some = small(encoding).double(), words(11)
+    model.set_attention(view, train_len=6)
+    direct = whole(model, some)
+    for layer, pattern in enumerate(patterns(model, some)):
+        assert torch.allclose(direct[layer].softmax(-1), pattern, atol=1e-12)
+    monkeypatch.setattr(attention, "CPU_AT_ONCE", 1)
+    monkeypatch.setattr(attention, "MIN_QUERIES", 3)
+    found = mean_logits(model, some)
+    visible = direct[0, 0, 0].isfinite().numpy()
+    expected = mean_by_distance(direct.numpy(), visible).mean(1)  # over words
+    assert np.allclose(found, expected, equal_nan=True, atol=1e-12)
+    if encoding.startswith("window:"):
+        assert np.isnan(found[..., 3:]).all()
+
+
+def patterns(model: Transformer, some: np.ndarray) -> list[torch.Tensor]:
+    """The attention of each layer."""
+    names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(len(model.blocks))]
+    _, cache = run_with_cache(model, torch.from_numpy(some), readout="all", names_filter=names)
+    return [cache[name] for name in names]
+
+
+@torch.no_grad()
+def whole(model: Transformer, some: np.ndarray) -> torch.Tensor:
+    """(layers, batch, n_heads, length, length): the logits of all queries and keys at once."""
+    found: list[torch.Tensor] = []
+
+    def hear(attn: Any, inputs: Any) -> None:
+        x, encoding, n, layer, *_ = inputs
+        at = Positions(n, n, layer, encoding.prepare(x, layer))
+        q, k = encoding.rotate(*attn.heads(x, "all")[:2], at)
+        logits = encoding.score(q @ k.mT / math.sqrt(q.shape[-1]), q, k, at)
+        bias = encoding.bias(q, k, at)
+        logits = logits if bias is None else logits + bias
+        found.append(
+            logits.expand(len(x), attn.n_heads, -1, -1).masked_fill(hidden(model.view, len(n), len(n)), -math.inf)
+        )
+
+    handles = [block.attn.register_forward_pre_hook(hear) for block in model.blocks]  # type: ignore[union-attr]
+    model(torch.from_numpy(some), readout="all")
+    for handle in handles:
+        handle.remove()
+    return torch.stack(found)
+
+
+def test_gathering_leaves_the_model_as_it_was():
+    model, some = small("alibi"), words(9)
+    before = model(torch.from_numpy(some))
+    mean_logits(model, some)
+    assert torch.equal(model(torch.from_numpy(some)), before)
+    assert not model.blocks[0].attn._forward_pre_hooks  # type: ignore[union-attr]
+
+
+def test_no_piece_is_as_large_as_the_pattern_of_a_long_word(monkeypatch):
+    monkeypatch.setattr(attention, "CPU_AT_ONCE", 1 << 10)
+    sizes: list[int] = []
+    original = attention_logits.Gathering.add
+
+    def add(self: Any, layer: int, logits: torch.Tensor, *parts: slice) -> None:
+        sizes.append(logits[0, 0].numel())
+        original(self, layer, logits, *parts)
+
+    monkeypatch.setattr(attention_logits.Gathering, "add", add)
+    T = 512
+    assert mean_logits(small("alibi"), words(T, 1)).shape == (2, 2, T)
+    assert max(sizes) <= 32 * T
+
+
+def test_alibi_alone_has_the_resolution_of_its_slopes():
+    model = small("alibi").double()
+    with torch.no_grad():
+        for block in model.blocks:
+            block.attn.qkv.weight.zero_()  # type: ignore[union-attr]
+    found = mean_logits(model, words(20))
+    slopes = np.array([2.0**-4, 2.0**-8])
+    assert np.allclose(found, -slopes[:, None] * np.arange(20))
+    p = np.exp(-slopes[0] * np.arange(20))
+    p /= p.sum()
+    assert resolution(found)[0, 0] == pytest.approx((p[:-1] * (p[:-1] - p[1:])).sum())
+
+
+def test_resolution_of_a_run(trained: RunFolder, tmp_path: Path):
+    report = resolution_report.resolution_report(trained, segments=4, out=tmp_path / "r")
+    assert list(report["by_length"]) == ["8", "16", "32", "64"]
+    assert all(0 < row["mean"] <= 1 for row in report["by_length"].values())
+    assert np.shape(report["by_length"]["8"]["by_head"]) == (2, 2)
+    assert report["by_length"]["8"]["distances"] == 8
+    assert "never above 1" in report["note"]
+    windows = resolution_report.resolution_report(trained, segments=4, attention="sliding:5", out=tmp_path / "w")
+    assert {row["distances"] for row in windows["by_length"].values()} == {5}
+
+
+# Positions.
+
+
+def test_bins_hold_every_position_once():
+    for length in (1, 2, 3, 7, 64, 1000):
+        ends = edges(length)
+        assert ends == sorted(set(ends))
+        assert ends[-1] == length
+    nats = rng(0, "nats").random((5, 100))
+    found = bins(nats)
+    assert sum((part.last - part.first + 1) * part.nats.value for part in found) == pytest.approx(nats.mean(0).sum())
+
+
+def test_a_constant_difference_has_no_width_and_none_is_there_within_the_training_length():
+    nats = rng(0, "nats").random((5, 10))
+    assert beyond(nats, nats, 10) is None
+    found = beyond(nats, nats - 0.25, 4)
+    assert found is not None
+    assert (found.value, found.high - found.low) == (pytest.approx(0.25), pytest.approx(0.0, abs=1e-12))
+
+
+def test_the_last_position_is_what_the_protocol_last_scores(trained: RunFolder, tmp_path: Path):
+    T, config = 24, text_subject(trained, "x", segments=2).config
+    report = positions_report.positions_report(trained, length=T, segments=6, out=tmp_path / "p")
+    last = config.replaced({"data.scoring": "last", "evaluation.samples": 6})
+    scored = evaluate(trained, last, [T], config.seed)
+    assert report["nll"][-1] == pytest.approx(scored["measures"][NLL]["values"][str(T)], abs=1e-5)
+    everywhere = config.replaced({"data.scoring": "position", "evaluation.samples": 6})
+    mean = evaluate(trained, everywhere, [T], config.seed)["measures"][NLL]["values"][str(T)]
+    assert np.mean(report["nll"]) == pytest.approx(mean, abs=1e-5)
+
+
+def test_the_reference_is_the_same_up_to_the_training_length(trained: RunFolder, tmp_path: Path):
+    report = positions_report.positions_report(trained, length=20, segments=6, out=tmp_path / "p")
+    full, reference = (np.array(part["nll"]) for part in (report, report["reference"]))
+    assert report["reference"]["attention"] == f"sliding:{TRAIN_LEN}"
+    assert np.allclose(full[:TRAIN_LEN], reference[:TRAIN_LEN], atol=1e-5)
+    assert not np.allclose(full[TRAIN_LEN:], reference[TRAIN_LEN:], atol=1e-5)
+    beyond_it = (full - reference)[TRAIN_LEN:].mean()
+    assert report["beyond"]["value"] == pytest.approx(beyond_it, abs=1e-5)
+
+
+class Unigram(nn.Module):
+    """The same logits whatever was read."""
+
+    def forward(self, symbols: torch.Tensor, readout: str = "last") -> torch.Tensor:
+        logits = torch.linspace(0, 1, 256).expand(*symbols.shape, 256)
+        return logits if readout == "all" else logits[:, -1]
+
+
+def test_a_model_that_ignores_context_costs_the_same_at_every_length(recurrent: RunFolder, monkeypatch):
+    monkeypatch.setattr(again, "load_reader", lambda *arguments: Unigram())
+    run = text_subject(recurrent, "x", segments=2)
+    for scoring in ("last", "last_k"):
+        found = []
+        for T in (8, 16, 32, 64):
+            config = run.config.replaced({"data.scoring": scoring, "data.last": 4, "evaluation.samples": 6})
+            found.append(evaluate(recurrent, config, [T], 0)["measures"][NLL]["values"][str(T)])
+        assert len(set(found)) == 1
+
+
+def test_a_model_without_attention_has_no_reference(recurrent: RunFolder, tmp_path: Path):
+    report = positions_report.positions_report(recurrent, length=12, segments=4, out=tmp_path / "p")
+    assert (report["reference"], report["beyond"], report["difference"]) == (None, None, [])
+    assert report["summary"] == "gru has no attention that could be restricted: there is no reference"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (Value(0.5, 0.4, 0.6), "hurts by 0.5000 nats"),
+        (Value(-0.5, -0.6, -0.4), "helps by 0.5000 nats"),
+        (Value(0.1, -0.1, 0.3), "changes nothing that can be told: +0.1000 nats"),
+        (None, "no position lies beyond the training length 8"),
+    ],
+)
+def test_the_sentence_of_positions(trained: RunFolder, value: Value | None, words: str):
+    assert words in positions_report.sentence(value, text_subject(trained, "x", segments=2), "sliding:8")
+
+
+# The receptive field of a run.
+
+
+@pytest.mark.parametrize("name", ["trained", "recurrent"])
+def test_the_receptive_field_of_a_language_model(name: str, request, tmp_path: Path):
+    folder = request.getfixturevalue(name)
+    report = receptive_field_report.receptive_field_report(folder, words=4, out=tmp_path / "r")
+    assert (report["target"], report["length"], report["segments"]) == ("true", 8 * TRAIN_LEN, 4)
+    assert len(report["c"]) == 8 * TRAIN_LEN
+    assert report["share_in_train_len"] == report["c"][TRAIN_LEN - 1]
+    shares = report["erf_by_share"]
+    assert shares["0.5"] <= shares["0.9"] <= shares["0.99"] == report["erf"]
+    assert report["theoretical"] is None
+
+
+def test_windows_bound_the_receptive_field_of_a_run(trained: RunFolder, tmp_path: Path):
+    report = receptive_field_report.receptive_field_report(trained, words=4, attention="sliding:4", out=tmp_path / "r")
+    assert (report["theoretical"], report["attention"]) == (7, "sliding:4")
+    assert report["c"][6] == 1.0
+    assert report["c"][5] < 1.0
+    assert report["erf"] <= 7
+
+
+def test_regulargpt_has_a_receptive_field_on_text(tmp_path: Path):
+    folder = text_run(tmp_path, "regulargpt")
+    report = receptive_field_report.receptive_field_report(folder, length=20, words=3)
+    assert report["c"][-1] == 1.0
+    assert (tmp_path / "run" / "receptive-field" / "receptive-field.png").exists()
+
+
+def test_a_language_model_that_depends_on_nothing_is_refused(recurrent: RunFolder, monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(receptive_field_report, "receptive_field", lambda *arguments, **more: NOTHING)
+    with pytest.raises(UserError, match=r"depends on no symbol .* there is nothing to measure"):
+        receptive_field_report.receptive_field_report(recurrent, words=2, out=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+NOTHING = receptive_field_report.ReceptiveField(np.zeros(0), np.zeros(0), np.zeros(0), None, None, None, 2)
+
+
+# Learned kernels.
+
+
+def test_kernels_before_and_after_training(trained: RunFolder, tmp_path: Path):
+    report = trained_kernels_report(trained, length=40, out=tmp_path / "k")
+    (layer,) = report["layers"]
+    before, after = (np.array(layer["bias"][when]) for when in ("before", "after"))
+    assert before.shape == after.shape == (2, 41)
+    assert layer["largest_change"] > 0
+    # What the run's seed drew is kerple's own: -r1 ln(1 + r2 x), for the parameters of a model made anew.
+    encoding = load_drawn(trained, 0).encoding
+    x, values = np.arange(41), [p.detach().double().flatten().numpy() for p in encoding.parameters()]
+    drawn = [-r1 * np.log1p(r2 * x) for r1, r2 in zip(*values, strict=True)]
+    assert np.allclose(before - before[:, :1], drawn, atol=1e-4)
+    assert [head["definiteness"]["is_cpd"] for head in layer["heads"]] == [True, True]
+    assert all(head["effective_length_after"]["range"] == 20_481 for head in layer["heads"])
+
+
+def test_fixed_kernels_do_not_move(tmp_path: Path):
+    report = trained_kernels_report(text_run(tmp_path, model__encoding__name="alibi"))
+    assert report["layers"][0]["largest_change"] == 0
+    assert [head["effective_length_after"]["text"] for head in report["layers"][0]["heads"]] == ["33", "513"]
+    assert report["length"] == 8 * TRAIN_LEN
+    assert (tmp_path / "run" / "kernels" / "kernels.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("without", "none adds no bias"), ("recurrent", "is a run of gru: it has no encoding; choose a transformer's")],
+)
+def test_what_has_no_kernel_is_refused(name: str, message: str, request, tmp_path: Path):
+    with pytest.raises(UserError, match=message):
+        trained_kernels_report(request.getfixturevalue(name), out=tmp_path / "k")
+    assert not (tmp_path / "k").exists()
+
+
+# Positions in the variance.
+
+
+def test_the_variance_around_the_mean_at_each_position():
+    model, some = small("none"), words(7, 40)
+    outputs: list[np.ndarray] = []
+    with (
+        model.blocks[1].hook_attn_out.register_forward_hook(  # type: ignore[union-attr]
+            lambda module, inputs, output: outputs.append(output.double().numpy())
+        ),
+        torch.no_grad(),
+    ):
+        model(torch.from_numpy(some), readout="all")
+    expected = outputs[0].var(0).mean(-1)
+    assert np.allclose(output_variance(model, some)[1], expected, rtol=1e-5)
+
+
+def test_values_of_independent_symbols_under_even_attention_fall_as_one_over_m():
+    model = small("none")
+    with torch.no_grad():
+        for block in model.blocks:
+            block.attn.qkv.weight[:8] = 0  # type: ignore[union-attr]
+    variance = output_variance(model, rng(1, "words").integers(0, 5, (4000, 16)))[0]
+    assert np.allclose(variance * np.arange(1, 17), variance[0], rtol=0.1)
+
+
+def test_position_variance_of_a_run(without: RunFolder, tmp_path: Path):
+    seen: list[tuple[int, int]] = []
+    report = trained_variance_report(
+        without, segments=8, updates=2, out=tmp_path / "v", progress=lambda *at: seen.append(at)
+    )
+    assert np.shape(report["variance"]["after"]) == np.shape(report["variance"]["before"]) == (2, TRAIN_LEN)
+    assert len(report["slopes"]["after"]) == 2
+    assert [row["layer"] for row in report["probe"]["layers"]] == [0, 1, 2]
+    assert seen == [(1, 2), (2, 2)]
+    assert trained_variance_report(without, segments=8, updates=0, out=tmp_path / "w")["probe"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("trained", {}, "has the encoding kerple_log, which tells positions; choose a run with --encoding none"),
+        ("recurrent", {}, "is a run of gru: it has no such attention"),
+        ("without", {"length": 1}, "--length 1: a slope needs at least 2 positions"),
+    ],
+)
+def test_what_has_no_position_variance_is_refused(
+    name: str, options: dict[str, Any], message: str, request, tmp_path: Path
+):
+    with pytest.raises(UserError, match=message):
+        trained_variance_report(request.getfixturevalue(name), out=tmp_path / "v", **options)
+    assert not (tmp_path / "v").exists()
+
+
+# Which segments.
+
+
+def test_segments_end_where_those_of_the_test_do(trained: RunFolder):
+    run = text_subject(trained, "x", length=20, segments=4)
+    own = run.data.test(run.config.seed, 9, 4)
+    assert np.array_equal(run.segments[:, -10:], own)
+    other = text_subject(trained, "x", length=20, segments=4, seed=7)
+    assert not np.array_equal(run.segments, other.segments)
+
+
+def test_a_learned_table_is_looked_at_as_far_as_it_goes(tmp_path: Path):
+    folder = text_run(tmp_path, model__encoding__name="learned", evaluation__test_len=TRAIN_LEN)
+    assert text_subject(folder, "x", segments=2).length == TRAIN_LEN
+    with pytest.raises(UserError, match=f"--length 9: .* has no vector behind position {TRAIN_LEN}"):
+        text_subject(folder, "x", length=9, segments=2)

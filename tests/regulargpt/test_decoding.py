@@ -1,0 +1,119 @@
+"""Reading a text symbol by symbol gives what one pass over it gives, for every encoding and every model."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from languages.errors import UserError
+from regulargpt.encodings import ENCODINGS
+from regulargpt.models.base import Model
+from regulargpt.models.decoding import Decoder, Recomputing
+from regulargpt.models.gru import Gru
+from regulargpt.models.linear_rnn import LinearRnn
+from regulargpt.models.lstm import Lstm
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.rnn import Rnn
+from regulargpt.models.transformer import decoding
+from regulargpt.models.transformer.decoding import CachedDecoder
+from tests.regulargpt.attending import SYMBOLS, transformer, words
+
+LENGTH, WINDOW = 40, 11
+
+
+def one_by_one(decoder: Decoder, text: Tensor) -> Tensor:
+    """The logits after each symbol: (batch, length, n_outputs)."""
+    return torch.stack([decoder.feed(symbol) for symbol in text.split(1, dim=1)], 1)
+
+
+@pytest.mark.parametrize("window", [None, 1, 2, WINDOW, 100])
+@pytest.mark.parametrize("name", list(ENCODINGS))
+def test_a_transformer_that_reads_on_answers_as_one_that_reads_all(name: str, window: int | None):
+    model, text = transformer(name, train_len=LENGTH), words(2, LENGTH)
+    found = one_by_one(model.decoder(window), text)
+    model.set_attention("full" if window is None else f"sliding:{window}", train_len=LENGTH)
+    assert torch.allclose(found, model(text, readout="all"), atol=1e-10, rtol=1e-10)
+
+
+@pytest.mark.parametrize("view", ["full", "sliding:5", "bca"])
+@pytest.mark.parametrize("name", list(ENCODINGS))
+def test_it_may_read_in_pieces_of_any_length_under_the_view_of_the_model(
+    name: str, view: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(decoding, "PIECE", 9)
+    model, text = transformer(name, train_len=LENGTH), words(3, LENGTH)
+    model.set_attention(view, train_len=8)
+    decoder, wanted, read = model.decoder(), model(text, readout="all"), 0
+    for some in (1, 7, 2, 20, 3, 7):
+        logits = decoder.feed(text[:, read : read + some])
+        read += some
+        assert torch.allclose(logits, wanted[:, read - 1], atol=1e-10, rtol=1e-10)
+    assert read == LENGTH
+
+
+def test_what_is_kept_does_not_grow_behind_the_window():
+    model = transformer("alibi")
+    decoder, sizes, kept = CachedDecoder(model, window=8), set(), set()
+    for symbol in words(1, 50).split(1, dim=1):
+        decoder.feed(symbol)
+        sizes.add(decoder.bytes)
+        kept.add(decoder.kept)
+    # Of the window, the next symbol is the last; two layers of keys and values of 16 numbers of 8 bytes.
+    assert (max(kept), max(sizes)) == (7, 7 * 2 * 2 * 16 * 8)
+    decoder.feed(words(1, 1000))
+    assert decoder.kept == 7
+
+
+def test_what_an_encoding_does_not_see_is_not_kept():
+    near = next((name for name in ENCODINGS if transformer(name).encoding.span is not None), None)
+    if near is None:
+        pytest.skip("no encoding with a window")
+    model = transformer(near)
+    decoder = CachedDecoder(model)
+    decoder.feed(words(1, 200))
+    assert model.encoding.span is not None
+    assert decoder.kept == model.encoding.span - 1
+
+
+MODELS: dict[str, Model] = {
+    "rnn": Rnn(SYMBOLS, SYMBOLS, d_model=8),
+    "lstm": Lstm(SYMBOLS, SYMBOLS, d_model=8, n_layers=2),
+    "gru": Gru(SYMBOLS, SYMBOLS, d_model=8),
+    "linear-rnn": LinearRnn(SYMBOLS, SYMBOLS, d_model=8, n_layers=2),
+    "regulargpt": RegularGPT(SYMBOLS, SYMBOLS, d_model=8, n_heads=2, d_ff=16, chunk_size=3, thickness=2),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_reads_on(name: str):
+    model, text = MODELS[name].double().eval(), words(2, 29)
+    found = one_by_one(model.decoder(), text)
+    for t in (0, 1, 8, 28):
+        assert torch.allclose(found[:, t], model(text[:, : t + 1]), atol=1e-10, rtol=1e-10)
+    found = one_by_one(model.decoder(window=4), text)
+    for t in (0, 1, 8, 28):
+        assert torch.allclose(found[:, t], model(text[:, max(0, t - 3) : t + 1]), atol=1e-10, rtol=1e-10)
+
+
+def test_a_recurrent_model_keeps_its_state_alone():
+    decoder = Rnn(SYMBOLS, SYMBOLS, d_model=8).decoder()
+    decoder.feed(words(1, 30))
+    assert [x.shape for x in vars(decoder).values() if isinstance(x, Tensor)] == [(1, 1, 8)]
+
+
+@pytest.mark.parametrize("options", [{"random_positions": 64}, {"causal": False}])
+def test_where_positions_depend_on_what_is_to_come_all_is_computed_again(options: dict):
+    model, text = transformer("rotary", **options), words(1, 12)
+    decoder = model.decoder()
+    assert isinstance(decoder, Recomputing)
+    assert torch.allclose(one_by_one(decoder, text)[:, -1], model(text), atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [transformer("none"), MODELS["rnn"]], ids=["transformer", "rnn"])
+def test_a_window_of_nothing_is_refused(model: Model):
+    with pytest.raises(UserError, match="a window has at least 1 position"):
+        model.decoder(window=0)
+
+
+def test_nothing_to_read_is_refused():
+    with pytest.raises(UserError, match="length >= 1"):
+        transformer("none").decoder().feed(words(1, 0))

@@ -1,0 +1,428 @@
+"""The encodings of the seeds against numbers of their papers and codes, and formulas written out pair by pair."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from languages.errors import UserError
+from regulargpt import encodings
+from regulargpt.config.options import ConfigError
+from regulargpt.encodings import ENCODINGS
+from regulargpt.encodings.base import Encoding, Positions, consecutive
+from regulargpt.encodings.options import T5Options, XposOptions, bucket_starts
+
+
+def built(written: str, n_heads: int = 4, d_head: int = 4, causal: bool = True, n_layers: int = 1) -> Encoding:
+    options = ENCODINGS.options(written, "encoding")
+    made = encodings.build(options, d_model=n_heads * d_head, n_heads=n_heads, n_layers=n_layers, causal=causal)
+    return made.double().eval()
+
+
+def at_distances(*x: float) -> Positions:
+    """One query, whose keys lie so far behind it."""
+    m = max(x)
+    return Positions(torch.tensor([m], dtype=torch.float64), torch.tensor([m - d for d in x], dtype=torch.float64))
+
+
+def bias(encoding: Encoding, *x: float) -> Tensor:
+    """What is added at these distances: (n_heads, distances)."""
+    q = torch.zeros(1, encoding.n_heads, 1, encoding.d_head, dtype=torch.float64)
+    found = encoding.bias(q, torch.zeros(1, encoding.n_heads, len(x), encoding.d_head).double(), at_distances(*x))
+    assert found is not None
+    return found[0, :, 0].detach()
+
+
+def weight(encoding: Encoding, *x: float) -> Tensor:
+    """By what the logits are multiplied at these distances: (n_heads, distances)."""
+    q = torch.zeros(1, encoding.n_heads, 1, encoding.d_head, dtype=torch.float64)
+    ones = torch.ones(1, encoding.n_heads, 1, len(x), dtype=torch.float64)
+    return encoding.score(ones, q, q, at_distances(*x))[0, :, 0].detach()
+
+
+def with_values(encoding: Encoding, **values: list[float]) -> Encoding:
+    for name, given in values.items():
+        encoding.get_parameter(name).data.copy_(torch.tensor(given, dtype=torch.float64)[:, None, None])
+    return encoding
+
+
+X = (0.0, 1.0, 2.0, 10.0, 511.0, 8191.0)
+
+
+def test_alibi_at_12_heads_has_the_two_published_lists_of_exponents():
+    geometric, press = (-bias(built(f"alibi:slopes={rule}", n_heads=12), 1)[:, 0] for rule in ("geometric", "press"))
+    assert geometric.log2().neg().tolist() == pytest.approx([2 * n / 3 for n in range(1, 13)])
+    assert press.log2().neg().tolist() == pytest.approx([1, 2, 3, 4, 5, 6, 7, 8, 0.5, 1.5, 2.5, 3.5])
+
+
+@pytest.mark.parametrize("shift", [-3, 0, 2, 4, 6, 8])
+def test_the_shift_of_alibi_is_added_to_every_exponent(shift: int):
+    shifted = -bias(built(f"alibi:shift={shift}", n_heads=8), 1)[:, 0]
+    assert shifted.tolist() == [2.0 ** -(n + shift) for n in range(1, 9)]
+    equal = -bias(built(f"alibi:slopes=equal,shift={shift}", n_heads=12), 3)[:, 0]
+    assert equal.tolist() == [3 * 2.0**-shift] * 12
+
+
+def test_a_bias_of_key_positions_alone_is_alibi_after_the_softmax():
+    """-s(m - n) and +s n differ by a constant in each row."""
+    encoding, n = built("alibi"), torch.arange(9.0, dtype=torch.float64)
+    q = torch.zeros(1, 4, 9, 4, dtype=torch.float64)
+    future = torch.ones(9, 9, dtype=torch.bool).triu(1)
+    added = encoding.bias(q, q, consecutive(q, q))
+    assert added is not None
+    slopes = 2.0 ** -(2 * torch.arange(1.0, 5.0, dtype=torch.float64))
+    of_keys = (slopes[:, None, None] * n).expand(4, 9, 9)
+    one, other = (b.masked_fill(future, -math.inf).softmax(-1) for b in (added[0], of_keys))
+    assert torch.allclose(one, other, atol=1e-14)
+
+
+def test_the_buckets_of_t5_begin_where_every_published_code_lets_them_begin():
+    wanted = [*range(1, 17), 19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113]
+    assert bucket_starts(32, 128) == wanted
+    encoding = built("t5")
+    for x in range(200):
+        bucket = x if x < 16 else min(31, 16 + int(16 * math.log(x / 16) / math.log(8) + 1e-9))
+        assert int(encoding.bucket(torch.tensor([[float(x)]]))) == bucket
+
+
+def test_t5_of_a_model_that_is_not_causal_has_a_half_of_the_buckets_for_each_side():
+    encoding = built("t5", causal=False)
+    past, future = (encoding.bucket(torch.tensor([[sign * x for x in range(1, 130)]]))[0] for sign in (1.0, -1.0))
+    assert (future - past).unique().tolist() == [16]
+    wanted = [x if x < 8 else min(15, 8 + int(8 * math.log(x / 8) / math.log(16) + 1e-9)) for x in range(1, 130)]
+    assert past.tolist() == wanted
+
+
+@pytest.mark.parametrize(("scale", "factor"), [("neox", 3.0), ("mesh", 1.0)])
+def test_the_bias_of_t5_is_its_table_at_the_bucket_times_the_scale(scale: str, factor: float):
+    encoding = built(f"t5:scale={scale}", d_head=9)
+    rows = torch.tensor([0, 1, 16, 31])
+    table = encoding.get_parameter("weight").detach()
+    assert torch.allclose(bias(encoding, 0, 1, 18, 500), factor * table[rows].T, atol=1e-14)
+
+
+def test_t5_starts_as_its_sources():
+    xavier, normal = (built(f"t5:drawn={name}", n_heads=2048, d_head=1) for name in ("xavier", "normal"))
+    assert float(xavier.get_parameter("weight").detach().std()) == pytest.approx(math.sqrt(2 / 2080), rel=0.02)
+    assert float(normal.get_parameter("weight").detach().std()) == pytest.approx(1, rel=0.02)
+
+
+@pytest.mark.parametrize("train_len", [1, 2, 10, 16, 17, 40, 100, 128, 512])
+def test_all_buckets_of_t5_that_are_used_are_trained(train_len: int):
+    """The distances of training reach the last bucket that any distance is in."""
+    encoding = built(f"t5:train_len={train_len}")
+    trained, far = (encoding.bucket(torch.arange(float(end))[None]) for end in (train_len, 10_000))
+    assert max(int(trained.max()), 1) == int(far.max())
+
+
+def test_t5_refuses_buckets_that_training_does_not_reach():
+    assert T5Options("t5", max_distance=128).too_short(113) is not None
+    assert T5Options("t5", max_distance=128).too_short(114) is None
+    reason = T5Options("t5", max_distance=128).too_short(40) or ""
+    most = int(reason.rpartition(" ")[2])
+    assert T5Options("t5", max_distance=most).too_short(40) is None
+    assert all(T5Options("t5").too_short(length) is None for length in (1, 2, 40, 512))
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("sandwich", [0, -0.238, -0.827, -1.477, -1.927, -8.105]),
+        ("sandwich:first_index=1", [0, -0.181, None, None, None, None]),
+    ],
+)
+def test_sandwich_at_h_8(written: str, wanted: list[float | None]):
+    found = bias(built(written, n_heads=1), 0, 1, 2, 3, 4, 8191)[0]
+    for value, golden in zip(found.tolist(), wanted, strict=True):
+        assert golden is None or value == pytest.approx(golden, abs=5e-4)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_sandwich_is_the_product_of_two_sinusoids(first: int):
+    """Of p_m and p_n without what belongs to the symbols, over h_n: the appendix's listing."""
+    encoding, length = built(f"sandwich:d_bar=8,first_index={first}"), 20
+    angle = torch.arange(length).double()[:, None] * 10_000.0 ** (-2 * (torch.arange(4).double() + first) / 8)
+    p = torch.cat([angle.sin(), angle.cos()], -1)
+    q = torch.zeros(1, 4, length, 4, dtype=torch.float64)
+    h = torch.tensor([2.0, 4, 6, 8], dtype=torch.float64)[:, None, None]
+    found = encoding.bias(q, q, consecutive(q, q))
+    assert found is not None
+    assert torch.allclose(found[0], (p @ p.T - 4) / h, atol=1e-12)
+
+
+@pytest.mark.parametrize(("first", "rises"), [(0, 11), (1, 13)])
+def test_sandwich_is_not_monotone(first: int, rises: int):
+    found = bias(built(f"sandwich:first_index={first}", n_heads=1), *range(40))[0]
+    assert int((found.diff() > 0).nonzero()[0]) == rises
+
+
+@pytest.mark.parametrize(("fit", "a"), [("figure", 0.825), ("nearest", 1.024)])
+def test_the_smooth_sandwich_is_kerple_log(fit: str, a: float):
+    """Section 6.3: r_1 = 8a/h_n, r_2 = 1."""
+    h = [8 * n / 12 for n in range(1, 13)]
+    kerple = with_values(built("kerple_log", n_heads=12), r1=[8 * a / each for each in h], r2=[1.0] * 12)
+    smooth = built(f"sandwich_smooth:fit={fit}", n_heads=12)
+    assert torch.allclose(bias(smooth, *X), bias(kerple, *X), atol=1e-12)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_nearest_fit_is_that_of_the_nearest_50_distances(first: int):
+    x = torch.arange(50).double()
+    y = bias(built(f"sandwich:first_index={first}", n_heads=1), *x.tolist())[0]
+    design = torch.stack([x.log1p(), torch.ones(50).double()], -1)
+    slope, constant = torch.linalg.lstsq(design, y[:, None]).solution[:, 0].tolist()
+    golden = {0: (-1.024, -0.015), 1: (-1.015, 0.083)}[first]
+    assert (slope, constant) == pytest.approx(golden, abs=1e-3)
+
+
+R1, R2, R3, R4 = [0.5, 1.5], [0.3, 2.0], [1.0, 1.7], [0.01, 1.0]
+FORMULAS = {
+    "kerple_power": lambda x, a, b, c, d: -a * x**b,
+    "kerple_log": lambda x, a, b, c, d: -a * math.log(1 + b * x),
+    "kerple_log3": lambda x, a, b, c, d: -a * math.log(1 + b * x**c),
+    "kerple_bias_wht": lambda x, a, b, c, d: -a * x**b,
+    "gauss_bias2": lambda x, a, b, c, d: a * math.exp(-b * x**2),
+    "gauss_bias3": lambda x, a, b, c, d: a * math.exp(-b * x**c),
+}
+WEIGHTS = {
+    "kerple_bias_wht": lambda x, a, b, c, d: math.exp(-c * x**d),
+    "gauss_wht1": lambda x, a, b, c, d: math.exp(-a * x**2),
+    "gauss_wht2": lambda x, a, b, c, d: math.exp(-a * x**b),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS.keys() | WEIGHTS.keys()))
+def test_kernels_are_their_formulas(name: str):
+    encoding = built(name, n_heads=2)
+    own = dict(zip(("r1", "r2", "r3", "r4"), (R1, R2, R3, R4), strict=True))
+    with_values(encoding, **{key: own[key] for key, _ in encoding.named_parameters()})
+    for formulas, found in ((FORMULAS, bias), (WEIGHTS, weight)):
+        if name in formulas:
+            values = zip(R1, R2, R3, R4, strict=True)
+            wanted = [[formulas[name](x, *four) for x in X] for four in values]
+            assert torch.allclose(found(encoding, *X), torch.tensor(wanted, dtype=torch.float64), atol=1e-12)
+
+
+STARTS = {
+    "kerple_power": [1, 2],
+    "kerple_log": [2, 1],
+    "kerple_log3": [2, 1, 2],
+    "kerple_bias_wht": [1, 2, 1, 2],
+    "gauss_bias2": [2, 1],
+    "gauss_bias3": [2, 1, 2],
+    "gauss_wht1": [1],
+    "gauss_wht2": [1, 2],
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_kernels_start_uniformly_from_one_hundredth_on(name: str):
+    encoding = built(name, n_heads=10_000, d_head=1)
+    for parameter, high in zip(encoding.parameters(), STARTS[name], strict=True):
+        value = parameter.detach()
+        assert value.shape == (10_000, 1, 1)
+        assert float(value.min()) == pytest.approx(0.01)
+        assert float(value.max()) == pytest.approx(high, rel=1e-2)
+        assert float(value.mean()) == pytest.approx(high / 2, rel=5e-2)
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_kernels_are_put_back_into_their_domain(name: str):
+    encoding = built(name, n_heads=2)
+    for start, ends in ((-5.0, [0.01] * 4), (5.0, [2.0 if high == 2 else 5.0 for high in STARTS[name]])):
+        for p in encoding.parameters():
+            p.data.fill_(start)
+        encoding.project()
+        for (key, p), end in zip(encoding.named_parameters(), ends, strict=False):
+            # Only exponents have an upper end; r1 may grow.
+            exponent = (key, name) in {("r2", "kerple_power"), ("r2", "kerple_bias_wht"), ("r2", "gauss_wht2")}
+            wanted = end if exponent or key in ("r4",) or (key == "r3" and name != "kerple_bias_wht") else start
+            assert p.unique().tolist() == [max(0.01, wanted)]
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_gradients_of_kernels_are_finite_at_distance_0_and_at_the_clamps(name: str):
+    for value in (0.01, 2.0):
+        encoding = built(name, n_heads=2)
+        for p in encoding.parameters():
+            p.data.fill_(value)
+        q = torch.ones(1, 2, 1, 4, dtype=torch.float64)
+        at, logits = at_distances(*X), torch.ones(1, 2, 1, len(X), dtype=torch.float64)
+        out = encoding.score(logits, q, q, at)
+        added = encoding.bias(q, q, at)
+        (out if added is None else out + added).sum().backward()
+        assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in encoding.parameters())
+
+
+def test_xpos_has_the_published_zeta():
+    zeta = built("xpos", n_heads=1, d_head=32).zeta.tolist()
+    assert (zeta[0], zeta[15]) == pytest.approx((0.285714, 0.955357), abs=1e-6)
+    assert zeta == pytest.approx([(2 * i + 0.4 * 32) / (1.4 * 32) for i in range(16)], abs=1e-12)
+
+
+def products(encoding: Encoding, q: Tensor, k: Tensor, at: Positions) -> Tensor:
+    q, k = encoding.rotate(q, k, at)
+    return q @ k.mT
+
+
+def normal(seed: int, *shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_xpos_is_equation_10_whatever_the_centre():
+    """zeta_i^((m-n)/B) cos((m-n) theta_i) summed over the pairs, for q and k of ones."""
+    encoding, pairs = built("xpos", n_heads=1, d_head=8), range(4)
+    q = torch.ones(1, 1, 5, 8, dtype=torch.float64)
+    for first in (0.0, 300.0):
+        n = first + torch.tensor([0.0, 1, 5, 70, 400], dtype=torch.float64)
+        found = products(encoding, q, q, Positions(n, n))[0, 0]
+        for i, m in enumerate(n.tolist()):
+            for j, key in enumerate(n.tolist()):
+                x = m - key
+                terms = [((2 * p / 8 + 0.4) / 1.4) ** (x / 512) * math.cos(x * 10_000 ** (-2 * p / 8)) for p in pairs]
+                assert float(found[i, j]) == pytest.approx(2 * sum(terms), abs=1e-9)
+
+
+def test_the_limits_of_xpos():
+    q, k = normal(1, 1, 2, 9, 8), normal(2, 1, 2, 9, 8)
+    at = consecutive(q, k)
+    rotary = products(built("rotary", n_heads=2, d_head=8), q, k, at)
+    wide = products(built("xpos:gamma=1e12", n_heads=2, d_head=8), q, k, at)
+    assert torch.allclose(wide, rotary, atol=1e-9)
+    still = built("xpos:rotate=false,zeta=scalar", n_heads=2, d_head=8)
+    decay = (0.4 / 1.4) ** (at.distances / 512)
+    assert torch.allclose(products(still, q, k, at), decay * (q @ k.mT), atol=1e-12)
+
+
+def test_xpos_is_finite_as_far_as_it_says_and_refuses_farther():
+    options = XposOptions("xpos")
+    most = next(n for n in range(70_000, 71_000) if options.too_long(n + 1))
+    n = torch.tensor([0.0, most - 1.0])
+    q = torch.ones(1, 1, 2, 4)
+    turned = encodings.build("xpos", d_model=4, n_heads=1).rotate(q, q, Positions(n.double(), n.double()))
+    assert all(bool(x.isfinite().all()) for x in turned)
+
+
+def test_halves_are_pairs_with_the_columns_in_another_order():
+    q, k = normal(1, 1, 2, 9, 8), normal(2, 1, 2, 9, 8)
+    order = torch.tensor([0, 4, 1, 5, 2, 6, 3, 7])
+    pairs, halves = (built(f"rotary:layout={layout}", n_heads=2, d_head=8) for layout in ("pairs", "halves"))
+    at = consecutive(q, k)
+    assert torch.allclose(products(pairs, q[..., order], k[..., order], at), products(halves, q, k, at), atol=1e-12)
+    assert not torch.allclose(products(pairs, q, k, at), products(halves, q, k, at))
+
+
+def test_a_fraction_of_a_head_is_rotary_there_and_nothing_elsewhere():
+    q = normal(1, 1, 2, 9, 8)
+    part, _ = built("rotary:fraction=0.5", n_heads=2, d_head=8).rotate(q, q, consecutive(q, q))
+    whole, _ = built("rotary", n_heads=2, d_head=4).rotate(q[..., :4], q[..., :4], consecutive(q, q))
+    assert torch.equal(part[..., 4:], q[..., 4:])
+    assert torch.allclose(part[..., :4], whole, atol=1e-12)
+
+
+def angles(written: str, length: int) -> Tensor:
+    """theta_i of a word of this length, read off the rotation of (1, 0) at position 1."""
+    encoding = built(written, n_heads=1, d_head=8)
+    q = torch.tensor([1.0, 0.0] * 4).double().expand(1, 1, length, 8)
+    turned, _ = encoding.rotate(q, q, consecutive(q, q))
+    pairs = turned[0, 0, 1].unflatten(-1, (4, 2))
+    return torch.atan2(pairs[:, 1], pairs[:, 0])
+
+
+THETA = 10_000.0 ** (-torch.arange(4).double() / 4)
+
+
+@pytest.mark.parametrize("scaling", ["interpolation", "ntk", "dynamic_ntk", "yarn"])
+def test_scaling_changes_nothing_up_to_the_training_length_nor_in_training(scaling: str):
+    written = f"rotary:scaling={scaling},train_len=16"
+    assert torch.allclose(angles(written, 16), THETA, atol=1e-12)
+    assert not torch.allclose(angles(written, 32), THETA)
+    training = built(written, n_heads=1, d_head=8).train()
+    q = normal(1, 1, 1, 32, 8)
+    plain = built("rotary", n_heads=1, d_head=8).rotate(q, q, consecutive(q, q))[0]
+    assert torch.equal(training.rotate(q, q, consecutive(q, q))[0], plain)
+
+
+@pytest.mark.parametrize(
+    ("written", "stretch"),
+    [
+        ("scaling=interpolation", [1 / 4] * 4),
+        ("scaling=interpolation,factor=8", [1 / 8] * 4),
+        ("scaling=ntk", [4.0 ** (-i / 3) for i in range(4)]),
+        ("scaling=ntk,factor=2", [2.0 ** (-i / 3) for i in range(4)]),
+        ("scaling=dynamic_ntk", [4.0 ** (-i / 3) for i in range(4)]),
+        ("scaling=dynamic_ntk,factor=2", [7.0 ** (-i / 3) for i in range(4)]),
+    ],
+)
+def test_scaled_angles(written: str, stretch: list[float]):
+    """A word four times as long as those of the training; under NTK the slowest pair is interpolated exactly."""
+    found = angles(f"rotary:train_len=16,{written}", 64)
+    assert torch.allclose(found, THETA * torch.tensor(stretch, dtype=torch.float64), atol=1e-12)
+
+
+def test_yarn_keeps_what_turns_fast_interpolates_what_turns_slowly_and_sharpens():
+    encoding = built("rotary:scaling=yarn,train_len=2048,factor=4", n_heads=1, d_head=8)
+    theta, scale = encoding.scaled(at_distances(0.0))
+    assert scale == pytest.approx(0.1 * math.log(4) + 1)
+    turns = 2048 * THETA / (2 * math.pi)
+    assert turns.tolist() == pytest.approx([325.9, 32.59, 3.259, 0.3259], rel=1e-3)
+    kept = (3.2595 - 1) / 31
+    assert (theta / THETA).tolist() == pytest.approx([1, 1, kept + (1 - kept) / 4, 1 / 4], abs=1e-4)
+
+
+def test_the_window_is_a_mask():
+    encoding = built("window:width=3")
+    assert bias(encoding, 0, 1, 2, 3, 4)[0].tolist() == [0, 0, 0, -math.inf, -math.inf]
+    assert encoding.span == 3
+    both = built("window:width=2", causal=False)
+    q = torch.zeros(1, 4, 4, 4, dtype=torch.float64)
+    seen = both.bias(q, q, consecutive(q, q))
+    assert seen is not None
+    assert (seen[0, 0] == 0).long().tolist() == [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
+
+
+def test_learned_positions_are_rows_and_end():
+    encoding, x = built("learned:train_len=5"), torch.zeros(2, 5, 16, dtype=torch.float64)
+    rows = encoding.get_parameter("weight").detach()
+    assert rows.shape == (5, 16)
+    assert torch.equal(encoding.embed(x, torch.arange(5.0)).detach()[1], rows)
+    with pytest.raises(UserError, match=r"^learned positions end at length 5, not 6; "):
+        encoding.embed(x, 1 + torch.arange(5.0))
+    clamped = built("learned:train_len=5,beyond=clamp")
+    assert torch.equal(clamped.embed(x, 3 + torch.arange(5.0)).detach()[0], rows[[3, 4, 4, 4, 4]])
+
+
+def test_learned_positions_start_small():
+    assert float(built("learned").get_parameter("weight").detach().std()) == pytest.approx(0.02, rel=0.02)
+
+
+def test_transformer_xl_with_a_clamp_sees_far_keys_at_the_clamp():
+    encoding = built("transformer_xl:clamp=3")
+    q = normal(1, 1, 4, 1, 4).expand(-1, -1, 8, -1)
+    found = encoding.bias(q, q, consecutive(q, q))
+    assert found is not None
+    last = found[0, :, -1].detach()
+    assert torch.allclose(last[:, :5], last[:, 4:5].expand(-1, 5), atol=1e-14)
+    plain = built("transformer_xl").bias(q, q, consecutive(q, q))
+    assert plain is not None
+    assert torch.allclose(last[:, 4:], plain[0, :, -1, 4:], atol=1e-14)
+
+
+REFUSED = {
+    "alibi:slopes=flat": "slopes = 'flat'; choose one of geometric, press, equal",
+    "rotary:factor=0.5": "factor = 0.5; it is at least 1, or 0: test length / train_len",
+    "rotary:fraction=2": "fraction = 2.0; it is a share, 0 to 1",
+    "t5:buckets=30": "buckets = 30 is not a multiple of 4",
+    "sandwich:d_bar=7": "d_bar = 7 is odd; it counts pairs of a sine and a cosine",
+    "window:width=0": "width = 0; a window has at least 1 key",
+    "xpos:gamma=0": "gamma = 0.0; zeta_0 must be above 0",
+    "kerple_log:learning_rate=-1": "learning_rate = -1.0; it is not negative",
+}
+
+
+@pytest.mark.parametrize(("written", "message"), REFUSED.items())
+def test_refused_options(written: str, message: str):
+    with pytest.raises(ConfigError) as refused:
+        ENCODINGS.options(written, "encoding")
+    assert str(refused.value) == f"encoding.{message}"
