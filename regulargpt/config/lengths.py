@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
+
 from regulargpt.config.options import ConfigError
 
 MOST_LENGTHS = 1_000_000
 LONGEST_WORD = 100_000_000
+# More than from one symbol to the longest word: a damaged file may say that the first length is 0.
+DOUBLINGS = 32
 
 
 def read_lengths(text: str) -> tuple[int, ...]:
@@ -31,6 +36,17 @@ def read_lengths(text: str) -> tuple[int, ...]:
             raise ConfigError(f"lengths {text!r}: a word has at most {LONGEST_WORD:,} symbols")
         lengths += range(first, last + 1)
     return tuple(sorted(set(lengths)))
+
+
+def scored_lengths(first: int, last: int, stride: int = 1, factor: int = 1) -> Sequence[int]:
+    """From the first to the last in steps of the stride or, with a factor above 1, each so many times the one before.
+
+    >>> scored_lengths(41, 500, stride=2), scored_lengths(50, 500, factor=2)
+    (range(41, 501, 2), (50, 100, 200, 400))
+    """
+    if factor == 1:
+        return range(first, last + 1, stride)
+    return tuple(takewhile(lambda length: length <= last, (first * factor**i for i in range(DOUBLINGS))))
 
 
 def _length(text: str) -> int:

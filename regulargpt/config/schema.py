@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Literal
 
 from languages.errors import nearest, one_of
+from regulargpt.config.lengths import scored_lengths
 from regulargpt.config.options import (
     ConfigError,
     Options,
@@ -187,10 +188,8 @@ class RunConfig(Options):
         >>> RunConfig().replaced({"evaluation.factor": 2, "evaluation.test_from": 50}).scored
         (50, 100, 200, 400)
         """
-        first, factor = self.evaluation.test_from or self.data.first_tested, self.evaluation.factor
-        if factor == 1:
-            return range(first, self.test_len + 1, self.evaluation.stride)
-        return tuple(first * factor**i for i in range(32) if first * factor**i <= self.test_len)
+        first = self.evaluation.test_from or self.data.first_tested
+        return scored_lengths(first, self.test_len, self.evaluation.stride, self.evaluation.factor)
 
     @property
     def network(self) -> ModelOptions:

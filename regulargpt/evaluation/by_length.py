@@ -16,6 +16,7 @@ from languages.errors import UserError
 from regulargpt.config.schema import EvaluationOptions, RunConfig
 from regulargpt.data.base import Data
 from regulargpt.evaluation.measures import measure
+from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
 
 FEWEST_WORDS = 32
@@ -109,8 +110,14 @@ def measures_by_length(
     a view such as `bca` is made from.
     """
     model.eval()
+    words, points = {T: samples_at(T, config) for T in lengths if data.is_tested(T)}, []
     with seen_through(model, config.attention, train_len):
-        return _points(model, data, objective, lengths, config, seed, device, on_test, on_point)
+        on_test(words)
+        for length, samples in words.items():
+            point = _point(model, data, objective, length, samples, seed, device)
+            points.append(point)
+            on_point(point)
+    return points
 
 
 @contextmanager
@@ -119,32 +126,12 @@ def seen_through(model: nn.Module, attention: str, train_len: int) -> Iterator[N
     if attention == "full":
         yield
         return
-    set_attention = getattr(model, "set_attention")  # noqa: B009  # every Model has it
-    set_attention(attention, train_len)
+    assert isinstance(model, Model), "validation refuses what has no views"
+    model.set_attention(attention, train_len)
     try:
         yield
     finally:
-        set_attention("full", train_len)
-
-
-def _points(
-    model: nn.Module,
-    data: Data,
-    objective: Objective,
-    lengths: Iterable[int],
-    config: EvaluationOptions,
-    seed: int,
-    device: torch.device,
-    on_test: Callable[[Mapping[int, int]], None],
-    on_point: Callable[[Point], None],
-) -> list[Point]:
-    words, points = {T: samples_at(T, config) for T in lengths if data.is_tested(T)}, []
-    on_test(words)
-    for length, samples in words.items():
-        point = _point(model, data, objective, length, samples, seed, device)
-        points.append(point)
-        on_point(point)
-    return points
+        model.set_attention("full", train_len)
 
 
 def _point(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from regulargpt.evaluation.measures import measure
+from regulargpt.plots import Line
 from regulargpt.report.curves import Axes, plot
 from regulargpt.report.svg import points, tag, text
 
@@ -16,17 +16,6 @@ COLOURS = 8
 WIDE = 4.0  # a value so many times another one: the axis is logarithmic
 LEAST = 0.2  # bits that the axis shows at least
 DRAWN = 256  # distances of a bias at most
-
-
-@dataclass(frozen=True)
-class Line:
-    """Bits per byte by length, with 95 % intervals."""
-
-    name: str
-    lengths: Sequence[int]
-    values: Sequence[float]
-    low: Sequence[float]
-    high: Sequence[float]
 
 
 def style(i: int) -> str:

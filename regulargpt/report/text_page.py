@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from regulargpt.config.options import as_mapping
+from regulargpt.plots import Line
 from regulargpt.report import curves, facts, text_curves
 from regulargpt.report.svg import tag, text
 from regulargpt.report.text import TEMPERATURE, Continuation, Surprise, TextRun
-from regulargpt.report.text_curves import Line
 
 LEVELS = (1.0, 2.0, 4.0, 6.0, 8.0)  # bits from which a symbol is darker
 MARKS = {"improves": ("✓", "good"), "holds": ("✓", "good"), "degrades": ("◐", "bad"), "explodes": ("✗", "bad")}

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from languages.errors import UserError
+from regulargpt.config.lengths import scored_lengths
 from regulargpt.results.places import Place
 from regulargpt.results.row import DAMAGED, DONE, FAILED, Row, Value
 from regulargpt.runs.sweep.folder import UNKNOWN
@@ -50,8 +51,7 @@ def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     >>> points(test)
     [{'length': 41, 'samples': 512, 'in_score': True, 'measures': {'accuracy': 99.0}}]
     """  # noqa: E501
-    first, last, factor = result["test_from"], result["test_len"], result.get("factor", 1)
-    scored = range(first, last + 1, result.get("stride", 1)) if factor == 1 else {first * factor**i for i in range(32)}
+    scored = scored_lengths(result["test_from"], result["test_len"], result.get("stride", 1), result.get("factor", 1))
     by_length: dict[int, dict[str, float]] = {int(length): {} for length in result["samples"]}
     for name, found in result["measures"].items():
         for length, value in found["values"].items():
@@ -60,7 +60,7 @@ def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "length": T,
             "samples": result["samples"][str(T)],
-            "in_score": last >= T and T in scored,
+            "in_score": T in scored,
             "measures": by_length[T],
         }
         for T in sorted(by_length)
