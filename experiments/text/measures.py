@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from regulargpt.analysis.trained_kernels_report import Kernels
     from regulargpt.models.transformer import Transformer
 
-RESOLUTION, HEADS = "attention resolution", "heads whose effective length is at most x"
-KERNEL, FLATTEST = "mean bias of the heads at distance x", "bias of the flattest head at distance x"
+RESOLUTION, HEADS = "attention resolution", "heads with an effective length up to x"
+KERNEL, FLATTEST = "mean bias at distance x", "bias of the flattest head at distance x"
 VARIANCE = "variance of the attention output of layer 0 over that at position 1"
 SLOPE, HIGHER = "slope of its logarithm in layer 0", "slope in the last layer minus that in layer 0"
-SHARE, GRADIENT = "share of the gradient within L", "share of the gradient on the x most recent symbols"
-FIELD, JUMP = "empirical receptive field in training lengths", "share of the gradient on the positions around L"
+SHARE, GRADIENT = "share of the gradient within L", "share of the gradient on the last x symbols"
+FIELD, JUMP = "receptive field over L", "share of the gradient around position L"
 # The share that an empirical receptive field holds.
 HELD = 0.99
 # The length that receptive fields are measured at, in training lengths, and of how many segments.

@@ -163,7 +163,7 @@ def lead(table: TextTable, scale: Scale, gathered: Gathered) -> Iterator[str]:
 def claim(one: Claim, table: TextTable, scale: Scale, results: Results) -> ClaimRecord:
     """A claim with its verdict."""
     verdict, rules = one.verdict(results), tuple(bound.rule for bound in one.bounds)
-    published = "; ".join(text for bound in one.bounds if (text := printed_figures(bound, table)))
+    published = "; ".join(dict.fromkeys(text for bound in one.bounds if (text := printed_figures(bound, table))))
     answer, why = (OPEN, "hardly trained at this scale") if scale == "smoke" else (verdict.answer, verdict.why)
     return ClaimRecord(one.sentence, one.source, rules, published, answer, verdict.figure, why)
 
@@ -270,7 +270,8 @@ def conditions(gathered: Gathered) -> Iterator[tuple[str, str, str]]:
         for k in stated
         if all(isinstance(k.get(p), int) for p in ("training.steps", "training.batch_size", "data.train_len"))
     )
-    yield "symbols of training", distinct(f"{n:,}" for n in products), f"{steps * batch * length:,}"
+    if symbols := distinct(f"{n:,}" for n in products):
+        yield "symbols of training", symbols, f"{steps * batch * length:,}"
 
 
 def shown(value: Any) -> str:

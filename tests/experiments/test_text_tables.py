@@ -225,3 +225,26 @@ def test_from_end_to_end(tmp_path: Path):
     # A second call trains and tests nothing.
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (again.returncode, "testing" in again.stderr) == (0, False)
+
+
+FIGURES = [
+    ("figure-4.6", "By recent symbols", "share-of-the-gradient-on-the-last-x-symbols.svg", 2),
+    ("figure-3.5", "By position", "bits-per-byte.svg", 4),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "heading", "picture", "kept"), FIGURES, ids=[name for name, *_ in FIGURES])
+def test_figures_from_end_to_end(tmp_path: Path, name: str, heading: str, picture: str, kept: int):
+    command = [sys.executable, "-m", "regulargpt", "reproduce", name, "--scale", "smoke", "--out", "r"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    place = tmp_path / "r" / f"{name}-smoke"
+    page, record = (place / "page.md").read_text(), files.read_record(place)
+    assert isinstance(record, TextRecord)
+    assert f"## {heading}" in page
+    assert f"](curves/{picture})" in page
+    assert f"Columns are by {record.axis}" in page
+    assert record.axis in (place / "curves" / picture).read_text()
+    assert len(list((tmp_path / "r" / "runs").rglob("tests/*"))) == kept
+    assert all(cell.measure or cell.bits for cell in record.cells)
