@@ -40,7 +40,7 @@ def validate(config: RunConfig, task: Task | None = None) -> Data:
 def _problems(config: RunConfig, words: Data) -> Iterator[str]:
     if config.device not in DEVICES:
         yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
-    yield from _protocol(config, words)
+    yield from _protocol(config)
     yield from _steps(config)
     if (reason := config.model.contradiction()) is not None:
         yield reason
@@ -58,7 +58,7 @@ def _problems(config: RunConfig, words: Data) -> Iterator[str]:
         yield "tensorboard = true needs the extra: pip install 'regulargpt-testbed[tracking]'"
 
 
-def _protocol(config: RunConfig, words: Data) -> Iterator[str]:
+def _protocol(config: RunConfig) -> Iterator[str]:
     if config.protocol:
         if config.protocol != protocol(config.protocol).id:
             version = protocol(config.protocol).id
