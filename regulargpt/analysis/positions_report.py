@@ -17,7 +17,6 @@ from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
 FOLDER = "positions"
-SEGMENTS = 128
 FIRST_SHOWN = 8
 COLUMNS = ("position", "nll", "reference")
 
@@ -26,7 +25,7 @@ def positions_report(
     folder: RunFolder,
     *,
     length: int | None = None,
-    segments: int = SEGMENTS,
+    segments: int,
     seed: int | None = None,
     out: Path | None = None,
 ) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from regulargpt.evaluation.measures import Measure
 from regulargpt.storage.folder import RunFolder
 
 FOLDER = "resolution"
-SEGMENTS = 8
 COLUMNS = ("length", "layer", "head", "resolution")
 NOTE = "The shortest distances decide on R, which is never above 1; compare orders, not published values."
 
@@ -23,7 +22,7 @@ def resolution_report(
     folder: RunFolder,
     *,
     length: int | None = None,
-    segments: int = SEGMENTS,
+    segments: int,
     seed: int | None = None,
     attention: str = "full",
     out: Path | None = None,
