@@ -16,13 +16,12 @@ from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import Readout, linear
 from regulargpt.models.transformer.cache import Cache
 from regulargpt.models.transformer.masks import Masks, hidden
+from regulargpt.models.transformer.slices import cut
 from regulargpt.models.transformer.views import Full, View
 
 # Numbers of one piece of an attention pattern: on a CPU few enough for its caches, on a GPU enough to keep it busy.
-CPU_AT_ONCE, GPU_AT_ONCE = 1 << 19, 1 << 26
+CPU_AT_ONCE, GPU_AT_ONCE = 1 << 20, 1 << 26
 MIN_QUERIES = 32
-# Between these lengths, pieces are faster on a CPU than the fused kernel's own causal form.
-SHORTEST_IN_PIECES, LONGEST_IN_PIECES = 192, 1024
 # However wide the batch is and however long the words are: 128 MiB of float32.
 MOST_AT_ONCE = 1 << 25
 
@@ -101,8 +100,11 @@ class Attention(Hooked):
     ]:
         """Queries, of every position or the last alone, and the keys and values of every position."""
         if readout == "all":
-            split = self.qkv(x).unflatten(-1, (3, self.n_heads, -1))  # (batch, length, 3, n_heads, d_head)
-            q, k, v = split.permute(2, 0, 3, 1, 4).contiguous()  # each (batch, n_heads, length, d_head)
+            # Views: the fused kernel reads them as they lie, and their gradients are put together in one copy.
+            q, k, v = (
+                y.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, length, d_head)
+                for y in self.qkv(x).chunk(3, -1)
+            )
             return q, k, v
         d_model = x.shape[-1]
         # One query a word: the projection of the others would be thrown away.
@@ -125,22 +127,20 @@ class Attention(Hooked):
         """The pattern times the values, without ever holding the whole pattern of long words."""
         if passing.view.most is None and not encoding.changes_logits and self.goes_whole(q, k):
             return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal and q.shape[-2] > 1)
-        parts = []
-        for queries, keys in self.pieces(q, k, encoding, passing.view, passing.begin):
-            here, begin = at.piece(queries, keys), passing.begin + keys.start
-            some = q[..., queries, :], k[..., keys, :], v[..., keys, :]
-            parts.append(self.part(*some, encoding, here, passing, begin))
+        pieces = list(self.pieces(q, k, encoding, passing.view, passing.begin))
+        queries, keys = [queries for queries, _ in pieces], [keys for _, keys in pieces]
+        cuts = zip(cut(q, queries), cut(k, keys), cut(v, keys), strict=True)
+        parts = [
+            self.part(*some, encoding, at.piece(*piece), passing, passing.begin + piece[1].start)
+            for piece, some in zip(pieces, cuts, strict=True)
+        ]
         return parts[0] if len(parts) == 1 else torch.cat(parts, -2)
 
     def goes_whole(
         self, q: Float[Tensor, "batch n_heads queries d_head"], k: Float[Tensor, "batch n_heads keys d_head"]
     ) -> bool:
-        """Whether the fused kernel does it alone, and best."""
-        n_queries, n_keys = q.shape[-2], k.shape[-2]
-        if n_queries == 1 or not self.causal:
-            return True
-        slower = q.device.type == "cpu" and SHORTEST_IN_PIECES <= n_keys <= LONGEST_IN_PIECES
-        return n_queries == n_keys and not slower
+        """Whether the fused kernel does it alone: its causal form wants as many queries as keys."""
+        return not self.causal or q.shape[-2] in (1, k.shape[-2])
 
     def pieces(
         self,
@@ -156,7 +156,9 @@ class Attention(Hooked):
             yield slice(0, n_queries), slice(0, n_keys)
             return
         most = min(view.most or n_keys, encoding.span or n_keys)
-        rows = rows_at_once(k[..., 0].numel() // max(1, n_keys), most, n_keys, k.device)
+        patterns = k[..., 0].numel() // max(1, n_keys)
+        # A score of its own holds as much again beside the logits.
+        rows = rows_at_once(patterns * (1 + encoding.changes_score), most, n_keys, k.device)
         for begin in range(0, n_queries, rows):
             end, m = min(n_queries, begin + rows), n_keys - n_queries + begin
             oldest = max(0, view.first(start + m) - start, m - (encoding.span or n_keys) + 1)
@@ -181,7 +183,9 @@ class Attention(Hooked):
         # The fused kernel adds in the precision of q, changes no logits otherwise, and is slow for learned masks.
         fast = not encoding.changes_score and q.dtype in (torch.float32, torch.float64)
         if not fast or (bias is not None and bias.requires_grad):
-            return self.pattern(q, k, encoding, at, bias, passing.view, begin) @ v
+            # A bias that has the mask in it needs it once: above the diagonal, a score of its own may be anything.
+            view = None if masked is not None and not encoding.changes_score else passing.view
+            return self.pattern(q, k, encoding, at, bias, view, begin) @ v
         if masked is None:
             masked = q.new_zeros(q.shape[-2], k.shape[-2]) if bias is None else bias
             if self.causal:
@@ -195,7 +199,7 @@ class Attention(Hooked):
         encoding: Encoding,
         at: Positions,
         bias: Float[Tensor, "#batch #n_heads queries keys"] | None,
-        view: View,
+        view: View | None,
         begin: int,
     ) -> Float[Tensor, "batch n_heads queries keys"]:
         """softmax of the `logits` over the keys; the rows sum to 1."""
@@ -208,15 +212,18 @@ class Attention(Hooked):
         encoding: Encoding,
         at: Positions,
         bias: Float[Tensor, "#batch #n_heads queries keys"] | None,
-        view: View,
+        view: View | None,
         begin: int,
     ) -> Float[Tensor, "batch n_heads queries keys"]:
-        """score(q k / sqrt(d_head)) + bias, -inf for the keys that may not be seen; the first one is key `begin`."""
+        """score(q k / sqrt(d_head)) + bias, -inf for the keys that may not be seen; the first one is key `begin`.
+
+        Without a view the bias says what may be seen.
+        """
         logits = encoding.score((q / math.sqrt(q.shape[-1])) @ k.mT, q, k, at)  # (batch, n_heads, queries, keys)
         if bias is not None:
             # In a model of half precision the sum and its softmax are float32, as the bias is.
             logits = logits.add_(bias) if bias.dtype == logits.dtype else logits + bias
-        if self.causal:
+        if self.causal and view is not None:
             behind = hidden(view, q.shape[-2], k.shape[-2], begin, q.device)
             # Hidden from autograd: where its result is 0, softmax hands no gradient on.
             logits.detach().masked_fill_(behind, -math.inf)
