@@ -26,8 +26,8 @@ class Gathering:
         """Add the logits of a layer that is about to attend: a piece is let go before the next one is made."""
         x, encoding, n, layer, _, passing = inputs
         whole, _ = attn.turned(x, encoding, n, layer, "all", passing)
-        for queries, keys in pieces(whole):
-            piece = whole.cut(queries, keys)
+        where = list(pieces(whole))
+        for (queries, keys), piece in zip(where, whole.cut(where), strict=True):
             self.add(layer, piece.logits(piece.bias()), queries, keys)
 
     def add(self, layer: int, logits: Float[Tensor, "batch n_heads queries keys"], queries: slice, keys: slice) -> None:

@@ -16,13 +16,12 @@ from regulargpt.models.layers import Readout, linear
 from regulargpt.models.transformer.cache import Cache
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.piece import Piece
+from regulargpt.models.transformer.slices import cut
 from regulargpt.models.views import Full, View
 
 # Numbers of one piece of an attention pattern: on a CPU few enough for its caches, on a GPU enough to keep it busy.
-CPU_AT_ONCE, GPU_AT_ONCE = 1 << 19, 1 << 26
+CPU_AT_ONCE, GPU_AT_ONCE = 1 << 20, 1 << 26
 MIN_QUERIES = 32
-# Between these lengths, pieces are faster on a CPU than the fused kernel's own causal form.
-SHORTEST_IN_PIECES, LONGEST_IN_PIECES = 192, 1024
 # However wide the batch is and however long the words are: 128 MiB of float32.
 MOST_AT_ONCE = 1 << 25
 
@@ -113,8 +112,11 @@ class Attention(Hooked):
     ]:
         """Queries, of every position or the last alone, and the keys and values of every position."""
         if readout == "all":
-            split = self.qkv(x).unflatten(-1, (3, self.n_heads, -1))  # (batch, length, 3, n_heads, d_head)
-            q, k, v = split.permute(2, 0, 3, 1, 4).contiguous()  # each (batch, n_heads, length, d_head)
+            # Views: the fused kernel reads them as they lie, and their gradients are put together in one copy.
+            q, k, v = (
+                y.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, length, d_head)
+                for y in self.qkv(x).chunk(3, -1)
+            )
             return q, k, v
         d_model = x.shape[-1]
         # One query a word: the projection of the others would be thrown away.
@@ -130,20 +132,15 @@ def mixture(
     whole: Piece, v: Float[Tensor, "batch n_heads keys d_head"], masks: Masks
 ) -> Float[Tensor, "batch n_heads queries d_head"]:
     """The pattern times the values, without ever holding the whole pattern of long words."""
-    encoding = whole.encoding
-    if whole.view.most is None and not encoding.changes_logits and goes_whole(whole):
-        return F.scaled_dot_product_attention(whole.q, whole.k, v, is_causal=encoding.causal and whole.shape[0] > 1)
-    parts = [part(whole.cut(queries, keys), v[..., keys, :], masks) for queries, keys in pieces(whole)]
+    encoding, (n_queries, n_keys) = whole.encoding, whole.shape
+    # The fused kernel does it alone; its causal form wants as many queries as keys.
+    at_once = not encoding.causal or n_queries in (1, n_keys)
+    if whole.view.most is None and not encoding.changes_logits and at_once:
+        return F.scaled_dot_product_attention(whole.q, whole.k, v, is_causal=encoding.causal and n_queries > 1)
+    where = list(pieces(whole))
+    values = cut(v, [keys for _, keys in where])
+    parts = [part(piece, some, masks) for piece, some in zip(whole.cut(where), values, strict=True)]
     return parts[0] if len(parts) == 1 else torch.cat(parts, -2)
-
-
-def goes_whole(piece: Piece) -> bool:
-    """Whether the fused kernel does it alone, and best."""
-    n_queries, n_keys = piece.shape
-    if n_queries == 1 or not piece.encoding.causal:
-        return True
-    slower = piece.q.device.type == "cpu" and SHORTEST_IN_PIECES <= n_keys <= LONGEST_IN_PIECES
-    return n_queries == n_keys and not slower
 
 
 def pieces(whole: Piece) -> Iterator[tuple[slice, slice]]:
@@ -154,7 +151,9 @@ def pieces(whole: Piece) -> Iterator[tuple[slice, slice]]:
         return
     span = whole.encoding.span or n_keys
     most = min(whole.view.most or n_keys, span)
-    rows = rows_at_once(whole.k.shape[:-2].numel(), most, n_keys, whole.k.device)
+    # A score of its own holds as much again beside the logits.
+    patterns = whole.k.shape[:-2].numel() * (1 + whole.encoding.changes_score)
+    rows = rows_at_once(patterns, most, n_keys, whole.k.device)
     for begin in range(0, n_queries, rows):
         end, m = min(n_queries, begin + rows), n_keys - n_queries + begin
         oldest = max(0, whole.view.first(whole.begin + m) - whole.begin, m - span + 1)
@@ -172,7 +171,8 @@ def part(
     # The fused kernel adds in the precision of q, changes no logits otherwise, and is slow for learned masks.
     fast = not encoding.changes_score and q.dtype in (torch.float32, torch.float64)
     if not fast or (bias is not None and bias.requires_grad):
-        return piece.pattern(bias) @ v
+        # Above the diagonal, a score of its own may be anything.
+        return piece.pattern(bias, is_masked=made is not None and not encoding.changes_score) @ v
     mask = piece.mask(bias) if made is None else made
     return F.scaled_dot_product_attention(q, piece.k, v, attn_mask=mask.to(q.dtype))
 

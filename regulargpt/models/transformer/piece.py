@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,6 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
+from regulargpt.models.transformer.slices import cut
 from regulargpt.models.views import View
 
 Bias: TypeAlias = Float[Tensor, "#batch #n_heads queries keys"]
@@ -56,10 +58,12 @@ class Piece:
         m = n[n_keys - n_queries :, None]  # (queries, 1)
         return (n > m) if self.view.most is None else (n > m) | (n < self.view.first(m))
 
-    def cut(self, queries: slice, keys: slice) -> Piece:
-        """The piece of these queries and keys alone."""
-        q, k, at = self.q[..., queries, :], self.k[..., keys, :], self.at.piece(queries, keys)
-        return Piece(q, k, self.encoding, at, self.view, self.begin + keys.start)
+    def cut(self, where: Sequence[tuple[slice, slice]]) -> Iterator[Piece]:
+        """The pieces of these queries and keys."""
+        q, k = cut(self.q, [queries for queries, _ in where]), cut(self.k, [keys for _, keys in where])
+        for (queries, keys), some_q, some_k in zip(where, q, k, strict=True):
+            at, begin = self.at.piece(queries, keys), self.begin + keys.start
+            yield Piece(some_q, some_k, self.encoding, at, self.view, begin)
 
     def bias(self) -> Bias | None:
         """What the encoding adds to the logits; None where it adds nothing."""
@@ -71,18 +75,18 @@ class Piece:
             bias = self.q.new_zeros(1, 1, *self.shape)
         return bias.masked_fill(self.hidden, -math.inf) if self.encoding.causal else bias
 
-    def logits(self, bias: Bias | None) -> Logits:
-        """score(q k / sqrt(d_head)) + bias, -inf for the keys that may not be seen."""
+    def logits(self, bias: Bias | None, *, is_masked: bool = False) -> Logits:
+        """score(q k / sqrt(d_head)) + bias, -inf for the keys that may not be seen, if the bias is not a mask."""
         scaled = (self.q / math.sqrt(self.q.shape[-1])) @ self.k.mT  # (batch, n_heads, queries, keys)
         logits = self.encoding.score(scaled, self.q, self.k, self.at)
         if bias is not None:
             # In a model of half precision the sum and its softmax are float32, as the bias is.
             logits = logits.add_(bias) if bias.dtype == logits.dtype else logits + bias
-        if self.encoding.causal:
+        if self.encoding.causal and not is_masked:
             # Hidden from autograd: where its result is 0, softmax hands no gradient on.
             logits.detach().masked_fill_(self.hidden, -math.inf)
         return logits
 
-    def pattern(self, bias: Bias | None) -> Logits:
+    def pattern(self, bias: Bias | None, *, is_masked: bool = False) -> Logits:
         """softmax of the `logits` over the keys; the rows sum to 1."""
-        return self.logits(bias).softmax(-1).to(self.q.dtype)
+        return self.logits(bias, is_masked=is_masked).softmax(-1).to(self.q.dtype)
