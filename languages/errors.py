@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 
 MAX_COMPARED, LONGEST_COMPARED = 1000, 100  # names, characters: likeness takes time
 
@@ -57,3 +58,12 @@ def one_of(known: Iterable[str], limit: int = 12) -> str:
     names = list(known)
     rest = len(names) - limit
     return ", ".join(f"{name!r:.80}" for name in names[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def shown(path: Path) -> str:
+    """The path as one printable line, whatever its name contains.
+
+    >>> shown(Path("runs/a")), shown(Path("two\\nlines"))
+    ('runs/a', "'two\\\\nlines'")
+    """
+    return str(path) if str(path).isprintable() else repr(str(path))

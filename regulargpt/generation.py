@@ -13,12 +13,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.options import TextOptions
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import prepare
-from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from languages.errors import UserError, one_of
+from languages.errors import UserError, one_of, shown
 from regulargpt.evaluation.measures import Measure
 from regulargpt.evaluation.measures import measure as measure_of
-from regulargpt.storage.atomic import shown, write_bytes
+from regulargpt.storage.atomic import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -49,14 +49,13 @@ def by_position(folder: RunFolder, length: int, attention: str, notice: Notice =
         from regulargpt import objectives
         from regulargpt.analysis import positions
         from regulargpt.analysis.text_subject import text_subject
-        from regulargpt.evaluation.by_length import seen_through
         from regulargpt.objectives.language_model import LanguageModel
 
         notice(f"{folder.path.name}: positions 1 to {length}, {attention} attention")
         run = text_subject(folder, FOLDER, length=length, segments=SEGMENTS, attention=attention)
         objective = objectives.build(run.config.objective, run.data)
         assert isinstance(objective, LanguageModel)  # what all text tables train
-        with seen_through(run.model, attention, run.train_len):
+        with run.seen():
             nats = positions.losses(run.model, objective, run.segments)
         atomic.make_folder(path.parent)
         found = {last: each for (_, last), each in positions.binned(nats).items()}

@@ -93,12 +93,12 @@ class Runner:
             starts = self.chain(cut, states, g)
             inside, _ = follow_all(jumps, cut, starts[:-1] * stride)  # (chunk length, chunks, batch)
             done = cut.shape[0] * chunks
-            before[:done] = inside.transpose(1, 0, 2).reshape(done, batch)  # chunk after chunk
+            before[:done] = inside.transpose(1, 0, 2).reshape(done, batch)  # (chunks * chunk length, batch)
             states = starts[-1]
         before[done:-1], before[-1] = follow_all(jumps, blocks[done:], states * stride)
         rows = np.ascontiguousarray((before[:-1] + blocks).T)  # (batch, n_blocks)
         traced = self.traces(g).take(rows, axis=0)  # (batch, n_blocks, g)
-        return traced.reshape(batch, n_blocks * g), before[-1] // stride
+        return traced.reshape(batch, n_blocks * g), before[-1] // stride  # (batch, length), (batch,)
 
     def chain(self, cut: Jumps, states: Jumps, g: int) -> Jumps:
         """The states before each chunk of cut (chunk length, chunks, batch), and after the last."""
@@ -144,10 +144,9 @@ class Runner:
     def traces(self, g: int) -> States:
         """The g states on the way (Q * Sigma**g, g), for each `state * row + key`."""
         if g not in self._traces:
-            shape = (self.n_states, self.n_symbols**g)
             ways = [np.repeat(self.power(i), self.n_symbols ** (g - i), axis=1) for i in range(1, g + 1)]
             traces = np.stack(ways, axis=-1)  # (Q, Sigma**g, g)
-            self._traces[g] = traces.reshape(shape[0] * shape[1], g).astype(self.dtype)
+            self._traces[g] = traces.reshape(-1, g).astype(self.dtype)  # (Q * Sigma**g, g)
         return self._traces[g]
 
 

@@ -118,14 +118,17 @@ class _Parser:
         return matches
 
     def expect(self, found: bool, what: str) -> None:
+        """AutomatonError unless what has to stand here was found."""
         if not found:
             raise self.error(f"expected {what!r}")
 
     def error(self, expected: str) -> AutomatonError:
+        """What was expected, with the line and the token that stands there."""
         line = line_at(self.drawing.text, self.token.at)
         return AutomatonError(f"line {line}: {expected}, found {self.token.text:.40}")
 
     def graph(self) -> Drawing:
+        """graph = "strict"? "digraph" identifier? "{" (statement ";"*)* "}", and nothing behind it."""
         self.take_keyword("strict")
         self.expect(self.take_keyword("digraph"), "digraph")
         if self.token.text != "{":
@@ -140,6 +143,7 @@ class _Parser:
         return self.drawing
 
     def statement(self) -> None:
+        """Attributes of all nodes or edges or of the graph, nodes, or edges; AutomatonError for a subgraph."""
         first = self.token
         if first.text == "{" or (first.kind == "word" and first.text.lower() == "subgraph"):
             raise self.error("subgraphs are not read; expected a node or an edge")
@@ -153,6 +157,7 @@ class _Parser:
             self.nodes_or_edges(unescape(name), first.at)
 
     def nodes_or_edges(self, first: str, at: int) -> None:
+        """A node, or a chain of edges, with its attributes; `first` is the first name, at the place `at`."""
         chain = [first]
         while self.take("->"):
             chain.append(unescape(self.identifier()))
@@ -169,6 +174,7 @@ class _Parser:
         edges += [Edge(source, target, attributes, at) for source, target in pairwise(chain)]
 
     def attribute_lists(self) -> Attributes:
+        """("[" (identifier "=" value ("," | ";")?)* "]")*, of which the names in KEPT are kept."""
         attributes: Attributes = {}
         while self.take("["):
             while not self.take("]"):
@@ -182,6 +188,7 @@ class _Parser:
         return attributes
 
     def identifier(self) -> str:
+        """The name of a node, an attribute or the graph."""
         return self.value("expected a name")
 
     def value(self, expected: str = "expected a value") -> str:

@@ -65,6 +65,7 @@ class _Parser:
         raise LanguageError(f"{shown!r}, position {at + 1}: {problem}")
 
     def whole(self) -> Tree:
+        """The tree of the whole pattern; LanguageError if something is left behind it, or it is too large."""
         tree, size = self.expression()
         if self.next:
             self.refuse("this ')' closes no bracket; remove it, or add '(' before")
@@ -74,12 +75,15 @@ class _Parser:
     # Each of these returns a tree and how many symbols it has with all quantifiers written out.
 
     def expression(self) -> tuple[Tree, int]:
+        """intersection ("|" intersection)*."""
         return self.joined("|", Union, self.intersection)
 
     def intersection(self) -> tuple[Tree, int]:
+        """shuffle ("&" shuffle)*."""
         return self.joined("&", Intersection, self.shuffle)
 
     def shuffle(self) -> tuple[Tree, int]:
+        """concatenation ("^" concatenation)*."""
         return self.joined("^", Shuffle, self.concatenation)
 
     def joined(
@@ -93,6 +97,7 @@ class _Parser:
         return (trees[0] if len(trees) == 1 else kind(tuple(trees))), sum(size for _, size in parts)
 
     def operand(self, operator: str, part: Callable[[], tuple[Tree, int]]) -> tuple[Tree, int]:
+        """What stands on one side of an operator; LanguageError for nothing beside one that is not `|`."""
         start = self.at
         found = part()
         before = self.pattern[start - 1 : start] if start else ""
@@ -103,6 +108,7 @@ class _Parser:
         return found
 
     def concatenation(self) -> tuple[Tree, int]:
+        """repetition*."""
         parts: list[tuple[Tree, int]] = []
         while self.next and self.next not in "|&^)":
             parts.append(self.repetition())
@@ -110,6 +116,7 @@ class _Parser:
         return (trees[0] if len(trees) == 1 else Concatenation(tuple(trees))), sum(size for _, size in parts)
 
     def repetition(self) -> tuple[Tree, int]:
+        """item quantifier?; LanguageError for two quantifiers, or so many repetitions that they are too large."""
         start = self.at
         tree, size = self.item()
         if not self.next or self.next not in QUANTIFIERS:
@@ -147,6 +154,7 @@ class _Parser:
         return low, high
 
     def item(self) -> tuple[Tree, int]:
+        """A symbol, any symbol, a class or a group; LanguageError for a quantifier or a bracket without its other."""
         if self.take("."):
             return Letters(frozenset(), negated=True), 1
         if self.next == "(":
@@ -162,6 +170,7 @@ class _Parser:
         return Letters(frozenset(self.symbol())), 1
 
     def group(self) -> tuple[Tree, int]:
+        """ "(" expression ")"."""
         self.open.append(self.at)
         # Each bracket is a few Python calls deep.
         if len(self.open) > MAX_NESTED:

@@ -103,7 +103,7 @@ class Tomita3Runs:
             numbers.append(number)
             left = left - number
         runs, lengths = np.stack(symbols).T.ravel(), np.stack(numbers).T.ravel()  # (count * runs,), word after word
-        return np.repeat(runs, lengths).reshape(count, length)  # the runs of a word are `length` long together
+        return np.repeat(runs, lengths).reshape(count, length)  # (count, length): a word's runs fill it
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Tomita7Runs:
             left = left - numbers[:, run]
         numbers[:, 3] = left
         runs = np.tile(np.array([0, 1, 0, 1], dtype=np.uint8), count)  # (count * 4,)
-        return np.repeat(runs, numbers.ravel()).reshape(count, length)
+        return np.repeat(runs, numbers.ravel()).reshape(count, length)  # (count, length)
 
 
 @dataclass(frozen=True)

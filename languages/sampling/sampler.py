@@ -52,7 +52,7 @@ class PathSampler:
             taken[step] = self._draw(random, counts.thresholds(steps - 1 - step), nodes)
             nodes = counts.steps.target[taken[step]]
         words = counts.steps.words[taken.T]  # (count, steps, stride)
-        parts.append(words.reshape(count, steps * counts.stride))
+        parts.append(words.reshape(count, steps * counts.stride))  # (count, length - head)
         return np.concatenate(parts, axis=1)
 
     def _draw(self, random: np.random.Generator, thresholds: Floats, nodes: Ints) -> Ints:

@@ -103,6 +103,7 @@ class _Writer:
         self.n_symbols, self.n_bytes = {"train": 0, "test": 0}, {"train": 0, "test": 0}
 
     def add(self, part: str, document: Document) -> None:
+        """Write a document of a part of the corpus, and list its name and size."""
         size = 0
         for block in self.encoded(self.counted(part, document.blocks)):
             self.file.write(block)
@@ -112,16 +113,19 @@ class _Writer:
         self.listing.update(json.dumps([part, document.name, size]).encode())
 
     def counted(self, part: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same blocks; the bytes are counted as they pass."""
         for block in blocks:
             self.n_bytes[part] += len(block)
             yield block
 
     def encoded(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """The blocks as symbols of the file: bytes as they are, or the numbers of their tokens."""
         if self.tokens is None:
             return blocks
         return (ids.astype(self.dtype).tobytes() for ids in self.tokens.encode_blocks(blocks))
 
     def layout(self, files: int) -> Layout:
+        """What was written, of so many files: sizes, and the digest of the list of documents."""
         train, test = self.n_symbols["train"], self.n_symbols["test"]
         vocabulary = self.tokens.vocabulary_size if self.tokens else 256
         each = self.n_bytes["train"] / train if self.tokens and train else 1.0

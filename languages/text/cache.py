@@ -13,8 +13,8 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from languages.errors import CorpusError
-from languages.text.files import open_regular, shown
+from languages.errors import CorpusError, shown
+from languages.text.files import open_regular
 
 VARIABLE = "LANGUAGES_CACHE"
 MARK = b"corpus01"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from languages.budget import check
-from languages.errors import CorpusError, UserError
+from languages.errors import CorpusError, UserError, shown
 
 BLOCK = 2**20
 MAX_FILES = 2**20
@@ -102,8 +102,3 @@ def refused(path: Path) -> Generator[None]:
         reason = "the links lead in a circle" if getattr(error, "errno", None) == ELOOP else None
         reason = reason or getattr(error, "strerror", None) or error
         raise CorpusError(f"{shown(path)}: cannot be read ({reason})") from error
-
-
-def shown(path: Path) -> str:
-    """The path as one printable line, whatever its name contains."""
-    return str(path) if str(path).isprintable() else repr(str(path))

@@ -139,6 +139,7 @@ class _Writer:
             heappush(self.due, (start + apart - len("use "), start, name))
 
     def write(self, text: str) -> None:
+        """A line, indented by the blocks that are open."""
         self.lines.append(f"{' ' * len(self.blocks)}{text}\n")
         self.at += len(self.lines[-1])
 

@@ -6,12 +6,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from languages.errors import CorpusError, nearest, one_of
+from languages.errors import CorpusError, nearest, one_of, shown
 from languages.specification import Parameter, read_parameters
 from languages.text import cache
 from languages.text.assemble import assembled
 from languages.text.corpus import Corpus
-from languages.text.files import File, check_regular, refused, shown, walk
+from languages.text.files import File, check_regular, refused, walk
 from languages.text.sources import Folder, LoneFile, packages
 from languages.text.stored import Layout, Stored, mapped
 

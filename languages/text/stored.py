@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from languages.errors import CorpusError
-from languages.text.files import BLOCK, open_regular, refused, shown
+from languages.errors import CorpusError, shown
+from languages.text.files import BLOCK, open_regular, refused
 
 Symbols = NDArray[np.unsignedinteger]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from languages.budget import check
-from languages.errors import CorpusError
+from languages.errors import CorpusError, shown
 from languages.text.extra import needed
-from languages.text.files import open_regular, refused, shown
+from languages.text.files import open_regular, refused
 from languages.text.stored import Symbols
 
 PIECE = 2**20  # bytes that are encoded at a time: a long document is cut there, after a newline if it has one

@@ -7,18 +7,16 @@ from typing import Any
 
 from languages.errors import UserError
 from regulargpt import objectives, plots
-from regulargpt.analysis import files
 from regulargpt.analysis.positions import Bin, beyond, bins, losses
 from regulargpt.analysis.rounding import rounded
 from regulargpt.analysis.text_subject import TextSubject, text_subject
-from regulargpt.evaluation.by_length import Value, seen_through
+from regulargpt.evaluation.by_length import Value
 from regulargpt.evaluation.measures import measure
 from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
 FOLDER = "positions"
-SEGMENTS = 128
 FIRST_SHOWN = 8
 COLUMNS = ("position", "nll", "reference")
 
@@ -27,7 +25,7 @@ def positions_report(
     folder: RunFolder,
     *,
     length: int | None = None,
-    segments: int = SEGMENTS,
+    segments: int,
     seed: int | None = None,
     out: Path | None = None,
 ) -> dict[str, Any]:
@@ -51,7 +49,7 @@ def positions_report(
     }
     found = None
     if attention is not None:
-        with seen_through(run.model, attention, run.train_len):
+        with run.seen(attention):
             other = losses(run.model, objective, run.segments)
         found = beyond(nats, other, run.train_len)
         of_reference = {"nll": other.mean(0).tolist(), "bins": [as_json(part) for part in bins(other)]}
@@ -93,8 +91,7 @@ def write(run: TextSubject, report: dict[str, Any]) -> None:
     """A row a position."""
     reference = report["reference"]["nll"] if report["reference"] else [""] * run.length
     rows = zip(range(1, run.length + 1), report["nll"], reference, strict=True)
-    title = plots.title(run.config)
-    files.write(run.out, "positions", report, [COLUMNS, *rows], lambda path: picture(path, report, title))
+    run.write(report, [COLUMNS, *rows], picture)
 
 
 def picture(path: Path, report: dict[str, Any], title: str) -> None:

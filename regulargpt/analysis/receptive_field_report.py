@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from languages.errors import UserError
-from regulargpt.analysis import files, pictures
+from regulargpt.analysis import pictures
 from regulargpt.analysis.receptive_field import HELD, ReceptiveField, Targets, receptive_field, theoretical
 from regulargpt.analysis.rounding import rounded
 from regulargpt.analysis.subject import Subject, subject
@@ -14,8 +14,6 @@ from regulargpt.analysis.text_subject import TextSubject, text_subject
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_text
 from regulargpt.data.base import Words
-from regulargpt.evaluation.by_length import seen_through
-from regulargpt.plots import title
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
@@ -44,21 +42,20 @@ def receptive_field_report(
     run = looked_at(folder, length=length, words=words, seed=seed, out=out, attention=attention)
     read, targets = inputs(run)
     k_hot = run.config.objective.name == "next"
-    with seen_through(run.model, attention, run.config.data.train_len):
+    with run.seen():
         bound = theoretical(run.model, run.length)
         field = receptive_field(run.model, read, k_hot=k_hot, targets=targets)
     if targets is not None and field.erf is None:
         raise UserError(f"{atomic.shown(run.run)}: {sentence(field, run.length)}; there is nothing to measure")
-    train_len = run.config.data.train_len
-    share = field.share(train_len)
+    summary = sentence(field, run.length) if targets is None else text_sentence(field, run.length, run.train_len)
     report = {
         **run.facts,
         "target": "predicted" if targets is None else "true",
-        "summary": sentence(field, run.length) if targets is None else text_sentence(field, run.length, train_len),
+        "summary": summary,
         "erf": field.erf,
         "erf_words": field.erf_words,
         "erf_by_share": {f"{q:g}": field.erf_at(q) for q in SHARES},
-        "share_in_train_len": share,
+        "share_in_train_len": field.share(run.train_len),
         "theoretical": bound,
         "deviation_from_line": field.deviation,
         "words_without_gradient": field.flat,
@@ -66,13 +63,13 @@ def receptive_field_report(
         "low": field.low.tolist(),
         "high": field.high.tolist(),
     }
-    report, out = rounded(report), run.out
+    report = rounded(report)
     rows = zip(range(1, len(field.c) + 1), report["c"], report["low"], report["high"], strict=True)
 
-    def picture(path: Path) -> None:
-        pictures.receptive_field_png(path, field, train_len, title(run.config), bound)
+    def picture(path: Path, report: dict[str, Any], title: str) -> None:
+        pictures.receptive_field_png(path, field, run.train_len, title, bound)
 
-    files.write(out, "receptive-field", report, [COLUMNS, *rows], picture)
+    run.write(report, [COLUMNS, *rows], picture)
     return report
 
 

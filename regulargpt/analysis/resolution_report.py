@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from regulargpt import plots
-from regulargpt.analysis import files
 from regulargpt.analysis.attention_logits import mean_logits
 from regulargpt.analysis.resolution import Resolution, resolution_of_heads
 from regulargpt.analysis.rounding import rounded
 from regulargpt.analysis.text_subject import TextSubject, text_subject
-from regulargpt.evaluation.by_length import seen_through
 from regulargpt.evaluation.measures import Measure
 from regulargpt.storage.folder import RunFolder
 
 FOLDER = "resolution"
-SEGMENTS = 8
 COLUMNS = ("length", "layer", "head", "resolution")
 NOTE = "The shortest distances decide on R, which is never above 1; compare orders, not published values."
 
@@ -25,7 +22,7 @@ def resolution_report(
     folder: RunFolder,
     *,
     length: int | None = None,
-    segments: int = SEGMENTS,
+    segments: int,
     seed: int | None = None,
     attention: str = "full",
     out: Path | None = None,
@@ -37,7 +34,7 @@ def resolution_report(
     """
     run = text_subject(folder, FOLDER, length=length, segments=segments, seed=seed, attention=attention, out=out)
     model, by_length = run.transformer, {}
-    with seen_through(model, attention, run.train_len):
+    with run.seen():
         for T in lengths(run.train_len, run.length):
             by_length[T] = resolution_of_heads(mean_logits(model, run.segments[:, -T - 1 : -1]))
     found = {str(T): {**value.as_json(), "over_first": over(value, by_length)} for T, value in by_length.items()}
@@ -82,8 +79,7 @@ def write(run: TextSubject, report: dict[str, Any]) -> None:
         for layer, heads in enumerate(found["by_head"])
         for head, value in enumerate(heads, 1)
     ]
-    title = plots.title(run.config)
-    files.write(run.out, "resolution", report, [COLUMNS, *rows], lambda path: picture(path, report, title))
+    run.write(report, [COLUMNS, *rows], picture)
 
 
 def picture(path: Path, report: dict[str, Any], title: str) -> None:

@@ -2,40 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import nn
-
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from languages.task import Task
-from regulargpt import data
+from regulargpt import data, plots
+from regulargpt.analysis import files
 from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import refuse_attention
 from regulargpt.data.language import Words
+from regulargpt.evaluation.by_length import seen_through
+from regulargpt.models.base import Model
 from regulargpt.models.regulargpt.options import LONGEST_PAIRED
 from regulargpt.runs.load import load_model
 from regulargpt.runs.run import prepare
-from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
+
+Picture = Callable[[Path, dict[str, Any], str], None]
 
 LENGTH = 500
 MAX_SYMBOLS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A trained model on the CPU, its run and language, the words (batch, length) it is looked at with and their seed,
-    and the folder of the results.
+class Looked:
+    """A trained model on the CPU, its run, the seed of what it is looked at with, the folder of the results, and the
+    name of the files in it.
     """
 
     run: Path
     config: RunConfig
-    task: Task
-    model: nn.Module
-    words: Words
+    model: Model
     seed: int
     out: Path
+    name: str
+
+    @property
+    def train_len(self) -> int:
+        """The training length."""
+        return self.config.data.train_len
+
+    @property
+    def attention(self) -> str:
+        """What each position sees: full, bca or sliding:W."""
+        return self.config.evaluation.attention
+
+    def seen(self, attention: str | None = None) -> AbstractContextManager[None]:
+        """Look at the model under another attention than its own, or the one that was asked for."""
+        return seen_through(self.model, attention or self.attention, self.train_len)
+
+    def write(self, report: dict[str, Any], rows: files.Rows, picture: Picture) -> None:
+        """The report as JSON, the rows as CSV, and the picture of the report, which is told where and its title."""
+        title = plots.title(self.config)
+        files.write(self.out, self.name, report, rows, lambda path: picture(path, report, title))
+
+
+@dataclass(frozen=True)
+class Subject(Looked):
+    """With its language, and the words that it is looked at with."""
+
+    task: Task
+    words: Words  # (batch, length)
 
     @property
     def length(self) -> int:
@@ -86,15 +117,15 @@ def subject(
     check(folder, config, task, length, words)
     drawn = of_language.test(seed, length, words)
     prepare(config)
-    return Subject(folder.path, config, task, load_model(folder), drawn, seed, out)
+    return Subject(folder.path, config, load_model(folder), seed, out, name, task, drawn)
 
 
 def config_of(folder: RunFolder, attention: str) -> RunConfig:
     """The config of a run, on the CPU and under this attention; UserError if its model does not have it."""
     here = {"device": "cpu", "tensorboard": False, "compile": False, "evaluation.attention": attention}
     config = RunConfig.parse(folder.config_text).replaced(here)
-    if attention != "full" and (reason := config.model.no_views()) is not None:
-        raise UserError(f"--attention {attention}: {reason}")
+    if (reason := refuse_attention(config)) is not None:
+        raise UserError(reason)
     return config
 
 
@@ -103,6 +134,12 @@ def refuse_file(out: Path) -> Path:
     if out.exists() and not out.is_dir():
         raise UserError(f"{shown(out)} is a file; choose another --out")
     return out
+
+
+def refuse_many(length: int, count: int, what: str) -> None:
+    """UserError for so many words, or segments, that their symbols fill the memory."""
+    if length * count > MAX_SYMBOLS:
+        raise UserError(f"--length {length} with {count} {what}: at most {MAX_SYMBOLS:,} symbols; choose fewer --words")
 
 
 def default_length(task: Task, config: RunConfig) -> int:
@@ -118,8 +155,7 @@ def check(folder: RunFolder, config: RunConfig, task: Task, length: int, count: 
     if length <= config.data.train_len:
         trained = config.data.train_len
         raise UserError(f"--length {length}: the run was trained on words of up to {trained}; choose a longer one")
-    if length * count > MAX_SYMBOLS:
-        raise UserError(f"--length {length} with {count} words: at most {MAX_SYMBOLS:,} symbols; choose fewer --words")
+    refuse_many(length, count, "words")
     if (reason := config.network.too_long(length)) is not None:
         raise UserError(f"--length {length}: {reason}")
     if config.model.quadratic and length > LONGEST_PAIRED:

@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from regulargpt import data
-from regulargpt.analysis.subject import MAX_SYMBOLS, config_of, refuse_file
+from regulargpt.analysis.subject import Looked, config_of, refuse_file, refuse_many
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_text
 from regulargpt.data.base import Words
 from regulargpt.data.text import TextData
-from regulargpt.models.base import Model
 from regulargpt.models.regulargpt.options import LONGEST_PAIRED
 from regulargpt.models.transformer import Transformer
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import prepare, refuse_other_data
-from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
 
 TIMES = (8, 4, 2, 1)
@@ -28,35 +26,16 @@ TIMES = (8, 4, 2, 1)
 
 
 @dataclass(frozen=True)
-class TextSubject:
-    """A trained language model on the CPU, its run and text, the test segments that it is looked at with, the seed that
-    drew them, and the folder of the results.
+class TextSubject(Looked):
+    """With its text, and the test segments that it is looked at with: the last symbol of each is only predicted."""
 
-    A segment has one symbol more than its length: the last is only predicted.
-    """
-
-    run: Path
-    config: RunConfig
     data: TextData
-    model: Model
     segments: Words  # (segments, length + 1)
-    seed: int
-    out: Path
 
     @property
     def length(self) -> int:
         """How many symbols of a segment are read."""
         return self.segments.shape[1] - 1
-
-    @property
-    def train_len(self) -> int:
-        """The training length."""
-        return self.config.data.train_len
-
-    @property
-    def attention(self) -> str:
-        """What each position sees: full, bca or sliding:W."""
-        return self.config.evaluation.attention
 
     @property
     def transformer(self) -> Transformer:
@@ -114,13 +93,11 @@ def text_subject(
     length = default_length(config.data.train_len, times, refusal) if length is None else length
     if (reason := refusal(length)) is not None:
         raise UserError(f"--length {length}: {reason}")
-    if length * segments > MAX_SYMBOLS:
-        raise UserError(
-            f"--length {length} with {segments} segments: at most {MAX_SYMBOLS:,} symbols; choose fewer --words"
-        )
+    refuse_many(length, segments, "segments")
     seed = config.seed if seed is None else seed
     prepare(config)
-    return TextSubject(folder.path, config, text, load_reader(folder), text.test(seed, length, segments), seed, out)
+    drawn = text.test(seed, length, segments)
+    return TextSubject(folder.path, config, load_reader(folder), seed, out, name, text, drawn)
 
 
 def on_text(folder: RunFolder, attention: str) -> RunConfig:

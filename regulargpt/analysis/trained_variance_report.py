@@ -18,7 +18,6 @@ from torch import Tensor
 
 from languages.errors import UserError
 from regulargpt import plots
-from regulargpt.analysis import files
 from regulargpt.analysis.position_probe import LayerError, ProbeSetting, Progress, middle_error, probe_streams
 from regulargpt.analysis.position_variance import Setting, layer_norm, log_slope
 from regulargpt.analysis.position_variance_report import draw_probe
@@ -157,8 +156,7 @@ def write(run: TextSubject, report: dict[str, Any]) -> None:
     columns = ("position", *(f"{when}, layer {layer}" for when in ("before", "after") for layer in layers))
     values = [of_layer for when in ("before", "after") for of_layer in report["variance"][when]]
     rows = zip(range(1, run.length + 1), *values, strict=True)
-    title = plots.title(run.config)
-    files.write(run.out, "position-variance", report, [columns, *rows], lambda path: picture(path, report, title))
+    run.write(report, [columns, *rows], picture)
 
 
 def picture(path: Path, report: dict[str, Any], title: str) -> None:

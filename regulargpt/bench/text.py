@@ -164,7 +164,8 @@ def step(model: nn.Module, logits: Callable[[Tensor], Tensor], text: Int[Tensor,
 
     def take() -> None:
         optimiser.zero_grad(set_to_none=True)
-        loss = F.cross_entropy(logits(text[:, :-1]).flatten(0, 1), text[:, 1:].flatten())
+        rows = logits(text[:, :-1]).flatten(0, 1)  # (batch * length, symbols)
+        loss = F.cross_entropy(rows, text[:, 1:].flatten())  # targets (batch * length,)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from regulargpt.storage.atomic import shown
+from languages.errors import shown
 
 
 def unquantised_sentence(found: dict[str, Any]) -> str:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from languages.errors import UserError, nearest
+from languages.errors import UserError, nearest, shown
 from regulargpt.cli.output import say
 from regulargpt.cli.streams import Unwritable, guarded, reason
 from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
-from regulargpt.storage.atomic import StorageError, shown
+from regulargpt.storage.atomic import StorageError
 
 VERBS = {
     "list": "List the languages, texts, models, encodings, ..., or the options of one of them.",

@@ -71,7 +71,7 @@ class HookPoint(nn.Identity):
         if not _has_hooks(self):
             return x
         back = [axes.index(axis) for axis in range(len(axes))]
-        return self(x.permute(axes)).permute(back)  # the shape of x
+        return self(x.permute(axes)).permute(back)  # heard permuted; back in the shape of x
 
 
 class Hooked(nn.Module):

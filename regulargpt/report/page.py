@@ -15,7 +15,7 @@ from regulargpt.report import automaton, curves, facts, text_page
 from regulargpt.report.data import Gathered
 from regulargpt.report.network import script_data
 from regulargpt.report.scatter import scatter
-from regulargpt.report.svg import tag, text
+from regulargpt.report.svg import section, tag, text
 from regulargpt.report.text import TextRun
 from regulargpt.storage.atomic import write_text
 
@@ -93,11 +93,6 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
         parts.append(section("field", "Receptive field", curves.receptive_field(run.field)))
     parts.append(section("proof", "What is proven, and what is observed", facts.proof(run)))
     return tag("article", *parts, class_="run", data_run=i, aria_labelledby=f"run-{i}")
-
-
-def section(kind: str, heading: str, *parts: str) -> str:
-    """A part of an article."""
-    return tag("section", tag("h3", text(heading)), *parts, class_=kind)
 
 
 def machine_section(run: Gathered) -> str:

@@ -59,3 +59,8 @@ def colours(i: int) -> tuple[str, str]:
     hue, share = HUES[i % len(HUES)], MIXED[i // len(HUES) % len(MIXED)]
     mixed = [round(c + (255 - c) * share) for c in bytes.fromhex(hue[1:])]
     return "#" + bytes(mixed).hex().upper(), "#FFFFFF" if i % (len(HUES) * len(MIXED)) == 0 else "#000000"
+
+
+def section(kind: str, heading: str, *parts: str) -> str:
+    """A part of an article."""
+    return tag("section", tag("h3", text(heading)), *parts, class_=kind)

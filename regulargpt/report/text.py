@@ -98,11 +98,9 @@ def look(folder: RunFolder, config: RunConfig) -> Seen:
     """What the network does on segments of the test part. UserError if the text is not what it was, or too short."""
     from regulargpt.analysis.receptive_field import receptive_field
     from regulargpt.analysis.text_subject import text_subject
-    from regulargpt.evaluation.by_length import seen_through
 
-    attention = config.evaluation.attention
-    subject = text_subject(folder, "report", segments=SEGMENTS, attention=attention, paired=True)
-    with seen_through(subject.model, attention, subject.train_len):
+    subject = text_subject(folder, "report", segments=SEGMENTS, attention=config.evaluation.attention, paired=True)
+    with subject.seen():
         passage, continuations = surprises(subject), continued(subject)
         # Last: it makes the model one of float64.
         field = receptive_field(subject.model, subject.segments[:, :-1], targets=subject.segments[:, -1])

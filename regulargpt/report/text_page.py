@@ -9,7 +9,7 @@ from typing import Any
 from regulargpt.config.options import as_mapping
 from regulargpt.plots import Line
 from regulargpt.report import curves, facts, text_curves
-from regulargpt.report.svg import tag, text
+from regulargpt.report.svg import section, tag, text
 from regulargpt.report.text import TEMPERATURE, Continuation, Surprise, TextRun
 
 LEVELS = (1.0, 2.0, 4.0, 6.0, 8.0)  # bits from which a symbol is darker
@@ -39,11 +39,6 @@ def article(i: int, run: TextRun) -> str:
     # The script looks for these; a text has neither word nor states.
     unused = tag("p", class_="answer", hidden="")
     return tag("article", *parts, unused, class_="run text", data_run=i, aria_labelledby=f"run-{i}")
-
-
-def section(kind: str, heading: str, *parts: str) -> str:
-    """A part of an article."""
-    return tag("section", tag("h3", text(heading)), *parts, class_=kind)
 
 
 def label(run: TextRun) -> str:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from regulargpt import plots
 from regulargpt.evaluation.measures import MEASURES, Measure
 from regulargpt.plots import Line
 from regulargpt.results.row import Key, Row, cell
 from regulargpt.results.statistics import Group, groups, key_of
-from regulargpt.storage.atomic import shown
 
 ACCURACY = MEASURES["accuracy"]
 MAX_LINES = len(plots.COLOURS)

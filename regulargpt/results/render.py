@@ -64,7 +64,7 @@ def pivot(groups: Sequence[Group], names: Sequence[str], measure: Measure = ACCU
     language  gru            rnn
     parity    99.00 ± 0.50*  80.00 ± 0.50
     """  # noqa: E501
-    cells, across = crossed(groups, names)
+    cells, across = crossed(groups)
     rows = [(*map(one_line, down), *best(found, across, measure)) for down, found in cells.items()]
     filled = [tuple(cell or "–" for cell in row) for row in rows]
     return Table((*names[:-1], *headings(across, names[-1])), filled, len(names) - 1, caption)
@@ -72,12 +72,12 @@ def pivot(groups: Sequence[Group], names: Sequence[str], measure: Measure = ACCU
 
 def pivot_csv(groups: Sequence[Group], names: Sequence[str]) -> str:
     """The means of a pivot with every digit."""
-    cells, across = crossed(groups, names)
+    cells, across = crossed(groups)
     rows = [[*down, *(found[at].mean if at in found else None for at in across)] for down, found in cells.items()]
     return tables.csv([(*names[:-1], *headings(across, names[-1])), *([*map(cell, row)] for row in rows)])
 
 
-def crossed(groups: Sequence[Group], names: Sequence[str]) -> tuple[dict[Key, dict[Value, Group]], list[Value]]:
+def crossed(groups: Sequence[Group]) -> tuple[dict[Key, dict[Value, Group]], list[Value]]:
     """The groups by what goes down and what goes across, and what goes across in its order."""
     cells: dict[Key, dict[Value, Group]] = {}
     for group in groups:

@@ -154,7 +154,7 @@ class Results:
 
 def build(work: Work) -> Trainer:
     """The model before the first step, or as a checkpoint has it, and the phases of its training."""
-    model = first_model(work.config, work.data, work.objective, work.device)
+    model = first_model(work.config, work.objective, work.device)
     if work.config.compile:
         for part in model.compiled_parts():
             part.compile(dynamic=True)
@@ -330,7 +330,7 @@ def make_model(config: RunConfig, goal: Objective, device: torch.device) -> Mode
     return models.build(config.network, goal.n_inputs, goal.n_outputs, generator).to(device)
 
 
-def first_model(config: RunConfig, words: Data, goal: Objective, device: torch.device) -> Model:
+def first_model(config: RunConfig, goal: Objective, device: torch.device) -> Model:
     """The model before the first step: constructed, or drawn at random."""
     if config.recipe in CONSTRUCTED:
         from regulargpt.construct import configuration

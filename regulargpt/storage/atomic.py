@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 
 
 class StorageError(UserError):
@@ -32,35 +32,47 @@ class FormatError(UserError):
 
 
 class Disk:
-    """Every call on the file system made here, so that a test can record, refuse or replay them."""
+    """Every call on the file system made here, so that a test can record, refuse or replay them.
+
+    Each raises OSError as the system does.
+    """
 
     def create(self, path: Path) -> int:
+        """A handle for writing to an empty file; what was in it is lost."""
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
 
     def append(self, path: Path) -> int:
+        """A handle for writing at the end of a file, which is made if it is not there."""
         self.refuse_special(path)
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
 
     def write(self, handle: int, data: memoryview) -> int:
+        """Write, and say how many bytes were taken: it may be fewer than were given."""
         return os.write(handle, data)
 
     def truncate(self, handle: int, size: int) -> None:
+        """Cut a file to so many bytes."""
         os.ftruncate(handle, size)
 
     def sync(self, handle: int) -> None:
+        """Wait until what was written to a file is on the disk."""
         os.fsync(handle)
 
     def close(self, handle: int) -> None:
+        """Give a handle back."""
         os.close(handle)
 
     def replace(self, source: Path, target: Path) -> None:
+        """Give a file the name of another, which is gone then: in one step, so that nobody sees neither."""
         self.refuse_special(target)
         os.replace(source, target)
 
     def make_folder(self, path: Path) -> None:
+        """Make one folder, in a folder that is there."""
         path.mkdir()
 
     def sync_folder(self, path: Path) -> None:
+        """Wait until the names in a folder are on the disk."""
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(handle)
@@ -68,30 +80,38 @@ class Disk:
             os.close(handle)
 
     def remove(self, path: Path) -> None:
+        """Delete a file."""
         path.unlink()
 
     def remove_folder(self, path: Path) -> None:
+        """Delete an empty folder."""
         path.rmdir()
 
     def read(self, path: Path) -> bytes:
+        """The whole of a file."""
         self.refuse_special(path)
         return path.read_bytes()
 
     def refuse_special(self, path: Path) -> None:
+        """OSError for a pipe or a device."""
         # A pipe would be waited for and a device read for ever; a rename would put a file in the place of either.
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise OSError(errno.ESPIPE, "it is a pipe or a device, not a file")
 
     def size(self, path: Path) -> int:
+        """How many bytes a file has."""
         return path.stat().st_size
 
     def names(self, path: Path) -> list[str]:
+        """The names in a folder, sorted."""
         return sorted(os.listdir(path))
 
     def is_folder(self, path: Path) -> bool:
+        """Whether it is a folder; False if there is nothing."""
         return path.is_dir()
 
     def exists(self, path: Path) -> bool:
+        """Whether there is a file or a folder of this name."""
         return path.exists()
 
 
@@ -116,11 +136,6 @@ _REASONS = {
     errno.ESPIPE: ("it is a pipe or a device, not a file", "give a file"),
     errno.EISDIR: ("it is a folder, not a file", "choose another path"),
 }
-
-
-def shown(path: Path) -> str:
-    """The path as one printable line, whatever its name contains."""
-    return str(path) if str(path).isprintable() else repr(str(path))
 
 
 @contextlib.contextmanager

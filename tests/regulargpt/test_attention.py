@@ -96,7 +96,6 @@ def test_pieces_and_the_whole_have_the_same_gradients(name: str, monkeypatch: py
     for at_once, fewest in ((1 << 19, 32), (1, 7), (1, 64)):
         monkeypatch.setattr(attention, "CPU_AT_ONCE", at_once)
         monkeypatch.setattr(attention, "MIN_QUERIES", fewest)
-        monkeypatch.setattr(attention, "SHORTEST_IN_PIECES", fewest)
         model.kept_masks.clear()
         outputs = model(text, readout="all")
         gradients = torch.autograd.grad(outputs.square().sum(), list(model.parameters()), materialize_grads=True)

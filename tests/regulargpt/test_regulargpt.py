@@ -87,6 +87,17 @@ def test_they_are_equal_at_lengths_to_130(chunk_size: int):
         assert_one_function(model, some_words(length, batch=3), every_position=length == 130)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("chunk_size", [8, 9, 32])
+@pytest.mark.parametrize("pad", ["learned", "masked"])
+def test_large_chunks_in_bands_give_what_dense_gives(chunk_size: int, pad: str):
+    model = built(chunk_size, 2, pad=pad)
+    for length in (1, 7, 8, 9, 40, 81, 300):
+        words = some_words(length)
+        dense = model(words, readout="all", computation="dense")
+        assert_equal([model(words, readout="all")], [dense])
+
+
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("state_norm", [True, False])
 @pytest.mark.parametrize("distinct_levels", [1, 2, 3])

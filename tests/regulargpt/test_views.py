@@ -10,12 +10,14 @@ from torch.nn import functional as F
 
 from languages.errors import UserError
 from regulargpt.encodings import ENCODINGS
+from regulargpt.encodings.base import consecutive
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.options import RecurrentOptions, TransformerOptions
 from regulargpt.models.rnn import Rnn
 from regulargpt.models.transformer import attention
 from regulargpt.models.transformer.attention import Pass
-from regulargpt.models.transformer.views import Bca, Full, Sliding, View, parse
+from regulargpt.models.transformer.piece import Piece
+from regulargpt.models.views import Bca, Full, Sliding, View, parse
 from tests.regulargpt.attending import D_MODEL, N_HEADS, attended, attention_of, transformer, visible, words
 
 VIEWS: dict[str, View] = {
@@ -99,11 +101,10 @@ def test_a_full_view_undoes_a_restricted_one():
 
 @pytest.mark.parametrize("view", [Sliding(1), Sliding(40), Bca(64), Bca(65)])
 def test_the_pairs_that_are_computed_grow_with_the_length_and_not_with_its_square(view: View):
-    model = transformer("none")
-    attn, pairs = attention_of(model, 0), {}
+    encoding, pairs = transformer("none").encoding, {}
     for length in (2048, 4096, 8192):
         q = torch.empty(1, 1, length, 1)
-        cut = list(attn.pieces(q, q, model.encoding, view, 0))
+        cut = list(attention.pieces(Piece(q, q, encoding, consecutive(q, q), view)))
         assert [query.start for query, _ in cut[1:]] == [query.stop for query, _ in cut[:-1]]
         pairs[length] = sum((query.stop - query.start) * (key.stop - key.start) for query, key in cut)
         assert pairs[length] <= 2 * length * max(64, view.most or 0)
@@ -127,10 +128,10 @@ def test_memory_of_a_piece_is_bounded_however_wide_the_batch_is():
 
 
 REFUSED = [
-    ("sliding:0", "attention = 'sliding:0'; a window has at least 1 position"),
-    ("sliding:", "attention = 'sliding:'; give full, bca, or sliding:W with W >= 1 positions"),
-    ("sliding:-3", "attention = 'sliding:-3'; give full, bca, or sliding:W with W >= 1 positions"),
-    ("blocks", "attention = 'blocks'; give full, bca, or sliding:W with W >= 1 positions"),
+    *(
+        (text, f"attention = '{text}'; choose full, bca, or a window of W symbols as in sliding:64")
+        for text in ("sliding:0", "sliding:", "sliding:-3", "blocks")
+    ),
     ("bca", "attention = 'bca' halves the training length 1; it must be at least 2"),
 ]
 
@@ -155,5 +156,5 @@ def test_who_has_no_such_attention_says_so_before_and_after_it_is_built():
 
 
 def test_views_are_read_without_torch():
-    code = "import sys; import regulargpt.models.transformer.views; sys.exit('torch' in sys.modules)"
+    code = "import sys; import regulargpt.models.views; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -65,7 +65,7 @@ def spectral(a: Balls) -> arb:
     """
     # The smaller of a a^T and a^T a: both have the same eigenvalues but for zeros.
     small = matrix(a) if a.shape[0] <= a.shape[1] else matrix(a.T)
-    power = small * small.transpose()
+    power = small * small.transpose()  # (s, s), s = min(m, n)
     for _ in range(SQUARINGS):
         power = power * power
     total = sum((x * x for x in power.entries()), arb(0)).upper()

@@ -115,7 +115,7 @@ def numbers(value: Any, name: str, shape: tuple[int, ...]) -> Floats:
     if not all(type(x) in (int, float) for row in rows for x in row):
         raise Malformed(f"{name} holds something that is no number")
     try:
-        found = np.array([[float(x) for x in row] for row in rows]).reshape(shape)
+        found = np.array([[float(x) for x in row] for row in rows]).reshape(shape)  # (n,) or (m, n)
     except (OverflowError, ValueError):
         raise Malformed(f"{name} is not {shape} finite numbers") from None
     if not np.isfinite(found).all():
@@ -152,7 +152,8 @@ def tensors(data: bytes) -> dict[str, Floats]:
         start, end = (8 + size + offset for offset in offsets)
         if start != at or end - start != dtype.itemsize * math.prod(shape) or end > len(data):
             raise Malformed(f"tensor {name!r} does not lie where the header says")
-        found[name] = np.frombuffer(data[start:end], dtype=dtype).astype(np.float64).reshape(shape)
+        flat = np.frombuffer(data[start:end], dtype=dtype).astype(np.float64)
+        found[name] = flat.reshape(shape)  # (n,) or (m, n)
         at = end
     if at != len(data):
         raise Malformed("the weights go on after the last tensor")

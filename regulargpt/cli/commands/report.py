@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from regulargpt.cli.output import Checking, as_json, emit
 from regulargpt.cli.types import PATH
 
@@ -21,7 +21,6 @@ NAME = "report.html"
 def command(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """Write a page that shows what a network learned; several runs side by side."""
     from regulargpt.report import data, page
-    from regulargpt.storage.atomic import shown
 
     with closing(Checking()) as progress:
         runs = [data.gather(folder, progress) for folder in folders]

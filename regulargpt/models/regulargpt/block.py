@@ -93,9 +93,11 @@ class Attention(Hooked):
         # A sum of C products costs less than a matrix product for each window.
         logits = (q * k).sum(-1) + self.r.T  # (windows, C, n_heads)
         if self.masked:
-            logits = logits.masked_fill((children == 0).unsqueeze(-1), -torch.inf)
+            absent = (children == 0).unsqueeze(-1)  # (windows, C, 1)
+            logits = logits.masked_fill(absent, -torch.inf)
         pattern = self.hook_pattern.permuted(logits.softmax(1), 0, 2, 1)  # heard as (windows, n_heads, C)
-        return self.out_of((pattern.unsqueeze(-1) * v).sum(1))
+        pattern = pattern.unsqueeze(-1)  # (windows, C, n_heads, 1)
+        return self.out_of((pattern * v).sum(1))
 
 
 class Block(Hooked):

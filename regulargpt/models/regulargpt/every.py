@@ -1,4 +1,4 @@
-"""RegularGPT at every position: O(T C log_C T) by shifting, no T x T matrix."""
+"""RegularGPT at every position: O(T C log_C T) by shifting, no T x T matrix; in inference, large C as banded.py."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regulargpt.models.hooks import HookPoint
+from regulargpt.models.regulargpt.banded import SMALLEST, banded_dilated
 from regulargpt.models.regulargpt.block import ROWS
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def sliding_dilated(
     """One layer of Sliding-Dilated-Attention: position m reads m - j * dilation, j in [C]; the pad before the word."""
     attn = block.attn
     T, C = x.shape[1], attn.r.shape[1]
+    if C >= SMALLEST and block.may_split:
+        return banded_dilated(block, x, pad, dilation)
     normed, normed_pad = block.normed(x), block.normed(pad)
     q = attn.scaled_query(normed)  # (batch, length, n_heads, d_head)
     k, v = attn.heads(attn.key(normed)), attn.heads(attn.value(normed))

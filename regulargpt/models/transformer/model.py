@@ -20,7 +20,7 @@ from regulargpt.models.transformer.block import Block, Mlp
 from regulargpt.models.transformer.decoding import CachedDecoder
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.positions import RandomPositions
-from regulargpt.models.transformer.views import Full, View, parse
+from regulargpt.models.views import Full, View, parse
 
 
 class Transformer(Model):
@@ -72,7 +72,7 @@ class Transformer(Model):
         self.hook_embed = HookPoint()
         self.blocks = nn.ModuleList(
             Block(
-                Attention(d_model, n_heads, causal=causal, generator=generator),
+                Attention(d_model, n_heads, generator=generator),
                 Mlp(d_model, d_ff, activation=activation, generator=generator),
                 d_model,
                 norm=norm,
