@@ -8,10 +8,10 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from regulargpt.data.base import Words
-from regulargpt.encodings.base import Encoding, Positions
+from regulargpt.encodings.base import Encoding
 from regulargpt.evaluation.by_length import words_at_once
 from regulargpt.models.transformer import Attention, Transformer
-from regulargpt.models.transformer.attention import Pass
+from regulargpt.models.transformer.attention import Pass, pieces
 from regulargpt.objectives.answers import to_tensor
 
 
@@ -25,14 +25,10 @@ class Gathering:
     def hear(self, attn: Attention, inputs: tuple[Tensor, Encoding, Tensor, int, str, Pass]) -> None:
         """Add the logits of a layer that is about to attend: a piece is let go before the next one is made."""
         x, encoding, n, layer, _, passing = inputs
-        at = Positions(n, n, layer, encoding.prepare(x, layer))
-        q, k, _ = attn.heads(x, "all")
-        q, k = encoding.rotate(q, k, at)
-        for queries, keys in attn.pieces(q, k, encoding, passing.view, passing.begin):
-            some, here = (q[..., queries, :], k[..., keys, :]), at.piece(queries, keys)
-            bias, begin = encoding.bias(*some, here), passing.begin + keys.start
-            logits = attn.logits(*some, encoding, here, bias, passing.view, begin)
-            self.add(layer, logits, queries, keys)
+        whole, _ = attn.turned(x, encoding, n, layer, "all", passing)
+        for queries, keys in pieces(whole):
+            piece = whole.cut(queries, keys)
+            self.add(layer, piece.logits(piece.bias()), queries, keys)
 
     def add(self, layer: int, logits: Float[Tensor, "batch n_heads queries keys"], queries: slice, keys: slice) -> None:
         """Add a piece; what is minus infinity may not be seen."""

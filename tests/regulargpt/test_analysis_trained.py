@@ -26,9 +26,9 @@ from regulargpt.evaluation.by_length import Value
 from regulargpt.evaluation.segments import NLL
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer, attention
-from regulargpt.models.transformer.masks import hidden
 from regulargpt.runs.load import load_drawn
 from regulargpt.storage.folder import RunFolder
+from tests.regulargpt.attending import visible
 from tests.regulargpt.texts import TRAIN_LEN, text_run
 
 # Every encoding as it is, and one of each kind through windows and blocks.
@@ -72,14 +72,14 @@ def small(encoding: str, **options: Any) -> Transformer:
 def test_mean_logits_in_pieces_are_those_of_the_whole_pattern(encoding: str, view: str, monkeypatch):
     model, some = small(encoding).double(), words(11)
     model.set_attention(view, train_len=6)
-    direct = whole(model, some)
+    direct = whole(model, some, visible(11, "bca:6" if view == "bca" else view))
     for layer, pattern in enumerate(patterns(model, some)):
         assert torch.allclose(direct[layer].softmax(-1), pattern, atol=1e-12)
     monkeypatch.setattr(attention, "CPU_AT_ONCE", 1)
     monkeypatch.setattr(attention, "MIN_QUERIES", 3)
     found = mean_logits(model, some)
-    visible = direct[0, 0, 0].isfinite().numpy()
-    expected = mean_by_distance(direct.numpy(), visible).mean(1)  # over words
+    finite = direct[0, 0, 0].isfinite().numpy()
+    expected = mean_by_distance(direct.numpy(), finite).mean(1)  # over words
     assert np.allclose(found, expected, equal_nan=True, atol=1e-12)
     if encoding.startswith("window:"):
         assert np.isnan(found[..., 3:]).all()
@@ -93,7 +93,7 @@ def patterns(model: Transformer, some: np.ndarray) -> list[torch.Tensor]:
 
 
 @torch.no_grad()
-def whole(model: Transformer, some: np.ndarray) -> torch.Tensor:
+def whole(model: Transformer, some: np.ndarray, seen: torch.Tensor) -> torch.Tensor:
     """(layers, batch, n_heads, length, length): the logits of all queries and keys at once."""
     found: list[torch.Tensor] = []
 
@@ -104,9 +104,7 @@ def whole(model: Transformer, some: np.ndarray) -> torch.Tensor:
         logits = encoding.score(q @ k.mT / math.sqrt(q.shape[-1]), q, k, at)
         bias = encoding.bias(q, k, at)
         logits = logits if bias is None else logits + bias
-        found.append(
-            logits.expand(len(x), attn.n_heads, -1, -1).masked_fill(hidden(model.view, len(n), len(n)), -math.inf)
-        )
+        found.append(logits.expand(len(x), attn.n_heads, -1, -1).masked_fill(~seen, -math.inf))
 
     handles = [block.attn.register_forward_pre_hook(hear) for block in model.blocks]  # type: ignore[union-attr]
     model(torch.from_numpy(some), readout="all")

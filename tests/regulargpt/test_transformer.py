@@ -62,7 +62,7 @@ def naive_attention(model: Transformer, layer: int, x: Tensor) -> Tensor:
         heads = []
         for head in range(N_HEADS):
             part = slice(head * width, (head + 1) * width)
-            seen = range(m + 1 if attn.causal else length)
+            seen = range(m + 1 if model.causal else length)
             logits = [naive_logit(model, layer, head, q[m, part], k[n, part], m, n) for n in seen]
             heads.append(torch.stack(logits).softmax(0) @ v[seen.start : seen.stop, part])
         rows.append(torch.cat(heads) @ attn.out.weight.T)
@@ -298,7 +298,7 @@ class LearnedDecay(Encoding):
 def test_an_encoding_of_ones_own_needs_only_the_protocol(kind: type[Encoding], causal: bool):
     generator = torch.Generator().manual_seed(0)
     encoding = kind(d_model=D_MODEL, n_heads=N_HEADS, causal=causal, generator=generator).double()
-    attention = Attention(D_MODEL, N_HEADS, causal=causal, generator=generator).double()
+    attention = Attention(D_MODEL, N_HEADS, generator=generator).double()
     x = torch.randn(2, 7, D_MODEL, generator=generator, dtype=torch.float64)
     n = torch.arange(7, dtype=torch.float64)
     fused = attention(x, encoding, n, 0)

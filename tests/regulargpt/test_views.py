@@ -10,11 +10,13 @@ from torch.nn import functional as F
 
 from languages.errors import UserError
 from regulargpt.encodings import ENCODINGS
+from regulargpt.encodings.base import consecutive
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.options import RecurrentOptions, TransformerOptions
 from regulargpt.models.rnn import Rnn
 from regulargpt.models.transformer import attention
 from regulargpt.models.transformer.attention import Pass
+from regulargpt.models.transformer.piece import Piece
 from regulargpt.models.transformer.views import Bca, Full, Sliding, View, parse
 from tests.regulargpt.attending import D_MODEL, N_HEADS, attended, attention_of, transformer, visible, words
 
@@ -99,11 +101,10 @@ def test_a_full_view_undoes_a_restricted_one():
 
 @pytest.mark.parametrize("view", [Sliding(1), Sliding(40), Bca(64), Bca(65)])
 def test_the_pairs_that_are_computed_grow_with_the_length_and_not_with_its_square(view: View):
-    model = transformer("none")
-    attn, pairs = attention_of(model, 0), {}
+    encoding, pairs = transformer("none").encoding, {}
     for length in (2048, 4096, 8192):
         q = torch.empty(1, 1, length, 1)
-        cut = list(attn.pieces(q, q, model.encoding, view, 0))
+        cut = list(attention.pieces(Piece(q, q, encoding, consecutive(q, q), view)))
         assert [query.start for query, _ in cut[1:]] == [query.stop for query, _ in cut[:-1]]
         pairs[length] = sum((query.stop - query.start) * (key.stop - key.start) for query, key in cut)
         assert pairs[length] <= 2 * length * max(64, view.most or 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +14,8 @@ from regulargpt.encodings.base import Encoding, Positions
 from regulargpt.models.hooks import Hooked, HookPoint
 from regulargpt.models.layers import Readout, linear
 from regulargpt.models.transformer.cache import Cache
-from regulargpt.models.transformer.masks import Masks, hidden
+from regulargpt.models.transformer.masks import Masks
+from regulargpt.models.transformer.piece import Piece
 from regulargpt.models.transformer.views import Full, View
 
 # Numbers of one piece of an attention pattern: on a CPU few enough for its caches, on a GPU enough to keep it busy.
@@ -50,9 +50,9 @@ class Attention(Hooked):
     `hook_pattern` is the whole pattern (batch, n_heads, queries, keys) made, and what the listeners return is used.
     """
 
-    def __init__(self, d_model: int, n_heads: int, *, causal: bool, generator: torch.Generator):
+    def __init__(self, d_model: int, n_heads: int, *, generator: torch.Generator):
         super().__init__()
-        self.n_heads, self.causal = n_heads, causal
+        self.n_heads = n_heads
         self.qkv = linear(d_model, 3 * d_model, generator, bias=False)
         self.out = linear(d_model, d_model, generator, bias=False)
         self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
@@ -69,6 +69,24 @@ class Attention(Hooked):
     ) -> Float[Tensor, "batch queries d_model"]:
         """The mixture of the values at the positions it may see, for every position or the last alone."""
         passing = passing or Pass()
+        whole, v = self.turned(x, encoding, n, layer, readout, passing)
+        if self.hook_pattern.listened_to():
+            mixed = self.hook_pattern(whole.pattern(whole.bias())) @ v
+        else:
+            mixed = mixture(whole, v, passing.masks)
+        z = self.hook_z(mixed.transpose(1, 2))  # (batch, queries, n_heads, d_head)
+        return self.out(z.flatten(-2))  # (batch, queries, d_model)
+
+    def turned(
+        self,
+        x: Float[Tensor, "batch length d_model"],
+        encoding: Encoding,
+        n: Float[Tensor, "length"],
+        layer: int,
+        readout: Readout,
+        passing: Pass,
+    ) -> tuple[Piece, Float[Tensor, "batch n_heads keys d_head"]]:
+        """The queries and keys as the encoding turns them, and the values; with what is kept of symbols before."""
         m, state = n[-1:] if readout == "last" else n, encoding.prepare(x, layer)
         q, k, v = self.heads(x, readout)
         # Heard as (batch, positions, n_heads, d_head), before the encoding turns them.
@@ -84,13 +102,7 @@ class Attention(Hooked):
         at = Positions(m, n, layer, state)
         if not early:
             q, k = encoding.rotate(q, k, at)
-        if self.hook_pattern.listened_to():
-            bias = encoding.bias(q, k, at)
-            mixed = self.hook_pattern(self.pattern(q, k, encoding, at, bias, passing.view, passing.begin)) @ v
-        else:
-            mixed = self.mixture(q, k, v, encoding, at, passing)
-        z = self.hook_z(mixed.transpose(1, 2))  # (batch, queries, n_heads, d_head)
-        return self.out(z.flatten(-2))  # (batch, queries, d_model)
+        return Piece(q, k, encoding, at, passing.view, passing.begin), v
 
     def heads(
         self, x: Float[Tensor, "batch length d_model"], readout: Readout
@@ -113,114 +125,56 @@ class Attention(Hooked):
         k, v = split.permute(2, 0, 3, 1, 4)  # each (batch, n_heads, length, d_head)
         return q.transpose(1, 2), k, v  # q (batch, n_heads, 1, d_head)
 
-    def mixture(
-        self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
-        v: Float[Tensor, "batch n_heads keys d_head"],
-        encoding: Encoding,
-        at: Positions,
-        passing: Pass,
-    ) -> Float[Tensor, "batch n_heads queries d_head"]:
-        """The pattern times the values, without ever holding the whole pattern of long words."""
-        if passing.view.most is None and not encoding.changes_logits and self.goes_whole(q, k):
-            return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal and q.shape[-2] > 1)
-        parts = []
-        for queries, keys in self.pieces(q, k, encoding, passing.view, passing.begin):
-            here, begin = at.piece(queries, keys), passing.begin + keys.start
-            some = q[..., queries, :], k[..., keys, :], v[..., keys, :]
-            parts.append(self.part(*some, encoding, here, passing, begin))
-        return parts[0] if len(parts) == 1 else torch.cat(parts, -2)
 
-    def goes_whole(
-        self, q: Float[Tensor, "batch n_heads queries d_head"], k: Float[Tensor, "batch n_heads keys d_head"]
-    ) -> bool:
-        """Whether the fused kernel does it alone, and best."""
-        n_queries, n_keys = q.shape[-2], k.shape[-2]
-        if n_queries == 1 or not self.causal:
-            return True
-        slower = q.device.type == "cpu" and SHORTEST_IN_PIECES <= n_keys <= LONGEST_IN_PIECES
-        return n_queries == n_keys and not slower
+def mixture(
+    whole: Piece, v: Float[Tensor, "batch n_heads keys d_head"], masks: Masks
+) -> Float[Tensor, "batch n_heads queries d_head"]:
+    """The pattern times the values, without ever holding the whole pattern of long words."""
+    encoding = whole.encoding
+    if whole.view.most is None and not encoding.changes_logits and goes_whole(whole):
+        return F.scaled_dot_product_attention(whole.q, whole.k, v, is_causal=encoding.causal and whole.shape[0] > 1)
+    parts = [part(whole.cut(queries, keys), v[..., keys, :], masks) for queries, keys in pieces(whole)]
+    return parts[0] if len(parts) == 1 else torch.cat(parts, -2)
 
-    def pieces(
-        self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
-        encoding: Encoding,
-        view: View,
-        start: int,
-    ) -> Iterator[tuple[slice, slice]]:
-        """Some queries at a time, which are the last positions, with the keys from the first that one of them sees."""
-        n_queries, n_keys = q.shape[-2], k.shape[-2]
-        if not self.causal:
-            yield slice(0, n_queries), slice(0, n_keys)
-            return
-        most = min(view.most or n_keys, encoding.span or n_keys)
-        rows = rows_at_once(k[..., 0].numel() // max(1, n_keys), most, n_keys, k.device)
-        for begin in range(0, n_queries, rows):
-            end, m = min(n_queries, begin + rows), n_keys - n_queries + begin
-            oldest = max(0, view.first(start + m) - start, m - (encoding.span or n_keys) + 1)
-            # Behind the last of these queries no key may be seen.
-            yield slice(begin, end), slice(oldest, n_keys - n_queries + end)
 
-    def part(
-        self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
-        v: Float[Tensor, "batch n_heads keys d_head"],
-        encoding: Encoding,
-        at: Positions,
-        passing: Pass,
-        begin: int,
-    ) -> Float[Tensor, "batch n_heads queries d_head"]:
-        """One piece of the pattern times its values; its first key has the index `begin`."""
-        if encoding.shared_bias or encoding.fixed_bias:
-            bias = masked = passing.masks.get(q, k, encoding, at, passing.view, begin)
-        else:
-            bias, masked = encoding.bias(q, k, at), None
-        # The fused kernel adds in the precision of q, changes no logits otherwise, and is slow for learned masks.
-        fast = not encoding.changes_score and q.dtype in (torch.float32, torch.float64)
-        if not fast or (bias is not None and bias.requires_grad):
-            return self.pattern(q, k, encoding, at, bias, passing.view, begin) @ v
-        if masked is None:
-            masked = q.new_zeros(q.shape[-2], k.shape[-2]) if bias is None else bias
-            if self.causal:
-                masked = masked.masked_fill(hidden(passing.view, q.shape[-2], k.shape[-2], begin, q.device), -math.inf)
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=masked.to(q.dtype))
+def goes_whole(piece: Piece) -> bool:
+    """Whether the fused kernel does it alone, and best."""
+    n_queries, n_keys = piece.shape
+    if n_queries == 1 or not piece.encoding.causal:
+        return True
+    slower = piece.q.device.type == "cpu" and SHORTEST_IN_PIECES <= n_keys <= LONGEST_IN_PIECES
+    return n_queries == n_keys and not slower
 
-    def pattern(
-        self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
-        encoding: Encoding,
-        at: Positions,
-        bias: Float[Tensor, "#batch #n_heads queries keys"] | None,
-        view: View,
-        begin: int,
-    ) -> Float[Tensor, "batch n_heads queries keys"]:
-        """softmax of the `logits` over the keys; the rows sum to 1."""
-        return self.logits(q, k, encoding, at, bias, view, begin).softmax(-1).to(q.dtype)
 
-    def logits(
-        self,
-        q: Float[Tensor, "batch n_heads queries d_head"],
-        k: Float[Tensor, "batch n_heads keys d_head"],
-        encoding: Encoding,
-        at: Positions,
-        bias: Float[Tensor, "#batch #n_heads queries keys"] | None,
-        view: View,
-        begin: int,
-    ) -> Float[Tensor, "batch n_heads queries keys"]:
-        """score(q k / sqrt(d_head)) + bias, -inf for the keys that may not be seen; the first one is key `begin`."""
-        logits = encoding.score((q / math.sqrt(q.shape[-1])) @ k.mT, q, k, at)  # (batch, n_heads, queries, keys)
-        if bias is not None:
-            # In a model of half precision the sum and its softmax are float32, as the bias is.
-            logits = logits.add_(bias) if bias.dtype == logits.dtype else logits + bias
-        if self.causal:
-            behind = hidden(view, q.shape[-2], k.shape[-2], begin, q.device)
-            # Hidden from autograd: where its result is 0, softmax hands no gradient on.
-            logits.detach().masked_fill_(behind, -math.inf)
-        return logits
+def pieces(whole: Piece) -> Iterator[tuple[slice, slice]]:
+    """Some queries at a time, which are the last positions, with the keys from the first that one of them sees."""
+    n_queries, n_keys = whole.shape
+    if not whole.encoding.causal:
+        yield slice(0, n_queries), slice(0, n_keys)
+        return
+    span = whole.encoding.span or n_keys
+    most = min(whole.view.most or n_keys, span)
+    rows = rows_at_once(whole.k.shape[:-2].numel(), most, n_keys, whole.k.device)
+    for begin in range(0, n_queries, rows):
+        end, m = min(n_queries, begin + rows), n_keys - n_queries + begin
+        oldest = max(0, whole.view.first(whole.begin + m) - whole.begin, m - span + 1)
+        # Behind the last of these queries no key may be seen.
+        yield slice(begin, end), slice(oldest, n_keys - n_queries + end)
+
+
+def part(
+    piece: Piece, v: Float[Tensor, "batch n_heads keys d_head"], masks: Masks
+) -> Float[Tensor, "batch n_heads queries d_head"]:
+    """One piece of the pattern times its values."""
+    encoding, q = piece.encoding, piece.q
+    made = masks.get(piece) if encoding.shared_bias or encoding.fixed_bias else None
+    bias = piece.bias() if made is None else made
+    # The fused kernel adds in the precision of q, changes no logits otherwise, and is slow for learned masks.
+    fast = not encoding.changes_score and q.dtype in (torch.float32, torch.float64)
+    if not fast or (bias is not None and bias.requires_grad):
+        return piece.pattern(bias) @ v
+    mask = piece.mask(bias) if made is None else made
+    return F.scaled_dot_product_attention(q, piece.k, v, attn_mask=mask.to(q.dtype))
 
 
 def rows_at_once(patterns: int, most: int, n_keys: int, device: torch.device) -> int:

@@ -72,7 +72,7 @@ class Transformer(Model):
         self.hook_embed = HookPoint()
         self.blocks = nn.ModuleList(
             Block(
-                Attention(d_model, n_heads, causal=causal, generator=generator),
+                Attention(d_model, n_heads, generator=generator),
                 Mlp(d_model, d_ff, activation=activation, generator=generator),
                 d_model,
                 norm=norm,
