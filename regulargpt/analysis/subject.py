@@ -12,6 +12,7 @@ from languages.errors import UserError
 from languages.task import Task
 from regulargpt import data
 from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import refuse_attention
 from regulargpt.data.language import Words
 from regulargpt.models.regulargpt.options import LONGEST_PAIRED
 from regulargpt.runs.load import load_model
@@ -93,8 +94,8 @@ def config_of(folder: RunFolder, attention: str) -> RunConfig:
     """The config of a run, on the CPU and under this attention; UserError if its model does not have it."""
     here = {"device": "cpu", "tensorboard": False, "compile": False, "evaluation.attention": attention}
     config = RunConfig.parse(folder.config_text).replaced(here)
-    if attention != "full" and (reason := config.model.no_views()) is not None:
-        raise UserError(f"--attention {attention}: {reason}")
+    if (reason := refuse_attention(config)) is not None:
+        raise UserError(reason)
     return config
 
 

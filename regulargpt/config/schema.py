@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from regulargpt.config.options import (
 )
 from regulargpt.config.registry import PATH, Registry, registry
 from regulargpt.data.options import DataOptions, UniformOptions
+from regulargpt.models import views
 from regulargpt.models.options import ModelOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.objectives.options import LastOptions, ObjectiveOptions
@@ -39,7 +39,6 @@ RATE = "a learning rate is not negative"
 STEPS = "give a number of steps"
 # Texts are tested to so many times the training length.
 FURTHEST = 16
-VIEW = re.compile(r"full|bca|sliding:[1-9]\d{0,8}")
 LOSS = "a loss is not negative"
 
 
@@ -136,8 +135,8 @@ class EvaluationOptions(Options):
 
     def problems(self) -> typing.Iterator[str]:
         """A view that there is not, and two ways at once from one length to the next."""
-        if not VIEW.fullmatch(self.attention):
-            yield f"attention = {self.attention!r}; choose full, bca, or a window of W symbols as in sliding:64"
+        if (reason := views.refuse(self.attention)) is not None:
+            yield reason
         if self.factor > 1 and self.stride > 1:
             yield f"factor = {self.factor} and evaluation.stride = {self.stride} exclude each other; leave one out"
 

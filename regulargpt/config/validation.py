@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from languages.errors import one_of
+from languages.errors import UserError, one_of
 from regulargpt import data
 from regulargpt.config.lengths import LONGEST_WORD
 from regulargpt.config.options import ConfigError
@@ -14,6 +14,7 @@ from regulargpt.config.protocols import protocol, task_of
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
+from regulargpt.models import views
 
 if TYPE_CHECKING:
     from languages.task import Task
@@ -44,7 +45,8 @@ def _problems(config: RunConfig, words: Data) -> Iterator[str]:
     if (reason := config.model.contradiction()) is not None:
         yield reason
     yield from _lengths(config, words)
-    yield from _attention(config)
+    if (reason := refuse_attention(config)) is not None:
+        yield reason
     for reason in config.objective.refuse(words, config.model):
         yield f"objective.name = '{config.objective.name}': {reason}"
     # Here and not in the midst of training: the tables of a large automaton may not fit into memory.
@@ -106,12 +108,20 @@ def _lengths(config: RunConfig, words: Data) -> Iterator[str]:
             yield f"{key} = {length}: {reason}"
 
 
-def _attention(config: RunConfig) -> Iterator[str]:
+def refuse_attention(config: RunConfig) -> str | None:
+    """Why the model cannot be looked at under `evaluation.attention`; None if it can.
+
+    >>> refuse_attention(RunConfig().replaced({"evaluation.attention": "bca"}))
+    "evaluation.attention = 'bca': regulargpt has no attention that could be restricted"
+    """
     attention = config.evaluation.attention
     if attention != "full" and (reason := config.model.no_views()) is not None:
-        yield f"evaluation.attention = '{attention}': {reason}"
-    if attention == "bca" and config.data.train_len < 2:
-        yield "evaluation.attention = 'bca' halves data.train_len = 1; it must be at least 2"
+        return f"evaluation.attention = '{attention}': {reason}"
+    try:
+        views.parse(attention, config.data.train_len)
+    except UserError as error:
+        return f"evaluation.{error}"
+    return None
 
 
 def _asked_for(config: RunConfig, words: Data) -> Iterator[str]:

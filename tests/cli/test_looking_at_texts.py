@@ -144,11 +144,11 @@ def test_a_run_on_a_language_is_refused(cli: Cli, runs: Path, verb: str):
 
 WRONG = [
     ("resolution gru/run", "gru/run is a run of gru: it has no such attention; choose a transformer's"),
-    ("resolution gru/run --attention bca", "--attention bca: gru has no attention that could be restricted"),
+    ("resolution gru/run --attention bca", "evaluation.attention = 'bca': gru has no attention that could be"),
     ("resolution alibi/run --attention sliding:0", "evaluation.attention = 'sliding:0'; choose full, bca, or a window"),
     ("receptive-field alibi/run --attention bcaa", "evaluation.attention = 'bcaa'; choose full, bca, or a window"),
-    ("receptive-field gru/run --attention sliding:4", "--attention sliding:4: gru has no attention"),
-    ("receptive-field language --attention sliding:4", "--attention sliding:4: gru has no attention"),
+    ("receptive-field gru/run --attention sliding:4", "evaluation.attention = 'sliding:4': gru has no attention"),
+    ("receptive-field language --attention sliding:4", "evaluation.attention = 'sliding:4': gru has no attention"),
     ("position-variance alibi/run", "has the encoding alibi, which tells positions; choose a run with --encoding none"),
     ("position-variance gru/run", "it has no such attention"),
     ("position-variance none/run --preset quick", "--preset and --device are of a simulation; leave them out"),

@@ -114,7 +114,7 @@ REFUSED = [
     ),
     (
         "run parity --model transformer --set model.causal=true --train-len 1 --test-len 9 --attention bca",
-        "evaluation.attention = 'bca' halves data.train_len = 1; it must be at least 2",
+        "evaluation.attention = 'bca' halves the training length 1; it must be at least 2",
     ),
     ("evaluate run --attention sliding:0", "choose full, bca, or a window of W symbols as in sliding:64"),
     (

@@ -17,7 +17,7 @@ from regulargpt.models.rnn import Rnn
 from regulargpt.models.transformer import attention
 from regulargpt.models.transformer.attention import Pass
 from regulargpt.models.transformer.piece import Piece
-from regulargpt.models.transformer.views import Bca, Full, Sliding, View, parse
+from regulargpt.models.views import Bca, Full, Sliding, View, parse
 from tests.regulargpt.attending import D_MODEL, N_HEADS, attended, attention_of, transformer, visible, words
 
 VIEWS: dict[str, View] = {
@@ -128,10 +128,10 @@ def test_memory_of_a_piece_is_bounded_however_wide_the_batch_is():
 
 
 REFUSED = [
-    ("sliding:0", "attention = 'sliding:0'; a window has at least 1 position"),
-    ("sliding:", "attention = 'sliding:'; give full, bca, or sliding:W with W >= 1 positions"),
-    ("sliding:-3", "attention = 'sliding:-3'; give full, bca, or sliding:W with W >= 1 positions"),
-    ("blocks", "attention = 'blocks'; give full, bca, or sliding:W with W >= 1 positions"),
+    *(
+        (text, f"attention = '{text}'; choose full, bca, or a window of W symbols as in sliding:64")
+        for text in ("sliding:0", "sliding:", "sliding:-3", "blocks")
+    ),
     ("bca", "attention = 'bca' halves the training length 1; it must be at least 2"),
 ]
 
@@ -156,5 +156,5 @@ def test_who_has_no_such_attention_says_so_before_and_after_it_is_built():
 
 
 def test_views_are_read_without_torch():
-    code = "import sys; import regulargpt.models.transformer.views; sys.exit('torch' in sys.modules)"
+    code = "import sys; import regulargpt.models.views; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

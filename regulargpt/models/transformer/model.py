@@ -20,7 +20,7 @@ from regulargpt.models.transformer.block import Block, Mlp
 from regulargpt.models.transformer.decoding import CachedDecoder
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.positions import RandomPositions
-from regulargpt.models.transformer.views import Full, View, parse
+from regulargpt.models.views import Full, View, parse
 
 
 class Transformer(Model):

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
-from regulargpt.models.transformer.views import View
+from regulargpt.models.views import View
 
 Bias: TypeAlias = Float[Tensor, "#batch #n_heads queries keys"]
 
@@ -23,7 +23,7 @@ class Piece:
     In a causal model the queries are the last of the keys, and `begin` is the index of the first key.
 
     >>> from regulargpt.encodings.base import consecutive
-    >>> from regulargpt.models.transformer.views import Sliding
+    >>> from regulargpt.models.views import Sliding
     >>> q, encoding = torch.zeros(1, 1, 3, 4), Encoding(d_model=4, n_heads=1)
     >>> piece = Piece(q, q, encoding, consecutive(q, q), Sliding(2))
     >>> piece.hidden.int()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
@@ -9,6 +10,8 @@ from languages.errors import UserError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+WRITTEN = re.compile(r"full|bca|sliding:[1-9]\d{0,8}")
 
 Index = TypeVar("Index", "int", "Tensor")
 
@@ -92,6 +95,16 @@ class Bca:
         return (m // self.half - 1) * self.half
 
 
+def refuse(text: str) -> str | None:
+    """Why a text names no view; None if it does.
+
+    >>> refuse("sliding:64"), refuse("near")
+    (None, "attention = 'near'; choose full, bca, or a window of W symbols as in sliding:64")
+    """
+    known = WRITTEN.fullmatch(text)
+    return None if known else f"attention = {text!r}; choose full, bca, or a window of W symbols as in sliding:64"
+
+
 def parse(text: str, train_len: int) -> View:
     """What is written as `full`, `bca` or `sliding:W`, for a model trained on words of `train_len`.
 
@@ -100,9 +113,7 @@ def parse(text: str, train_len: int) -> View:
     >>> parse("sliding:64", 128), parse("bca", 128)
     (Sliding(window=64), Bca(train_len=128))
     """
+    if (reason := refuse(text)) is not None:
+        raise UserError(reason)
     name, _, width = text.partition(":")
-    if text in ("full", "bca"):
-        return Full() if text == "full" else Bca(train_len)
-    if name == "sliding" and width.isascii() and width.isdigit():
-        return Sliding(int(width))
-    raise UserError(f"attention = {text!r}; give full, bca, or sliding:W with W >= 1 positions")
+    return Sliding(int(width)) if name == "sliding" else Full() if name == "full" else Bca(train_len)
