@@ -161,3 +161,27 @@ def test_the_claims_of_a_page_about_texts_are_counted_as_it_has_them(folder: Pat
     assert sum(counts) == len(answers) > 0
     row = f"({Path('..') / folder.relative_to(ROOT)}/page.md) | {len(answers)} | {' | '.join(map(str, counts))} |"
     assert row in (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+
+
+def test_the_guide_to_texts_quotes_what_its_commands_print():
+    lines = (RESULTS / "texts" / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [json.loads(line) for line in lines]
+    text = (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
+    bits = [{n: f"{bits:.3f}" for n, bits in one["bits_per_byte"]["values"].items()} for one in found]
+    words = " ".join(text.split())
+    for one in found[:2]:
+        rows = []
+        for length, value in one["bits_per_byte"]["values"].items():
+            low, high = one["bits_per_byte"]["intervals"][length]
+            row = f"{int(length):,} {value:.3f} ({low:.3f}-{high:.3f}) {one['perplexity']['values'][length]:.2f}"
+            if length != "64":
+                ratio, low, high = one["extrapolation"]["ratios"][length]
+                row += f" x {ratio:.3f} ({low:.3f}-{high:.3f})"
+            rows.append(row)
+        for row in rows if one["encoding"] == "kerple_log" else (rows[0], rows[-1]):
+            assert row in words
+        assert one["extrapolation"]["sentence"] in words
+    for one, of in zip(found[2:6], bits[2:6], strict=True):
+        assert f"| `{one['scoring']}` | {of['64']} | {of['256']} | {of['1024']} |" in text
+    for one, of in zip(found[6:], bits[6:], strict=True):
+        assert f"{of['64']}, {of['256']} and {of['1024']}" in words, one["attention"]

@@ -96,11 +96,12 @@ class Against:
 
 @dataclass(frozen=True)
 class Level:
-    """Another measure of a row."""
+    """Another measure of a row; tables of perplexities print no such numbers, but figures do."""
 
     measure: str
     row: str
     multiple: int
+    is_printed: bool = False
 
     @property
     def name(self) -> str:
@@ -112,8 +113,8 @@ class Level:
         return results.measure(self.measure, self.row, self.multiple)
 
     def printed(self, value: Printed) -> float | None:
-        """Tables print no such numbers."""
-        return None
+        """As it is in print, if it is."""
+        return value(self.row, self.multiple) if self.is_printed else None
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,7 @@ class Claim:
         if answer != HOLDS and self.why:
             reasons.append(self.why)
         figures = [one.figure for one in found if one.figure]
-        return Verdict(answer, "; ".join(figures), "; ".join(dict.fromkeys(reasons)))
+        return Verdict(answer, "; ".join(dict.fromkeys(figures)), "; ".join(dict.fromkeys(reasons)))
 
 
 def stays_within(row: str, percent: float, at: Iterable[int] = LONGER, base: int = 1) -> Bound:
@@ -259,9 +260,9 @@ def rises(row: str, at: Iterable[int] = (16,), base: int = 1) -> Bound:
     return Bound(f"PPL(kx) / PPL({base}x) above 1", tuple(Ratio(row, k, base) for k in at), "above", 1.0)
 
 
-def explodes(row: str, beyond: int = 1, by: float = EXPLODES) -> Bound:
+def explodes(row: str, beyond: int = 1, by: float = EXPLODES, among: Iterable[int] = MULTIPLES) -> Bound:
     """The perplexity is so many times that at the training length, at every tested length beyond a multiple of it."""
-    figures = tuple(Ratio(row, k) for k in MULTIPLES if k > beyond)
+    figures = tuple(Ratio(row, k) for k in among if k > beyond)
     return Bound(f"PPL(kx) / PPL(1x) above {by:g} at all k > {beyond}", figures, "above", by)
 
 
@@ -302,11 +303,11 @@ def leads(measure: str, row: str, *others: str, at: int) -> Bound:
     return Bound(f"{measure} higher at {at}x", figures, "above", 0.0)
 
 
-def above(measure: str, row: str, bound: float, at: int) -> Bound:
+def above(measure: str, row: str, bound: float, at: int, is_printed: bool = False) -> Bound:
     """Another measure of a row is above a bound."""
-    return Bound(f"{measure} above {bound:g} at {at}x", (Level(measure, row, at),), "above", bound)
+    return Bound(f"{measure} above {bound:g} at {at}x", (Level(measure, row, at, is_printed),), "above", bound)
 
 
-def below(measure: str, row: str, bound: float, at: int) -> Bound:
+def below(measure: str, row: str, bound: float, at: int, is_printed: bool = False) -> Bound:
     """Another measure of a row is below a bound."""
-    return Bound(f"{measure} below {bound:g} at {at}x", (Level(measure, row, at),), "below", bound)
+    return Bound(f"{measure} below {bound:g} at {at}x", (Level(measure, row, at, is_printed),), "below", bound)

@@ -11,12 +11,15 @@ from experiments.page.markdown import items, pictures, safe, table
 from experiments.page.wording import Entry, Line
 from experiments.text.claims import FAILS, HOLDS, OPEN, number
 from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord
+from experiments.text.results import Interval
+from experiments.text.table import BY_POSITION
 
 SCORINGS = {
     "last": "the last symbol of each test segment",
     "last_k": "the last symbols of each test segment, the same ones at every length",
     "nonoverlapping": "all symbols of test segments that lie side by side",
     "sliding": "the last symbols of windows a step apart",
+    BY_POSITION: "the symbols up to that position of the longest segments, from a factor of about 1.4 before it on",
 }
 VERDICTS = (
     "A claim holds where the 95 % interval of each figure lies on its side of the bound, does not where one lies on "
@@ -31,7 +34,7 @@ def page(found: TextRecord) -> str:
         "Which published claims hold here": claims(found),
         found.title: lengths(found),
         "Conditions": conditions(found),
-        "By length": curves(found),
+        f"By {found.axis}": curves(found),
         "Every row in numbers": [models(found)],
         "Runs that failed or are missing": details.unfinished(found),
         "How it was made": details.origin(found),
@@ -64,14 +67,19 @@ def lengths(found: TextRecord) -> list[str]:
     header = ("", *(f"{multiple}x ({length:,})" for multiple, length in columns))
     rows = [(row[0].title, *map(entry, row)) for row in found.rows]
     what = found.measure or "bits per byte, and the perplexity over that of the first column"
-    text = (
-        f"In each cell: our {what}; below, what was published, of other text and models hundreds of times as large: "
-        f"the two cannot be subtracted. Ours are of {SCORINGS.get(found.scoring, found.scoring)}. 1x is the "
-        f"training length, {found.train_len} symbols."
-    )
-    signs = "† and * are the published signs of significance; ? is a doubtful value."
+    text = [f"In each cell: our {what}."]
+    if any(cell.published for cell in found.cells):
+        text.append(
+            "Below it: what was published, of other text and models hundreds of times as large. The two cannot be "
+            "subtracted."
+        )
+    if not found.measure:
+        text.append(f"Ours are of {SCORINGS.get(found.scoring, found.scoring)}.")
+    text.append(f"Columns are by {found.axis}: 1x is the training length, {found.train_len} symbols.")
+    marked = any(one.mark or one.doubt for cell in found.cells for one in cell.published)
+    signs = [safe("† and * are the published signs of significance; ? is a doubtful value.")] * marked
     doubts = [safe("Doubtful values:"), items(found.doubts)] if found.doubts else []
-    return [safe(text), table(header, rows), safe(signs), *doubts]
+    return [safe(" ".join(text)), table(header, rows), *signs, *doubts]
 
 
 def entry(cell: TextCell) -> Entry:
@@ -109,18 +117,19 @@ def curves(found: TextRecord) -> list[str]:
 
 def models(found: TextRecord) -> str:
     """A row a model: its runs, and its intervals at every length."""
-    header = ("row", "attention", "seeds done", "trained on", "training, s", "loss in bits per byte [95 %] by length")
+    has_losses = any(cell.bits for cell in found.cells) or not found.measure
+    what = f"{'loss in bits per byte' if has_losses else found.measure} [95 %] by {found.axis}"
+    header = ("row", "attention", "seeds done", "trained on", "training, s", what)
     rows = []
     for model in found.models:
-        cells = [cell for cell in found.cells if cell.row == model.row and cell.bits is not None]
+        ours = [(c.length, c.bits if has_losses else c.measure) for c in found.cells if c.row == model.row]
         trained = f"{model.tokens:,} symbols in segments of {model.train_len:,}"
         done, seconds = f"{model.done} of {model.runs}", f"{model.train_seconds:.0f}"
-        losses = "; ".join(filter(None, (model.problem, by_length(cells)))) or "–"
+        losses = "; ".join(filter(None, (model.problem, by_length(ours)))) or "–"
         rows.append((model.title, model.attention, done, trained, seconds, losses))
     return table(header, rows, folded="Runs, symbols trained on, and intervals")
 
 
-def by_length(cells: Iterable[TextCell]) -> str:
-    """Each length with its loss."""
-    found = [(cell.length, cell.bits) for cell in cells if cell.bits is not None]
-    return "; ".join(f"{n:,}: {one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for n, one in found)
+def by_length(found: Iterable[tuple[int, Interval | None]]) -> str:
+    """Each length with what was measured there."""
+    return "; ".join(f"{n:,}: {one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for n, one in found if one)

@@ -72,7 +72,8 @@ class ClaimRecord:
 class TextRecord(Made):
     """The page of a text table.
 
-    `conditions` are rows of a table: what, as published, here. `doubts` are about published values.
+    `conditions` are rows of a table: what, as published, here. `doubts` are about published values. `axis` is what the
+    columns are: lengths, positions, or what a figure counts.
     """
 
     scoring: str
@@ -84,6 +85,7 @@ class TextRecord(Made):
     conditions: tuple[tuple[str, ...], ...]
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
+    axis: str = "length"
 
     @property
     def rows(self) -> list[tuple[TextCell, ...]]:

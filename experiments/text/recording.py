@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from experiments.page.details import source
 from experiments.page.record import Picture
 from experiments.text.claims import OPEN, Bound, Claim, quotient
 from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord, TextRow
-from experiments.text.results import BITS, Interval, Results, Unknown
-from experiments.text.table import Source, TextTable
-from experiments.text.tested import Notice, losses, measured
+from experiments.text.results import BITS, Interval, Losses, Results, Unknown
+from experiments.text.table import BY_POSITION, Source, TextTable
+from experiments.text.tested import Notice, by_position, losses, measured
 from languages.errors import UserError
 from regulargpt import plots
 from regulargpt.config.schema import RunConfig, value_of
@@ -27,8 +28,9 @@ from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
-PICTURE = "curves/bits-per-byte.svg"
 MEASURE = "bits_per_byte"
+# Before it symbols cost so much that the rest of a curve by position would be flat.
+FIRST_DRAWN = 8
 # What published conditions are called on the page, and the key of ours.
 CONDITIONS = {
     "data": ("data", "data.name"),
@@ -83,14 +85,13 @@ class Gathered:
 
     def gather(self, notice: Notice) -> Results:
         """Every row tested as the table says; a row that cannot be has a reason in `problems`."""
-        found: dict[str, dict[int, Any]] = {}
+        found: dict[str, dict[int, Losses]] = {}
         further: dict[str, dict[str, Mapping[int, Interval]]] = {name: {} for name in self.table.measuring}
         for row in self.configs:
             try:
-                for config, name in self.done(row):
+                for config, name in self.done(row) if self.table.is_tested else ():
                     view = self.table.subjects[row].view(config.data.train_len)
-                    run = self.open(name)
-                    found.setdefault(row, {})[config.seed] = losses(run, self.table.scoring, view, notice)
+                    found.setdefault(row, {})[config.seed] = self.test(self.open(name), view, notice)
                 for config, name in self.done(row)[:1]:
                     view = self.table.subjects[row].view(config.data.train_len)
                     for what, measuring in self.table.measuring.items():
@@ -98,6 +99,12 @@ class Gathered:
             except UserError as error:
                 self.problems[row] = str(error)
         return Results(self.train_len, found, further)
+
+    def test(self, run: RunFolder, attention: str, notice: Notice) -> Losses:
+        """A run's losses as the table scores them."""
+        if self.table.scoring == BY_POSITION:
+            return by_position(run, self.train_len * self.table.multiples[-1], attention, notice)
+        return losses(run, self.table.scoring, attention, notice)
 
 
 def record(
@@ -125,6 +132,7 @@ def record(
         train_seconds=round(sum(one["train_seconds"] for one in gathered.summaries.values()), 3),
         environments=tuple({**known, "runs": count} for known, count in environments),
         scoring=table.scoring,
+        axis=table.axis,
         measure=table.shown,
         train_len=gathered.results.train_len,
         claims=tuple(claim(one, table, scale, gathered.results) for one in table.claims),
@@ -155,7 +163,7 @@ def lead(table: TextTable, scale: Scale, gathered: Gathered) -> Iterator[str]:
 def claim(one: Claim, table: TextTable, scale: Scale, results: Results) -> ClaimRecord:
     """A claim with its verdict."""
     verdict, rules = one.verdict(results), tuple(bound.rule for bound in one.bounds)
-    published = "; ".join(text for bound in one.bounds if (text := printed_figures(bound, table)))
+    published = "; ".join(dict.fromkeys(text for bound in one.bounds if (text := printed_figures(bound, table))))
     answer, why = (OPEN, "hardly trained at this scale") if scale == "smoke" else (verdict.answer, verdict.why)
     return ClaimRecord(one.sentence, one.source, rules, published, answer, verdict.figure, why)
 
@@ -187,7 +195,7 @@ def cells(row: str, gathered: Gathered) -> Iterator[TextCell]:
     first = table.multiples[0]
     for multiple in table.multiples:
         loss = known(results.loss, row, multiple)
-        bits = loss and Interval(*(BITS * nats for nats in (loss.low, loss.value, loss.high)))
+        bits = loss and in_bits(loss)
         longer = known(results.difference, (row, multiple), (row, first)) if multiple != first else None
         measure = known(results.measure, table.shown, row, multiple) if table.shown else None
         printed = tuple(published(table, row, multiple))
@@ -262,7 +270,8 @@ def conditions(gathered: Gathered) -> Iterator[tuple[str, str, str]]:
         for k in stated
         if all(isinstance(k.get(p), int) for p in ("training.steps", "training.batch_size", "data.train_len"))
     )
-    yield "symbols of training", distinct(f"{n:,}" for n in products), f"{steps * batch * length:,}"
+    if symbols := distinct(f"{n:,}" for n in products):
+        yield "symbols of training", symbols, f"{steps * batch * length:,}"
 
 
 def shown(value: Any) -> str:
@@ -276,24 +285,42 @@ def distinct(texts: Iterable[str]) -> str:
 
 
 def curves(gathered: Gathered) -> list[tuple[Picture, list[Line]]]:
-    """Bits per byte by length: a line a row."""
+    """Bits per byte by length, or what a figure draws: a line a row."""
     drawn = [line for row in gathered.configs if (line := line_of(row, gathered)).lengths]
     if not drawn:
         return []
+    what, table = gathered.table.drawn or "bits per byte", gathered.table
     each = "; ".join(f"{line.name}: {line.values[0]:.2f} to {line.values[-1]:.2f}" for line in drawn)
-    return [(Picture("bits per byte", PICTURE, f"bits per byte by length: {each}"), drawn)]
+    file = f"curves/{what.replace(' ', '-')}.svg"
+    return [(Picture(what, file, f"{what} by {table.axis}: {each}"), drawn)]
 
 
 def line_of(row: str, gathered: Gathered) -> Line:
-    """A row by length, with the intervals over segments."""
-    found = [(cell.length, cell.bits) for cell in cells(row, gathered) if cell.bits is not None]
-    values = np.array([[bits.value, bits.low, bits.high] for _, bits in found]).reshape(-1, 3).T  # (3, lengths)
-    return Line(gathered.table.subjects[row].title, [length for length, _ in found], *map(list, values))
+    """A row over its axis, with the intervals over segments."""
+    table, results = gathered.table, gathered.results
+    if table.drawn:
+        found = dict(results.measured[table.drawn].get(row, {}))
+    else:
+        shown = [results.train_len * multiple for multiple in table.multiples]
+        tested = results.lengths(row)
+        drawn = [n for n in tested if (n >= FIRST_DRAWN if table.scoring == BY_POSITION else n in shown)]
+        found = {length: in_bits(results.loss_at(row, length)) for length in drawn}
+    values = np.array([[one.value, one.low, one.high] for one in found.values()]).reshape(-1, 3).T  # (3, points)
+    return Line(table.subjects[row].title, list(found), *map(list, values))
+
+
+def in_bits(nats: Interval) -> Interval:
+    """The same loss in bits."""
+    return Interval(*(BITS * end for end in (nats.low, nats.value, nats.high)))
 
 
 def draw(gathered: Gathered, place: Path) -> None:
     """Write the picture of the page into its folder."""
+    table, marks = gathered.table, {"training length": gathered.results.train_len}
     for picture, lines in curves(gathered):
         atomic.make_folder((place / picture.file).parent)
-        marks = {"training length": gathered.results.train_len}
-        plots.save(place / picture.file, plots.single(lines, measure(MEASURE), marks=marks, long=0))
+        # Distances and recent symbols are counted evenly, lengths and positions by doublings.
+        long = math.inf if table.drawn else 0
+        figure = plots.single(lines, measure(table.drawn or MEASURE), marks=marks, long=long)
+        figure.axes[0].set_xlabel(table.axis)
+        plots.save(place / picture.file, figure)

@@ -92,8 +92,15 @@ class Results:
 
     def loss(self, row: str, multiple: int) -> Interval:
         """The mean loss in nats a symbol; this interval is over segments, which all rows share."""
-        runs = self.seeds(row).values()
-        return over_seeds([of_mean(at(run, self.train_len * multiple)) for run in runs])
+        return self.loss_at(row, self.train_len * multiple)
+
+    def loss_at(self, row: str, length: int) -> Interval:
+        """The same at a length, or at the position that stands for one."""
+        return over_seeds([of_mean(at(run, length)) for run in self.seeds(row).values()])
+
+    def lengths(self, row: str) -> list[int]:
+        """Where the row was tested, every run of it."""
+        return sorted(set.intersection(*(set(run) for run in self.losses.get(row, {0: {}}).values())))
 
     def difference(self, a: tuple[str, int], b: tuple[str, int]) -> Interval:
         """The loss at point `a` minus that at `b`, in nats, paired by segment, over the seeds that both have.

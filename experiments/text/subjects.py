@@ -43,6 +43,11 @@ def longer(subject: Subject, times: int) -> Subject:
     return replace(subject, title=f"{subject.title}, trained on {times} L", options={**subject.options, **options})
 
 
+def alone(subject: Subject) -> Subject:
+    """Its first seed: figures show one model of each."""
+    return replace(subject, seeds=1)
+
+
 def bca(subject: Subject) -> Subject:
     """With blockwise causal attention."""
     return tested(subject, "bca", "BCA")

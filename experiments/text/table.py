@@ -40,6 +40,8 @@ LEX: Fields = {
     **{"evaluation.samples": 1000},
 }
 FULL_SEEDS = 5
+# Of longest segments alone, by the position of the symbol instead of by the length of the segment.
+BY_POSITION = "by-position"
 # An option that depends on the scale is a function of the config that it is set in.
 Option = Any | Callable[[RunConfig], Any]
 # A measure of a trained run under an attention, by tested length.
@@ -75,13 +77,17 @@ class Subject:
 
 @dataclass(frozen=True)
 class Source:
-    """A published table, its data by name, and the place of a value: (data, row, length) to (row, column) there."""
+    """A published table, its data by name, and the place of a value: (data, row, length) to (row, column) there.
+
+    Values that are numbers of symbols may be taken `in_lengths`, as multiples of the training length.
+    """
 
     name: str
     data: Mapping[str, str]
     at: Callable[[str, str, int], tuple[str, str]]
     train_len: int = PUBLISHED_LENGTH
     groups: tuple[str, ...] = ()
+    in_lengths: bool = False
 
     @property
     def table(self) -> Published:
@@ -96,7 +102,9 @@ class Source:
     def value(self, data: str, row: str, length: int) -> float | None:
         """The published value at a length; None where there is none."""
         found = self.table.value(*self.at(data, row, length), self.table.statistics[0])
-        return found if isinstance(found, float | int) else None
+        if not isinstance(found, float | int):
+            return None
+        return found / self.train_len if self.in_lengths else found
 
     def point(self, data: str) -> Callable[[str, int], float | None]:
         """The values of one data set by row and multiple of the training length."""
@@ -134,7 +142,8 @@ class TextTable(Experiment):
 
     `scoring` is the protocol of the test, `multiples` the lengths shown, each so many times `unit` training lengths of
     the scale, `whole` the published sizes, `remarks` what is scaled down and how. `measuring` are further measures by
-    name: the one that is `shown` stands in the cells instead of the perplexity.
+    name: the one that is `shown` stands in the cells instead of the perplexity. Of a figure another one is `drawn`
+    over its `axis`, and nothing else is tested.
     """
 
     subjects: Mapping[str, Subject]
@@ -147,6 +156,13 @@ class TextTable(Experiment):
     remarks: tuple[str, ...] = ()
     measuring: Mapping[str, Measuring] = field(default_factory=dict)
     shown: str = ""
+    drawn: str = ""
+    axis: str = "length"
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether losses are asked for."""
+        return not self.drawn
 
     def train_len(self, scale: Scale) -> int:
         """The length that multiples are of."""

@@ -30,13 +30,16 @@ SUBJECTS = {
     **{f"equal={h}": encoding(f"ALiBi, all h = {h}", "alibi", slopes="equal", shift=shifted(h)) for h in EQUAL},
     **{f"window={w}": windowed(w) for w in WINDOWS},
 }
-REMARKS = (
+SLOPE_REMARK = (
     "Slopes: the rows are named after the published h. Here each h is lower by log2(512 / L), so that the bias at the "
-    "end of a training segment is the published one.",
+    "end of a training segment is the published one."
+)
+WINDOW_REMARK = (
     "Windows: the rows are named after the published ones. Here they are "
     f"{', '.join(map(str, WINDOWS.values()))} symbols wide in {LAYERS} layers: w R is the same multiple of L as in "
-    "twelve layers, but for the last.",
+    "twelve layers, but for the last."
 )
+REMARKS = (SLOPE_REMARK, WINDOW_REMARK)
 
 
 def claims(section: str) -> tuple[Claim, ...]:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from experiments.text.results import Interval, Losses
-from experiments.text.table import Measuring
+from experiments.text.table import BY_POSITION, Measuring
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import segments
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
 FOLDER = "tests"
+# Segments that a loss by position is the mean of.
+SEGMENTS = 128
 # Told what is tested now.
 Notice = Callable[[str], None]
 
@@ -33,7 +35,32 @@ def losses(folder: RunFolder, scoring: str, attention: str, notice: Notice = lam
         notice(f"{folder.path.name}: {scoring}, {attention} attention")
         points = points_again(folder, other, other.tested, config.seed)
         atomic.make_folder(path.parent)
-        atomic.write_text(path, segments.render(points))
+        atomic.write_text(path, segments.render(segments.of_points(points)))
+    return segments.parse(atomic.parse_text(atomic.read_bytes(path), path))
+
+
+def by_position(folder: RunFolder, length: int, attention: str, notice: Notice = lambda text: None) -> Losses:
+    """The loss of every test segment of one length in nats a symbol, by the last position of each bin of positions.
+
+    Raises UserError where the model or the text does not allow such segments.
+    """
+    path = kept(folder, f"{BY_POSITION}-{length}-{attention}", ".csv")
+    if not path.exists():
+        from regulargpt import objectives
+        from regulargpt.analysis import positions
+        from regulargpt.analysis.text_subject import text_subject
+        from regulargpt.evaluation.by_length import seen_through
+        from regulargpt.objectives.language_model import LanguageModel
+
+        notice(f"{folder.path.name}: positions 1 to {length}, {attention} attention")
+        run = text_subject(folder, FOLDER, length=length, segments=SEGMENTS, attention=attention)
+        objective = objectives.build(run.config.objective, run.data)
+        assert isinstance(objective, LanguageModel)  # what all text tables train
+        with seen_through(run.model, attention, run.train_len):
+            nats = positions.losses(run.model, objective, run.segments)
+        atomic.make_folder(path.parent)
+        found = {last: each for (_, last), each in positions.binned(nats).items()}
+        atomic.write_text(path, segments.render(found))
     return segments.parse(atomic.parse_text(atomic.read_bytes(path), path))
 
 

@@ -55,10 +55,19 @@ def bins(nats: Float[ndarray, "segments length"]) -> list[Bin]:
     >>> [(part.first, part.last, part.nats.value) for part in bins(np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]]))]
     [(1, 1, 3.0), (2, 2, 2.0), (3, 3, 1.0)]
     """
+    return [Bin(first, last, Value.of_mean(each)) for (first, last), each in binned(nats).items()]
+
+
+def binned(nats: Float[ndarray, "segments length"]) -> dict[tuple[int, int], Float[ndarray, " segments"]]:
+    """The mean nats a symbol of every segment, by the first and the last position of a bin.
+
+    >>> import numpy as np
+    >>> binned(np.array([[3.0, 2.0]]))
+    {(1, 1): array([3.]), (2, 2): array([2.])}
+    """
     ends = edges(nats.shape[1])
     firsts = [1, *(end + 1 for end in ends[:-1])]
-    spans = zip(firsts, ends, strict=True)
-    return [Bin(first, last, Value.of_mean(nats[:, first - 1 : last].mean(1))) for first, last in spans]
+    return {(first, last): nats[:, first - 1 : last].mean(1) for first, last in zip(firsts, ends, strict=True)}
 
 
 def beyond(

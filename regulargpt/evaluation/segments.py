@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 NLL = "nll"
 
 
-def render(points: Sequence[Point]) -> str:
-    """segments.csv: length, segment, nats per symbol; empty where a test has no such numbers."""
-    rows = [(p.length, i, repr(float(nll))) for p in points for i, nll in enumerate(p.of_words.get(NLL, ()))]
+def of_points(points: Sequence[Point]) -> dict[int, np.ndarray]:
+    """The nats per symbol of every segment, by length, of a test that has such numbers."""
+    return {point.length: point.of_words[NLL] for point in points if NLL in point.of_words}
+
+
+def render(nats: Mapping[int, np.ndarray]) -> str:
+    """segments.csv: length, segment, nats per symbol; empty where there are none."""
+    rows = [(length, i, repr(float(nll))) for length, each in nats.items() for i, nll in enumerate(each)]
     if not rows:
         return ""
     text = io.StringIO()

@@ -209,7 +209,11 @@ def test(work: Work, model: nn.Module) -> Results:
             words = data.build(other.data)
             found = tested(other, words, objectives.build(other.objective, words))
             extra[other.protocol] = {"language": other.data.name, **as_result(found, other)}
-    return Results(as_result(points, work.config) | text_facts(points, work.config), extra, segments.render(points))
+    return Results(
+        as_result(points, work.config) | text_facts(points, work.config),
+        extra,
+        segments.render(segments.of_points(points)),
+    )
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest

@@ -193,6 +193,19 @@ def test_excerpts_against_the_paper(name: str):
         assert line in text
 
 
+FIGURES = [name for name in names() if re.match(r"figure-[234]\.", name)]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_what_figures_of_texts_say_stands_in_their_lines(name: str):
+    for row in published(name).rows:
+        printed = re.sub(r"(\d+)%", lambda found: str(int(found[1]) / 100), row.line)
+        for (value,) in row.values.values():
+            words = "smaller than 512" if value == "< 512" else str(value)
+            layers = "0th (lowest) layer exhibits a highly similar", "higher layers deviate"
+            assert all(part in printed for part in (layers if name == "figure-2.7" else (words,))), (name, value)
+
+
 def test_rows_are_languages_of_this_project():
     for name in ("table-6.1", "figure-6.3", "figure-6.4a"):
         for row in published(name).rows:

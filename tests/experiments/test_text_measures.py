@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from experiments.experiment import Scale
-from experiments.text import tested
+from experiments.text import measures, tested
 from experiments.text.measures import attention_resolution, share_of_gradient
+from experiments.text.results import Z
 from experiments.text.table import sized
+from regulargpt.analysis import trained_variance_report
+from regulargpt.analysis.positions_report import positions_report
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 
@@ -61,3 +64,85 @@ def test_a_test_is_made_once_and_kept(windowed: RunFolder, tmp_path: Path):
     assert all(np.array_equal(again[length], side_by_side[length]) for length in again)
     # The segments of all lengths are the same text.
     assert {len(values) * length for length, values in side_by_side.items()} == {1024}
+
+
+@pytest.mark.slow
+def test_the_gradient_adds_up_over_recent_symbols(windowed: RunFolder):
+    curve = measures.cumulative_gradient(windowed, "full")
+    assert list(curve) == list(range(1, 65))
+    values = [one.value for one in curve.values()]
+    assert values == sorted(values)
+    assert values[0] > 0
+    # Two windows of 8 reach 15 symbols: all of the gradient lies there.
+    assert values[14] == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_the_field_is_where_the_curve_passes_99_percent(windowed: RunFolder):
+    curve = measures.cumulative_gradient(windowed, "full")
+    (field,) = measures.field_length(windowed, "full").values()
+    expected = next(m for m, one in curve.items() if one.value > 0.99) / 16
+    assert field.low <= field.value == expected <= field.high <= 15 / 16
+
+
+@pytest.mark.slow
+def test_the_jump_counts_positions_from_the_first(windowed: RunFolder):
+    # A window at the end of 64 symbols sees nothing of the positions 12 to 20.
+    assert [one.value for one in measures.jump(windowed, "full").values()] == [0]
+
+
+def test_heads_and_kernels_of_alibi_are_known(tmp_path: Path):
+    run(sized("transformer", SMOKE, {}).replaced({"model.encoding": "alibi", "model.n_heads": 2}), tmp_path / "run")
+    folder = RunFolder.open(tmp_path / "run")
+    slopes, train_len = np.array([2.0**-4, 2.0**-8]), 16
+    within, mean, flattest = (
+        measuring(folder, "full")
+        for measuring in (measures.heads_within, measures.mean_kernel, measures.flattest_kernel)
+    )
+    assert list(within) == list(range(1, 16 * train_len + 1))
+    for x in (1, 32, 33, 256):
+        assert within[x].value == (x > 2 / slopes).sum()
+        assert mean[x].value == pytest.approx(-slopes.mean() * x)
+        assert flattest[x].value == pytest.approx(-slopes[1] * x)
+
+
+def test_the_variance_is_that_of_the_run_and_its_interval_the_jackknife(tmp_path: Path):
+    run(sized("transformer", SMOKE, {}).replaced({"model.encoding": "none", "model.n_layers": 2}), tmp_path / "run")
+    folder = RunFolder.open(tmp_path / "run")
+    curve = measures.variance_by_position(folder, "full")
+    assert (list(curve), curve[1].low, curve[1].high) == (list(range(1, 17)), 1, 1)
+    (slope,), (higher,) = (found(folder, "full").values() for found in (measures.slope, measures.higher_slope))
+    x, y = np.log(np.arange(1, 17)), np.log([one.value for one in curve.values()])
+    assert slope.value == pytest.approx(np.polyfit(x, y, 1)[0], abs=1e-9)
+    assert slope.low < slope.value < slope.high
+    assert higher.low < higher.value < higher.high
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error(tmp_path: Path, monkeypatch):
+    run(sized("transformer", SMOKE, {}).replaced({"model.encoding": "none"}), tmp_path / "run")
+    monkeypatch.setattr(trained_variance_report, "output_variance", lambda model, words: words[:, :1].mean(0)[None])
+    folder, numbers = RunFolder.open(tmp_path / "run"), []
+
+    def kept(variance: np.ndarray) -> np.ndarray:
+        numbers.append(variance[0])
+        return variance[0]
+
+    (found,) = measures.left_out(folder, kept)
+    # The mean of equal parts: its standard error is theirs.
+    parts = measures.PARTS * numbers[0] - (measures.PARTS - 1) * np.array(numbers[1:])
+    assert found.high - found.value == pytest.approx(Z * parts.std(ddof=1) / np.sqrt(measures.PARTS))
+
+
+def test_losses_by_position_are_those_of_the_segments(windowed: RunFolder):
+    told: list[str] = []
+    found = tested.by_position(windowed, 64, "full", told.append)
+    assert tested.by_position(windowed, 64, "full", told.append).keys() == found.keys()
+    assert told == ["run: positions 1 to 64, full attention"]
+    report = positions_report(windowed, length=64, segments=tested.SEGMENTS)
+    assert [found[part["last"]].mean() for part in report["bins"]] == pytest.approx(
+        [part["nll"] for part in report["bins"]], abs=1e-4
+    )
+    # What lies within the window is the same in a narrower view only where that is seen.
+    narrow = tested.by_position(windowed, 64, "sliding:4")
+    assert np.allclose(narrow[4], found[4])
+    assert not np.allclose(narrow[64], found[64])

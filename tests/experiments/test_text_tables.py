@@ -42,7 +42,7 @@ def test_every_config_can_be_run(scale: Scale):
 def test_tables_share_their_runs():
     found = [{name_of(config) for config in table.all_configs("cpu")} for table in TABLES]
     # What a study of every table by itself would train, and what is trained.
-    assert (sum(map(len, found)), len(set.union(*found))) == (132, 54)
+    assert (sum(map(len, found)), len(set.union(*found))) == (165, 56)
 
 
 def test_a_row_tested_otherwise_is_not_trained_again():
@@ -53,7 +53,7 @@ def test_a_row_tested_otherwise_is_not_trained_again():
 
 def test_the_full_scale_has_the_published_sizes():
     for table in TABLES:
-        stated = table.sources[0].stated()[0]
+        stated = next(iter(table.sources[0].stated()), {})
         config = table.all_configs("full")[0]
         for key in ("model.d_model", "model.n_heads", "training.batch_size", "training.steps", "training.lr"):
             if table.unit == 1 and table.name != "table-4.2" and key in stated:
@@ -225,3 +225,26 @@ def test_from_end_to_end(tmp_path: Path):
     # A second call trains and tests nothing.
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (again.returncode, "testing" in again.stderr) == (0, False)
+
+
+FIGURES = [
+    ("figure-4.6", "By recent symbols", "share-of-the-gradient-on-the-last-x-symbols.svg", 2),
+    ("figure-3.5", "By position", "bits-per-byte.svg", 4),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "heading", "picture", "kept"), FIGURES, ids=[name for name, *_ in FIGURES])
+def test_figures_from_end_to_end(tmp_path: Path, name: str, heading: str, picture: str, kept: int):
+    command = [sys.executable, "-m", "regulargpt", "reproduce", name, "--scale", "smoke", "--out", "r"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    place = tmp_path / "r" / f"{name}-smoke"
+    page, record = (place / "page.md").read_text(), files.read_record(place)
+    assert isinstance(record, TextRecord)
+    assert f"## {heading}" in page
+    assert f"](curves/{picture})" in page
+    assert f"Columns are by {record.axis}" in page
+    assert record.axis in (place / "curves" / picture).read_text()
+    assert len(list((tmp_path / "r" / "runs").rglob("tests/*"))) == kept
+    assert all(cell.measure or cell.bits for cell in record.cells)

@@ -1,0 +1,42 @@
+"""Figure 2.7 of the thesis: a trained Transformer without positions, and the variance of what its attention says."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Claim, above, below
+from experiments.text.measures import HIGHER, SLOPE, VARIANCE, higher_slope, slope, variance_by_position
+from experiments.text.subjects import encoding
+from experiments.text.table import Source, by_length, text_table
+
+SECTION = "thesis, section 2.5"
+# "Highly similar" to a slope of -1.
+NEAR = 0.2
+CLAIMS = (
+    Claim(
+        "The variance of layer 0 falls with the position m almost as 1/m.",
+        SECTION,
+        (below(SLOPE, "none", -1 + NEAR, at=1), above(SLOPE, "none", -1 - NEAR, at=1)),
+        "1/m needs independent inputs and even attention: bytes of code recur",
+    ),
+    Claim(
+        "In higher layers it falls less.",
+        SECTION,
+        (above(HIGHER, "none", 0, at=1),),
+    ),
+)
+EXPERIMENT = text_table(
+    "figure-2.7",
+    "The variance by position without encodings",
+    {"none": encoding("No positions", "none")},
+    [Source("figure-2.7", {"openwebtext2": "OpenWebText2"}, by_length)],
+    CLAIMS,
+    measuring={SLOPE: slope, HIGHER: higher_slope, VARIANCE: variance_by_position},
+    shown=SLOPE,
+    drawn=VARIANCE,
+    axis="position",
+    multiples=(1,),
+    remarks=(
+        "Figures 2.2 to 2.5 are of random networks and need no training: `regulargpt position-variance`.",
+        "`regulargpt position-variance RUN` shows every layer, before training and after, and how well a classifier "
+        "reads the position.",
+    ),
+)

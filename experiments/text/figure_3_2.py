@@ -1,0 +1,38 @@
+"""Figures 3.2 to 3.4 of the thesis: the kernels that KERPLE learns, beside ALiBi's."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Claim, above, leads
+from experiments.text.measures import FLATTEST, KERNEL, flattest_kernel, mean_kernel
+from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, alone
+from experiments.text.table import Source, by_length, text_table
+from regulargpt.analysis.effective_length import THRESHOLD
+
+SECTION = "thesis, section 3.5.4"
+CLAIMS = (
+    Claim(
+        f"The logarithmic variant has flat kernels: one loses less than {-THRESHOLD:g} up to 16x.",
+        SECTION,
+        (above(FLATTEST, "kerple_log", THRESHOLD, at=16),),
+    ),
+    Claim(
+        "ALiBi and the power variant fall to more negative values.",
+        SECTION,
+        (leads(KERNEL, "kerple_log", "kerple_power", "alibi", at=4),),
+    ),
+)
+EXPERIMENT = text_table(
+    "figure-3.2",
+    "Learned kernels",
+    {"kerple_log": alone(KERPLE_LOG), "kerple_power": KERPLE_POWER, "alibi": alone(ALIBI)},
+    [Source("figure-3.2", {"github": "GitHub"}, by_length)],
+    CLAIMS,
+    measuring={KERNEL: mean_kernel, FLATTEST: flattest_kernel},
+    shown=KERNEL,
+    drawn=FLATTEST,
+    axis="distance",
+    remarks=(
+        "The bias at distance 0 is subtracted. The cells are means over heads, the picture is the head that has lost "
+        "least. `regulargpt kernels RUN` draws every head.",
+    ),
+)

@@ -1,0 +1,36 @@
+"""Figure 3.6 of the thesis: how many heads have ended at a distance, by the kernel that was learned."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Claim, below, leads
+from experiments.text.measures import HEADS, heads_within
+from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, alone
+from experiments.text.table import Source, by_length, text_table
+
+CLAIMS = (
+    Claim(
+        "The logarithmic variant looks farther than the power variant: fewer of its heads have ended at L.",
+        "thesis, section 3.7.5",
+        (leads(HEADS, "kerple_power", "kerple_log", at=1),),
+    ),
+    Claim(
+        "The logarithmic variant has flat kernels: one does not end up to 16x.",
+        "thesis, section 3.5.4",
+        (below(HEADS, "kerple_log", 3.5, at=16),),
+    ),
+)
+EXPERIMENT = text_table(
+    "figure-3.6",
+    "Effective lengths of learned kernels",
+    {"kerple_log": alone(KERPLE_LOG), "kerple_power": KERPLE_POWER, "alibi": alone(ALIBI)},
+    [Source("figure-3.6", {"text": ""}, by_length)],
+    CLAIMS,
+    measuring={HEADS: heads_within},
+    shown=HEADS,
+    drawn=HEADS,
+    axis="distance",
+    remarks=(
+        "The effective length of a head is the first distance at which its bias is more than 2 below that at "
+        "distance 0. There are 4 heads, in print 12.",
+    ),
+)

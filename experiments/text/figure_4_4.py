@@ -1,0 +1,27 @@
+"""Figure 4.4 of the thesis: the receptive fields of windows; Figure 4.12 is the same on OpenWebText2."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Claim, leads
+from experiments.text.measures import FIELD, REACH
+from experiments.text.receptive_field import field_figure, reaches_beyond, stays_inside
+from experiments.text.table_4_1 import NARROW, SUBJECTS, WINDOW_REMARK, WINDOWS
+
+SECTION = "thesis, section 4.5.1"
+BEYOND = ("window=120", "window=160", "window=320")
+CLAIMS = (
+    Claim("With w up to 100 the receptive field is within L.", SECTION, tuple(map(stays_inside, NARROW))),
+    Claim("From w = 120 on it is beyond L.", SECTION, tuple(map(reaches_beyond, BEYOND))),
+    Claim(
+        "The wider the window, the longer the receptive field.",
+        SECTION,
+        tuple(leads(FIELD, *pair, at=REACH) for pair in zip(BEYOND[1:], BEYOND, strict=False)),
+    ),
+)
+EXPERIMENT = field_figure(
+    "figure-4.4",
+    "Receptive fields of windows",
+    {f"window={w}": SUBJECTS[f"window={w}"] for w in WINDOWS},
+    CLAIMS,
+    remarks=(WINDOW_REMARK,),
+)

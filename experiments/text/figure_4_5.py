@@ -1,0 +1,26 @@
+"""Figure 4.5 of the thesis: the receptive fields of ALiBi with shifted slopes; Figure 4.13 has OpenWebText2."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Claim, leads
+from experiments.text.measures import FIELD, REACH
+from experiments.text.receptive_field import field_figure, reaches_beyond
+from experiments.text.table_4_1 import SHIFTS, SLOPE_REMARK, SUBJECTS
+
+SECTION = "thesis, section 4.5.1"
+ROWS = tuple(f"shift={d}" for d in SHIFTS)
+CLAIMS = (
+    Claim("With every shift the receptive field is longer than L.", SECTION, tuple(map(reaches_beyond, ROWS))),
+    Claim(
+        "The steepest slopes, h - 3, have the shortest receptive field.",
+        SECTION,
+        tuple(leads(FIELD, row, ROWS[0], at=REACH) for row in ROWS[1:]),
+    ),
+)
+EXPERIMENT = field_figure(
+    "figure-4.5",
+    "Receptive fields of ALiBi with shifted slopes",
+    {row: SUBJECTS[row] for row in ROWS},
+    CLAIMS,
+    remarks=(SLOPE_REMARK,),
+)

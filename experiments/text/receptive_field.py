@@ -1,0 +1,52 @@
+"""Figures of receptive fields: how the gradient of the last symbol lies on those before it (thesis, chapter 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments.text.claims import Bound, Claim, above, below
+from experiments.text.measures import FIELD, GRADIENT, HELD, REACH, cumulative_gradient, field_length
+from experiments.text.table import Source, Subject, TextTable, by_length, text_table
+
+REMARK = f"Gradients are those of the true next symbol, of segments of {REACH} L symbols, as in print."
+
+
+def field_figure(
+    name: str,
+    title: str,
+    subjects: Mapping[str, Subject],
+    claims: Sequence[Claim],
+    *,
+    remarks: tuple[str, ...] = (),
+    **more: Any,
+) -> TextTable:
+    """The curves of these rows, and in the cells their empirical receptive fields, if nothing else is `shown`."""
+    usual = {"measuring": {FIELD: field_length, GRADIENT: cumulative_gradient}, "shown": FIELD, "multiples": (REACH,)}
+    source = Source(name, {"arxiv": "ArXiv"}, by_length, in_lengths=usual["shown"] == more.get("shown", FIELD))
+    return text_table(
+        name,
+        title,
+        subjects,
+        [source],
+        claims,
+        remarks=(REMARK, *remarks),
+        drawn=GRADIENT,
+        axis="recent symbols",
+        **{**usual, **more},
+    )
+
+
+def reaches_beyond(row: str, is_printed: bool = True) -> Bound:
+    """The empirical receptive field is longer than a training segment."""
+    return above(FIELD, row, 1, at=REACH, is_printed=is_printed)
+
+
+def stays_inside(row: str) -> Bound:
+    """The empirical receptive field is within a training segment; printed as less than that."""
+    return below(FIELD, row, 1, at=REACH)
+
+
+def spreads(row: str) -> Bound:
+    """The last L symbols hold less than 99 % of the gradient."""
+    return below(GRADIENT, row, HELD, at=1)
