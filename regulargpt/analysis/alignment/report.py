@@ -3,84 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
-from languages.errors import UserError
-from regulargpt import data, plots
+from regulargpt import plots
 from regulargpt.analysis import files
 from regulargpt.analysis.alignment import propositions
-from regulargpt.analysis.alignment.search import Groups, Search, search
-from regulargpt.analysis.alignment.statistics import ByHead, Logits, Sharpness, average_logits, sharpness
+from regulargpt.analysis.alignment.search import Groups, Search
+from regulargpt.analysis.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
+from regulargpt.analysis.alignment.statistics import Logits, Sharpness, average_logits, sharpness
 from regulargpt.analysis.rounding import rounded
-from regulargpt.analysis.subject import config_of, refuse_file
-from regulargpt.config.schema import RunConfig
-from regulargpt.data.base import Words
+from regulargpt.analysis.subject import refuse_file
 from regulargpt.evaluation import temperature as files_of_temperature
 from regulargpt.evaluation.again import points_again
 from regulargpt.evaluation.by_length import Point, Value
 from regulargpt.evaluation.measures import measure
-from regulargpt.evaluation.temperature import Temperature, weights_of
-from regulargpt.models.transformer import Transformer
-from regulargpt.runs.load import load_reader
-from regulargpt.runs.run import prepare
-from regulargpt.storage.atomic import shown
+from regulargpt.evaluation.temperature import Temperature
 from regulargpt.storage.folder import RunFolder
 
 FOLDER = "align"
-SEGMENTS, SCORED = 8, 64
-# By how many the training length is multiplied where nobody says otherwise.
-TIMES = 8
-BY = ("model", "layer", "head")
-STRATEGIES = ("p_max", "entropy", "log")
+SCORED = 64
 COLUMNS = ("strategy", "layer", "head", "temperature")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What is aligned: the run, its network, words of the training length and of the longer one."""
-
-    folder: RunFolder
-    config: RunConfig
-    model: Transformer
-    short: Words
-    long: Words
-    by: str
-    on: str
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Layers and heads."""
-        return self.model.n_layers, self.model.encoding.n_heads
-
-    def groups(self, values: ByHead) -> Groups:
-        """The means of the groups that share a temperature."""
-        n_layers, n_heads = self.shape
-        sizes = {"model": (1, n_layers * n_heads), "layer": (n_layers, n_heads), "head": (n_layers * n_heads, 1)}
-        return values.reshape(sizes[self.by]).mean(1)  # (groups,)
-
-    def spread(self, tau: Groups) -> ByHead:
-        """A number for each head from that of its group."""
-        n_layers, n_heads = self.shape
-        return np.repeat(tau, n_layers * n_heads // len(tau)).reshape(n_layers, n_heads)
-
-    def at(self, tau: Groups) -> Sharpness:
-        """How sharp attention is in the long words at these temperatures."""
-        self.model.set_temperature(torch.from_numpy(self.spread(tau)), self.on)
-        try:
-            return sharpness(self.model, self.long)
-        finally:
-            self.model.set_temperature(None)
-
-    def temperature(self, tau: Groups, strategy: str) -> Temperature:
-        """As it is kept in a file."""
-        rows = tuple(tuple(layer) for layer in self.spread(tau).tolist())
-        lengths = self.short.shape[1], self.long.shape[1]
-        return Temperature(rows, self.on, strategy, self.by, *lengths, weights_of(self.folder))
 
 
 def align_report(
@@ -111,8 +56,8 @@ def align_report(
         "short": average_logits(setting.model, setting.short),
         "long": average_logits(setting.model, setting.long),
     }
-    searches = {name: search_of(setting, name, before) for name in ("p_max", "entropy")}
-    train_len, longer = setting.short.shape[1], setting.long.shape[1]
+    searches = {name: search_of(setting, name, before) for name in SEARCHED}
+    train_len, longer = setting.lengths
     found = {name: one.tau for name, one in searches.items()} | {
         "log": np.array([propositions.of_lengths(train_len, longer)])
     }
@@ -140,39 +85,6 @@ def align_report(
     report = rounded({**report, "summary": sentence(report)})
     write(out, report, temperatures, searches, logits, plots.title(setting.config))
     return report
-
-
-def setting_of(folder: RunFolder, length: int | None, words: int, by: str, on: str, seed: int | None) -> Setting:
-    """The run, and its words; UserError as `align_report` says."""
-    config = config_of(folder, "full")
-    folder.load_summary()
-    source = data.build(config.data)
-    train_len = max(source.lengths(config.data.train_len), default=0)
-    length = TIMES * config.data.train_len if length is None else length
-    if length <= train_len:
-        raise UserError(f"--length {length}: the run was trained on up to {train_len} symbols; choose a longer one")
-    for T in (train_len, length):
-        if not source.is_tested(T):
-            raise UserError(f"--length {T}: {source.describe_length(T)}")
-    if (reason := config.network.too_long(length)) is not None:
-        raise UserError(f"--length {length}: {reason}")
-    model = load_reader(folder)
-    if not isinstance(model, Transformer):
-        place = shown(folder.path)
-        raise UserError(
-            f"{place} is a run of {config.model.name}: it has no softmax over positions; choose a transformer's"
-        )
-    prepare(config)
-    seed = config.seed if seed is None else seed
-    # A text has the symbol behind a segment too, which is only predicted.
-    short, long = (source.test(seed, T, words)[:, :T] for T in (train_len, length))
-    return Setting(folder, config, model, short, long, by, on)
-
-
-def search_of(setting: Setting, name: str, before: Mapping[str, Sharpness]) -> Search:
-    """The temperatures that restore a statistic: P_max falls with them, entropy rises."""
-    target, start = (setting.groups(getattr(before[which], name)) for which in ("short", "long"))
-    return search(lambda tau: setting.groups(getattr(setting.at(tau), name)), target, start, rises=name == "entropy")
 
 
 def scores(setting: Setting, temperatures: Mapping[str, Temperature]) -> dict[str, Point]:
