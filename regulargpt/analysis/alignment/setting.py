@@ -13,13 +13,13 @@ from regulargpt import data
 from regulargpt.analysis.alignment import propositions
 from regulargpt.analysis.alignment.search import Groups, Search, search
 from regulargpt.analysis.alignment.statistics import ByHead, Sharpness, sharpness
-from regulargpt.analysis.subject import config_of
+from regulargpt.analysis.subject import MAX_SYMBOLS, config_of
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Words
 from regulargpt.evaluation.temperature import Temperature, weights_of
 from regulargpt.models.transformer import Transformer
 from regulargpt.runs.load import load_reader
-from regulargpt.runs.run import prepare
+from regulargpt.runs.run import prepare, refuse_other_data
 from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
 
@@ -27,6 +27,8 @@ from regulargpt.storage.folder import RunFolder
 SEGMENTS = 8
 # By how many the training length is multiplied where nobody says otherwise.
 TIMES = 8
+# Pairs of positions take time; memory would allow more.
+LONGEST = 1 << 15
 SEARCHED = ("p_max", "entropy")
 
 
@@ -93,6 +95,7 @@ def setting_of(
     config = config_of(folder, "full")
     folder.load_summary()
     source = data.build(config.data)
+    refuse_other_data(folder, source)
     train_len = max(source.lengths(config.data.train_len), default=0)
     length = TIMES * config.data.train_len if length is None else length
     if length <= train_len:
@@ -102,6 +105,10 @@ def setting_of(
             raise UserError(f"--length {T}: {source.describe_length(T)}")
     if (reason := config.network.too_long(length)) is not None:
         raise UserError(f"--length {length}: {reason}")
+    if length > LONGEST:
+        raise UserError(f"--length {length}: at most {LONGEST:,}, since all pairs count; choose a shorter one")
+    if length * words > MAX_SYMBOLS:
+        raise UserError(f"--length {length} with {words} words: at most {MAX_SYMBOLS:,} symbols; choose fewer --words")
     model = load_reader(folder)
     if not isinstance(model, Transformer):
         place = shown(folder.path)
