@@ -47,7 +47,7 @@ FLAGS = {
         "--retry --dry-run --json --wide"
     ),
     "resume": "folder --json --wide",
-    "evaluate": "folder --lengths --protocol --samples --attention --seed --device --set --json --wide",
+    "evaluate": "folder --lengths --protocol --samples --attention --temperature --seed --device --set --json --wide",
     "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json --wide",
     "check": "certificate --weights --network --automaton --language --json --wide",
     "verify": "folder --length --words --seed --out --json --wide",
@@ -57,6 +57,7 @@ FLAGS = {
     "position-variance": "folder --preset --length --updates --seed --device --out --json --wide",
     "receptive-field": "folder --length --words --seed --out --json --wide --attention",
     "resolution": "folder --length --words --seed --out --json --wide --attention",
+    "align": "folder --length --by --on --fixed --words --seed --out --json --wide",
     "positions": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
@@ -138,7 +139,7 @@ def test_flags(verb: str):
 def test_verbs_and_exit_codes():
     verbs = (
         "list show sample run construct sweep resume evaluate shortcuts verify check extract generate "
-        "kernels position-variance receptive-field resolution positions results reproduce report bench"
+        "kernels position-variance receptive-field resolution align positions results reproduce report bench"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)

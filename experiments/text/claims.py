@@ -118,6 +118,30 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Change:
+    """Another measure of a row at a multiple minus that at a smaller one; the two intervals are added up."""
+
+    measure: str
+    row: str
+    multiple: int
+    base: int
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        return f"{self.measure}, {self.row} at {self.multiple}x - at {self.base}x"
+
+    def of(self, results: Results) -> Interval:
+        """The difference, with the interval that holds both."""
+        a, b = (results.measure(self.measure, self.row, k) for k in (self.multiple, self.base))
+        return Interval(a.low - b.high, a.value - b.value, a.high - b.low)
+
+    def printed(self, value: Printed) -> float | None:
+        """Tables print no such numbers."""
+        return None
+
+
+@dataclass(frozen=True)
 class Lead:
     """Another measure of a row minus that of another row, at the same length: positive if the row leads.
 

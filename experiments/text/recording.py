@@ -16,7 +16,7 @@ from experiments.text.claims import OPEN, Bound, Claim, quotient
 from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord, TextRow
 from experiments.text.results import BITS, Interval, Losses, Results, Unknown
 from experiments.text.table import BY_POSITION, Source, TextTable
-from experiments.text.tested import Notice, by_position, losses, measured
+from experiments.text.tested import Notice, by_position, losses, measured, sharpened
 from languages.errors import UserError
 from regulargpt import plots
 from regulargpt.config.schema import RunConfig, value_of
@@ -90,8 +90,7 @@ class Gathered:
         for row in self.configs:
             try:
                 for config, name in self.done(row) if self.table.is_tested else ():
-                    view = self.table.subjects[row].view(config.data.train_len)
-                    found.setdefault(row, {})[config.seed] = self.test(self.open(name), view, notice)
+                    found.setdefault(row, {})[config.seed] = self.test(self.open(name), row, notice)
                 for config, name in self.done(row)[:1]:
                     view = self.table.subjects[row].view(config.data.train_len)
                     for what, measuring in self.table.measuring.items():
@@ -100,10 +99,14 @@ class Gathered:
                 self.problems[row] = str(error)
         return Results(self.train_len, found, further)
 
-    def test(self, run: RunFolder, attention: str, notice: Notice) -> Losses:
-        """A run's losses as the table scores them."""
+    def test(self, run: RunFolder, row: str, notice: Notice) -> Losses:
+        """A run's losses as the table scores them, and the row sees them."""
+        subject = self.table.subjects[row]
+        attention = subject.view(RunConfig.parse(run.config_text).data.train_len)
         if self.table.scoring == BY_POSITION:
             return by_position(run, self.train_len * self.table.multiples[-1], attention, notice)
+        if subject.sharpened:
+            return sharpened(run, self.table.scoring, subject.sharpened, notice)
         return losses(run, self.table.scoring, attention, notice)
 
 

@@ -48,6 +48,11 @@ def alone(subject: Subject) -> Subject:
     return replace(subject, seeds=1)
 
 
+def sharpened(subject: Subject, strategy: str, title: str) -> Subject:
+    """The same runs, with the temperature that a strategy finds for each length."""
+    return replace(subject, sharpened=strategy, title=f"{subject.title} + {title}")
+
+
 def bca(subject: Subject) -> Subject:
     """With blockwise causal attention."""
     return tested(subject, "bca", "BCA")

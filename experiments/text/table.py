@@ -53,6 +53,7 @@ class Subject:
     """A row: which model is trained, on how many seeds on two cores, and what its positions see in the test.
 
     `full` are options of the full scale alone. In `attention`, `{L}` and `{4L}` stand for as many training lengths.
+    `sharpened` is the strategy by which a temperature is found for each longer length, if one is.
     """
 
     title: str
@@ -61,6 +62,7 @@ class Subject:
     attention: str = "full"
     model: str = "transformer"
     full: Fields = field(default_factory=dict)
+    sharpened: str = ""
 
     def fields(self, base: RunConfig) -> dict[str, Any]:
         """The options of the config, set over those of its scale."""

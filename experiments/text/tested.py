@@ -39,6 +39,28 @@ def losses(folder: RunFolder, scoring: str, attention: str, notice: Notice = lam
     return segments.parse(atomic.parse_text(atomic.read_bytes(path), path))
 
 
+def sharpened(folder: RunFolder, scoring: str, strategy: str, notice: Notice = lambda text: None) -> Losses:
+    """The losses with the temperature that a strategy finds for each length; at the training length there is none.
+
+    Raises UserError for a model without attention.
+    """
+    path = kept(folder, f"{scoring}-{strategy}", ".csv")
+    if not path.exists():
+        from regulargpt.analysis.alignment.setting import find, setting_of
+        from regulargpt.evaluation.again import points_again
+
+        config = RunConfig.parse(folder.config_text).replaced({"data.scoring": scoring})
+        points = []
+        for length in config.tested:
+            notice(f"{folder.path.name}: {scoring}, temperature by {strategy} at {length}")
+            longer = length > config.data.train_len
+            temperature = find(setting_of(folder, length), strategy) if longer else None
+            points += points_again(folder, config, [length], config.seed, temperature=temperature)
+        atomic.make_folder(path.parent)
+        atomic.write_text(path, segments.render(segments.of_points(points)))
+    return segments.parse(atomic.parse_text(atomic.read_bytes(path), path))
+
+
 def by_position(folder: RunFolder, length: int, attention: str, notice: Notice = lambda text: None) -> Losses:
     """The loss of every test segment of one length in nats a symbol, by the last position of each bin of positions.
 

@@ -127,7 +127,8 @@ def scoring(result: dict[str, Any]) -> str:
     counts = sorted(set(result["samples"].values()))
     segments = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     seen = "" if result["attention"] == "full" else f", attention {result['attention']}"
-    return f"{result['scoring']}, {segments} segments{seen}"
+    sharp = f", temperature {result['temperature']}" if result.get("temperature") else ""
+    return f"{result['scoring']}, {segments} segments{seen}{sharp}"
 
 
 def text_lengths(result: dict[str, Any]) -> list[str]:

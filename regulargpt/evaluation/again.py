@@ -6,12 +6,15 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
+
 from languages.errors import UserError
 from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, score
 from regulargpt.evaluation.extrapolation import text_facts
+from regulargpt.evaluation.temperature import Temperature
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import UNWATCHED, Watch, prepare, refuse_other_data
 from regulargpt.storage.folder import RunFolder
@@ -24,14 +27,16 @@ def evaluate(
     seed: int,
     watch: Watch = UNWATCHED,
     changes: Mapping[str, Any] = {},
+    temperature: Temperature | None = None,
 ) -> dict[str, Any]:
     """What a finished run scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
 
-    `changes` are options of the network that a test may set otherwise, by their keys within `model`.
+    `changes` are options of the network that a test may set otherwise, by their keys within `model`; `temperature` is
+    what attention is divided by.
 
     Raises UserError as `points_again` does.
     """
-    points = points_again(folder, config, lengths, seed, watch, changes)
+    points = points_again(folder, config, lengths, seed, watch, changes, temperature)
     scored, words = config.scored if config.protocol else lengths, {point.length for point in points}
     return {
         "run_dir": str(folder.path),
@@ -43,6 +48,7 @@ def evaluate(
         **lengths_of(points),
         **text_facts(points, config),
         "no_words_of_length": [length for length in lengths if length not in words],
+        "temperature": None if temperature is None else str(temperature),
     }
 
 
@@ -53,6 +59,7 @@ def points_again(
     seed: int,
     watch: Watch = UNWATCHED,
     changes: Mapping[str, Any] = {},
+    temperature: Temperature | None = None,
 ) -> list[Point]:
     """The measures of a finished run at those of these lengths that there are words of.
 
@@ -73,9 +80,11 @@ def points_again(
     if objective.n_outputs != record["n_outputs"]:
         here, trained = config.objective.name, record["supervision"]
         raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
-    device = prepare(config)
+    device, model = prepare(config), load_reader(folder, changes)
+    if temperature is not None:
+        model.set_temperature(torch.tensor(temperature.tau), temperature.on)
     return measures_by_length(
-        load_reader(folder, changes).to(device),
+        model.to(device),
         words,
         objective,
         lengths,

@@ -86,6 +86,14 @@ class Model(Hooked, ABC):
         if text != "full":
             raise UserError(f"attention = {text!r}: {type(self).__name__} has no attention that could be restricted")
 
+    def set_temperature(self, tau: Float[Tensor, "n_layers n_heads"] | None, on: str = "all") -> None:
+        """Divide the logits of every attention softmax by tau from now on, or by nothing if it is None.
+
+        Raises `UserError` for a model that has no such attention.
+        """
+        if tau is not None:
+            raise UserError(f"{type(self).__name__} has no attention that could have a temperature")
+
     def decoder(self, window: int | None = None) -> Decoder:
         """What reads a text bit by bit; it may remember the last `window` symbols alone.
 

@@ -131,6 +131,29 @@ def test_the_table_of_the_variance(cli: Cli, runs: Path, tmp_path: Path):
     assert [line.split()[0] for line in found[7:]] == ["layer", "0", "1", "2"]
 
 
+def test_the_table_of_an_alignment(cli: Cli, runs: Path, tmp_path: Path):
+    options = ("--words", 2, "--length", 20, "--fixed", 0.5, "--out", tmp_path / "r")
+    found = lines(cli, "align", runs / "none" / "run", *options)
+    assert found[0].endswith(", transformer: one temperature a model, on all")
+    assert [line.split()[0] for line in found[1:8]] == [
+        "strategy",
+        "none,",
+        "none,",
+        "p_max",
+        "entropy",
+        "log",
+        "fixed",
+    ]
+    assert found[6].startswith("log 0.694 ")
+    assert found[8].startswith("Propositions 5.1 and 5.2 say: p_max ")
+    assert " restores it: " in found[9]
+    assert len(rows(tmp_path / "r" / "align.csv")) == 4 * 2 * 2
+    again = lines(cli, "evaluate", runs / "none" / "run", "--temperature", tmp_path / "r" / "temperature-fixed.json")
+    assert again[0].endswith(", temperature 0.5")
+    other = cli("evaluate", runs / "alibi" / "run", "--temperature", tmp_path / "r" / "temperature-fixed.json")
+    assert_refused(other, "temperature-fixed.json was found for another network; run `regulargpt align` on this one")
+
+
 OF_A_TEXT = ("resolution", "positions", "position-variance")
 
 
@@ -151,6 +174,14 @@ WRONG = [
     ("receptive-field language --attention sliding:4", "evaluation.attention = 'sliding:4': gru has no attention"),
     ("position-variance alibi/run", "has the encoding alibi, which tells positions; choose a run with --encoding none"),
     ("position-variance gru/run", "it has no such attention"),
+    ("align gru/run", "gru/run is a run of gru: it has no softmax over positions; choose a transformer's"),
+    ("align alibi/run --length 8", "--length 8: the run was trained on up to 8 symbols; choose a longer one"),
+    ("align alibi/run --length 300", "600 to test on, which allows test lengths up to 299"),
+    ("align alibi/run --length 200 --words 999999", "at most 1,048,576 symbols; choose fewer --words"),
+    ("align alibi/run --fixed 0", "--fixed"),
+    ("align alibi/run --by heads", "--by"),
+    ("evaluate alibi/run --temperature none.json", "none.json: no such file; `regulargpt align RUN` writes one"),
+    ("evaluate alibi/run --temperature alibi/text", "alibi/text is not a JSON object"),
     ("position-variance none/run --preset quick", "--preset and --device are of a simulation; leave them out"),
     ("position-variance --length 9", "--length is of a run; name one, or choose a --preset"),
     ("kernels none/run", "none adds no bias to the logits; choose an encoding that does, such as alibi"),
@@ -177,7 +208,9 @@ def test_what_cannot_be_looked_at_is_refused_in_one_line(cli: Cli, runs: Path, m
     assert everything(runs) == before
 
 
-@pytest.mark.parametrize("verb", ["resolution", "positions", "receptive-field", "position-variance", "kernels"])
+@pytest.mark.parametrize(
+    "verb", ["resolution", "positions", "receptive-field", "position-variance", "kernels", "align"]
+)
 def test_a_file_at_the_place_of_the_results_is_refused(cli: Cli, runs: Path, tmp_path: Path, verb: str):
     (tmp_path / "a-file").write_text("precious")
     before = everything(runs)
@@ -186,7 +219,7 @@ def test_a_file_at_the_place_of_the_results_is_refused(cli: Cli, runs: Path, tmp
     assert (tmp_path / "a-file").read_text() == "precious"
 
 
-@pytest.mark.parametrize("verb", ["resolution", "positions", "receptive-field", "position-variance"])
+@pytest.mark.parametrize("verb", ["resolution", "positions", "receptive-field", "position-variance", "align"])
 def test_a_text_that_has_changed_is_refused(cli: Cli, runs: Path, tmp_path: Path, verb: str):
     encoding = "none" if verb == "position-variance" else "alibi"
     folder = text_run(tmp_path / "changed", model__encoding__name=encoding).path

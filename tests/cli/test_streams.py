@@ -84,6 +84,7 @@ SUCCEED = {
     "receptive-field": "receptive-field RUN --length 9 --words 2",
     "generate": "generate TEXT --symbols 5",
     "resolution": "resolution TEXT --length 9 --words 2",
+    "align": "align TEXT --length 9 --words 2",
     "positions": "positions TEXT --length 9 --words 2",
     "results": "results RUN",
     "reproduce": "reproduce figure-6.4a --dry-run",

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.text import claims
-from experiments.text.claims import Against, Bound, Claim, Lead, Level, Ratio
+from experiments.text.claims import Against, Bound, Change, Claim, Lead, Level, Ratio
 from experiments.text.recording import points
 from experiments.text.results import Interval, Results, Unknown, paired
 from experiments.text.table import TextTable
@@ -150,11 +150,11 @@ def test_claims_are_about_rows_that_are_there(table: TextTable):
     for claim in table.claims:
         assert claim.tests, claim.sentence
         for figure in (figure for test in claim.tests for figure in test.figures):
-            assert isinstance(figure, Ratio | Against | Level | Lead)
+            assert isinstance(figure, Ratio | Against | Level | Lead | Change)
             named = {figure.row, getattr(figure, "other", figure.row)}
             assert named <= table.subjects.keys(), claim.sentence
             assert figure.multiple in (*table.multiples, 1, 2, 4, 8, 16)
-            if isinstance(figure, Level | Lead):
+            if isinstance(figure, Level | Lead | Change):
                 assert figure.measure in table.measuring
 
 

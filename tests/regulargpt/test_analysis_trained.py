@@ -124,13 +124,13 @@ def test_gathering_leaves_the_model_as_it_was():
 def test_no_piece_is_as_large_as_the_pattern_of_a_long_word(monkeypatch):
     monkeypatch.setattr(attention, "CPU_AT_ONCE", 1 << 10)
     sizes: list[int] = []
-    original = attention_logits.Gathering.add
+    original = attention_logits.Gathering.hear
 
-    def add(self: Any, layer: int, logits: torch.Tensor, *parts: slice) -> None:
-        sizes.append(logits[0, 0].numel())
-        original(self, layer, logits, *parts)
+    def hear(self: Any, layer: int, piece: Any) -> None:
+        sizes.append(math.prod(piece.shape))
+        original(self, layer, piece)
 
-    monkeypatch.setattr(attention_logits.Gathering, "add", add)
+    monkeypatch.setattr(attention_logits.Gathering, "hear", hear)
     T = 512
     assert mean_logits(small("alibi"), words(T, 1)).shape == (2, 2, T)
     assert max(sizes) <= 32 * T

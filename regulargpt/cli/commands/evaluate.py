@@ -31,6 +31,7 @@ SAID = {
 @click.option("--protocol", "preset", help="Test as this protocol does; `regulargpt list protocols`.")
 @click.option("--samples", type=click.IntRange(min=1), help="Words a length.  [default: 512; of a text 128]")
 @click.option("--attention", help="What a position of a Transformer sees: full, bca, sliding:W.")
+@click.option("--temperature", type=PATH, help="File of `regulargpt align`: sharpen attention so in the test.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the test words.  [default: the run's]")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
 @click.option(
@@ -43,6 +44,7 @@ def command(
     preset: str | None,
     samples: int | None,
     attention: str | None,
+    temperature: Path | None,
     seed: int | None,
     device: str,
     settings: tuple[str, ...],
@@ -84,10 +86,14 @@ def command(
     trained = {key.removeprefix("model."): value_of(config, key) for key in written if key.startswith("model.")}
 
     from regulargpt.cli.bars import Bars
+    from regulargpt.evaluation.temperature import read, weights_of
+
+    found = None if temperature is None else read(temperature, weights_of(run_folder))
+
     from regulargpt.evaluation.again import evaluate
 
     with closing(Bars()) as bars:
-        result = evaluate(run_folder, config, wanted, config.seed if seed is None else seed, bars.watch, trained)
+        result = evaluate(run_folder, config, wanted, config.seed if seed is None else seed, bars.watch, trained, found)
     emit(result) if as_json else say(text(result))
 
 
@@ -107,7 +113,8 @@ def text(result: dict[str, Any]) -> str:
         lines.append(f"and {len(shown) - FEW} more lengths" + " below 100 %" * (known.best == 100))
     mean, worst = (f"{number(result[key], known.unit)} {known.unit}".rstrip() for key in ("score", "worst"))
     guess = "" if result["majority"] is None else f", always one answer {number(result['majority'])} %"
-    return "\n".join([*lines, f"{len(inside)} lengths: mean {mean}, worst {worst}{guess}"])
+    sharp = f", temperature {result['temperature']}" if result["temperature"] else ""
+    return "\n".join([*lines, f"{len(inside)} lengths{sharp}: mean {mean}, worst {worst}{guess}"])
 
 
 def row(length: str, result: dict[str, Any]) -> tuple[str, ...]:

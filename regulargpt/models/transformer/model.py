@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from languages.errors import UserError
 from regulargpt import encodings
 from regulargpt.encodings.options import EncodingOptions
+from regulargpt.encodings.tempered import Tempered
 from regulargpt.models.base import Model
 from regulargpt.models.decoding import Decoder
 from regulargpt.models.hooks import HookPoint, listened_to
@@ -137,6 +138,18 @@ class Transformer(Model):
         if not (self.causal or isinstance(view, Full)):
             raise UserError(f"attention = {text!r} needs a causal model; set model.causal = true")
         self.view = view
+
+    def set_temperature(self, tau: Float[Tensor, "n_layers n_heads"] | None, on: str = "all") -> None:
+        """As `Tempered` does; its `UserError` for temperatures that do not fit.
+
+        >>> model = Transformer(2, 3, d_model=8, n_heads=2, d_ff=16, n_layers=1)
+        >>> model.set_temperature(torch.tensor([[0.5, 0.8]]))
+        >>> model.encoding.tau
+        tensor([[0.5000, 0.8000]])
+        >>> model.set_temperature(None)
+        """
+        inner = self.encoding.inner if isinstance(self.encoding, Tempered) else self.encoding
+        self.encoding = inner if tau is None else Tempered(inner, tau, on)
 
     def project(self) -> None:
         """The encoding's parameters."""

@@ -1,0 +1,44 @@
+"""Figure 5.3 and Table 5.1 of the thesis, on text: attention flattens with the length, and temperatures fall."""
+
+from __future__ import annotations
+
+from experiments.text.alignment import ENTROPY, GAP, P_MAX, TAU, dispersion, gap, temperature
+from experiments.text.claims import Bound, Change, Claim, below
+from experiments.text.subjects import T5, alone, encoding
+from experiments.text.table import Source, by_length, text_table
+
+ROWS = {"t5": alone(T5), "none": encoding("No positions", "none")}
+
+
+def changes(measure: str, rises: bool, base: int) -> tuple[Bound, ...]:
+    """A measure of every row is higher, or lower, at 16x than at a smaller multiple."""
+    side = "above" if rises else "below"
+    rule = f"{measure} at 16x {'higher' if rises else 'lower'} than at {base}x"
+    return (Bound(rule, tuple(Change(measure, row, 16, base) for row in ROWS), side, 0.0),)
+
+
+CLAIMS = (
+    Claim(
+        "Attention is dispersed in longer sequences: P_max falls, and entropy rises.",
+        "thesis, section 5.3.3, Table 5.1",
+        (*changes(P_MAX, False, 1), *changes(ENTROPY, True, 1)),
+    ),
+    Claim("The temperature falls with the length.", "thesis, section 5.5.2", changes(TAU, False, 2)),
+    Claim(
+        "The temperature by entropy is lower than that by P_max.",
+        "thesis, section 5.7",
+        tuple(below(GAP, row, 0, at=16) for row in ROWS),
+    ),
+)
+EXPERIMENT = text_table(
+    "figure-5.3",
+    "Temperatures by length",
+    ROWS,
+    [Source("figure-5.3", {"text": ""}, by_length)],
+    CLAIMS,
+    measuring={P_MAX: dispersion("p_max"), ENTROPY: dispersion("entropy"), TAU: temperature, GAP: gap},
+    shown=TAU,
+    drawn=TAU,
+    multiples=(2, 4, 8, 16),
+    remarks=("`regulargpt align RUN` shows P_max, entropy and every strategy at a length, and both propositions.",),
+)

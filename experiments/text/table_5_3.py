@@ -1,0 +1,56 @@
+"""Table 5.3 of the thesis: language models whose attention is sharpened at longer lengths, without training."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Claim, beats, explodes, no_better
+from experiments.text.subjects import ALIBI, KERPLE_LOG, ROTARY, T5, alone, encoding, sharpened
+from experiments.text.table import Source, by_data_and_model, text_table
+
+SECTION, OURS = "thesis, section 5.5.1", "ours"
+FAR = (4, 8, 16)
+NONE = encoding("No positions", "none")
+T5_ALONE = alone(T5)
+CLAIMS = (
+    Claim("T5 explodes from 4x on.", SECTION, (explodes("t5", beyond=2),)),
+    Claim(
+        "Both alignments improve it dramatically from 4x on.",
+        SECTION,
+        (beats("t5+p_max", "t5", at=FAR), beats("t5+entropy", "t5", at=FAR)),
+    ),
+    Claim("So does the rule that knows lengths alone.", SECTION, (beats("t5+log", "t5", at=FAR),)),
+    Claim(
+        "From 8x on the temperature by P_max is better than that by entropy.",
+        SECTION,
+        (beats("t5+p_max", "t5+entropy", at=(8, 16)),),
+    ),
+    Claim("A model without positions gains too.", OURS, (beats("none+p_max", "none", at=FAR),)),
+    Claim("Rotary is not rescued: it explodes all the same.", OURS, (explodes("rotary+p_max", beyond=2),)),
+    Claim(
+        "ALiBi and KERPLE-log gain less than 1 %: their attention does not flatten.",
+        OURS,
+        (no_better("alibi+p_max", "alibi", 1, FAR), no_better("kerple_log+p_max", "kerple_log", 1, FAR)),
+    ),
+)
+OTHERS = {"none": NONE, "rotary": alone(ROTARY), "alibi": alone(ALIBI), "kerple_log": alone(KERPLE_LOG)}
+EXPERIMENT = text_table(
+    "table-5.3",
+    "Sharpened attention beyond the training length",
+    {
+        "t5": T5_ALONE,
+        "t5+p_max": sharpened(T5_ALONE, "p_max", "P_max"),
+        "t5+entropy": sharpened(T5_ALONE, "entropy", "entropy"),
+        "t5+log": sharpened(T5_ALONE, "log", "log"),
+        **{
+            name: subject
+            for row, base in OTHERS.items()
+            for name, subject in ((row, base), (f"{row}+p_max", sharpened(base, "p_max", "P_max")))
+        },
+    },
+    [Source("table-5.3", {"large": "T5-Large-LM", "xl": "T5-XL-LM", "xxl": "T5-XXL-LM"}, by_data_and_model)],
+    CLAIMS,
+    remarks=(
+        "The published models are encoders with decoders; ours read from left to right. A temperature divides all of a "
+        "logit and is shared by all heads. It is found on other segments than are tested, by halving instead of on a "
+        "grid, from 8 segments.",
+    ),
+)

@@ -1,0 +1,136 @@
+"""What is aligned, a trained Transformer and words of two lengths, and how temperatures are found for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from languages.errors import UserError
+from regulargpt import data
+from regulargpt.analysis.alignment import propositions
+from regulargpt.analysis.alignment.search import Groups, Search, search
+from regulargpt.analysis.alignment.statistics import ByHead, Sharpness, sharpness
+from regulargpt.analysis.subject import MAX_SYMBOLS, config_of
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.base import Words
+from regulargpt.evaluation.temperature import Temperature, weights_of
+from regulargpt.models.transformer import Transformer
+from regulargpt.runs.load import load_reader
+from regulargpt.runs.run import prepare, refuse_other_data
+from regulargpt.storage.atomic import shown
+from regulargpt.storage.folder import RunFolder
+
+# Words that attention is measured on.
+SEGMENTS = 8
+# By how many the training length is multiplied where nobody says otherwise.
+TIMES = 8
+# Pairs of positions take time; memory would allow more.
+LONGEST = 1 << 15
+SEARCHED = ("p_max", "entropy")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is aligned: the run, its network, words of the training length and of the longer one."""
+
+    folder: RunFolder
+    config: RunConfig
+    model: Transformer
+    short: Words
+    long: Words
+    by: str
+    on: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Layers and heads."""
+        return self.model.n_layers, self.model.encoding.n_heads
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """That of training and the greater one."""
+        return self.short.shape[1], self.long.shape[1]
+
+    def groups(self, values: ByHead) -> Groups:
+        """The means of the groups that share a temperature."""
+        n_layers, n_heads = self.shape
+        sizes = {"model": (1, n_layers * n_heads), "layer": (n_layers, n_heads), "head": (n_layers * n_heads, 1)}
+        return values.reshape(sizes[self.by]).mean(1)  # (groups,)
+
+    def spread(self, tau: Groups) -> ByHead:
+        """A number for each head from that of its group."""
+        n_layers, n_heads = self.shape
+        return np.repeat(tau, n_layers * n_heads // len(tau)).reshape(n_layers, n_heads)
+
+    def at(self, tau: Groups) -> Sharpness:
+        """How sharp attention is in the long words at these temperatures."""
+        self.model.set_temperature(torch.from_numpy(self.spread(tau)), self.on)
+        try:
+            return sharpness(self.model, self.long)
+        finally:
+            self.model.set_temperature(None)
+
+    def temperature(self, tau: Groups, strategy: str) -> Temperature:
+        """As it is kept in a file."""
+        rows = tuple(tuple(layer) for layer in self.spread(tau).tolist())
+        return Temperature(rows, self.on, strategy, self.by, *self.lengths, weights_of(self.folder))
+
+
+def setting_of(
+    folder: RunFolder,
+    length: int | None = None,
+    words: int = SEGMENTS,
+    by: str = "model",
+    on: str = "all",
+    seed: int | None = None,
+) -> Setting:
+    """The run, and its words.
+
+    Raises UserError for a run that is not finished, a model that is no Transformer, lengths without words, or one that
+    is not longer than the training words.
+    """
+    config = config_of(folder, "full")
+    folder.load_summary()
+    source = data.build(config.data)
+    refuse_other_data(folder, source)
+    train_len = max(source.lengths(config.data.train_len), default=0)
+    length = TIMES * config.data.train_len if length is None else length
+    if length <= train_len:
+        raise UserError(f"--length {length}: the run was trained on up to {train_len} symbols; choose a longer one")
+    for T in (train_len, length):
+        if not source.is_tested(T):
+            raise UserError(f"--length {T}: {source.describe_length(T)}")
+    if (reason := config.network.too_long(length)) is not None:
+        raise UserError(f"--length {length}: {reason}")
+    if length > LONGEST:
+        raise UserError(f"--length {length}: at most {LONGEST:,}, since all pairs count; choose a shorter one")
+    if length * words > MAX_SYMBOLS:
+        raise UserError(f"--length {length} with {words} words: at most {MAX_SYMBOLS:,} symbols; choose fewer --words")
+    model = load_reader(folder)
+    if not isinstance(model, Transformer):
+        place = shown(folder.path)
+        raise UserError(
+            f"{place} is a run of {config.model.name}: it has no softmax over positions; choose a transformer's"
+        )
+    prepare(config)
+    seed = config.seed if seed is None else seed
+    # A text has the symbol behind a segment too, which is only predicted.
+    short, long = (source.test(seed, T, words)[:, :T] for T in (train_len, length))
+    return Setting(folder, config, model, short, long, by, on)
+
+
+def search_of(setting: Setting, name: str, before: Mapping[str, Sharpness]) -> Search:
+    """The temperatures that restore a statistic: P_max falls with them, entropy rises."""
+    target, start = (setting.groups(getattr(before[which], name)) for which in ("short", "long"))
+    return search(lambda tau: setting.groups(getattr(setting.at(tau), name)), target, start, rises=name == "entropy")
+
+
+def find(setting: Setting, strategy: str) -> Temperature:
+    """The temperature by one strategy: p_max, entropy or log."""
+    if strategy not in SEARCHED:
+        return setting.temperature(np.array([propositions.of_lengths(*setting.lengths)]), strategy)
+    before = {"short": sharpness(setting.model, setting.short), "long": sharpness(setting.model, setting.long)}
+    return setting.temperature(search_of(setting, strategy, before).tau, strategy)

@@ -1,0 +1,103 @@
+"""`regulargpt align RUN --length 512`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from regulargpt.cli.output import emit, printed, say, table
+from regulargpt.cli.subject import finished
+from regulargpt.cli.types import PATH
+from regulargpt.evaluation.measures import measure
+from regulargpt.tables import number
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=PATH)
+@click.option(
+    "--length", type=click.IntRange(min=2), help="The greater length.  [default: 8 times the training length]"
+)
+@click.option(
+    "--by",
+    type=click.Choice(("model", "layer", "head")),
+    default="model",
+    show_default=True,
+    help="What shares a temperature.",
+)
+@click.option(
+    "--on",
+    type=click.Choice(("all", "content")),
+    default="all",
+    show_default=True,
+    help="Divide all of a logit, or its content without the bias.",
+)
+@click.option("--fixed", type=click.FloatRange(min=0, min_open=True), help="Try a temperature of yours, too.")
+@click.option(
+    "--words",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="How many words or segments attention is measured on.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of these.  [default: the run's]")
+@click.option("--out", type=PATH, help="Folder of the results.  [default: RUN/align]")
+@printed
+def command(
+    folder: Path,
+    length: int | None,
+    by: str,
+    on: str,
+    fixed: float | None,
+    words: int,
+    seed: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Sharpen a trained Transformer's attention where greater length has flattened it.
+
+    Finds the temperature at which attention is as sharp as at the training length, by its largest probability, by its
+    entropy and by the lengths alone; says the score with each and without; writes files for `evaluate --temperature`.
+    """
+    run_folder = finished(folder)
+
+    from regulargpt.analysis.alignment.report import align_report
+
+    report = align_report(run_folder, length=length, words=words, by=by, on=on, fixed=fixed, seed=seed, out=out)
+    emit(report) if as_json else say(text(report))
+
+
+def text(report: dict[str, Any]) -> str:
+    """A row without a temperature at both lengths, then one a strategy."""
+    from regulargpt.analysis.alignment.report import shown_tau
+
+    known = measure(report["measure"])
+
+    def row(name: str, tau: str, found: dict[str, Any], score: dict[str, float] | None) -> tuple[str, ...]:
+        value, low, high = (number(score[key], known.unit) for key in ("value", "low", "high")) if score else ("",) * 3
+        interval = f"{value} ({low}-{high})" if score else ""
+        return (name, tau, f"{found['p_max']:.3f}", f"{found['entropy']:.2f}", interval)
+
+    before = report["before"]
+    rows = [
+        row(f"none, at {report['train_len']:,}", "1", before["short"], None),
+        row(f"none, at {report['length']:,}", "1", before["long"], report["score"]),
+    ]
+    for name, found in report["strategies"].items():
+        rows.append(row(name, shown_tau(found["tau"]) + "!" * bool(found["at_bound"]), found, found["score"]))
+    header = ("strategy", "temperature", "P_max", "H (nats)", known.label)
+    closed = ", ".join(
+        f"{name} {'no solution' if value is None else f'{value:.3f}'}" for name, value in report["propositions"].items()
+    )
+    lines = [
+        f"{report['language']}, {report['model']}: one temperature a {report['by']}, on {report['on']}",
+        table(rows, header),
+        f"Propositions 5.1 and 5.2 say: {closed}",
+        report["summary"],
+    ]
+    if any(found["at_bound"] for found in report["strategies"].values()):
+        lines.append("! at a bound: what is wanted lies beyond it")
+    if any(found["is_monotone"] is False for found in report["strategies"].values()):
+        lines.append("a statistic does not fall or rise all along: the nearest temperature tried stands")
+    return "\n".join(lines)

@@ -1,0 +1,117 @@
+"""A temperature for every attention softmax of a trained model: chapter 5 of the thesis."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from languages.errors import UserError
+from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
+
+PARTS = ("all", "content")
+
+
+class Tempered(Encoding):
+    """Another encoding, with logits divided by tau, one number for each layer and head (thesis, Algorithm 1).
+
+    `on` says what is divided: `all` is (score(q k / sqrt(d_head)) + bias) / tau, as T5 is aligned in the thesis,
+    `content` is score(q k / sqrt(d_head)) / tau + bias. Below 1 attention is sharper, above 1 flatter.
+
+    Raises `UserError` for another `on`, a tau of another shape, or one that is not above 0.
+
+    >>> inner = Encoding(d_model=4, n_heads=1)
+    >>> q = torch.ones(1, 1, 2, 4)
+    >>> from regulargpt.encodings.base import consecutive
+    >>> Tempered(inner, torch.tensor([[0.5]])).rotate(q, q, consecutive(q, q))[0][0, 0, 0]
+    tensor([2., 2., 2., 2.])
+    """
+
+    def __init__(self, inner: Encoding, tau: Float[Tensor, "n_layers n_heads"], on: str = "all"):
+        nn.Module.__init__(self)
+        if on not in PARTS:
+            raise UserError(f"a temperature is on all or content, not on {on!r:.40}")
+        if tau.shape != (inner.n_layers, inner.n_heads):
+            wanted, given = f"{inner.n_layers} x {inner.n_heads}", " x ".join(map(str, tau.shape))
+            raise UserError(f"the model has {wanted} heads; there are {given} temperatures")
+        if not bool((tau.isfinite() & (tau > 0)).all()):
+            raise UserError("a temperature is a number above 0")
+        self.inner, self.on = inner, on
+        self.d_model, self.n_heads, self.d_head = inner.d_model, inner.n_heads, inner.d_head
+        self.n_layers, self.causal, self.learning_rate = inner.n_layers, inner.causal, inner.learning_rate
+        self.register_buffer("tau", tau, persistent=False)
+
+    @property
+    def divides_bias(self) -> bool:
+        """Whether the bias is divided too."""
+        return self.on == "all"
+
+    @property
+    def fixed_bias(self) -> bool:  # type: ignore[override]  # here it depends on what is asked for
+        """A divided bias is kept for no later pass: the next one may have another temperature."""
+        return self.inner.fixed_bias and not self.divides_bias
+
+    @property
+    def shared_bias(self) -> bool:  # type: ignore[override]
+        """Layers may have temperatures of their own."""
+        return self.inner.shared_bias and not self.divides_bias
+
+    @property
+    def shift_invariant(self) -> bool:  # type: ignore[override]
+        """As the other."""
+        return self.inner.shift_invariant
+
+    @property
+    def span(self) -> int | None:
+        """As the other."""
+        return self.inner.span
+
+    @property
+    def changes_logits(self) -> bool:
+        """As the other: queries are divided before the fused kernel."""
+        return self.inner.changes_logits
+
+    @property
+    def changes_score(self) -> bool:
+        """As the other."""
+        return self.inner.changes_score
+
+    @property
+    def keys_turn_alone(self) -> bool:
+        """As the other."""
+        return self.inner.keys_turn_alone
+
+    def project(self) -> None:
+        """As the other."""
+        self.inner.project()
+
+    def embed(
+        self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
+    ) -> Float[Tensor, "batch length d_model"]:
+        """As the other."""
+        return self.inner.embed(x, n)
+
+    def prepare(self, x: Float[Tensor, "batch length d_model"], layer: int) -> Float[Tensor, "batch length *s"] | None:
+        """As the other."""
+        return self.inner.prepare(x, layer)
+
+    def of(self, layer: int, like: Tensor) -> Float[Tensor, "n_heads 1 1"]:
+        """The temperatures of a layer."""
+        assert isinstance(self.tau, Tensor)
+        return self.tau[layer, :, None, None].to(like)
+
+    def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
+        """Queries divided by tau, where q k / sqrt(d_head) is all that there is of the content."""
+        q, k = self.inner.rotate(q, k, at)
+        return (q if self.changes_score else q / self.of(at.layer, q)), k
+
+    def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
+        """What the other makes of the logits, divided by tau: it sees them, and the queries, as it always does."""
+        found = self.inner.score(logits, q, k, at)
+        return found / self.of(at.layer, found) if self.changes_score else found
+
+    def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "#batch n_heads queries keys"] | None:
+        """The other's, divided by tau if that is asked for."""
+        # A bias that looks at the queries sees them as they were.
+        q = q if self.changes_score else q * self.of(at.layer, q)
+        found = self.inner.bias(q, k, at)
+        return found if found is None or not self.divides_bias else found / self.of(at.layer, found)

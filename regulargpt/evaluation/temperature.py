@@ -1,0 +1,81 @@
+"""A temperature in a file: what `align` writes and `evaluate --temperature FILE` reads."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from languages.errors import UserError
+from regulargpt.storage import atomic, manifest
+from regulargpt.storage.folder import WEIGHTS, RunFolder
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """One number for each layer and head, what they are `on` (all or content), and where they come from.
+
+    `weights` is the digest of the weights that they were found for.
+
+    >>> Temperature.alike(0.8, 2, 4).tau
+    ((0.8, 0.8, 0.8, 0.8), (0.8, 0.8, 0.8, 0.8))
+    """
+
+    tau: tuple[tuple[float, ...], ...]
+    on: str = "all"
+    strategy: str = "fixed"
+    by: str = "model"
+    train_len: int = 0
+    length: int = 0
+    weights: str = ""
+
+    @classmethod
+    def alike(cls, tau: float, n_layers: int, n_heads: int, **more: Any) -> Temperature:
+        """The same everywhere."""
+        return cls(((tau,) * n_heads,) * n_layers, **more)
+
+    def __str__(self) -> str:
+        """In a word: the number, or from where to where.
+
+        >>> str(Temperature(((0.5, 1.0),))), str(Temperature(((0.5, 0.5),)))
+        ('0.5 to 1', '0.5')
+        """
+        values = [value for layer in self.tau for value in layer]
+        low, high = min(values), max(values)
+        return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+
+
+def write(path: Path, temperature: Temperature) -> None:
+    """Write the file."""
+    atomic.write_json(path, asdict(temperature))
+
+
+def read(path: Path, weights: str) -> Temperature:
+    """The temperature in a file, for the network with these weights.
+
+    Raises UserError if there is no such file, it holds something else, or it was found for another network.
+    """
+    if not path.is_file():
+        raise UserError(f"{atomic.shown(path)}: no such file; `regulargpt align RUN` writes one")
+    values = atomic.parse_json(atomic.read_bytes(path), path)
+    problem = UserError(f"{atomic.shown(path)} holds no temperatures; `regulargpt align RUN` writes such a file")
+    try:
+        tau = tuple(tuple(map(number, layer)) for layer in values.pop("tau"))
+        found = Temperature(tau, **values)
+    except (KeyError, TypeError, AttributeError):
+        raise problem from None
+    if found.weights != weights:
+        raise UserError(f"{atomic.shown(path)} was found for another network; run `regulargpt align` on this one")
+    return found
+
+
+def weights_of(folder: RunFolder) -> str:
+    """The digest of a run's weights."""
+    return manifest.digest(folder.final_bytes(WEIGHTS))
+
+
+def number(value: Any) -> float:
+    """A number; TypeError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError
+    return float(value)
