@@ -23,10 +23,25 @@ def rotate(x: Float[Tensor, "*rows length width"], angle: Float[Tensor, "length 
     >>> rotate(torch.tensor([[1.0, 0.0]]), torch.tensor([[torch.pi / 2]])).round(decimals=4)
     tensor([[-0., 1.]])
     """
+    if torch.compiler.is_compiling():
+        # The compiler makes one loop of it; of complex numbers it makes none, and warns.
+        return rotate_written_out(x, angle)
     # As complex numbers, pairs are read and written once; there are none of half precision.
     z = torch.view_as_complex(x.to(torch.promote_types(x.dtype, torch.float32)).unflatten(-1, (-1, 2)))
     turned = z * torch.polar(torch.ones_like(angle), angle).to(z.dtype)  # (*rows, length, pairs)
     return torch.view_as_real(turned).flatten(-2).to(x.dtype)  # (*rows, length, width)
+
+
+def rotate_written_out(x: Float[Tensor, "*rows length width"], angle: Float[Tensor, "length pairs"]) -> Tensor:
+    """The same in real numbers, as the paper writes it (Eq. 34).
+
+    >>> rotate_written_out(torch.tensor([[1.0, 0.0]]), torch.tensor([[torch.pi / 2]])).round(decimals=4)
+    tensor([[-0., 1.]])
+    """
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1)  # (*rows, length, pairs, 2)
+    return turned.flatten(-2)  # (*rows, length, width)
 
 
 def rotate_halves(x: Float[Tensor, "*rows length width"], angle: Float[Tensor, "length pairs"]) -> Tensor:

@@ -135,11 +135,17 @@ def test_a_pass_leaves_the_parameters_alone_so_that_two_may_come_before_their_gr
     assert model.encoding.r == 0.25
 
 
-def test_a_compiled_model_gives_the_same():
-    model, text = transformer("alibi").train(), words(2, 9)
+@pytest.mark.parametrize("name", ["alibi", "rotary"])
+def test_a_compiled_model_gives_the_same_outputs_and_gradients(name: str):
+    model, text = transformer(name).train(), words(2, 9)
     compiled = torch.compile(model, backend="eager")
     for _ in range(2):
-        assert torch.allclose(compiled(text, readout="all"), model(text, readout="all"), atol=1e-12)
+        results = []
+        for run in (compiled, model):
+            outputs = run(text, readout="all")
+            results.append([outputs, *torch.autograd.grad(outputs.square().sum(), list(model.parameters()))])
+        for one, other in zip(*results, strict=True):
+            assert torch.allclose(one, other, atol=1e-12)
 
 
 def test_a_tied_readout_has_the_embedding_as_its_weights():
