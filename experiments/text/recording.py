@@ -107,7 +107,8 @@ class Gathered:
             return by_position(run, self.train_len * self.table.multiples[-1], attention, notice)
         if subject.sharpened:
             return sharpened(run, self.table.scoring, subject.sharpened, notice)
-        return losses(run, self.table.scoring, attention, notice)
+        longest = self.train_len * self.table.multiples[-1]
+        return losses(run, self.table.scoring, attention, notice, longest)
 
 
 def record(

@@ -19,16 +19,22 @@ SEGMENTS = 128
 Notice = Callable[[str], None]
 
 
-def losses(folder: RunFolder, scoring: str, attention: str, notice: Notice = lambda text: None) -> Losses:
+def losses(
+    folder: RunFolder, scoring: str, attention: str, notice: Notice = lambda text: None, longest: int = 0
+) -> Losses:
     """The loss of every test segment in nats a symbol, by length: the run's own test where it is that, else one again.
 
-    Raises UserError where the model cannot be tested so.
+    Of a run that was not tested up to `longest`, it is one up to there. Raises UserError where the model cannot be
+    tested so.
     """
     config = RunConfig.parse(folder.config_text)
     other = config.replaced({"data.scoring": scoring, "evaluation.attention": attention})
+    if longest > config.test_len:
+        other = other.replaced({"evaluation.test_len": longest})
     if other == config:
         return segments.read(folder)
-    path = kept(folder, f"{scoring}-{attention}", ".csv")
+    farther = f"-{longest}" * (other.test_len > config.test_len)
+    path = kept(folder, f"{scoring}-{attention}{farther}", ".csv")
     if not path.exists():
         from regulargpt.evaluation.again import points_again
 

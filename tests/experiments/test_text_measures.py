@@ -146,3 +146,13 @@ def test_losses_by_position_are_those_of_the_segments(windowed: RunFolder):
     narrow = tested.by_position(windowed, 64, "sliding:4")
     assert np.allclose(narrow[4], found[4])
     assert not np.allclose(narrow[64], found[64])
+
+
+@pytest.mark.slow
+def test_a_longer_test_is_made_where_a_table_asks_for_one(windowed: RunFolder):
+    told: list[str] = []
+    own = tested.losses(windowed, "last_k", "full", told.append, longest=256)
+    assert told == []
+    farther = tested.losses(windowed, "last_k", "full", told.append, longest=512)
+    assert told == ["run: last_k, full attention"]
+    assert list(farther) == [*own, 512]
