@@ -10,6 +10,7 @@ import pytest
 from experiments.page.files import page as written
 from experiments.page.files import read_record, to_json
 from experiments.page.record import Record
+from regulargpt.cli.commands.align import text as align_text
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 from regulargpt.tables import percent
@@ -185,3 +186,35 @@ def test_the_guide_to_texts_quotes_what_its_commands_print():
         assert f"| `{one['scoring']}` | {of['64']} | {of['256']} | {of['1024']} |" in text
     for one, of in zip(found[6:], bits[6:], strict=True):
         assert f"{of['64']}, {of['256']} and {of['1024']}" in words, one["attention"]
+
+
+def test_the_guide_to_alignment_quotes_what_was_measured():
+    text = " ".join((ROOT / "docs" / "alignment.md").read_text(encoding="utf-8").split())
+    report = json.loads((RESULTS / "texts" / "align-t5.json").read_text(encoding="utf-8"))
+    assert " ".join(align_text(report).split("Propositions")[0].split()).partition(" strategy ")[2] in text
+    page = json.loads((RESULTS / "table-5.3-cpu" / "page.json").read_text(encoding="utf-8"))
+    ratios = {cell["row"]: f"{cell['ratio']['value']:.3f}" for cell in page["cells"] if cell["multiple"] == 16}
+    t5 = [ratios[f"t5{end}"] for end in ("", "+p_max", "+entropy", "+log")]
+    assert f"| t5 | {' | '.join(t5)} |" in text
+    for row in ("none", "rotary", "alibi", "kerple_log"):
+        assert f"| {row} | {ratios[row]} | {ratios[f'{row}+p_max']} |" in text
+
+
+def test_the_table_of_encodings_on_languages_is_that_of_its_page():
+    page = json.loads((RESULTS / "encodings-languages-cpu" / "page.json").read_text(encoding="utf-8"))
+    beside, scores = ("regulargpt", "rnn", "lstm", "linear-rnn"), {}
+    for cell in page["cells"]:
+        if cell["done"]:
+            scores.setdefault(cell["column"], {})[cell["row"]] = cell["ours"]["mean"]
+    expected = []
+    for language, found in scores.items():
+        encodings = {row: score for row, score in found.items() if row not in beside}
+        best = max(encodings.values())
+        names = [row for row, score in encodings.items() if score == best]
+        name = names[0] if len(names) == 1 else f"{len(names)} of {len(encodings)}"
+        expected.append([language, name, f"{best:.1f}", *(f"{found[row]:.1f}" for row in beside)])
+    # The page has two tables more that begin so.
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert all(f"| {' | '.join(row)} |" in text for row in expected)
+    done = sum(bool(cell["done"]) for cell in page["cells"])
+    assert f"{done} of {len(page['cells'])} runs" in text
