@@ -115,7 +115,7 @@ def names() -> list[str]:
     """What there is.
 
     >>> names()[:2]
-    ['figure-6.3', 'figure-6.4a']
+    ['figure-2.7', 'figure-3.2']
     """
     folder = resources.files("experiments") / "published"
     return sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json"))

@@ -19,6 +19,7 @@ class Tempered(Encoding):
 
     Raises `UserError` for another `on`, a tau of another shape, or one that is not above 0.
 
+    >>> import torch
     >>> inner = Encoding(d_model=4, n_heads=1)
     >>> q = torch.ones(1, 1, 2, 4)
     >>> from regulargpt.encodings.base import consecutive

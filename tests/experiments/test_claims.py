@@ -177,5 +177,6 @@ def test_claims_hold_in_the_published_numbers(table: TextTable):
                         contradicted.add((table.name, claim.sentence, title))
     # Of most figures words were published, and no numbers.
     values = [value for source in table.sources for row in source.table.rows for value in row.values.values()]
-    assert found >= len(table.claims) - 2 or all(isinstance(value[0], str) for value in values)
+    of_papers = [claim for claim in table.claims if claim.source != "ours"]
+    assert found >= len(of_papers) - 2 or all(isinstance(value[0], str) for value in values)
     assert contradicted == {one for one in CONTRADICTED if one[0] == table.name}

@@ -71,7 +71,7 @@ def sharpness(model: Transformer, words: Words) -> Sharpness:
     ...     _ = torch.nn.init.zeros_(weights)
     >>> found = sharpness(model, np.zeros((1, 4), dtype=int))
     >>> found.p_max, found.entropy.round(4)  # of queries that see 2, 3 and 4 symbols alike
-    (array([[0.36111111, 0.36111111]]), array([[1.0593, 1.0593]]))
+    (array([[0.36111111, 0.36111111]]), array([[1.0594, 1.0594]]))
     """
     attns = attentions(model)
     sums = np.zeros((2, len(attns), attns[0].n_heads))
