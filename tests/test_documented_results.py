@@ -85,7 +85,7 @@ def test_every_table_of_runs_in_the_repository_can_be_read():
 
 def test_the_results_in_the_repository_stay_small():
     files = [path for path in RESULTS.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 3_000_000
+    assert sum(path.stat().st_size for path in files) < 3_300_000
     assert {path.suffix for path in files} <= {".md", ".json", ".jsonl", ".csv", ".svg", ".png"}
 
 
@@ -218,3 +218,19 @@ def test_the_table_of_encodings_on_languages_is_that_of_its_page():
     assert all(f"| {' | '.join(row)} |" in text for row in expected)
     done = sum(bool(cell["done"]) for cell in page["cells"])
     assert f"{done} of {len(page['cells'])} runs" in text
+
+
+def test_the_speed_of_language_models_is_that_of_the_measurement():
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").partition("### Language models")[2]
+    lines = (RESULTS / "texts" / "bench.md").read_text(encoding="utf-8").splitlines()
+    found = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    (names,) = [line for line in text.splitlines() if line.startswith("| length |")]
+    encodings = [cell.strip() for cell in names.strip("|").split("|")][1:]
+    for length in ("128", "512"):
+        ratio = {row[3]: row[5].split()[0] for row in found if row[:2] == ["train", length]}
+        assert f"| {length} | {' | '.join(ratio[name] for name in encodings)} |" in text
+    for what in (("decode alibi", "decode rotary"), ("every",)):
+        ratios = [row[5].split()[0] for row in found if row[0] in what]
+        assert f"| {', '.join(ratios)} |" in text
+    assert {row[2] for row in found if row[0] in ("sliding:128", "bca")} == {"1.13"}
+    assert max(int(row[3].split()[1]) for row in found if row[0] == "test at 16 x") == 580

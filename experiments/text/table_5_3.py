@@ -50,7 +50,7 @@ EXPERIMENT = text_table(
     CLAIMS,
     remarks=(
         "The published models are encoders with decoders; ours read from left to right. A temperature divides all of a "
-        "logit and is shared by all heads. It is found on other segments than are tested, by halving instead of on a "
+        "logit and is shared by all heads. It is found on segments of the training part, by halving instead of on a "
         "grid, from 8 segments.",
     ),
 )

@@ -117,8 +117,8 @@ def setting_of(
         )
     prepare(config)
     seed = config.seed if seed is None else seed
-    # A text has the symbol behind a segment too, which is only predicted.
-    short, long = (source.test(seed, T, words)[:, :T] for T in (train_len, length))
+    # Of the training part, so that nothing is fitted to what is tested; a text has the symbol behind a segment too.
+    short, long = (source.batch(seed, "alignment", 0, [T], words)[:, :T] for T in (train_len, length))
     return Setting(folder, config, model, short, long, by, on)
 
 
