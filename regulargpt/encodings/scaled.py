@@ -10,11 +10,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regulargpt import encodings
-from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
+from regulargpt.encodings.around import Around
+from regulargpt.encodings.base import Keys, Positions, Queries
 from regulargpt.encodings.options import PUBLISHED, EncodingOptions, ScaledOptions, SSMaxOptions
 
 
-class Scaled(Encoding):
+class Scaled(Around):
     """Another encoding, whose queries are multiplied before it sees them; its biases stay as they are."""
 
     Options = ScaledOptions
@@ -38,43 +39,6 @@ class Scaled(Encoding):
         """The query at m sees m + 1 keys; in a model that is not causal, all of them."""
         n = at.m + 1 if self.causal else torch.full_like(at.m, len(at.n))
         return self.inner.rotate(q * self.scale(n, at.layer).to(q.dtype), k, at)
-
-    def embed(
-        self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
-    ) -> Float[Tensor, "batch length d_model"]:
-        """As the other."""
-        return self.inner.embed(x, n)
-
-    def prepare(self, x: Float[Tensor, "batch length d_model"], layer: int) -> Float[Tensor, "batch length *s"] | None:
-        """As the other."""
-        return self.inner.prepare(x, layer)
-
-    def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
-        """As the other."""
-        return self.inner.score(logits, q, k, at)
-
-    def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "#batch n_heads queries keys"] | None:
-        """As the other."""
-        return self.inner.bias(q, k, at)
-
-    @property
-    def changes_logits(self) -> bool:
-        """As the other."""
-        return self.inner.changes_logits
-
-    @property
-    def changes_score(self) -> bool:
-        """As the other."""
-        return self.inner.changes_score
-
-    @property
-    def span(self) -> int | None:
-        """As the other."""
-        return self.inner.span
-
-    def project(self) -> None:
-        """As the other."""
-        self.inner.project()
 
 
 class LogN(Scaled):

@@ -6,12 +6,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from languages.errors import UserError
+from regulargpt.encodings.around import Around
 from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
 
 PARTS = ("all", "content")
 
 
-class Tempered(Encoding):
+class Tempered(Around):
     """Another encoding, with logits divided by tau, one number for each layer and head (thesis, Algorithm 1).
 
     `on` says what is divided: `all` is (score(q k / sqrt(d_head)) + bias) / tau, as T5 is aligned in the thesis,
@@ -60,40 +61,6 @@ class Tempered(Encoding):
     def shift_invariant(self) -> bool:  # type: ignore[override]
         """As the other."""
         return self.inner.shift_invariant
-
-    @property
-    def span(self) -> int | None:
-        """As the other."""
-        return self.inner.span
-
-    @property
-    def changes_logits(self) -> bool:
-        """As the other: queries are divided before the fused kernel."""
-        return self.inner.changes_logits
-
-    @property
-    def changes_score(self) -> bool:
-        """As the other."""
-        return self.inner.changes_score
-
-    @property
-    def keys_turn_alone(self) -> bool:
-        """As the other."""
-        return self.inner.keys_turn_alone
-
-    def project(self) -> None:
-        """As the other."""
-        self.inner.project()
-
-    def embed(
-        self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
-    ) -> Float[Tensor, "batch length d_model"]:
-        """As the other."""
-        return self.inner.embed(x, n)
-
-    def prepare(self, x: Float[Tensor, "batch length d_model"], layer: int) -> Float[Tensor, "batch length *s"] | None:
-        """As the other."""
-        return self.inner.prepare(x, layer)
 
     def of(self, layer: int, like: Tensor) -> Float[Tensor, "n_heads 1 1"]:
         """The temperatures of a layer."""

@@ -32,9 +32,9 @@ class Model(Hooked, ABC):
     Random numbers while training (dropout, noise) come from `layers.Counted`, so that a resumed run draws the same.
 
     What else a model may have, each with a default: `quadratic`, `compiled_parts`, `parameter_groups`, `project`,
-    `set_attention`, `decoder`, `set_noise`, and hook points (`hooks.HookPoint`). Some names are read by the analyses:
-    `hook_embed`, what stands for each symbol (batch, length, width), by `receptive-field`; `hook_state`, the state at
-    each position (batch, length, width), or `blocks.N.hook_resid_post`, by `verify`.
+    `set_attention`, `set_temperature`, `decoder`, `set_noise`, and hook points (`hooks.HookPoint`). Some names are read
+    by the analyses: `hook_embed`, what stands for each symbol (batch, length, width), by `receptive-field`;
+    `hook_state`, the state at each position (batch, length, width), or `blocks.N.hook_resid_post`, by `verify`.
 
     >>> import torch
     >>> from regulargpt.models.layers import linear
