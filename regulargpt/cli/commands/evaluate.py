@@ -113,7 +113,7 @@ def text(result: dict[str, Any]) -> str:
         lines.append(f"and {len(shown) - FEW} more lengths" + " below 100 %" * (known.best == 100))
     mean, worst = (f"{number(result[key], known.unit)} {known.unit}".rstrip() for key in ("score", "worst"))
     guess = "" if result["majority"] is None else f", always one answer {number(result['majority'])} %"
-    sharp = f", temperature {result['temperature']}" if result["temperature"] else ""
+    sharp = f", temperature {result['temperature']}" if result.get("temperature") else ""
     return "\n".join([*lines, f"{len(inside)} lengths{sharp}: mean {mean}, worst {worst}{guess}"])
 
 
