@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,28 +22,31 @@ TAU, GAP = "temperature by P_max", "temperature by entropy minus that by P_max"
 WORDS, PARTS = 8, 4
 
 
-def by_length(folder: RunFolder, of: Callable[[Setting], float]) -> Mapping[int, Interval]:
-    """A number at each longer length, of so many parts of the segments."""
+@lru_cache(maxsize=4)
+def parts_of(folder: RunFolder, length: int) -> list[Setting]:
+    """The run at a longer length, with a part of the segments each."""
     from regulargpt.analysis.alignment.setting import setting_of
 
-    config, found = RunConfig.parse(folder.config_text), {}
-    for length in (length for length in config.tested if length > config.data.train_len):
-        whole = setting_of(folder, length, WORDS)
-        parts = (replace(whole, short=whole.short[at::PARTS], long=whole.long[at::PARTS]) for at in range(PARTS))
-        found[length] = of_mean(np.array([of(part) for part in parts]))
-    return found
+    whole = setting_of(folder, length, WORDS)
+    return [replace(whole, short=whole.short[at::PARTS], long=whole.long[at::PARTS]) for at in range(PARTS)]
+
+
+def by_length(folder: RunFolder, of: Callable[[Setting], float]) -> dict[int, Interval]:
+    """A number at each longer length, with the interval of its mean over parts."""
+    config = RunConfig.parse(folder.config_text)
+    longer = [length for length in config.tested if length > config.data.train_len]
+    return {length: of_mean(np.array([of(part) for part in parts_of(folder, length)])) for length in longer}
 
 
 def dispersion(name: str) -> Callable[[RunFolder, str], Mapping[int, Interval]]:
     """P_max or the entropy at the training length and beyond, as the mean over heads."""
 
     def measured(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
-        from regulargpt.analysis.alignment.statistics import sharpness
-
-        config = RunConfig.parse(folder.config_text)
-        short = by_length(folder, lambda s: float(getattr(sharpness(s.model, s.short), name).mean()))
-        longer = by_length(folder, lambda s: float(getattr(sharpness(s.model, s.long), name).mean()))
-        return {config.data.train_len: next(iter(short.values())), **longer}
+        longer = by_length(folder, lambda setting: getattr(setting.before["long"], name).mean())
+        # The short segments are the same beside every longer length.
+        parts = parts_of(folder, min(longer))
+        short = of_mean(np.array([getattr(part.before["short"], name).mean() for part in parts]))
+        return {parts[0].lengths[0]: short, **longer}
 
     return measured
 

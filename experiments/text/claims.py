@@ -133,8 +133,8 @@ class Change:
 
     def of(self, results: Results) -> Interval:
         """The difference, with the interval that holds both."""
-        a, b = (results.measure(self.measure, self.row, k) for k in (self.multiple, self.base))
-        return Interval(a.low - b.high, a.value - b.value, a.high - b.low)
+        longer, shorter = (results.measure(self.measure, self.row, k) for k in (self.multiple, self.base))
+        return longer.minus(shorter)
 
     def printed(self, value: Printed) -> float | None:
         """Tables print no such numbers."""
@@ -160,8 +160,8 @@ class Lead:
 
     def of(self, results: Results) -> Interval:
         """The difference, with the interval that holds both."""
-        a, b = (results.measure(self.measure, row, self.multiple) for row in (self.row, self.other))
-        return Interval(a.low - b.high, a.value - b.value, a.high - b.low)
+        first, second = (results.measure(self.measure, row, self.multiple) for row in (self.row, self.other))
+        return first.minus(second)
 
     def printed(self, value: Printed) -> float | None:
         """Of published values of that measure."""

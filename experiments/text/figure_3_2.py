@@ -21,10 +21,11 @@ CLAIMS = (
         (leads(KERNEL, "kerple_log", "kerple_power", "alibi", at=4),),
     ),
 )
+SUBJECTS = {"kerple_log": alone(KERPLE_LOG), "kerple_power": KERPLE_POWER, "alibi": alone(ALIBI)}
 EXPERIMENT = text_table(
     "figure-3.2",
     "Learned kernels",
-    {"kerple_log": alone(KERPLE_LOG), "kerple_power": KERPLE_POWER, "alibi": alone(ALIBI)},
+    SUBJECTS,
     [Source("figure-3.2", {"github": "GitHub"}, by_length)],
     CLAIMS,
     measuring={KERNEL: mean_kernel, FLATTEST: flattest_kernel},

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from experiments.text.claims import Claim, below, leads
+from experiments.text.figure_3_2 import SUBJECTS
 from experiments.text.measures import HEADS, heads_within
-from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, alone
 from experiments.text.table import Source, by_length, text_table
 
 CLAIMS = (
@@ -22,7 +22,7 @@ CLAIMS = (
 EXPERIMENT = text_table(
     "figure-3.6",
     "Effective lengths of learned kernels",
-    {"kerple_log": alone(KERPLE_LOG), "kerple_power": KERPLE_POWER, "alibi": alone(ALIBI)},
+    SUBJECTS,
     [Source("figure-3.6", {"text": ""}, by_length)],
     CLAIMS,
     measuring={HEADS: heads_within},

@@ -1,11 +1,13 @@
 """Measures of trained runs beside the loss, kept in their folders: how far back a prediction looks, and how sharply.
 
-They need torch, which is imported where they are called.
+They need torch, which is imported where they are called. What several of them share is kept for the last run that was
+asked for, by its object: a finished run does not change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -38,6 +40,7 @@ POINTS, DRAWS = 16, 400
 VARIED, PARTS = 512, 16
 
 
+@lru_cache(maxsize=1)
 def gradients(folder: RunFolder, attention: str) -> Float[ndarray, "segments length"]:
     """The share of each read symbol in the gradient of the true next one; Unknown if it depends on none."""
     from regulargpt.analysis.receptive_field import gradient_norms
@@ -98,6 +101,7 @@ def jump(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     return {found.shape[1]: of_mean(found[:, 3 * train_len // 4 : 5 * train_len // 4].sum(1))}
 
 
+@lru_cache(maxsize=1)
 def kernels(folder: RunFolder) -> Kernels:
     """The learned kernels of a run, which its layers share."""
     from regulargpt.analysis.trained_kernels_report import encoding_of, kernels_of
@@ -133,20 +137,23 @@ def flattest_kernel(folder: RunFolder, attention: str) -> Mapping[int, Interval]
     return by_distance(folder, (bias - bias[:, :1]).max(0))
 
 
-def left_out(folder: RunFolder, of: Callable[[Float[ndarray, "layers length"]], ndarray]) -> list[Interval]:
-    """What `of` makes of the variances of the attention outputs, number by number (Lemma 2.3, Figure 2.7).
-
-    Intervals are the jackknife's: segments are left out part by part.
-    """
+@lru_cache(maxsize=1)
+def variances(folder: RunFolder) -> list[Float[ndarray, "layers length"]]:
+    """The variances of the attention outputs over all segments, then without each of their parts in turn."""
     from regulargpt.analysis.trained_variance_report import output_variance
     from regulargpt.runs.load import load_reader
 
     config, model = RunConfig.parse(folder.config_text), cast("Transformer", load_reader(folder))
     words = data.build(config.data).test(config.seed, config.data.train_len, VARIED)[:, :-1]
     parts = np.arange(VARIED) % PARTS
-    value = of(output_variance(model, words))
-    each = np.array([of(output_variance(model, words[parts != part])) for part in range(PARTS)])  # (PARTS, numbers)
-    half = Z * np.sqrt((PARTS - 1) * each.var(0))
+    without = (output_variance(model, words[parts != part]) for part in range(PARTS))
+    return [output_variance(model, words), *without]
+
+
+def left_out(folder: RunFolder, of: Callable[[Float[ndarray, "layers length"]], ndarray]) -> list[Interval]:
+    """What `of` makes of these variances, number by number (Lemma 2.3, Figure 2.7); intervals are the jackknife's."""
+    value, *each = map(of, variances(folder))
+    half = Z * np.sqrt((PARTS - 1) * np.array(each).var(0))
     return [Interval(v - h, v, v + h) for v, h in zip(value.tolist(), half.tolist(), strict=True)]
 
 

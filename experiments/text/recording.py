@@ -90,25 +90,26 @@ class Gathered:
         for row in self.configs:
             try:
                 for config, name in self.done(row) if self.table.is_tested else ():
-                    found.setdefault(row, {})[config.seed] = self.test(self.open(name), row, notice)
-                for config, name in self.done(row)[:1]:
                     view = self.table.subjects[row].view(config.data.train_len)
+                    found.setdefault(row, {})[config.seed] = self.test(self.open(name), row, view, notice)
+                for config, name in self.done(row)[:1]:
+                    # One object for all measures: what they share is kept for it.
+                    view, run = self.table.subjects[row].view(config.data.train_len), self.open(name)
                     for what, measuring in self.table.measuring.items():
-                        further[what][row] = measured(self.open(name), what, view, measuring, notice)
+                        further[what][row] = measured(run, what, view, measuring, notice)
             except UserError as error:
                 self.problems[row] = str(error)
         return Results(self.train_len, found, further)
 
-    def test(self, run: RunFolder, row: str, notice: Notice) -> Losses:
+    def test(self, run: RunFolder, row: str, attention: str, notice: Notice) -> Losses:
         """A run's losses as the table scores them, and the row sees them."""
-        subject = self.table.subjects[row]
-        attention = subject.view(RunConfig.parse(run.config_text).data.train_len)
-        if self.table.scoring == BY_POSITION:
-            return by_position(run, self.train_len * self.table.multiples[-1], attention, notice)
-        if subject.sharpened:
-            return sharpened(run, self.table.scoring, subject.sharpened, notice)
+        scoring, strategy = self.table.scoring, self.table.subjects[row].sharpened
         longest = self.train_len * self.table.multiples[-1]
-        return losses(run, self.table.scoring, attention, notice, longest)
+        if scoring == BY_POSITION:
+            return by_position(run, longest, attention, notice)
+        if strategy:
+            return sharpened(run, scoring, strategy, notice)
+        return losses(run, scoring, attention, notice, longest)
 
 
 def record(

@@ -30,6 +30,14 @@ class Interval:
     value: float
     high: float
 
+    def minus(self, other: Interval) -> Interval:
+        """The difference of two that are not paired: its interval holds all differences of their numbers.
+
+        >>> Interval(1.0, 2.0, 3.0).minus(Interval(0.0, 1.0, 1.5))
+        Interval(low=-0.5, value=1.0, high=3.0)
+        """
+        return Interval(self.low - other.high, self.value - other.value, self.high - other.low)
+
     def exp(self) -> Interval:
         """Of a difference in nats, the ratio of perplexities."""
         return Interval(*map(math.exp, (self.low, self.value, self.high)))

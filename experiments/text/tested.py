@@ -34,15 +34,14 @@ def losses(
     if other == config:
         return segments.read(folder)
     farther = f"-{longest}" * (other.test_len > config.test_len)
-    path = kept(folder, f"{scoring}-{attention}{farther}", ".csv")
-    if not path.exists():
+
+    def test() -> Losses:
         from regulargpt.evaluation.again import points_again
 
         notice(f"{folder.path.name}: {scoring}, {attention} attention")
-        points = points_again(folder, other, other.tested, config.seed)
-        atomic.make_folder(path.parent)
-        atomic.write_text(path, segments.render(segments.of_points(points)))
-    return segments.parse(atomic.parse_text(atomic.read_bytes(path), path))
+        return segments.of_points(points_again(folder, other, other.tested, config.seed))
+
+    return once(kept(folder, f"{scoring}-{attention}{farther}", ".csv"), test)
 
 
 def sharpened(folder: RunFolder, scoring: str, strategy: str, notice: Notice = lambda text: None) -> Losses:
@@ -50,8 +49,8 @@ def sharpened(folder: RunFolder, scoring: str, strategy: str, notice: Notice = l
 
     Raises UserError for a model without attention.
     """
-    path = kept(folder, f"{scoring}-{strategy}", ".csv")
-    if not path.exists():
+
+    def test() -> Losses:
         from regulargpt.analysis.alignment.setting import find, setting_of
         from regulargpt.evaluation.again import points_again
 
@@ -62,9 +61,9 @@ def sharpened(folder: RunFolder, scoring: str, strategy: str, notice: Notice = l
             longer = length > config.data.train_len
             temperature = find(setting_of(folder, length), strategy) if longer else None
             points += points_again(folder, config, [length], config.seed, temperature=temperature)
-        atomic.make_folder(path.parent)
-        atomic.write_text(path, segments.render(segments.of_points(points)))
-    return segments.parse(atomic.parse_text(atomic.read_bytes(path), path))
+        return segments.of_points(points)
+
+    return once(kept(folder, f"{scoring}-{strategy}", ".csv"), test)
 
 
 def by_position(folder: RunFolder, length: int, attention: str, notice: Notice = lambda text: None) -> Losses:
@@ -72,8 +71,8 @@ def by_position(folder: RunFolder, length: int, attention: str, notice: Notice =
 
     Raises UserError where the model or the text does not allow such segments.
     """
-    path = kept(folder, f"{BY_POSITION}-{length}-{attention}", ".csv")
-    if not path.exists():
+
+    def test() -> Losses:
         from regulargpt import objectives
         from regulargpt.analysis import positions
         from regulargpt.analysis.text_subject import text_subject
@@ -85,8 +84,16 @@ def by_position(folder: RunFolder, length: int, attention: str, notice: Notice =
         assert isinstance(objective, LanguageModel)  # what all text tables train
         with run.seen():
             nats = positions.losses(run.model, objective, run.segments)
+        return {last: each for (_, last), each in positions.binned(nats).items()}
+
+    return once(kept(folder, f"{BY_POSITION}-{length}-{attention}", ".csv"), test)
+
+
+def once(path: Path, test: Callable[[], Losses]) -> Losses:
+    """What the file has of a test, which is made first if there is no file."""
+    if not path.exists():
+        found = test()
         atomic.make_folder(path.parent)
-        found = {last: each for (_, last), each in positions.binned(nats).items()}
         atomic.write_text(path, segments.render(found))
     return segments.parse(atomic.parse_text(atomic.read_bytes(path), path))
 

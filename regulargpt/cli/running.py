@@ -127,8 +127,16 @@ def scoring(result: dict[str, Any]) -> str:
     counts = sorted(set(result["samples"].values()))
     segments = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     seen = "" if result["attention"] == "full" else f", attention {result['attention']}"
-    sharp = f", temperature {result['temperature']}" if result.get("temperature") else ""
-    return f"{result['scoring']}, {segments} segments{seen}{sharp}"
+    return f"{result['scoring']}, {segments} segments{seen}{sharpened(result)}"
+
+
+def sharpened(result: dict[str, Any]) -> str:
+    """The temperature of a test; nothing without one.
+
+    >>> sharpened({"temperature": "0.6"}), sharpened({})
+    (', temperature 0.6', '')
+    """
+    return f", temperature {result['temperature']}" if result.get("temperature") else ""
 
 
 def text_lengths(result: dict[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,6 @@ class Temperature:
     """One number for each layer and head, what they are `on` (all or content), and where they come from.
 
     `weights` is the digest of the weights that they were found for.
-
-    >>> Temperature.alike(0.8, 2, 4).tau
-    ((0.8, 0.8, 0.8, 0.8), (0.8, 0.8, 0.8, 0.8))
     """
 
     tau: tuple[tuple[float, ...], ...]
@@ -29,20 +27,19 @@ class Temperature:
     length: int = 0
     weights: str = ""
 
-    @classmethod
-    def alike(cls, tau: float, n_layers: int, n_heads: int, **more: Any) -> Temperature:
-        """The same everywhere."""
-        return cls(((tau,) * n_heads,) * n_layers, **more)
-
     def __str__(self) -> str:
-        """In a word: the number, or from where to where.
+        """As `shown`."""
+        return shown([value for layer in self.tau for value in layer])
 
-        >>> str(Temperature(((0.5, 1.0),))), str(Temperature(((0.5, 0.5),)))
-        ('0.5 to 1', '0.5')
-        """
-        values = [value for layer in self.tau for value in layer]
-        low, high = min(values), max(values)
-        return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+
+def shown(tau: Sequence[float]) -> str:
+    """Temperatures in a word: the number, or from where to where.
+
+    >>> shown([0.8, 0.8]), shown([0.5, 1.25])
+    ('0.8', '0.5 to 1.25')
+    """
+    low, high = min(tau), max(tau)
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
 
 
 def write(path: Path, temperature: Temperature) -> None:

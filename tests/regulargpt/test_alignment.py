@@ -304,7 +304,7 @@ def test_a_file_of_temperatures_is_what_evaluate_uses(trained: RunFolder, tmp_pa
 def test_a_temperature_of_1_changes_no_score(trained: RunFolder):
     config = RunConfig.parse(trained.config_text)
     without, ones = (
-        points_again(trained, config, [16], 0, temperature=t) for t in (None, Temperature.alike(1.0, 2, 2))
+        points_again(trained, config, [16], 0, temperature=t) for t in (None, Temperature(((1.0, 1.0),) * 2))
     )
     assert without[0].main == pytest.approx(ones[0].main)
 

@@ -13,14 +13,14 @@ from regulargpt.analysis import files
 from regulargpt.analysis.alignment import propositions
 from regulargpt.analysis.alignment.search import Groups, Search
 from regulargpt.analysis.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
-from regulargpt.analysis.alignment.statistics import Logits, Sharpness, average_logits, sharpness
+from regulargpt.analysis.alignment.statistics import Logits, Sharpness, average_logits
 from regulargpt.analysis.rounding import rounded
 from regulargpt.analysis.subject import refuse_file
 from regulargpt.evaluation import temperature as files_of_temperature
 from regulargpt.evaluation.again import points_again
 from regulargpt.evaluation.by_length import Point, Value
 from regulargpt.evaluation.measures import measure
-from regulargpt.evaluation.temperature import Temperature
+from regulargpt.evaluation.temperature import Temperature, shown
 from regulargpt.storage.folder import RunFolder
 
 FOLDER = "align"
@@ -51,12 +51,8 @@ def align_report(
     """
     out = refuse_file(folder.path / FOLDER if out is None else out)
     setting = setting_of(folder, length, words, by, on, seed)
-    before = {"short": sharpness(setting.model, setting.short), "long": sharpness(setting.model, setting.long)}
-    logits = {
-        "short": average_logits(setting.model, setting.short),
-        "long": average_logits(setting.model, setting.long),
-    }
-    searches = {name: search_of(setting, name, before) for name in SEARCHED}
+    logits = {name: average_logits(setting.model, words) for name, words in setting.words.items()}
+    searches = {name: search_of(setting, name) for name in SEARCHED}
     train_len, longer = setting.lengths
     found = {name: one.tau for name, one in searches.items()} | {
         "log": np.array([propositions.of_lengths(train_len, longer)])
@@ -74,9 +70,9 @@ def align_report(
         "by": by,
         "on": on,
         "measure": next(iter(points[""].measures)),
-        "before": {name: of_sharpness(one) for name, one in before.items()},
+        "before": {name: of_sharpness(one) for name, one in setting.before.items()},
         "logits": {name: of_logits(one) for name, one in logits.items()},
-        "propositions": closed_forms(before["short"], logits, train_len, longer),
+        "propositions": closed_forms(setting.before["short"], logits, train_len, longer),
         "score": of_point(points[""]),
         "strategies": {
             name: of_strategy(setting, name, found[name], searches.get(name), points) for name in temperatures
@@ -90,9 +86,8 @@ def align_report(
 def scores(setting: Setting, temperatures: Mapping[str, Temperature]) -> dict[str, Point]:
     """The test at the greater length, without a temperature ("") and with each."""
     config = setting.config.replaced({"evaluation.samples": SCORED})
-    lengths = [setting.long.shape[1]]
     return {
-        name: points_again(setting.folder, config, lengths, config.seed, temperature=temperature)[0]
+        name: points_again(setting.folder, config, setting.lengths[1:], config.seed, temperature=temperature)[0]
         for name, temperature in [("", None), *temperatures.items()]
     }
 
@@ -170,18 +165,8 @@ def sentence(report: Mapping[str, Any]) -> str:
     after, before = (f"{one['score']['value']:.3f}" for one in (chosen, report))
     return (
         f"P_max {short['p_max']:.3f} at {report['train_len']:,}, {long['p_max']:.3f} at {report['length']:,}; "
-        f"temperature {shown_tau(chosen['tau'])} restores it: {after} {unit} instead of {before}"
+        f"temperature {shown(chosen['tau'])} restores it: {after} {unit} instead of {before}"
     )
-
-
-def shown_tau(tau: Sequence[float]) -> str:
-    """A temperature, or from where to where.
-
-    >>> shown_tau([0.8, 0.8]), shown_tau([0.5, 1.25])
-    ('0.8', '0.5 to 1.25')
-    """
-    low, high = min(tau), max(tau)
-    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
 
 
 def write(

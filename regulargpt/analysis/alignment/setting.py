@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from regulargpt import data
 from regulargpt.analysis.alignment import propositions
 from regulargpt.analysis.alignment.search import Groups, Search, search
 from regulargpt.analysis.alignment.statistics import ByHead, Sharpness, sharpness
-from regulargpt.analysis.subject import MAX_SYMBOLS, config_of
+from regulargpt.analysis.subject import config_of, refuse_many
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Words
 from regulargpt.evaluation.temperature import Temperature, weights_of
@@ -53,6 +53,16 @@ class Setting:
     def lengths(self) -> tuple[int, int]:
         """That of training and the greater one."""
         return self.short.shape[1], self.long.shape[1]
+
+    @property
+    def words(self) -> dict[str, Words]:
+        """Both, by name."""
+        return {"short": self.short, "long": self.long}
+
+    @cached_property
+    def before(self) -> dict[str, Sharpness]:
+        """How sharp attention is in both without a temperature."""
+        return {name: sharpness(self.model, words) for name, words in self.words.items()}
 
     def groups(self, values: ByHead) -> Groups:
         """The means of the groups that share a temperature."""
@@ -107,8 +117,7 @@ def setting_of(
         raise UserError(f"--length {length}: {reason}")
     if length > LONGEST:
         raise UserError(f"--length {length}: at most {LONGEST:,}, since all pairs count; choose a shorter one")
-    if length * words > MAX_SYMBOLS:
-        raise UserError(f"--length {length} with {words} words: at most {MAX_SYMBOLS:,} symbols; choose fewer --words")
+    refuse_many(length, words, "words")
     model = load_reader(folder)
     if not isinstance(model, Transformer):
         place = shown(folder.path)
@@ -122,9 +131,9 @@ def setting_of(
     return Setting(folder, config, model, short, long, by, on)
 
 
-def search_of(setting: Setting, name: str, before: Mapping[str, Sharpness]) -> Search:
+def search_of(setting: Setting, name: str) -> Search:
     """The temperatures that restore a statistic: P_max falls with them, entropy rises."""
-    target, start = (setting.groups(getattr(before[which], name)) for which in ("short", "long"))
+    target, start = (setting.groups(getattr(setting.before[which], name)) for which in ("short", "long"))
     return search(lambda tau: setting.groups(getattr(setting.at(tau), name)), target, start, rises=name == "entropy")
 
 
@@ -132,5 +141,4 @@ def find(setting: Setting, strategy: str) -> Temperature:
     """The temperature by one strategy: p_max, entropy or log."""
     if strategy not in SEARCHED:
         return setting.temperature(np.array([propositions.of_lengths(*setting.lengths)]), strategy)
-    before = {"short": sharpness(setting.model, setting.short), "long": sharpness(setting.model, setting.long)}
-    return setting.temperature(search_of(setting, strategy, before).tau, strategy)
+    return setting.temperature(search_of(setting, strategy).tau, strategy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -47,7 +48,7 @@ class Logits:
         """l_max of Assumption 5.2."""
         return float(self.values.max())
 
-    @property
+    @cached_property
     def quantiles(self) -> Float[ndarray, "keys"]:
         """The standard normal quantiles at (i - 1/2) / L."""
         count = len(self.values)
@@ -82,6 +83,8 @@ def sharpness(model: Transformer, words: Words) -> Sharpness:
         n_queries, n_keys = piece.shape
         # The first of these queries sees so many keys, each later one a key more.
         sees = piece.begin + n_keys - n_queries + 1
+        if sees + n_queries <= least:
+            return
         counted = slice(max(0, least - sees), None)
         p = piece.logits(piece.bias())[..., counted, :].softmax(-1)  # (batch, n_heads, queries, keys)
         largest, entropy = p.amax(-1).double(), torch.special.entr(p).sum(-1, dtype=torch.float64)

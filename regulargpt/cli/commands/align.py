@@ -70,7 +70,7 @@ def command(
 
 def text(report: dict[str, Any]) -> str:
     """A row without a temperature at both lengths, then one a strategy."""
-    from regulargpt.analysis.alignment.report import shown_tau
+    from regulargpt.evaluation.temperature import shown
 
     known = measure(report["measure"])
 
@@ -85,7 +85,7 @@ def text(report: dict[str, Any]) -> str:
         row(f"none, at {report['length']:,}", "1", before["long"], report["score"]),
     ]
     for name, found in report["strategies"].items():
-        rows.append(row(name, shown_tau(found["tau"]) + "!" * bool(found["at_bound"]), found, found["score"]))
+        rows.append(row(name, shown(found["tau"]) + "!" * bool(found["at_bound"]), found, found["score"]))
     header = ("strategy", "temperature", "P_max", "H (nats)", known.label)
     closed = ", ".join(
         f"{name} {'no solution' if value is None else f'{value:.3f}'}" for name, value in report["propositions"].items()

@@ -99,9 +99,9 @@ def command(
 
 def text(result: dict[str, Any]) -> str:
     """Every length if they are few, else the summary, the lengths that are not perfect, and those beyond the score."""
-    if "extrapolation" in result:
-        from regulargpt.cli.running import scoring, text_lengths
+    from regulargpt.cli.running import scoring, sharpened, text_lengths
 
+    if "extrapolation" in result:
         return "\n".join([f"scoring {scoring(result)}", *text_lengths(result)])
     known, scored = measure(result["measure"]), set(result["scored"])
     values = result["measures"][known.name]["values"]
@@ -113,8 +113,7 @@ def text(result: dict[str, Any]) -> str:
         lines.append(f"and {len(shown) - FEW} more lengths" + " below 100 %" * (known.best == 100))
     mean, worst = (f"{number(result[key], known.unit)} {known.unit}".rstrip() for key in ("score", "worst"))
     guess = "" if result["majority"] is None else f", always one answer {number(result['majority'])} %"
-    sharp = f", temperature {result['temperature']}" if result.get("temperature") else ""
-    return "\n".join([*lines, f"{len(inside)} lengths{sharp}: mean {mean}, worst {worst}{guess}"])
+    return "\n".join([*lines, f"{len(inside)} lengths{sharpened(result)}: mean {mean}, worst {worst}{guess}"])
 
 
 def row(length: str, result: dict[str, Any]) -> tuple[str, ...]:
