@@ -46,6 +46,9 @@ LIGHT = [
     ("run parity --test-len 3", 2),
     ("resume missing", 2),
     ("evaluate missing", 2),
+    ("align --help", 0),
+    ("align missing", 2),
+    ("evaluate docs/certified/parity --temperature missing.json", 2),
     ("extract --help", 0),
     ("extract missing", 2),
     ("extract missing --out machine.txt", 2),
@@ -100,7 +103,7 @@ LIGHT = [
 @pytest.mark.parametrize(("arguments", "code"), LIGHT, ids=[a for a, _ in LIGHT])
 def test_help_listings_and_refusals_import_nothing_heavy(arguments: str, code: int):
     command = [sys.executable, "-c", f"HEAVY = {HEAVY!r}\n{CODE}", *arguments.split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == f"{code} "
 
 

@@ -59,6 +59,7 @@ def command(
     from regulargpt.config.protocols import protocol
     from regulargpt.config.schema import RunConfig, is_of_the_test, value_of
     from regulargpt.data import is_text
+    from regulargpt.evaluation.temperature import read, weights_of
     from regulargpt.storage.folder import RunFolder
 
     if preset is not None and (lengths is not None or settings):
@@ -85,11 +86,9 @@ def command(
     # What of the network itself may be another in a test, such as the scaling of rotary positions.
     trained = {key.removeprefix("model."): value_of(config, key) for key in written if key.startswith("model.")}
 
-    from regulargpt.cli.bars import Bars
-    from regulargpt.evaluation.temperature import read, weights_of
-
     found = None if temperature is None else read(temperature, weights_of(run_folder))
 
+    from regulargpt.cli.bars import Bars
     from regulargpt.evaluation.again import evaluate
 
     with closing(Bars()) as bars:
