@@ -31,10 +31,11 @@ class Model(Hooked, ABC):
 
     Random numbers while training (dropout, noise) come from `layers.Counted`, so that a resumed run draws the same.
 
-    What else a model may have, each with a default: `quadratic`, `compiled_parts`, `parameter_groups`, `project`,
-    `set_attention`, `set_temperature`, `decoder`, `set_noise`, and hook points (`hooks.HookPoint`). Some names are read
-    by the analyses: `hook_embed`, what stands for each symbol (batch, length, width), by `receptive-field`;
-    `hook_state`, the state at each position (batch, length, width), or `blocks.N.hook_resid_post`, by `verify`.
+    What else a model may have, each with a default: `answers`, `quadratic`, `compiled_parts`, `parameter_groups`,
+    `project`, `set_attention`, `set_temperature`, `decoder`, `set_noise`, and hook points (`hooks.HookPoint`). Some
+    names are read by the analyses: `hook_embed`, what stands for each symbol (batch, length, width), by
+    `receptive-field`; `hook_state`, the state at each position (batch, length, width), or `blocks.N.hook_resid_post`,
+    by `verify`.
 
     >>> import torch
     >>> from regulargpt.models.layers import linear
@@ -66,6 +67,15 @@ class Model(Hooked, ABC):
     def quadratic(self) -> bool:
         """Whether it holds a number for each pair of positions: then it is tested on fewer words at once."""
         return False
+
+    def answers(self, words: Int[Tensor, "batch length"], count: int) -> Float[Tensor, "batch count n_outputs"]:
+        """Logits at the last `count` positions.
+
+        >>> from regulargpt.models.rnn import Rnn
+        >>> Rnn(2, 3, d_model=4).answers(torch.tensor([[0, 1, 1, 0]]), 2).shape
+        torch.Size([1, 2, 3])
+        """
+        return self(words, readout="all")[:, -count:]
 
     def compiled_parts(self) -> Sequence[nn.Module]:
         """What `torch.compile` is applied to: the model, or parts of it that do not depend on the words' length."""
