@@ -30,6 +30,7 @@ class Row:
 
     `values[column]` has one value for each of the table's statistics; of a mean and its deviation the mean may stand
     alone, and a word stands for both. `marks[column]` is the sign beside it: what the caption says of significance.
+    `unit` is the row's own, where it is not the table's.
     """
 
     row: str
@@ -38,6 +39,7 @@ class Row:
     line: str
     values: Mapping[str, tuple[Number, ...]]
     marks: Mapping[str, str] = field(default_factory=dict)
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ def problems(name: str, found: Published) -> list[str]:
             text.append(f"row '{row.row}' has no line or no values")
         text += [f"row '{row.row}': unknown column '{column}'" for column in row.values if column not in found.columns]
         text += [
-            f"row '{row.row}', {column}: {fault}" for column, v in row.values.items() if (fault := wrong(found, v))
+            f"row '{row.row}', {column}: {fault}" for column, v in row.values.items() if (fault := wrong(found, row, v))
         ]
         text += [f"row '{row.row}': '{column}' has a mark and no value" for column in row.marks.keys() - row.values]
     for doubt in found.doubts:
@@ -191,14 +193,15 @@ def problems(name: str, found: Published) -> list[str]:
     return text
 
 
-def wrong(found: Published, values: tuple[Number, ...]) -> str:
+def wrong(found: Published, row: Row, values: tuple[Number, ...]) -> str:
     """What is wrong with a cell; nothing, as a rule."""
+    unit = row.unit or found.unit
     counts = {1, 2} if found.statistics == ("mean", "sd") else {len(found.statistics)}
     if found.statistics and len(values) not in counts:
         return f"{len(values)} values for {', '.join(found.statistics)}"
     if not values or not all(isinstance(value, int | float | str) for value in values):
         return "a value is a number or a text"
-    if found.unit == "percent" and not all(isinstance(value, int | float) and 0 <= value <= 100 for value in values):
+    if unit == "percent" and not all(isinstance(value, int | float) and 0 <= value <= 100 for value in values):
         return "a share is 0 to 100"
     if found.statistics == ("max", "mean") and float(values[0]) < float(values[1]):
         return "the mean is above the maximum"

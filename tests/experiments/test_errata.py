@@ -95,3 +95,67 @@ def test_bias_and_weight_have_48_parameters_not_36():
 
 def test_the_mean_of_a_row_of_table_5_3():
     assert sum((27.1, 36.1, 33.9, 246, 43.8)) / 5 == pytest.approx(77.38)  # 77.5 is printed
+
+
+def test_an_improvement_of_table_5_5_is_printed_1_0_too_low():
+    after, before = (value("table-5.5", row, "30/4") for row in ("large/t5+p_max", "large/t5"))
+    assert after - before == 2.5
+    assert value("table-5.5", "large/improvement", "30/4") == 1.5
+
+
+def test_a_passkey_is_hidden_in_characters_not_in_sentences():
+    """Table 5.4 has 55k sentences in at most 15.5k tokens. As characters, 3.5 to 4 are a token at every length."""
+    row = published("table-5.9").row("t5+log")
+    assert row is not None
+    counts = [column for column in row.values if column.startswith("passkey/")]
+    for column in counts:
+        tokens = 512 ** (1 / value("table-5.9", "t5+log", column))
+        assert 3.5 < int(column.removeprefix("passkey/")) / tokens < 4
+    assert len(counts) == 5
+
+
+def test_the_search_for_temperatures_often_ends_at_its_bound():
+    """Cells of entropy at 0.5, and all of its cells."""
+    ends = {}
+    for table in ("table-5.8", "table-5.9", "table-5.10", "table-5.11"):
+        cells = [v for row in published(table).rows if row.row.endswith("entropy") for (v,) in row.values.values()]
+        ends[table] = (cells.count(0.5), len(cells))
+    assert ends == {"table-5.8": (5, 15), "table-5.9": (14, 48), "table-5.10": (0, 9), "table-5.11": (14, 16)}
+
+
+def test_entropy_lowers_the_temperature_more_except_in_one_cell():
+    """Section 5.7; at the end of the search both are 0.5, and once both are 0.55."""
+    less, same = [], []
+    for table in ("table-5.8", "table-5.9", "table-5.10", "table-5.11"):
+        for row in published(table).rows:
+            if row.row.endswith("p_max"):
+                for column in row.values:
+                    gap = value(table, row.row.replace("p_max", "entropy"), column) - value(table, row.row, column)
+                    less += [(table, row.row, column)] * (gap > 0)
+                    same += [value(table, row.row, column)] * (gap == 0)
+    assert less == [("table-5.8", "xxl/t5+p_max", "4096")]
+    assert published("table-5.8").doubt("xxl/t5+p_max", "4096")
+    assert sorted(same) == [0.5, 0.5, 0.5, 0.55]
+
+
+def test_the_rule_of_lengths_is_not_too_high_for_the_smallest_model():
+    """Section 5.7 says it is, of Figure 5.3. Beside P_max that is so for the largest from 4096 on (Table 5.8)."""
+    high = [
+        (size, length)
+        for size, length in product(("large", "xl", "xxl"), ("1024", "2048", "4096", "8192", "15000"))
+        if value("table-5.8", "t5+log", length) > value("table-5.8", f"{size}/t5+p_max", length)
+    ]
+    assert high == [("xl", "15000"), ("xxl", "4096"), ("xxl", "8192"), ("xxl", "15000")]
+
+
+def test_at_the_last_position_one_model_does_not_lose():
+    """Section 5.5.3: "The performance drops if the ground truth answer is at position 29"."""
+    sizes = ("large", "xl", "xxl")
+    assert [value("table-5.5", f"{size}/improvement", "30/29") for size in sizes] == [-0.9, 0.9, -2.1]
+
+
+def test_entropy_does_not_improve_short_code():
+    """Section 5.5.4: "both alignment strategies improve the performance substantially". It calls one tie better too."""
+    for length in ("1000", "2000"):
+        assert value("table-5.12", "t5+entropy", length) < value("table-5.12", "t5", length)
+    assert value("table-5.13", "t5+p_max", "4000") == value("table-5.13", "t5+truncation", "4000")

@@ -20,6 +20,9 @@ OF_THE_THESIS = [name for name in names() if not name.startswith("related") and 
 TEXT = {
     **{"table-3.3": 216, "table-3.4": 6, "table-3.5": 66, "table-3.6": 120, "table-3.7": 4, "table-3.9": 198},
     **{"table-3.10": 14, "table-4.1": 85, "table-4.2": 12, "table-4.3": 188, "table-4.4": 85, "table-4.5": 18},
+    **{"table-5.1": 12, "table-5.3": 72, "table-5.4": 221, "table-5.5": 150, "table-5.6": 60, "table-5.7": 6},
+    **{"table-5.8": 35, "table-5.9": 112, "table-5.10": 21, "table-5.11": 48, "table-5.12": 75, "table-5.13": 75},
+    **{"table-5.14": 180},
     **{"table-6.3": 40, "table-6.4": 40, "lex-table-2": 48, "lex-table-3": 10, "lex-table-4": 8, "lex-table-5": 18},
     **{"lex-table-6": 40},
 }
@@ -95,12 +98,12 @@ def test_text_tables_number_by_number(name: str):
         cells = row.line.strip("| ").split(" | ") if "|" in row.line else row.line.split("\t")
         assert cells.pop(0) == row.label
         printed = [cell for cell in cells if re.search(r"[0-9]|OOM", cell)]
-        numbers = [re.findall(r"\d+(?:\.\d+)?|OOM", cell) for cell in printed]
+        numbers = [re.findall(r">1k|OOM|[+-]?\d+(?:\.\d+)?", cell) for cell in printed]
         marks = ["†" if re.search(r"†|dagger", cell) else "*" if "*" in cell else "" for cell in printed]
         # Columns are in the order of the text; those that are blank there have no value here.
         columns = [column for column in table.columns if column in row.values]
         assert [[str(value) for value in row.values[column]] for column in columns] == [
-            [text if text == "OOM" else str(float(text)) for text in cell] for cell in numbers
+            [text if text in ("OOM", ">1k") else str(float(text)) for text in cell] for cell in numbers
         ]
         assert [row.marks.get(column, "") for column in columns] == marks
         values += sum(map(len, numbers))
@@ -233,6 +236,7 @@ REFUSED = [
     (with_row(values={"rnn": [1, 2]}), "table-6.1: row 'even-pairs', rnn: the mean is above the maximum"),
     (with_row(values={"rnn": [101, 2]}), "table-6.1: row 'even-pairs', rnn: a share is 0 to 100"),
     (with_row(values={"rnn": ["x", 2]}), "table-6.1: row 'even-pairs', rnn: a share is 0 to 100"),
+    (with_row(values={"rnn": [1, -2]}, unit=""), "table-6.1: row 'even-pairs', rnn: a share is 0 to 100"),
     (with_row(marks={"gru": "*"}), "table-6.1: row 'even-pairs': 'gru' has a mark and no value"),
     (
         {**SOUND, "doubts": [{"rows": ["x"], "columns": [], "why": "?"}]},
@@ -252,6 +256,12 @@ def test_refused(data: dict, message: str):
     with pytest.raises(UserError) as refused:
         parse("table-6.1", json.dumps(data))
     assert str(refused.value) == message
+
+
+def test_a_row_with_a_unit_of_its_own_has_its_own_range():
+    row = parse("table-6.1", json.dumps(with_row(values={"rnn": [1, -2]}, unit="percentage points"))).rows[0]
+    assert (row.unit, row.values["rnn"]) == ("percentage points", (1, -2))
+    assert [other.unit for other in published("table-5.1").rows] == ["probability", "nats"]
 
 
 def test_a_value_that_was_not_published_is_none():
