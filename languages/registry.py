@@ -131,6 +131,24 @@ def is_text(name: str) -> bool:
     return name.startswith(TEXT)
 
 
+RETRIEVAL = "retrieval:"
+"""What the names of retrieval tasks begin with (`languages.text.retrieval`)."""
+
+
+def is_retrieval(name: str) -> bool:
+    """Whether a name is that of a retrieval task.
+
+    >>> is_retrieval("retrieval:line"), is_retrieval("parity")
+    (True, False)
+    """
+    return name.startswith(RETRIEVAL)
+
+
+def is_language(name: str) -> bool:
+    """Whether a name is that of a language, which has an automaton."""
+    return not is_text(name) and not is_retrieval(name)
+
+
 def register(task: "Task") -> "Task":
     """Let a task that was made in Python go by its name in this process; the task.
 
@@ -182,6 +200,8 @@ def get(spec: str) -> "Task":
             return family.load()(spec.removeprefix(family.prefix))
     if is_text(spec):
         raise LanguageError(f"{spec!r:.200} is a text, which has no automaton; name a language, as in parity")
+    if is_retrieval(spec):
+        raise LanguageError(f"{spec!r:.200} is a retrieval task, which has no automaton; name a language, as in parity")
     name, _, parameters = spec.partition(":")
     family, number = _find(name)
     values = read_parameters(family.parameters, name, parameters)

@@ -20,7 +20,7 @@ from regulargpt import data
 from regulargpt.config.protocols import protocol as protocol_of
 from regulargpt.config.recipes import certified, resolve, usual_model
 from regulargpt.config.schema import RunConfig, key_of
-from regulargpt.data import is_text, sampling
+from regulargpt.data import is_language, sampling
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.runs.load import load_model, load_reader
@@ -66,7 +66,7 @@ def run(
     name = usual_model(language) if model is None and isinstance(language, str) else model or "regulargpt"
     if not isinstance(name, str):
         raise UserError(f"model = {model!r}; give its name, or the import path of your class, as in 'my_lab.rnn:Rnn'")
-    if not (isinstance(language, str) and is_text(language)):
+    if not (isinstance(language, str) and not is_language(language)):
         language = as_task(language).name
     chosen = {**{f"model.{key}": value for key, value in options.items()}, **options}
     config = resolve(recipe, name, language, sampling(language), chosen, protocol)
@@ -146,7 +146,7 @@ def load(path: str | Path) -> Trained:
     """
     folder = RunFolder.open(path)
     config, summary = RunConfig.parse(folder.config_text), folder.load_summary()
-    network = load_reader(folder) if is_text(config.data.name) else load_model(folder)
+    network = load_model(folder) if is_language(config.data.name) else load_reader(folder)
     return Trained(config, summary, data.build(config.data), network)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from languages.errors import UserError, nearest, one_of
 from regulargpt.config.protocols import protocol, without_sampling
 from regulargpt.config.schema import RunConfig, flat, value_of
-from regulargpt.data import is_text
+from regulargpt.data import is_language, kind_of
 from regulargpt.models import MODELS
 
 Fields = Mapping[str, Any]
@@ -20,7 +20,7 @@ class Recipe:
     """Options set over the defaults: `fields[model]`, a model that is not named taking those of "*" if there are any;
     `balanced` for languages of members and non-members; and for some models `large_chunks[model]` where its chunk size
     is above 2, and `languages[model][name]`, what a language needs of its own. `is_for` is the kind of data: "words"
-    of a language, or "text".
+    of a language, "text" or "retrieval".
     """
 
     summary: str
@@ -137,6 +137,25 @@ TEXT: Fields = {
     "evaluation.factor": 2,
     "evaluation.samples": 128,
 }
+# Retrieval: a minute or two on one core.
+RETRIEVAL: Fields = {
+    "objective.name": "retrieve",
+    "model.d_model": 64,
+    "model.d_ff": 256,
+    "model.n_heads": 4,
+    "training.optimiser": "adamw",
+    "training.steps": 1000,
+    "training.batch_size": 64,
+    "training.lr": 3e-3,
+    "training.beta2": 0.98,
+    "training.warmup": 100,
+    "training.schedule": "cosine",
+    "training.log_every": 50,
+    "training.checkpoint_every": 500,
+    "evaluation.test_len": 0,
+    "evaluation.factor": 2,
+    "evaluation.samples": 128,
+}
 WIDTH: Fields = {"model.d_model": 128, "model.d_ff": 512, "model.n_heads": 4, "model.tied": True}
 # The steps, learning rates and widths of the original code's run.sh.
 RUN_SH: dict[str, tuple[int, float, int]] = {
@@ -232,11 +251,22 @@ RECIPES: dict[str, Recipe] = {
         },
         is_for="text",
     ),
+    "retrieval": Recipe(
+        "a small network that finds what is asked for: two layers of width 64, 1000 steps with cosine decay",
+        {
+            "transformer": {**RETRIEVAL, "model.n_layers": 2, "model.encoding.name": "t5"},
+            "*": RETRIEVAL,
+        },
+        is_for="retrieval",
+    ),
 }
 
 
 # Recipes of configs that are made, not chosen: `regulargpt construct` sets the weights, and nothing is trained.
 CONSTRUCTED = {"constructed-matrix": "matrix", "constructed-one-hot": "one-hot"}
+
+# Data of the kind that a recipe is for.
+REMEDIES = {"text": "name a text, as in text:code", "retrieval": "name a task, as in retrieval:line"}
 
 # The options that decide on others of a recipe.
 DECIDING = ("model.chunk_size",)
@@ -254,8 +284,8 @@ def recommended(language: str, model: str) -> str:
     >>> recommended("text:code", "lstm")
     'text'
     """
-    if is_text(language):
-        return "text"
+    if not is_language(language):
+        return kind_of(language)
     suffices = (
         MODELS.written(model, "model")["name"] != "regulargpt" or language.partition(":")[0] in FINAL_ANSWERS_SUFFICE
     )
@@ -292,8 +322,8 @@ def resolve(
     if recipe not in RECIPES:
         raise UserError(f"unknown recipe '{recipe}';{nearest(recipe, RECIPES) or ' choose ' + one_of(RECIPES)}")
     options, found = MODELS.options(model, "model"), RECIPES[recipe]
-    if (found.is_for == "text") != is_text(language):
-        remedy = "leave --recipe out" if is_text(language) else "name a text, as in text:code"
+    if found.is_for != kind_of(language):
+        remedy = REMEDIES[found.is_for] if is_language(language) else "leave --recipe out"
         raise UserError(f"recipe '{recipe}' is for {found.is_for}, {language} is not; {remedy}")
     if options.name not in found.fields and "*" not in found.fields:
         names = one_of(found.fields)
@@ -317,10 +347,10 @@ def resolve(
 def usual_model(language: str) -> str:
     """The model for those who name none.
 
-    >>> usual_model("parity"), usual_model("text:code")
-    ('regulargpt', 'transformer')
+    >>> usual_model("parity"), usual_model("text:code"), usual_model("retrieval:line")
+    ('regulargpt', 'transformer', 'transformer')
     """
-    return "transformer" if is_text(language) else RunConfig().model.name
+    return RunConfig().model.name if is_language(language) else "transformer"
 
 
 def certified(config: RunConfig, given: Container[str] = ()) -> RunConfig:

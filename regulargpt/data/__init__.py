@@ -1,7 +1,7 @@
 """Data: what a model is trained and tested on. A batch is a pure function of (seed, purpose, step).
 
-A name is that of a language (`languages.get`), or of a text (`languages.text.corpus`), which begins with `text:` or
-`hf:`.
+A name is that of a language (`languages.get`), of a text (`languages.text.corpus`), which begins with `text:` or `hf:`,
+or of a retrieval task (`languages.text.retrieval`), which begins with `retrieval:`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError
-from languages.registry import is_text
+from languages.registry import is_language, is_retrieval, is_text
 from regulargpt.config.options import Options, hints
 from regulargpt.config.registry import Registry, Row
-from regulargpt.data.options import BalancedOptions, DataOptions, LanguageOptions, TextOptions, sampled
+from regulargpt.data.options import (
+    BalancedOptions,
+    DataOptions,
+    LanguageOptions,
+    RetrievalOptions,
+    TextOptions,
+    sampled,
+)
 
 if TYPE_CHECKING:
     from languages.task import Task
@@ -27,6 +34,8 @@ class Sources(Registry):
     def __getitem__(self, name: str) -> Row:
         if is_text(name):
             return Row("regulargpt.data.text:TextData", TextOptions, "a text")
+        if is_retrieval(name):
+            return Row("regulargpt.data.retrieval:RetrievalData", RetrievalOptions, "a retrieval task")
         # A task made in Python may be made anew under the same name, so it is not kept.
         from languages.registry import MADE
 
@@ -58,14 +67,19 @@ SOURCES = Sources("language", {}, DataOptions)
 
 
 def sampling(name: str) -> str:
-    """How a source is drawn: "uniform" or "balanced" words of a language, or "text".
+    """How a source is drawn: "uniform" or "balanced" words of a language, "text" or "retrieval".
 
-    >>> sampling("parity"), sampling("dyck-2"), sampling("text:code")
-    ('uniform', 'balanced', 'text')
+    >>> sampling("parity"), sampling("dyck-2"), sampling("text:code"), sampling("retrieval:line")
+    ('uniform', 'balanced', 'text', 'retrieval')
     """
     import languages
 
-    return "text" if is_text(name) else languages.get(name).sampling
+    return kind_of(name) if not is_language(name) else languages.get(name).sampling
+
+
+def kind_of(name: str) -> str:
+    """The kind of data of a name, as an objective asks for it: "words", "text" or "retrieval"."""
+    return "text" if is_text(name) else "retrieval" if is_retrieval(name) else "words"
 
 
 def build(options: Options, task: Task | None = None) -> Data:
@@ -78,20 +92,26 @@ def build(options: Options, task: Task | None = None) -> Data:
         from regulargpt.data.text import TextData
 
         return TextData(corpus(options.name, tokenizer=options.tokenizer), options)
+    if isinstance(options, RetrievalOptions):
+        from languages.text.retrieval import retrieval
+        from regulargpt.data.retrieval import RetrievalData
+
+        return RetrievalData(retrieval(options.name), options)
     return of_words(options, task)
 
 
 def of_words(options: Options, task: Task | None = None) -> LanguageData:
     """The words of a language.
 
-    Raises UserError for the options of a text, which no machine answers.
+    Raises UserError for the options of a text or a retrieval task, which no machine answers.
     """
     import languages
     from regulargpt.data.language import LanguageData
 
     if not isinstance(options, LanguageOptions):
-        text = getattr(options, "name", "it")
-        raise UserError(f"{text} is a text, which has no automaton; choose a language, or a run on one")
+        kind = "a retrieval task" if isinstance(options, RetrievalOptions) else "a text"
+        name = getattr(options, "name", "it")
+        raise UserError(f"{name} is {kind}, which has no automaton; choose a language, or a run on one")
     return LanguageData(task or languages.get(options.name), options)
 
 
@@ -104,4 +124,4 @@ def read_data(text: str) -> Data:
     return build(SOURCES.options(text, "data"))
 
 
-__all__ = ["SOURCES", "build", "is_text", "of_words", "read_data", "sampling"]
+__all__ = ["SOURCES", "build", "is_language", "is_retrieval", "is_text", "kind_of", "of_words", "read_data", "sampling"]

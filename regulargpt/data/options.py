@@ -1,4 +1,4 @@
-"""The options of the data: which language, and how its words are drawn for training and for the test.
+"""The options of the data: which language, text or retrieval task, and how words are drawn for training and the test.
 
 Never imports torch.
 """
@@ -140,3 +140,28 @@ class TextOptions(DataOptions):
     def first_tested(self) -> int:
         """The training length itself: the test part is new."""
         return self.train_len
+
+
+@dataclass(frozen=True)
+class RetrievalOptions(DataOptions):
+    """A retrieval task: trained on words of `train_from` to `train_len` symbols, their questions included."""
+
+    train_len: int = option(
+        96, "Longest training word, questions included.", least=2, most=1_000_000, why="a word has at least 2 symbols"
+    )
+    train_from: int = option(0, "Shortest training word; 0: half of train_len.", least=0, why="give a length, or 0")
+
+    @property
+    def shortest(self) -> int:
+        """As it is set, or half."""
+        return self.train_from or -(-self.train_len // 2)
+
+    @property
+    def first_tested(self) -> int:
+        """The training length itself: every document is new."""
+        return self.train_len
+
+    def problems(self) -> Iterator[str]:
+        """Lengths the wrong way round."""
+        if self.train_from > self.train_len:
+            yield f"train_from = {self.train_from} is longer than data.train_len = {self.train_len}"

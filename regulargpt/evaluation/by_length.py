@@ -201,13 +201,14 @@ def score(points: list[Point], scored: Container[int]) -> Score:
     known = measure(name)
     values = [p.main for p in inside]
     shares = np.array([p.answer_shares for p in inside])  # (lengths, n_outputs)
-    guessed = known.unit == "%" and shares.size > 0
+    is_share = known.unit == "%"
+    guessed = is_share and shares.size > 0
     return Score(
         measure=name,
         score=float(np.mean(values)),
         worst=known.worst(values),
-        first_below_99=first_below(points, 99.0) if guessed else None,
-        first_below_90=first_below(points, 90.0) if guessed else None,
+        first_below_99=first_below(points, 99.0) if is_share else None,
+        first_below_90=first_below(points, 90.0) if is_share else None,
         chance=100 / shares.shape[1] if guessed else None,
         majority=100 * float(shares.mean(0).max()) if guessed else None,
     )

@@ -45,6 +45,7 @@ MEASURES = {
     measure.name: measure
     for measure in (
         Measure("accuracy", "accuracy (%)", "%", True, 0.0, 100.0),
+        Measure("exact_match", "exact match (%)", "%", True, 0.0, 100.0),
         Measure("bits_per_byte", "bits per byte", "bits per byte", False, 0.0, None),
         Measure("nll", "nats per symbol", "nats", False, 0.0, None),
         Measure("perplexity", "perplexity", "", False, 1.0, None, exp),
@@ -55,7 +56,7 @@ MEASURES = {
 def measure(name: str) -> Measure:
     """The measure of this name. One that nobody described goes by its name, without bounds, and more is better.
 
-    >>> measure("accuracy").unit, measure("exact_match").label
-    ('%', 'exact_match')
+    >>> measure("accuracy").unit, measure("my_measure").label
+    ('%', 'my_measure')
     """
     return MEASURES.get(name) or Measure(name, name, "", True, None, None)

@@ -14,6 +14,7 @@ from regulargpt.objectives.options import (
     NextOptions,
     ObjectiveOptions,
     PrefixesOptions,
+    RetrieveOptions,
     SubwordsOptions,
 )
 
@@ -38,6 +39,9 @@ OBJECTIVES = Registry(
         ),
         "language_model": Row(
             f"{PLACE}.language_model:LanguageModel", LanguageModelOptions, "the symbol that comes next in a text"
+        ),
+        "retrieve": Row(
+            f"{PLACE}.retrieval:Retrieve", RetrieveOptions, "the answers to the questions behind a document"
         ),
     },
     ObjectiveOptions,

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from regulargpt.models.options import ModelOptions
 
 
+SUITED = {"text": "'language_model'", "retrieval": "'retrieve'", "words": "'last'"}
+"""The usual objective of each kind of data."""
+
+
 @dataclass(frozen=True)
 class ObjectiveOptions(Options):
     """The options of an objective.
@@ -30,7 +34,7 @@ class ObjectiveOptions(Options):
 
     @property
     def asks_of(self) -> str:
-        """The kind of data that it is about: "words" or "text"."""
+        """The kind of data that it is about: "words", "text" or "retrieval"."""
         return "words"
 
     @property
@@ -45,8 +49,7 @@ class ObjectiveOptions(Options):
     def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
         """Why this data or model cannot be asked so: the reason and the remedy."""
         if data.kind != self.asks_of:
-            remedy = "choose 'language_model'" if data.kind == "text" else "choose 'last', or a text as in text:code"
-            yield f"it asks about {self.asks_of}, and {data.name} is {data.kind}; {remedy}"
+            yield f"it asks about {self.asks_of}, and {data.name} is {data.kind}; choose {SUITED[data.kind]}"
             return
         if self.asks_of == "words" and (reason := model.no_words()) is not None:
             yield f"it asks about words: {reason}"
@@ -137,3 +140,28 @@ class LanguageModelOptions(ObjectiveOptions):
     def answers_prefixes(self) -> bool:
         """At every position."""
         return True
+
+
+@dataclass(frozen=True)
+class RetrieveOptions(ObjectiveOptions):
+    """The answers to the questions behind a document."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The share of what is found."""
+        return ("exact_match",)
+
+    @property
+    def asks_of(self) -> str:
+        """Documents with questions."""
+        return "retrieval"
+
+    def no_map_of_words(self) -> str | None:
+        """A retrieval task has no automaton that a certificate could be about."""
+        return "a retrieval task has no automaton, so nothing can be proven of it"
+
+    def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
+        """Answers are no symbols of a tied readout."""
+        yield from super().refuse(data, model)
+        if data.kind == self.asks_of and (reason := model.no_words()) is not None:
+            yield reason

@@ -21,7 +21,7 @@ def load_model(folder: RunFolder) -> Model:
     """
     record = folder.load_model_config()
     if "alphabet" not in record:
-        raise UserError(f"{folder.path} is a run on a text: it has no automaton; choose a run on a language")
+        raise UserError(f"{folder.path} is a run on no language: it has no automaton; choose a run on a language")
     if record["n_symbols"] != len(record["alphabet"]):
         raise UserError(f"{folder.path} reads its answer at an output token; only `regulargpt evaluate` asks it there")
     return load_reader(folder)

@@ -156,7 +156,7 @@ REFUSED_TEXTS = [
     ("[model]\nname = 'regulargtp'", "unknown model 'regulargtp'; did you mean 'regulargpt'?"),
     (
         "[objective]\nname = 'evry'",
-        "unknown supervision 'evry'; choose 'last', 'prefixes', 'next', 'subwords', 'language_model'",
+        "unknown supervision 'evry'; choose 'last', 'prefixes', 'next', 'subwords', 'language_model', 'retrieve'",
     ),
     (
         "[model]\nname = 'transformer'\n[model.encoding]\nname = 'rotery'",

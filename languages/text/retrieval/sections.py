@@ -1,0 +1,130 @@
+"""Documents in sections, each headed by a key: question answering, a function that returns something, topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from languages.text.retrieval.base import UNDEFINED, Asked, Places, Retrieval, Words, place_of
+from languages.text.retrieval.placing import first_place, places, stratified
+
+# One section for so many symbols, until all keys are used.
+EVERY = 10
+
+
+@dataclass(frozen=True)
+class Sections(Retrieval):
+    """Sections of noise under heads `# key`; what stands in them is a derived class's."""
+
+    marks: ClassVar[tuple[str, ...]] = ("?", "#", "=")
+
+    def sections(self, length: int) -> int:
+        """How many sections a document has."""
+        return min(self.keys, length // EVERY)
+
+    @property
+    def shortest_document(self) -> int:
+        """Two sections."""
+        return 2 * EVERY
+
+    def put(self, words: Words, at: Places, mark: str, symbols: Places) -> None:
+        """Write a mark and the symbol behind it."""
+        np.put_along_axis(words, at, np.full_like(at, self.mark(mark)), 1)
+        np.put_along_axis(words, at + 1, symbols, 1)
+
+    def behind(self, documents: Words, mark: str) -> Places:
+        """The place behind the first such mark; UNDEFINED where there is none."""
+        found = first_place(documents[:, :-1] == self.mark(mark))[:, None]
+        return np.where(found >= 0, found + 1, UNDEFINED)
+
+
+@dataclass(frozen=True)
+class Documents(Sections):
+    """Each section has one value in it, as `= value`, somewhere behind its head. A question is `? key`."""
+
+    summary: ClassVar[str] = "the value in the document that a key heads"
+
+    def document(self, random: np.random.Generator, length: int, count: int) -> Words:
+        """Heads and values in turn."""
+        words, sections = self.empty(random, length, count), self.sections(length)
+        starts = places(random, count, length, 2 * sections, 2)
+        self.put(words, starts[:, ::2], "#", self.distinct_keys(random, count, sections))
+        self.put(words, starts[:, 1::2], "=", self.value(random, count, sections))
+        return words
+
+    def ask(self, random: np.random.Generator, documents: Words) -> Asked:
+        """Any keys of the document."""
+        asked = self.keys_of(random, documents, self.sections(documents.shape[1]), self.questions)
+        return np.stack([np.full_like(asked, self.mark("?")), asked], axis=2)
+
+    def places(self, documents: Words, asked: Asked) -> Places:
+        """Behind the first `=` after the key."""
+        keys = place_of(documents, asked[:, :, 1])
+        end: int = documents.shape[1]
+        here: Places = np.where(documents == self.mark("="), np.arange(end), end)
+        # Of each place, the first `=` from it on.
+        nearest: Places = np.minimum.accumulate(here[:, ::-1], axis=1)[:, ::-1]
+        found = np.take_along_axis(nearest, np.maximum(keys, 0), 1) + 1
+        return np.where((keys >= 0) & (found < end), found, UNDEFINED)
+
+
+@dataclass(frozen=True)
+class CodeKey(Sections):
+    """Sections are functions, of which one returns a value, as `= value`. The question is `? =`."""
+
+    summary: ClassVar[str] = "the value that one function returns"
+
+    def document(self, random: np.random.Generator, length: int, count: int) -> Words:
+        """Heads anywhere, and one value, which is stratified, where no head stands."""
+        words, sections = self.empty(random, length, count), self.sections(length)
+        starts = places(random, count, length, sections + 1, 2)
+        # One of them returns: each in turn, so that all depths are there alike.
+        lone = stratified(random, count, sections + 1)[:, None]
+        heads = starts[np.arange(sections + 1) != lone].reshape(count, sections)
+        self.put(words, heads, "#", self.distinct_keys(random, count, sections))
+        self.put(words, np.take_along_axis(starts, lone, 1), "=", self.value(random, count, 1))
+        return words
+
+    def ask(self, random: np.random.Generator, documents: Words) -> Asked:
+        """Always the same."""
+        question = np.array([self.mark("?"), self.mark("=")])
+        return np.tile(question, (len(documents), self.questions, 1))  # (count, questions, 2)
+
+    def places(self, documents: Words, asked: Asked) -> Places:
+        """Behind the only `=`."""
+        return np.where(asked[:, :, 1] == self.mark("="), self.behind(documents, "="), UNDEFINED)
+
+
+@dataclass(frozen=True)
+class Topic(Sections):
+    """Sections are topics of a conversation, and the first is asked for, as `? #`."""
+
+    summary: ClassVar[str] = "the first topic of a conversation"
+
+    def document(self, random: np.random.Generator, length: int, count: int) -> Words:
+        """Heads at random places."""
+        words, sections = self.empty(random, length, count), self.sections(length)
+        starts = places(random, count, length, sections, 2)
+        self.put(words, starts, "#", self.distinct_keys(random, count, sections))
+        return words
+
+    def ask(self, random: np.random.Generator, documents: Words) -> Asked:
+        """Always the same."""
+        question = np.array([self.mark("?"), self.mark("#")])
+        return np.tile(question, (len(documents), self.questions, 1))  # (count, questions, 2)
+
+    def places(self, documents: Words, asked: Asked) -> Places:
+        """Behind the first `#`."""
+        return np.where(asked[:, :, 1] == self.mark("#"), self.behind(documents, "#"), UNDEFINED)
+
+    @property
+    def first_answer(self) -> int:
+        """Topics are keys."""
+        return self.first_key
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The keys."""
+        return self.symbols[self.first_key : self.first_key + self.keys]
