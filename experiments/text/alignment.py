@@ -15,7 +15,10 @@ from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
     from regulargpt.analysis.alignment.setting import Setting
+    from regulargpt.analysis.alignment.statistics import Logits
 
+TEMPERATURE, ABOVE = "temperature", "temperature by P_max minus that of Proposition 5.1"
+LARGEST, GAUSSIAN = "largest entry of the average logit vector", "correlation of its QQ plot"
 P_MAX, ENTROPY = "P_max", "entropy of attention in nats"
 TAU, GAP = "temperature by P_max", "temperature by entropy minus that by P_max"
 # Segments, in so many parts: intervals are those of the mean over parts.
@@ -63,3 +66,44 @@ def gap(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     from regulargpt.analysis.alignment.setting import find
 
     return by_length(folder, lambda s: find(s, "entropy").tau[0][0] - find(s, "p_max").tau[0][0])
+
+
+def temperature_of(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
+    """The temperature of the whole model that a strategy finds."""
+    from regulargpt.analysis.alignment.setting import find
+
+    return by_length(folder, lambda setting: find(setting, strategy).tau[0][0])
+
+
+def of_logits(of: Callable[[Logits], float]) -> Callable[[RunFolder, str], Mapping[int, Interval]]:
+    """A number of the average logit vector at the training length and beyond."""
+
+    def measured(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
+        from regulargpt.analysis.alignment.statistics import average_logits
+
+        longer = by_length(folder, lambda setting: of(average_logits(setting.model, setting.long)))
+        parts = parts_of(folder, min(longer))
+        short = of_mean(np.array([of(average_logits(part.model, part.short)) for part in parts]))
+        return {parts[0].lengths[0]: short, **longer}
+
+    return measured
+
+
+largest_logit = of_logits(lambda logits: logits.largest)
+gaussian = of_logits(lambda logits: logits.gaussian)
+
+
+def above_proposition(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
+    """How far the temperature that is found for P_max lies above that of Proposition 5.1, where that has one."""
+    from regulargpt.analysis.alignment import propositions
+    from regulargpt.analysis.alignment.setting import find
+    from regulargpt.analysis.alignment.statistics import average_logits
+
+    def difference(setting: Setting) -> float:
+        short, long = (average_logits(setting.model, words).sigma for words in (setting.short, setting.long))
+        p_max = float(setting.before["short"].p_max.mean())
+        said = propositions.of_p_max(*setting.lengths, short, long, p_max)
+        return np.nan if said is None else find(setting, "p_max").tau[0][0] - said
+
+    found = by_length(folder, difference)
+    return {length: one for length, one in found.items() if np.isfinite(one.value)}

@@ -14,7 +14,7 @@ from experiments.page.details import source
 from experiments.page.record import Picture
 from experiments.text.claims import OPEN, Bound, Claim, quotient
 from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord, TextRow
-from experiments.text.results import BITS, Interval, Losses, Results, Unknown
+from experiments.text.results import BITS, Interval, Losses, Results, Unknown, over_seeds
 from experiments.text.table import BY_POSITION, Source, TextTable
 from experiments.text.tested import Notice, by_position, losses, measured, sharpened
 from languages.errors import UserError
@@ -48,6 +48,14 @@ CONDITIONS = {
     "objective.protocol": ("symbols that count", "data.scoring"),
     "evaluation.attention": ("attention in the test", ""),
 }
+TEXTS = (
+    "Small models on another text cannot show whether the published perplexities are right. They can show whether "
+    "what was concluded from them also holds here."
+)
+RETRIEVAL = (
+    "The published models are large, and were never trained on these tasks. Ours are small, and were trained on them, "
+    "on words of at most the training length. They can show whether what was concluded also holds here."
+)
 Environments = Iterable[tuple[Mapping[str, Any], int]]
 
 
@@ -86,20 +94,31 @@ class Gathered:
     def gather(self, notice: Notice) -> Results:
         """Every row tested as the table says; a row that cannot be has a reason in `problems`."""
         found: dict[str, dict[int, Losses]] = {}
-        further: dict[str, dict[str, Mapping[int, Interval]]] = {name: {} for name in self.table.measuring}
+        names = (*self.table.measuring, *self.table.sharpening)
+        further: dict[str, dict[str, Mapping[int, Interval]]] = {name: {} for name in names}
         for row in self.configs:
             try:
                 for config, name in self.done(row) if self.table.is_tested else ():
                     view = self.table.subjects[row].view(config.data.train_len)
                     found.setdefault(row, {})[config.seed] = self.test(self.open(name), row, view, notice)
-                for config, name in self.done(row)[:1]:
-                    # One object for all measures: what they share is kept for it.
-                    view, run = self.table.subjects[row].view(config.data.train_len), self.open(name)
-                    for what, measuring in self.table.measuring.items():
-                        further[what][row] = measured(run, what, view, measuring, notice)
+                for what, found_by_seed in self.measures(row, notice).items():
+                    further[what][row] = mean_over_seeds(found_by_seed)
             except UserError as error:
                 self.problems[row] = str(error)
         return Results(self.train_len, found, further)
+
+    def measures(self, row: str, notice: Notice) -> dict[str, list[Mapping[int, Interval]]]:
+        """Further measures of a row by name: of its first run, and of every run where they are what is drawn."""
+        table, subject = self.table, self.table.subjects[row]
+        found: dict[str, list[Mapping[int, Interval]]] = {}
+        for config, name in self.done(row) if table.drawn else self.done(row)[:1]:
+            # One object for all measures: what they share is kept for it.
+            view, run = subject.view(config.data.train_len), self.open(name)
+            for what, measuring in table.measuring.items():
+                found.setdefault(what, []).append(measured(run, what, view, measuring, notice))
+            for what, measuring in table.sharpening.items():
+                found.setdefault(what, []).append(measured(run, what, subject.sharpened, measuring, notice))
+        return found
 
     def test(self, run: RunFolder, row: str, attention: str, notice: Notice) -> Losses:
         """A run's losses as the table scores them, and the row sees them."""
@@ -110,6 +129,12 @@ class Gathered:
         if strategy:
             return sharpened(run, scoring, strategy, notice)
         return losses(run, scoring, attention, notice, longest)
+
+
+def mean_over_seeds(found: Sequence[Mapping[int, Interval]]) -> Mapping[int, Interval]:
+    """By the lengths that all have: the mean, from the lowest end to the highest."""
+    lengths = [length for length in found[0] if all(length in one for one in found)]
+    return {length: over_seeds([one[length] for one in found]) for length in lengths}
 
 
 def record(
@@ -153,10 +178,7 @@ def lead(table: TextTable, scale: Scale, gathered: Gathered) -> Iterator[str]:
     """The source, what this page is about, and how much of it is here."""
     for one in table.sources:
         yield source(one.table)
-    yield (
-        "Small models on another text cannot show whether the published perplexities are right. They can show whether "
-        "what was concluded from them also holds here."
-    )
+    yield RETRIEVAL if next(iter(table.subjects.values())).task else TEXTS
     runs, done = len(gathered.names), len(gathered.summaries)
     yield f"Scale {scale}: {done} of {runs} runs are done."
     if scale == "smoke":

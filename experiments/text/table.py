@@ -39,6 +39,16 @@ LEX: Fields = {
     **{"training.beta2": 0.98, "training.weight_decay": 0.01, "training.warmup": 20_000, "training.clip": 2.0},
     **{"evaluation.samples": 1000},
 }
+RETRIEVAL_SMOKE: Fields = {
+    **{"data.train_len": 64, "model.d_model": 16, "model.d_ff": 32, "evaluation.samples": 8},
+    **{"training.steps": 4, "training.batch_size": 4, "training.warmup": 1},
+}
+# The published models are not trained on these tasks: sizes of our own, with documents as long as theirs.
+RETRIEVAL_WHOLE: Fields = {
+    **{"data.train_len": PUBLISHED_LENGTH, "model.d_model": 256, "model.d_ff": 1024, "model.n_heads": 8},
+    **{"model.n_layers": 4, "training.steps": 20_000, "training.batch_size": 128, "training.lr": 1e-3},
+    **{"training.warmup": 1000, "evaluation.samples": 512},
+}
 FULL_SEEDS = 5
 # Of longest segments alone, by the position of the symbol instead of by the length of the segment.
 BY_POSITION = "by-position"
@@ -46,6 +56,8 @@ BY_POSITION = "by-position"
 Option = Any | Callable[[RunConfig], Any]
 # A measure of a trained run under an attention, by tested length.
 Measuring = Callable[[RunFolder, str], Mapping[int, Interval]]
+# The same with the temperatures of a strategy, "" for none.
+Sharpening = Callable[[RunFolder, str], Mapping[int, Interval]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,8 @@ class Subject:
     """A row: which model is trained, on how many seeds on two cores, and what its positions see in the test.
 
     `full` are options of the full scale alone. In `attention`, `{L}` and `{4L}` stand for as many training lengths.
-    `sharpened` is the strategy by which a temperature is found for each longer length, if one is.
+    `sharpened` is the strategy by which a temperature is found for each longer length, if one is. `task` is the
+    retrieval task of a row that is about one, else it is about text.
     """
 
     title: str
@@ -63,6 +76,7 @@ class Subject:
     model: str = "transformer"
     full: Fields = field(default_factory=dict)
     sharpened: str = ""
+    task: str = ""
 
     def fields(self, base: RunConfig) -> dict[str, Any]:
         """The options of the config, set over those of its scale."""
@@ -144,8 +158,8 @@ class TextTable(Experiment):
 
     `scoring` is the protocol of the test, `multiples` the lengths shown, each so many times `unit` training lengths of
     the scale, `whole` the published sizes, `remarks` what is scaled down and how. `measuring` are further measures by
-    name: the one that is `shown` stands in the cells instead of the perplexity. Of a figure another one is `drawn`
-    over its `axis`, and nothing else is tested.
+    name, and `sharpening` those that ask how attention is sharpened: the one that is `shown` stands in the cells
+    instead of the perplexity. Of a figure another one is `drawn` over its `axis`, and no losses are tested.
     """
 
     subjects: Mapping[str, Subject]
@@ -157,6 +171,7 @@ class TextTable(Experiment):
     whole: Fields = field(default_factory=lambda: THESIS)
     remarks: tuple[str, ...] = ()
     measuring: Mapping[str, Measuring] = field(default_factory=dict)
+    sharpening: Mapping[str, Sharpening] = field(default_factory=dict)
     shown: str = ""
     drawn: str = ""
     axis: str = "length"
@@ -168,7 +183,8 @@ class TextTable(Experiment):
 
     def train_len(self, scale: Scale) -> int:
         """The length that multiples are of."""
-        return self.unit * sized("transformer", scale, self.whole).data.train_len
+        first = next(iter(self.subjects.values()))
+        return self.unit * sized("transformer", scale, self.whole, first.task).data.train_len
 
 
 def text_table(
@@ -196,14 +212,19 @@ def text_table(
 
 def trained(subject: Subject, scale: Scale, whole: Fields = THESIS) -> list[RunConfig]:
     """The runs of a row, one a seed. Rows that differ in the test alone have the same."""
-    base = sized(subject.model, scale, whole)
+    base = sized(subject.model, scale, whole, subject.task)
     fields = {**subject.fields(base), **(subject.full if scale == "full" else {})}
     seeds = {"smoke": 1, "cpu": subject.seeds, "full": FULL_SEEDS}[scale]
     return [base.replaced({**fields, "seed": seed}) for seed in range(seeds)]
 
 
-def sized(model: str, scale: Scale, whole: Fields) -> RunConfig:
-    """A model's config at a scale: what all rows share."""
-    base = resolve("text", model, FULL_CORPUS if scale == "full" else CPU_CORPUS, "text")
-    sizes, known = {"smoke": SMOKE, "cpu": {}, "full": whole}[scale], flat(base)
+def sized(model: str, scale: Scale, whole: Fields, task: str = "") -> RunConfig:
+    """A model's config at a scale, on text or on a retrieval task: what all rows share."""
+    if task:
+        base = resolve("retrieval", model, task, "retrieval")
+        sizes: Fields = {"smoke": RETRIEVAL_SMOKE, "cpu": {}, "full": RETRIEVAL_WHOLE}[scale]
+    else:
+        base = resolve("text", model, FULL_CORPUS if scale == "full" else CPU_CORPUS, "text")
+        sizes = {"smoke": SMOKE, "cpu": {}, "full": whole}[scale]
+    known = flat(base)
     return base.replaced({key: value for key, value in sizes.items() if key in known})

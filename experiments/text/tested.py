@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from experiments.text.results import Interval, Losses
-from experiments.text.table import BY_POSITION, Measuring
+from experiments.text.table import BY_POSITION
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import segments
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
+
+if TYPE_CHECKING:
+    from regulargpt.evaluation.by_length import Point
 
 FOLDER = "tests"
 # Segments that a loss by position is the mean of.
@@ -51,19 +55,26 @@ def sharpened(folder: RunFolder, scoring: str, strategy: str, notice: Notice = l
     """
 
     def test() -> Losses:
-        from regulargpt.analysis.alignment.setting import find, setting_of
-        from regulargpt.evaluation.again import points_again
-
         config = RunConfig.parse(folder.config_text).replaced({"data.scoring": scoring})
-        points = []
-        for length in config.tested:
-            notice(f"{folder.path.name}: {scoring}, temperature by {strategy} at {length}")
-            longer = length > config.data.train_len
-            temperature = find(setting_of(folder, length), strategy) if longer else None
-            points += points_again(folder, config, [length], config.seed, temperature=temperature)
-        return segments.of_points(points)
+        return segments.of_points(sharpened_points(folder, config, strategy, notice))
 
     return once(kept(folder, f"{scoring}-{strategy}", ".csv"), test)
+
+
+def sharpened_points(
+    folder: RunFolder, config: RunConfig, strategy: str, notice: Notice = lambda text: None
+) -> list[Point]:
+    """The test of a run with the temperature that a strategy finds for each length beyond the training length."""
+    from regulargpt.analysis.alignment.setting import find, setting_of
+    from regulargpt.evaluation.again import points_again
+
+    points = []
+    for length in config.tested:
+        notice(f"{folder.path.name}: temperature by {strategy} at {length}")
+        longer = length > config.data.train_len
+        temperature = find(setting_of(folder, length), strategy) if longer else None
+        points += points_again(folder, config, [length], config.seed, temperature=temperature)
+    return points
 
 
 def by_position(folder: RunFolder, length: int, attention: str, notice: Notice = lambda text: None) -> Losses:
@@ -99,16 +110,20 @@ def once(path: Path, test: Callable[[], Losses]) -> Losses:
 
 
 def measured(
-    folder: RunFolder, name: str, attention: str, measuring: Measuring, notice: Notice = lambda text: None
+    folder: RunFolder,
+    name: str,
+    seen: str,
+    measuring: Callable[[RunFolder, str], Mapping[int, Interval]],
+    notice: Notice = lambda text: None,
 ) -> Mapping[int, Interval]:
-    """A further measure of the run by length."""
-    path = kept(folder, f"{name}-{attention}", ".json")
+    """A further measure of the run by length, under an attention or with the temperatures of a strategy."""
+    path = kept(folder, f"{name}-{seen or 'as it is'}", ".json")
     if not path.exists():
-        notice(f"{folder.path.name}: {name}, {attention} attention")
-        found = measuring(folder, attention)
+        notice(f"{folder.path.name}: {name}, {seen}")
+        found = measuring(folder, seen)
         values = {str(length): [one.low, one.value, one.high] for length, one in found.items()}
         atomic.make_folder(path.parent)
-        atomic.write_json(path, {"measure": name, "attention": attention, "intervals": values})
+        atomic.write_json(path, {"measure": name, "seen": seen, "intervals": values})
     known = atomic.parse_json(atomic.read_bytes(path), path)
     return {int(length): Interval(*ends) for length, ends in known["intervals"].items()}
 

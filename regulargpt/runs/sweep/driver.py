@@ -11,7 +11,7 @@ from languages.errors import UserError
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import ConfigError, RunConfig
 from regulargpt.config.validation import validate
-from regulargpt.data import is_text
+from regulargpt.data import is_language
 from regulargpt.runs.sweep.engine import Engine
 from regulargpt.runs.sweep.folder import State, SweepFolder, is_sweep, refuse_other
 from regulargpt.runs.sweep.names import name_of
@@ -88,7 +88,7 @@ def check(configs: Iterable[RunConfig]) -> None:
     tasks = {}
     for config in configs:
         try:
-            if config.data.name not in tasks and not is_text(config.data.name):
+            if config.data.name not in tasks and is_language(config.data.name):
                 tasks[config.data.name] = languages.get(config.data.name)
             validate(config, tasks.get(config.data.name))
         except ConfigError as error:

@@ -1,0 +1,132 @@
+"""Retrieval tasks: their rows, what is found in them, and where in the document (thesis, section 5.5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+from experiments.text.results import Interval, of_mean
+from experiments.text.subjects import sharpened
+from experiments.text.table import Option, Source, Subject
+from experiments.text.tested import sharpened_points
+from regulargpt import data
+from regulargpt.config.schema import RunConfig
+from regulargpt.storage.folder import RunFolder
+
+EXACT = "exact match in %"
+MIDDLE = "gain in the middle third minus that in the outer thirds, in points of exact match"
+SEEDS = 3
+# Where a thousand steps are not enough for every seed.
+LONGER: Mapping[str, Mapping[str, Option]] = {
+    "documents": {"training.steps": lambda base: 3 * base.training.steps // 2}
+}
+STRATEGIES = {"p_max": "P_max", "entropy": "entropy", "log": "log"}
+# Words that are looked at by depth.
+WORDS = 64
+# Which published column is as many training lengths long as ours: by the log rule's temperatures, to about 20 %.
+AS_LONG = {
+    "topic": {8: "topic/10", 16: "topic/15"},
+    "line": {8: "line/200", 16: "line/400"},
+    "passkey": {8: "passkey/20000", 16: "passkey/30000"},
+}
+SIZES = {"large": "Flan-T5-Large", "xl": "Flan-T5-XL", "xxl": "Flan-T5-XXL"}
+
+
+def retriever(task: str, encoding: str = "t5", title: str = "T5") -> Subject:
+    """A Transformer trained on a task."""
+    fields = {"data.name": f"retrieval:{task}", "model.encoding.name": encoding, **LONGER.get(task, {})}
+    return Subject(f"{task}: {title}", fields, SEEDS, task=f"retrieval:{task}")
+
+
+def aligned(task: str, subject: Subject, name: str = "t5") -> dict[str, Subject]:
+    """A row as it is, and one a strategy."""
+    found = {f"{task}/{name}": subject}
+    return found | {f"{task}/{name}+{key}": sharpened(subject, key, title) for key, title in STRATEGIES.items()}
+
+
+def by_task(data: str, row: str, length: int) -> tuple[str, str]:
+    """Rows are strategies of a model, columns are tasks at a size."""
+    task, _, method = row.partition("/")
+    column = AS_LONG.get(task, {}).get(length // Source.train_len, "")
+    return f"{data}/{method}", column
+
+
+# Published columns of Tables 5.1 and 5.7, and what of a training length they are: 15,000 symbols are 29 of 512.
+STATED = {1: "512", 16: "15000"}
+
+
+def by_statistic(data: str, row: str, length: int) -> tuple[str, str]:
+    """Rows are statistics, columns are tasks at two lengths."""
+    return data, f"{row}/{STATED.get(length // Source.train_len, '')}"
+
+
+def exact_match(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
+    """The share of what is found, by length: the run's own test, or one with the strategy's temperatures."""
+    if not strategy:
+        found = folder.load_summary()["measures"]["exact_match"]
+        ends = found["intervals"]
+        return {int(T): Interval(ends[T][0], value, ends[T][1]) for T, value in found["values"].items()}
+    config = RunConfig.parse(folder.config_text)
+    points = sharpened_points(folder, config, strategy)
+    values = {point.length: point.measures["exact_match"] for point in points}
+    return {length: Interval(one.low, one.value, one.high) for length, one in values.items()}
+
+
+@dataclass(frozen=True)
+class Found:
+    """Which needles of test words are found, and how deep in the document each stands: 0 to below 1."""
+
+    right: Bool[ndarray, "needles"]
+    depth: Float[ndarray, "needles"]
+
+
+@lru_cache(maxsize=32)
+def found_at(folder: RunFolder, length: int, strategy: str) -> Found:
+    """The test words of a length, with the strategy's temperature or as the network is."""
+    import torch
+
+    from regulargpt import objectives
+    from regulargpt.analysis.alignment.setting import find, setting_of
+    from regulargpt.data.retrieval import RetrievalData
+    from regulargpt.objectives.retrieval import Retrieve
+    from regulargpt.runs.load import load_reader
+
+    config = RunConfig.parse(folder.config_text)
+    source = data.build(config.data)
+    objective = objectives.build(config.objective, source)
+    assert isinstance(source, RetrievalData)
+    assert isinstance(objective, Retrieve)
+    model = load_reader(folder)
+    if strategy:
+        temperature = find(setting_of(folder, length), strategy)
+        model.set_temperature(torch.tensor(temperature.tau), temperature.on)
+    words = source.test(config.seed, length, WORDS)
+    with torch.no_grad():
+        right = [objective.right(model, words[at : at + 1], torch.device("cpu")).numpy() for at in range(len(words))]
+    depth = source.task.depths(words).reshape(len(words), -1, source.task.together)[:, :, 0]  # (words, needles)
+    return Found(np.concatenate(right).ravel(), depth.ravel())
+
+
+def middle_gain(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
+    """How much more sharpening gains in the middle third of a document than in the other two, on the same words."""
+    config = RunConfig.parse(folder.config_text)
+    lengths = [length for length in config.tested if length > config.data.train_len]
+    return {length: gain_by_third(*(found_at(folder, length, way) for way in ("", strategy))) for length in lengths}
+
+
+def gain_by_third(before: Found, after: Found) -> Interval:
+    """In points: the mean gain in the middle third minus that in the outer ones.
+
+    >>> depth = np.array([0.1, 0.2, 0.4, 0.5, 0.9, 0.8])
+    >>> none, middle = np.zeros(6, bool), np.array([0, 0, 1, 1, 0, 0], bool)
+    >>> gain_by_third(Found(none, depth), Found(middle, depth)).value
+    100.0
+    """
+    gain = 100 * (after.right.astype(float) - before.right)
+    middle = (before.depth >= 1 / 3) & (before.depth < 2 / 3)
+    return of_mean(gain[middle]).minus(of_mean(gain[~middle]))

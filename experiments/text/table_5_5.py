@@ -1,0 +1,70 @@
+"""Table 5.5 of the thesis: questions about one of several documents, by where it stands."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Bound, Change, Claim, Lead, Level
+from experiments.text.retrieval import EXACT, MIDDLE, aligned, exact_match, middle_gain, retriever
+from experiments.text.table import Source, text_table
+
+SECTION = "thesis, section 5.5.3"
+FAR = (8, 16)
+AVERAGES = {8: "10/average", 16: "20/average"}
+
+
+def by_documents(data: str, row: str, length: int) -> tuple[str, str]:
+    """Rows are strategies of a model, columns are numbers of documents: ours have six a training length."""
+    return f"{data}/{row.partition('/')[2]}", AVERAGES.get(length // Source.train_len, "")
+
+
+def gains(strategy: str) -> Bound:
+    """More is found than without a temperature."""
+    figures = tuple(Lead(EXACT, f"documents/t5+{strategy}", "documents/t5", k) for k in FAR)
+    return Bound("more is found at 8x and 16x", figures, "above", 0.0)
+
+
+CLAIMS = (
+    Claim("P_max finds more than the model as it is.", SECTION, (gains("p_max"),)),
+    Claim(
+        "P_max finds more than entropy does.",
+        SECTION,
+        (
+            Bound(
+                "more is found at 8x and 16x",
+                tuple(Lead(EXACT, "documents/t5+p_max", "documents/t5+entropy", k) for k in FAR),
+                "above",
+                0.0,
+            ),
+        ),
+    ),
+    Claim(
+        "The gain is largest where the document stands in the middle.",
+        SECTION,
+        (
+            Bound(
+                "the gain in the middle third is larger at 8x and 16x",
+                tuple(Level(MIDDLE, "documents/t5+p_max", k) for k in FAR),
+                "above",
+                0.0,
+            ),
+        ),
+    ),
+    Claim(
+        "The model as it is finds less among more documents.",
+        SECTION,
+        (Bound("less is found at 16x than at 1x", (Change(EXACT, "documents/t5", 16, 1),), "below", 0.0),),
+    ),
+)
+EXPERIMENT = text_table(
+    "table-5.5",
+    "One of several documents",
+    aligned("documents", retriever("documents")),
+    [Source("table-5.5", {"large": "Flan-T5-Large", "xl": "Flan-T5-XL", "xxl": "Flan-T5-XXL"}, by_documents)],
+    CLAIMS,
+    sharpening={EXACT: exact_match, MIDDLE: middle_gain},
+    drawn=EXACT,
+    shown=EXACT,
+    remarks=(
+        "A document of ours is a key, noise and a value; at most 16 stand in a word, and longer words have longer "
+        "documents. All of them are asked about, and thirds are taken by where the value stands.",
+    ),
+)

@@ -1,0 +1,58 @@
+"""Table 5.7 and Figures 5.2 and 5.5 to 5.9 of the thesis: what Propositions 5.1 and 5.2 assume, and what they say."""
+
+from __future__ import annotations
+
+from experiments.text.alignment import ABOVE, GAUSSIAN, LARGEST, above_proposition, gaussian, largest_logit
+from experiments.text.claims import Bound, Change, Claim, Level
+from experiments.text.retrieval import by_statistic, retriever
+from experiments.text.table import Source, text_table
+
+TASKS = ("topic", "line", "passkey")
+
+
+def stays(measure: str, within: float) -> tuple[Bound, Bound]:
+    """A measure of every row changes by at most so much."""
+    figures = tuple(Change(measure, row, 16, 1) for row in TASKS)
+    rule = f"{measure} at 16x minus that at 1x"
+    return (
+        Bound(f"{rule} above {-within:g}", figures, "above", -within),
+        Bound(f"{rule} below {within:g}", figures, "below", within),
+    )
+
+
+CLAIMS = (
+    Claim(
+        "The largest entry of the average logit vector is the same at both lengths, within 0.3.",
+        "thesis, section 5.6.1, Table 5.7",
+        stays(LARGEST, 0.3),
+    ),
+    Claim(
+        "The average logit vector is Gaussian at both lengths: its QQ plot has a correlation above 0.98.",
+        "thesis, section 5.6.1, Figures 5.2 and 5.5",
+        (
+            Bound(
+                "correlation above 0.98",
+                tuple(Level(GAUSSIAN, row, at) for row in TASKS for at in (1, 16)),
+                "above",
+                0.98,
+            ),
+        ),
+    ),
+    Claim(
+        "The search finds a higher temperature than Proposition 5.1 does.",
+        "thesis, section 5.7, Figures 5.6 to 5.9",
+        (Bound("difference at 16x above 0", tuple(Level(ABOVE, row, 16) for row in TASKS), "above", 0.0),),
+        "where the proposition has no solution there is nothing to compare",
+    ),
+)
+EXPERIMENT = text_table(
+    "table-5.7",
+    "What the propositions assume",
+    {task: retriever(task) for task in TASKS},
+    [Source("table-5.7", {"largest": "Flan-T5-XL"}, by_statistic)],
+    CLAIMS,
+    measuring={LARGEST: largest_logit, GAUSSIAN: gaussian, ABOVE: above_proposition},
+    drawn=LARGEST,
+    shown=LARGEST,
+    remarks=("Of layer 0; in a causal model of the last query alone, whose vector is as long as the document.",),
+)
