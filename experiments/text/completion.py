@@ -1,0 +1,73 @@
+"""Code completion by trained text models: how often the next line is right, and how near it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.text.results import Interval, of_mean
+from experiments.text.table import Source
+from regulargpt import data
+from regulargpt.config.schema import RunConfig
+from regulargpt.storage.folder import RunFolder
+
+if TYPE_CHECKING:
+    from regulargpt.analysis.completion import Line
+
+EXACT, SIMILAR = "lines completed exactly, in %", "edit similarity of completed lines in %"
+# Reads as many symbols as it was trained on, and no temperature is needed.
+TRUNCATION = "truncation"
+LINES = 128
+# Published lengths that are as many training lengths (768 tokens) long as ours, to 4 %.
+PUBLISHED_LENGTH = 768
+AS_LONG = {4: "3000", 8: "6000"}
+
+
+@lru_cache(maxsize=8)
+def lines(folder: RunFolder, strategy: str) -> Mapping[int, list[Line]]:
+    """The same lines of the test part, by how much of the text before them is read."""
+    import torch
+
+    from regulargpt.analysis.alignment.setting import find, setting_of
+    from regulargpt.analysis.completion import completed, places
+    from regulargpt.data.text import TextData
+    from regulargpt.runs.load import load_reader
+
+    config = RunConfig.parse(folder.config_text)
+    source, train_len, found = data.build(config.data), config.data.train_len, {}
+    assert isinstance(source, TextData)  # what text tables train on
+    at = places(source, config.tested[-1], LINES, config.seed)
+    for length in config.tested:
+        model = load_reader(folder)
+        if strategy not in ("", TRUNCATION) and length > train_len:
+            temperature = find(setting_of(folder, length), strategy)
+            model.set_temperature(torch.tensor(temperature.tau), temperature.on)
+        found[length] = completed(model, source, train_len if strategy == TRUNCATION else length, at)
+    return found
+
+
+def of_lines(number: Callable[[Line], float]) -> Callable[[RunFolder, str], Mapping[int, Interval]]:
+    """A number of each line, as the mean by length."""
+
+    def measured(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
+        found = lines(folder, strategy).items()
+        return {length: of_mean(np.array([number(line) for line in some])) for length, some in found}
+
+    return measured
+
+
+exact = of_lines(lambda line: 100.0 * line.is_exact)
+similar = of_lines(lambda line: line.similarity)
+
+
+def by_similarity(data: str, row: str, length: int) -> tuple[str, str]:
+    """Rows are strategies, columns are lengths of one of two measures."""
+    return row, f"edit_similarity/{AS_LONG.get(length // PUBLISHED_LENGTH, '')}"
+
+
+def published_similarity() -> Source:
+    """Table 5.6."""
+    return Source("table-5.6", {"code": "CodeT5+"}, by_similarity, train_len=PUBLISHED_LENGTH)

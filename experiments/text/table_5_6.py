@@ -1,0 +1,61 @@
+"""Table 5.6 of the thesis: the next line of code, after more code than a segment of training."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Bound, Change, Claim, Lead
+from experiments.text.completion import EXACT, SIMILAR, TRUNCATION, exact, published_similarity, similar
+from experiments.text.subjects import T5, alone, sharpened
+from experiments.text.table import text_table
+
+SECTION = "thesis, section 5.5.4"
+FAR = (4, 8, 16)
+T5_ALONE = alone(T5)
+
+
+def nearer(row: str, other: str, at: tuple[int, ...] = FAR) -> Bound:
+    """Lines of a row are more similar to the true ones than those of another."""
+    rule = f"edit similarity higher at {', '.join(f'{k}x' for k in at)}"
+    return Bound(rule, tuple(Lead(SIMILAR, row, other, k) for k in at), "above", 0.0)
+
+
+CLAIMS = (
+    Claim(
+        "The model as it is loses its lines in longer contexts.",
+        SECTION,
+        (Bound("edit similarity lower at 16x than at 1x", (Change(SIMILAR, "t5", 16, 1),), "below", 0.0),),
+    ),
+    Claim(
+        "Both alignments help: lines are nearer to the true ones.",
+        SECTION,
+        (nearer("t5+p_max", "t5", (8, 16)), nearer("t5+entropy", "t5", (8, 16))),
+    ),
+    Claim("P_max is better than entropy.", SECTION, (nearer("t5+p_max", "t5+entropy"),)),
+    Claim(
+        "P_max is better than cutting the context to the training length.",
+        SECTION,
+        (nearer("t5+p_max", "t5+truncation"),),
+    ),
+    Claim("So is the rule that knows lengths alone.", SECTION, (nearer("t5+log", "t5+truncation"),)),
+)
+EXPERIMENT = text_table(
+    "table-5.6",
+    "Code completion",
+    {
+        "t5": T5_ALONE,
+        "t5+p_max": sharpened(T5_ALONE, "p_max", "P_max"),
+        "t5+entropy": sharpened(T5_ALONE, "entropy", "entropy"),
+        "t5+log": sharpened(T5_ALONE, "log", "log"),
+        "t5+truncation": sharpened(T5_ALONE, TRUNCATION, "context cut to L"),
+    },
+    [published_similarity()],
+    CLAIMS,
+    sharpening={SIMILAR: similar, EXACT: exact},
+    drawn=SIMILAR,
+    shown=SIMILAR,
+    remarks=(
+        "Each of 128 lines of the test part is continued greedily, byte by byte, up to its end. They are the same "
+        "lines at every length. Exact lines are compared without spaces.",
+        "The published model has 770 million weights and reads up to 6,000 tokens. Ours has 0.4 million and reads "
+        "1,024 bytes.",
+    ),
+)
