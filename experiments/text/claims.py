@@ -125,6 +125,7 @@ class Change:
     row: str
     multiple: int
     base: int
+    is_printed: bool = False
 
     @property
     def name(self) -> str:
@@ -137,8 +138,9 @@ class Change:
         return longer.minus(shorter)
 
     def printed(self, value: Printed) -> float | None:
-        """Tables print no such numbers."""
-        return None
+        """Of published values of that measure, if it is what the table prints."""
+        longer, shorter = value(self.row, self.multiple), value(self.row, self.base)
+        return longer - shorter if self.is_printed and longer is not None and shorter is not None else None
 
 
 @dataclass(frozen=True)

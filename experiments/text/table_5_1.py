@@ -14,7 +14,9 @@ PUBLISHED = TASKS[:3]
 def changes(measure: str, rises: bool, rows: tuple[str, ...] = PUBLISHED) -> Bound:
     """A measure of every row is higher, or lower, at 16x than at the training length."""
     rule = f"{measure} at 16x {'higher' if rises else 'lower'} than at 1x"
-    return Bound(rule, tuple(Change(measure, row, 16, 1) for row in rows), "above" if rises else "below", 0.0)
+    return Bound(
+        rule, tuple(Change(measure, row, 16, 1, measure == P_MAX) for row in rows), "above" if rises else "below", 0.0
+    )
 
 
 CLAIMS = (

@@ -12,7 +12,7 @@ TASKS = ("topic", "line", "passkey")
 
 def stays(measure: str, within: float) -> tuple[Bound, Bound]:
     """A measure of every row changes by at most so much."""
-    figures = tuple(Change(measure, row, 16, 1) for row in TASKS)
+    figures = tuple(Change(measure, row, 16, 1, is_printed=True) for row in TASKS)
     rule = f"{measure} at 16x minus that at 1x"
     return (
         Bound(f"{rule} above {-within:g}", figures, "above", -within),
