@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from experiments.text.results import Interval, of_mean
 from experiments.text.subjects import sharpened
-from experiments.text.table import Option, Source, Subject
+from experiments.text.table import Source, Subject
 from experiments.text.tested import sharpened_points
 from regulargpt import data
 from regulargpt.config.schema import RunConfig
@@ -21,10 +21,6 @@ from regulargpt.storage.folder import RunFolder
 EXACT = "exact match in %"
 MIDDLE = "gain in the middle third minus that in the outer thirds, in points of exact match"
 SEEDS = 3
-# Where a thousand steps are not enough for every seed.
-LONGER: Mapping[str, Mapping[str, Option]] = {
-    "documents": {"training.steps": lambda base: 3 * base.training.steps // 2}
-}
 STRATEGIES = {"p_max": "P_max", "entropy": "entropy", "log": "log"}
 # Words that are looked at by depth.
 WORDS = 64
@@ -39,7 +35,7 @@ SIZES = {"large": "Flan-T5-Large", "xl": "Flan-T5-XL", "xxl": "Flan-T5-XXL"}
 
 def retriever(task: str, encoding: str = "t5", title: str = "T5") -> Subject:
     """A Transformer trained on a task."""
-    fields = {"data.name": f"retrieval:{task}", "model.encoding.name": encoding, **LONGER.get(task, {})}
+    fields = {"data.name": f"retrieval:{task}", "model.encoding.name": encoding}
     return Subject(f"{task}: {title}", fields, SEEDS, task=f"retrieval:{task}")
 
 

@@ -147,7 +147,7 @@ class RetrievalOptions(DataOptions):
     """A retrieval task: trained on words of `train_from` to `train_len` symbols, their questions included."""
 
     train_len: int = option(
-        96, "Longest training word, questions included.", least=2, most=1_000_000, why="a word has at least 2 symbols"
+        64, "Longest training word, questions included.", least=2, most=1_000_000, why="a word has at least 2 symbols"
     )
     train_from: int = option(0, "Shortest training word; 0: half of train_len.", least=0, why="give a length, or 0")
 
