@@ -48,14 +48,6 @@ CONDITIONS = {
     "objective.protocol": ("symbols that count", "data.scoring"),
     "evaluation.attention": ("attention in the test", ""),
 }
-TEXTS = (
-    "Small models on another text cannot show whether the published perplexities are right. They can show whether "
-    "what was concluded from them also holds here."
-)
-RETRIEVAL = (
-    "The published models are large, and were never trained on these tasks. Ours are small, and were trained on them, "
-    "on words of at most the training length. They can show whether what was concluded also holds here."
-)
 Environments = Iterable[tuple[Mapping[str, Any], int]]
 
 
@@ -150,7 +142,7 @@ def record(
     return TextRecord(
         experiment=table.name,
         scale=scale,
-        heading=f"{table.sources[0].table.printed}{' of LEX' * table.name.startswith('lex')}, on small models",
+        heading=heading(table),
         title=table.title,
         lead=tuple(lead(table, scale, gathered)),
         curves=tuple(picture for picture, _ in curves(gathered)),
@@ -174,11 +166,18 @@ def record(
     )
 
 
+def heading(table: TextTable) -> str:
+    """Where it was published, or what it is."""
+    if not table.sources:
+        return table.title
+    return f"{table.sources[0].table.printed}{' of LEX' * table.name.startswith('lex')}, on small models"
+
+
 def lead(table: TextTable, scale: Scale, gathered: Gathered) -> Iterator[str]:
     """The source, what this page is about, and how much of it is here."""
     for one in table.sources:
         yield source(one.table)
-    yield RETRIEVAL if next(iter(table.subjects.values())).task else TEXTS
+    yield table.about
     runs, done = len(gathered.names), len(gathered.summaries)
     yield f"Scale {scale}: {done} of {runs} runs are done."
     if scale == "smoke":

@@ -10,11 +10,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from experiments.experiment import Fields, Scale
 from experiments.text.results import Interval, of_mean
 from experiments.text.subjects import sharpened
-from experiments.text.table import Source, Subject
-from experiments.text.tested import sharpened_points
+from experiments.text.table import PUBLISHED_LENGTH, Source, Subject
+from experiments.text.tested import tested_as
 from regulargpt import data
+from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.storage.folder import RunFolder
 
@@ -33,10 +35,30 @@ AS_LONG = {
 SIZES = {"large": "Flan-T5-Large", "xl": "Flan-T5-XL", "xxl": "Flan-T5-XXL"}
 
 
+ABOUT = (
+    "The published models are large, and were never trained on these tasks. Ours are small, and were trained on them, "
+    "on words of at most the training length. They can show whether what was concluded also holds here."
+)
+SMOKE: Fields = {
+    **{"data.train_len": 40, "model.d_model": 16, "model.d_ff": 32, "evaluation.samples": 8},
+    **{"training.steps": 4, "training.batch_size": 4, "training.warmup": 1},
+}
+# The published models are not trained on these tasks: sizes of our own, with words as long as theirs.
+WHOLE: Fields = {
+    **{"data.train_len": PUBLISHED_LENGTH, "model.d_model": 256, "model.d_ff": 1024, "model.n_heads": 8},
+    **{"model.n_layers": 4, "training.steps": 20_000, "training.batch_size": 128, "training.lr": 1e-3},
+    **{"training.warmup": 1000, "evaluation.samples": 512},
+}
+
+
 def retriever(task: str, encoding: str = "t5", title: str = "T5") -> Subject:
     """A Transformer trained on a task."""
-    fields = {"data.name": f"retrieval:{task}", "model.encoding.name": encoding}
-    return Subject(f"{task}: {title}", fields, SEEDS, task=f"retrieval:{task}")
+
+    def base(scale: Scale) -> RunConfig:
+        known = resolve("retrieval", "transformer", f"retrieval:{task}", "retrieval")
+        return known.replaced({"smoke": SMOKE, "cpu": {}, "full": WHOLE}[scale])
+
+    return Subject(f"{task}: {title}", {"model.encoding.name": encoding}, SEEDS, base=base)
 
 
 def aligned(task: str, subject: Subject, name: str = "t5") -> dict[str, Subject]:
@@ -61,16 +83,7 @@ def by_statistic(data: str, row: str, length: int) -> tuple[str, str]:
     return data, f"{row}/{STATED.get(length // Source.train_len, '')}"
 
 
-def exact_match(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
-    """The share of what is found, by length: the run's own test, or one with the strategy's temperatures."""
-    if not strategy:
-        found = folder.load_summary()["measures"]["exact_match"]
-        ends = found["intervals"]
-        return {int(T): Interval(ends[T][0], value, ends[T][1]) for T, value in found["values"].items()}
-    config = RunConfig.parse(folder.config_text)
-    points = sharpened_points(folder, config, strategy)
-    values = {point.length: point.measures["exact_match"] for point in points}
-    return {length: Interval(one.low, one.value, one.high) for length, one in values.items()}
+exact_match = tested_as("exact_match")
 
 
 @dataclass(frozen=True)

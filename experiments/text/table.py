@@ -39,17 +39,11 @@ LEX: Fields = {
     **{"training.beta2": 0.98, "training.weight_decay": 0.01, "training.warmup": 20_000, "training.clip": 2.0},
     **{"evaluation.samples": 1000},
 }
-RETRIEVAL_SMOKE: Fields = {
-    **{"data.train_len": 40, "model.d_model": 16, "model.d_ff": 32, "evaluation.samples": 8},
-    **{"training.steps": 4, "training.batch_size": 4, "training.warmup": 1},
-}
-# The published models are not trained on these tasks: sizes of our own, with documents as long as theirs.
-RETRIEVAL_WHOLE: Fields = {
-    **{"data.train_len": PUBLISHED_LENGTH, "model.d_model": 256, "model.d_ff": 1024, "model.n_heads": 8},
-    **{"model.n_layers": 4, "training.steps": 20_000, "training.batch_size": 128, "training.lr": 1e-3},
-    **{"training.warmup": 1000, "evaluation.samples": 512},
-}
 FULL_SEEDS = 5
+TEXTS = (
+    "Small models on another text cannot show whether the published perplexities are right. They can show whether "
+    "what was concluded from them also holds here."
+)
 # Of longest segments alone, by the position of the symbol instead of by the length of the segment.
 BY_POSITION = "by-position"
 # An option that depends on the scale is a function of the config that it is set in.
@@ -65,8 +59,8 @@ class Subject:
     """A row: which model is trained, on how many seeds on two cores, and what its positions see in the test.
 
     `full` are options of the full scale alone. In `attention`, `{L}` and `{4L}` stand for as many training lengths.
-    `sharpened` is the strategy by which a temperature is found for each longer length, if one is. `task` is the
-    retrieval task of a row that is about one, else it is about text.
+    `sharpened` is the strategy by which a temperature is found for each longer length, if one is. `base` is the config
+    of each scale that the options are set in, if the row is not about text.
     """
 
     title: str
@@ -76,7 +70,7 @@ class Subject:
     model: str = "transformer"
     full: Fields = field(default_factory=dict)
     sharpened: str = ""
-    task: str = ""
+    base: Callable[[Scale], RunConfig] | None = None
 
     def fields(self, base: RunConfig) -> dict[str, Any]:
         """The options of the config, set over those of its scale."""
@@ -175,6 +169,7 @@ class TextTable(Experiment):
     shown: str = ""
     drawn: str = ""
     axis: str = "length"
+    about: str = TEXTS
 
     @property
     def is_tested(self) -> bool:
@@ -184,7 +179,8 @@ class TextTable(Experiment):
     def train_len(self, scale: Scale) -> int:
         """The length that multiples are of."""
         first = next(iter(self.subjects.values()))
-        return self.unit * sized("transformer", scale, self.whole, first.task).data.train_len
+        base = first.base(scale) if first.base else sized("transformer", scale, self.whole)
+        return self.unit * base.data.train_len
 
 
 def text_table(
@@ -212,19 +208,14 @@ def text_table(
 
 def trained(subject: Subject, scale: Scale, whole: Fields = THESIS) -> list[RunConfig]:
     """The runs of a row, one a seed. Rows that differ in the test alone have the same."""
-    base = sized(subject.model, scale, whole, subject.task)
+    base = subject.base(scale) if subject.base else sized(subject.model, scale, whole)
     fields = {**subject.fields(base), **(subject.full if scale == "full" else {})}
     seeds = {"smoke": 1, "cpu": subject.seeds, "full": FULL_SEEDS}[scale]
     return [base.replaced({**fields, "seed": seed}) for seed in range(seeds)]
 
 
-def sized(model: str, scale: Scale, whole: Fields, task: str = "") -> RunConfig:
-    """A model's config at a scale, on text or on a retrieval task: what all rows share."""
-    if task:
-        base = resolve("retrieval", model, task, "retrieval")
-        sizes: Fields = {"smoke": RETRIEVAL_SMOKE, "cpu": {}, "full": RETRIEVAL_WHOLE}[scale]
-    else:
-        base = resolve("text", model, FULL_CORPUS if scale == "full" else CPU_CORPUS, "text")
-        sizes = {"smoke": SMOKE, "cpu": {}, "full": whole}[scale]
-    known = flat(base)
+def sized(model: str, scale: Scale, whole: Fields) -> RunConfig:
+    """A text model's config at a scale: what all rows share."""
+    base = resolve("text", model, FULL_CORPUS if scale == "full" else CPU_CORPUS, "text")
+    sizes, known = {"smoke": SMOKE, "cpu": {}, "full": whole}[scale], flat(base)
     return base.replaced({key: value for key, value in sizes.items() if key in known})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.text.alignment import ENTROPY, P_MAX, dispersion
 from experiments.text.claims import Bound, Change, Claim
-from experiments.text.retrieval import by_statistic, retriever
+from experiments.text.retrieval import ABOUT, by_statistic, retriever
 from experiments.text.table import Source, text_table
 
 TASKS = ("topic", "line", "passkey", "needles", "code-key", "documents")
@@ -37,5 +37,6 @@ EXPERIMENT = text_table(
     measuring={P_MAX: dispersion("p_max"), ENTROPY: dispersion("entropy")},
     drawn=P_MAX,
     shown=P_MAX,
+    about=ABOUT,
     remarks=("Means over all heads; of queries that see at least half of the document, since ours is a causal model.",),
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from experiments.text.claims import Bound, Change, Claim, Lead, Level
-from experiments.text.retrieval import EXACT, SIZES, aligned, by_task, exact_match, retriever
-from experiments.text.subjects import sharpened
+from experiments.text.retrieval import ABOUT, EXACT, SIZES, aligned, by_task, exact_match, retriever
+from experiments.text.subjects import alone, sharpened
 from experiments.text.table import Source, Subject, text_table
 
 SECTION, OURS = "thesis, section 5.5.2", "ours"
@@ -37,7 +37,7 @@ def rows() -> dict[str, Subject]:
     found = {row: subject for task in ALL for row, subject in aligned(task, retriever(task)).items()}
     for task in ("line", "passkey"):
         for name, title in OTHERS.items():
-            subject = retriever(task, name, title)
+            subject = alone(retriever(task, name, title))
             found |= {f"{task}/{name}": subject, f"{task}/{name}+p_max": sharpened(subject, "p_max", "P_max")}
     return found
 
@@ -84,6 +84,7 @@ EXPERIMENT = text_table(
     sharpening={EXACT: exact_match},
     drawn=EXACT,
     shown=EXACT,
+    about=ABOUT,
     remarks=(
         "The published models are encoders with decoders of 0.8 to 11 billion weights, asked in English. Ours read "
         "from left to right, and have 100,000 weights and 20 to 100 symbols.",

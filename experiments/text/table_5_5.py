@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.text.claims import Bound, Change, Claim, Lead, Level
-from experiments.text.retrieval import EXACT, MIDDLE, aligned, exact_match, middle_gain, retriever
+from experiments.text.retrieval import ABOUT, EXACT, MIDDLE, aligned, exact_match, middle_gain, retriever
 from experiments.text.table import Source, text_table
 
 SECTION = "thesis, section 5.5.3"
@@ -63,6 +63,7 @@ EXPERIMENT = text_table(
     sharpening={EXACT: exact_match, MIDDLE: middle_gain},
     drawn=EXACT,
     shown=EXACT,
+    about=ABOUT,
     remarks=(
         "A document of ours is a key, noise and a value; at most 16 stand in a word, and longer words have longer "
         "documents. All of them are asked about, and thirds are taken by where the value stands.",

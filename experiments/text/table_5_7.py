@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.text.alignment import ABOVE, GAUSSIAN, LARGEST, above_proposition, gaussian, largest_logit
 from experiments.text.claims import Bound, Change, Claim, Level
-from experiments.text.retrieval import by_statistic, retriever
+from experiments.text.retrieval import ABOUT, by_statistic, retriever
 from experiments.text.table import Source, text_table
 
 TASKS = ("topic", "line", "passkey")
@@ -54,5 +54,6 @@ EXPERIMENT = text_table(
     measuring={LARGEST: largest_logit, GAUSSIAN: gaussian, ABOVE: above_proposition},
     drawn=LARGEST,
     shown=LARGEST,
+    about=ABOUT,
     remarks=("Of layer 0; in a causal model of the last query alone, whose vector is as long as the document.",),
 )

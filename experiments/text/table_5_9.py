@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.text.alignment import TEMPERATURE, temperature_of
 from experiments.text.claims import Bound, Change, Claim, Lead
-from experiments.text.retrieval import SIZES, aligned, by_task, retriever
+from experiments.text.retrieval import ABOUT, SIZES, aligned, by_task, retriever
 from experiments.text.table import Source, text_table
 
 TASKS = ("topic", "line", "passkey")
@@ -50,6 +50,7 @@ EXPERIMENT = text_table(
     drawn=TEMPERATURE,
     shown=TEMPERATURE,
     multiples=LONGER,
+    about=ABOUT,
     remarks=(
         "The published ones are on a grid that ends at 0.5, where many of the entropy's lie; ours are found by halving "
         "between 0.2 and 1.5.",

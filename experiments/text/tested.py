@@ -77,6 +77,21 @@ def sharpened_points(
     return points
 
 
+def tested_as(name: str) -> Callable[[RunFolder, str], Mapping[int, Interval]]:
+    """A measure of the test by length: the run's own test, or one with a strategy's temperatures."""
+
+    def measured(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
+        if not strategy:
+            found = folder.load_summary()["measures"][name]
+            ends = found["intervals"]
+            return {int(T): Interval(ends[T][0], value, ends[T][1]) for T, value in found["values"].items()}
+        points = sharpened_points(folder, RunConfig.parse(folder.config_text), strategy)
+        values = {point.length: point.measures[name] for point in points}
+        return {length: Interval(one.low, one.value, one.high) for length, one in values.items()}
+
+    return measured
+
+
 def by_position(folder: RunFolder, length: int, attention: str, notice: Notice = lambda text: None) -> Losses:
     """The loss of every test segment of one length in nats a symbol, by the last position of each bin of positions.
 

@@ -149,12 +149,14 @@ class RetrievalOptions(DataOptions):
     train_len: int = option(
         64, "Longest training word, questions included.", least=2, most=1_000_000, why="a word has at least 2 symbols"
     )
-    train_from: int = option(0, "Shortest training word; 0: half of train_len.", least=0, why="give a length, or 0")
+    train_from: int = option(
+        0, "Shortest training word; 0: three quarters of train_len.", least=0, why="give a length, or 0"
+    )
 
     @property
     def shortest(self) -> int:
-        """As it is set, or half."""
-        return self.train_from or -(-self.train_len // 2)
+        """As it is set, or three quarters: short words, which have one line, teach little."""
+        return self.train_from or -(-3 * self.train_len // 4)
 
     @property
     def first_tested(self) -> int:
