@@ -46,7 +46,7 @@ def align_report(
     or a `head`. Writes align.json, .csv and .png and a file temperature-STRATEGY.json for each, to be used by
     `evaluate --temperature`.
 
-    Raises UserError, before anything is written, for a run that is not finished, a model that is no Transformer,
+    Raises UserError, before anything is written, for a run that is not finished, a model without attention,
     lengths without words, or one that is not longer than the training words.
     """
     out = refuse_file(folder.path / FOLDER if out is None else out)

@@ -1,4 +1,4 @@
-"""What is aligned, a trained Transformer and words of two lengths, and how temperatures are found for it."""
+"""What is aligned, a trained model of attention and words of two lengths, and how temperatures are found for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from regulargpt.analysis.subject import config_of, refuse_many
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Words
 from regulargpt.evaluation.temperature import Temperature, weights_of
-from regulargpt.models.transformer import Transformer
+from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import prepare, refuse_other_data
 from regulargpt.storage.atomic import shown
@@ -38,7 +38,7 @@ class Setting:
 
     folder: RunFolder
     config: RunConfig
-    model: Transformer
+    model: Attentive
     short: Words
     long: Words
     by: str
@@ -47,7 +47,7 @@ class Setting:
     @property
     def shape(self) -> tuple[int, int]:
         """Layers and heads."""
-        return self.model.n_layers, self.model.encoding.n_heads
+        return len(self.model.attentions), self.model.attentions[0].n_heads
 
     @property
     def lengths(self) -> tuple[int, int]:
@@ -99,7 +99,7 @@ def setting_of(
 ) -> Setting:
     """The run, and its words.
 
-    Raises UserError for a run that is not finished, a model that is no Transformer, lengths without words, or one that
+    Raises UserError for a run that is not finished, a model without attention, lengths without words, or one that
     is not longer than the training words.
     """
     config = config_of(folder, "full")
@@ -119,7 +119,7 @@ def setting_of(
         raise UserError(f"--length {length}: at most {LONGEST:,}, since all pairs count; choose a shorter one")
     refuse_many(length, words, "words")
     model = load_reader(folder)
-    if not isinstance(model, Transformer):
+    if not isinstance(model, Attentive):
         place = shown(folder.path)
         raise UserError(
             f"{place} is a run of {config.model.name}: it has no softmax over positions; choose a transformer's"

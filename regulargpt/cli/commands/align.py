@@ -55,7 +55,7 @@ def command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Sharpen a trained Transformer's attention where greater length has flattened it.
+    """Sharpen a trained model's attention where greater length has flattened it.
 
     Finds the temperature at which attention is as sharp as at the training length, by its largest probability, by its
     entropy and by the lengths alone; says the score with each and without; writes files for `evaluate --temperature`.
