@@ -123,18 +123,27 @@ class EncoderDecoder(Attentive):
         check_words(words, "last")
         if not 1 <= count <= words.shape[1]:
             raise UserError(f"count = {count}; words of length {words.shape[1]} have 1 to {words.shape[1]} positions")
-        x = self.hook_embed(self.embedding(words))  # (batch, length, d_model)
-        return self.decoded(x[:, -count:], self.memory(x[:, :-count]))
+        x = self.embedded(words)
+        target = x[:, -count:]  # (batch, count, d_model)
+        return self.decoded(target, positions(target), self.memory(x[:, :-count]))
+
+    def embedded(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
+        """What stands for each symbol, without a position."""
+        return self.hook_embed(self.embedding(words))
 
     def memory(self, x: Float[Tensor, "batch source d_model"]) -> Memory:
         """What the encoder makes of embedded symbols, as the decoder attends to it."""
         return self.decoder_stack.memory(self.encoder_stack(x, positions(x)) if x.shape[1] else x)
 
     def decoded(
-        self, x: Float[Tensor, "batch target d_model"], memory: Memory, passing: Pass | None = None, begin: int = 0
+        self,
+        x: Float[Tensor, "batch target d_model"],
+        n: Float[Tensor, "target"],
+        memory: Memory,
+        passing: Pass | None = None,
     ) -> Float[Tensor, "batch target n_outputs"]:
-        """The logits at embedded symbols from position `begin` on, with what `passing` keeps of those before."""
-        x = self.decoder_stack(x, positions(x) + begin, memory, passing)
+        """The logits at embedded symbols at the positions n, with what `passing` keeps of those before."""
+        x = self.decoder_stack(x, n, memory, passing)
         return self.readout(x if self.scale == 1 else x * self.scale)
 
     def set_temperature(self, tau: Float[Tensor, "n_layers n_heads"] | None, on: str = "all") -> None:
