@@ -57,7 +57,7 @@ FLAGS = {
     "position-variance": "folder --preset --length --updates --seed --device --out --json --wide",
     "receptive-field": "folder --length --words --seed --out --json --wide --attention",
     "resolution": "folder --length --words --seed --out --json --wide --attention",
-    "align": "folder --length --by --on --fixed --words --seed --out --json --wide",
+    "align": "folder --length --by --on --fixed --words --seed --text --train-len --out --json --wide",
     "positions": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (

@@ -15,6 +15,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from languages.errors import UserError
+from regulargpt.analysis.alignment import checkpoint
+from regulargpt.analysis.alignment.checkpoint import CONTINUED, Continuation, align_checkpoint
+from regulargpt.cli import call
 from regulargpt.encodings.t5 import T5
 from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained, load
 from regulargpt.models.transformer.encoder_decoder.checkpoint.config import SIZES
@@ -310,8 +313,9 @@ def test_damaged_folders_are_refused_in_one_line(saved: dict, tmp_path: Path):
 
 
 @pytest.fixture
-def with_tokenizer(saved: dict, tmp_path: Path) -> Path:
-    """A folder with a tokenizer that ends a text as T5's does."""
+def with_tokenizer(saved: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a tokenizer that ends a text as T5's does; what is tokenized by it lies beside it."""
+    monkeypatch.setenv("LANGUAGES_CACHE", str(tmp_path / "cache"))
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     words = {word: number for number, word in enumerate(["<pad>", "</s>", "<unk>", *"abcdefghijklmnop"])}
@@ -352,3 +356,95 @@ def test_temperatures_sharpen_the_encoder_of_a_checkpoint(saved: dict):
     model.set_temperature(torch.full((2, 5), 0.5))
     assert (sharpness(model, text).p_max > before.p_max).all()
     assert np.isfinite(before.entropy).all()
+
+
+# Alignment of a checkpoint.
+
+
+def aligned(folder: Path, tmp_path: Path, **options: Any) -> dict[str, Any]:
+    text = tmp_path / "text.txt"
+    text.write_text(" ".join("abcdefghijklmnop"[n % 16] for n in np.random.default_rng(0).integers(0, 99, 3000)))
+    return align_checkpoint(f"hf:{folder}", str(text), **({"train_len": 16, "length": 64, "words": 3} | options))
+
+
+def test_a_checkpoint_is_aligned_on_a_text(with_tokenizer: Path, tmp_path: Path):
+    report = aligned(with_tokenizer, tmp_path, out=tmp_path / "out", fixed=0.7, by="layer")
+    assert (report["train_len"], report["length"], report["words"]) == (16, 64, 3)
+    assert (report["model"], report["measure"]) == ("with-tokenizer", "perplexity")
+    short, long = report["before"]["short"], report["before"]["long"]
+    assert short["p_max"] > long["p_max"]
+    assert short["entropy"] < long["entropy"]
+    assert list(report["strategies"]) == ["p_max", "entropy", "log", "fixed"]
+    assert report["strategies"]["log"]["tau"] == [pytest.approx(np.log(16) / np.log(64), abs=1e-6)]
+    assert abs(report["strategies"]["p_max"]["p_max"] - short["p_max"]) < 0.02
+    assert report["score"]["low"] <= report["score"]["value"] <= report["score"]["high"]
+    assert report["strategies"]["fixed"]["difference"]["value"] != 0
+    written = json.loads((tmp_path / "out" / "temperature-p_max.json").read_text())
+    assert written["weights"] == Pretrained.load(with_tokenizer).digest
+    assert (written["train_len"], written["length"], len(written["tau"])) == (16, 64, 2)
+    assert (tmp_path / "out" / "align.png").is_file()
+
+
+def test_the_score_is_the_loss_that_transformers_gives(saved: dict, with_tokenizer: Path):
+    model, _ = saved["t5"]
+    segments = tokens(3, 20 + CONTINUED)
+    point = Continuation(Pretrained.load(with_tokenizer), segments.numpy()).point(None)
+    read, target = segments[:, :20], segments[:, 20:]
+    with torch.no_grad():
+        losses = [
+            model(input_ids=read[at : at + 1], attention_mask=torch.ones(1, 20), labels=target[at : at + 1]).loss.item()
+            for at in range(3)
+        ]
+    assert point.of_words["nll"] == pytest.approx(losses, abs=1e-5)
+    assert point.main == pytest.approx(np.exp(np.mean(losses)), rel=1e-5)
+    assert (point.length, point.samples) == (20, 3)
+
+
+def test_the_encoder_is_heard_on_exactly_the_tokens_of_the_text(with_tokenizer: Path, tmp_path: Path, monkeypatch):
+    heard: list[tuple[int, ...]] = []
+    inner = checkpoint.drawn
+
+    def drawn(*arguments: Any) -> np.ndarray:
+        found = inner(*arguments)
+        heard.append(found.shape)
+        assert (found[:, -1] == 0).all()
+        return found
+
+    monkeypatch.setattr(checkpoint, "drawn", drawn)
+    aligned(with_tokenizer, tmp_path, out=tmp_path / "out")
+    assert heard == [(3, 17), (3, 65)]
+
+
+def test_what_cannot_be_aligned_is_refused_before_anything_is_written(with_tokenizer: Path, tmp_path: Path):
+    cases = [
+        ({"length": 16}, "--length 16: choose one above --train-len 16, and at most 32,768"),
+        ({"length": 40_000}, "--length 40000: choose one above"),
+        ({"length": 2000, "words": 600}, "at most 1,048,576 symbols; choose fewer --words"),
+        ({"length": 2800}, "the training part has .* symbols, 2,800 are needed; give a longer text"),
+        ({"length": 500}, "the test part has .* symbols, 532 are needed; give a longer text"),
+    ]
+    for options, reason in cases:
+        with pytest.raises(UserError, match=reason):
+            aligned(with_tokenizer, tmp_path, out=tmp_path / "out", **options)
+    (with_tokenizer / "tokenizer.json").unlink()
+    with pytest.raises(UserError, match=r"has no tokenizer.json"):
+        aligned(with_tokenizer, tmp_path, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command(with_tokenizer: Path, tmp_path: Path, capfd: pytest.CaptureFixture):
+    text = tmp_path / "text.txt"
+    text.write_text("a b c d e " * 400)
+    place, options = f"hf:{with_tokenizer}", ["--length", "32", "--train-len", "16", "--words", "2", "--out"]
+    assert call(["align", place, "--text", str(text), *options, str(tmp_path / "out")]) == 0
+    said = capfd.readouterr().out
+    assert re.search(r"none, at 16 +1 ", said)
+    assert re.search(r"strategy +temperature +P_max +H \(nats\) +perplexity", said)
+    for arguments, reason in (
+        ([place], "needs a text; name a file or folder of yours, or text:code, with --text"),
+        (["missing", "--text", str(text)], "a run has its own; leave it out, or give a checkpoint as hf:PATH"),
+        (["missing", "--train-len", "8"], "--train-len 8: a run has its own"),
+        ([f"{place}-none", "--text", str(text)], "no such folder; a checkpoint is read from disk"),
+    ):
+        assert call(["align", *arguments]) == 2
+        assert reason in capfd.readouterr().err

@@ -14,7 +14,6 @@ from regulargpt.analysis.alignment import propositions
 from regulargpt.analysis.alignment.search import Groups, Search, search
 from regulargpt.analysis.alignment.statistics import ByHead, Sharpness, sharpness
 from regulargpt.analysis.subject import config_of, refuse_many
-from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Words
 from regulargpt.evaluation.temperature import Temperature, weights_of
 from regulargpt.models.transformer.attentive import Attentive
@@ -34,15 +33,18 @@ SEARCHED = ("p_max", "entropy")
 
 @dataclass(frozen=True)
 class Setting:
-    """What is aligned: the run, its network, words of the training length and of the longer one."""
+    """What is aligned: a network and the digest of its weights, words of the training length and of the longer one.
 
-    folder: RunFolder
-    config: RunConfig
+    `unread` is how many symbols at the end of a word attention does not see: those that a decoder reads.
+    """
+
     model: Attentive
+    weights: str
     short: Words
     long: Words
     by: str
     on: str
+    unread: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -52,7 +54,7 @@ class Setting:
     @property
     def lengths(self) -> tuple[int, int]:
         """That of training and the greater one."""
-        return self.short.shape[1], self.long.shape[1]
+        return self.short.shape[1] - self.unread, self.long.shape[1] - self.unread
 
     @property
     def words(self) -> dict[str, Words]:
@@ -86,7 +88,7 @@ class Setting:
     def temperature(self, tau: Groups, strategy: str) -> Temperature:
         """As it is kept in a file."""
         rows = tuple(tuple(layer) for layer in self.spread(tau).tolist())
-        return Temperature(rows, self.on, strategy, self.by, *self.lengths, weights_of(self.folder))
+        return Temperature(rows, self.on, strategy, self.by, *self.lengths, self.weights)
 
 
 def setting_of(
@@ -128,7 +130,7 @@ def setting_of(
     seed = config.seed if seed is None else seed
     # Of the training part, so that nothing is fitted to what is tested; a text has the symbol behind a segment too.
     short, long = (source.batch(seed, "alignment", 0, [T], words)[:, :T] for T in (train_len, length))
-    return Setting(folder, config, model, short, long, by, on)
+    return Setting(model, weights_of(folder), short, long, by, on)
 
 
 def search_of(setting: Setting, name: str) -> Search:
