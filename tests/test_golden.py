@@ -30,6 +30,7 @@ RUNS: dict[str, dict[str, object]] = {
     "gru cycle-navigation": {"objective.name": "prefixes", "training.schedule": "cosine"},
     "transformer tomita-5": {"model.encoding.name": "transformer_xl", "model.dropout": 0.1, "model.n_layers": 2},
     "transformer parity": {"model.encoding.name": "rotary", "model.norm": "post"},
+    "encoder-decoder parity": {"model.n_layers": 2, "model.dropout": 0.1, "model.gated": True},
     "linear-rnn flip-flop": {"model.n_layers": 2},
 }
 STEPS = 20

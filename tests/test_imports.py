@@ -48,6 +48,8 @@ LIGHT = [
     ("evaluate missing", 2),
     ("align --help", 0),
     ("align missing", 2),
+    ("align missing --text README.md", 2),
+    ("align hf:missing", 2),
     ("evaluate docs/certified/parity --temperature missing.json", 2),
     ("extract --help", 0),
     ("extract missing", 2),

@@ -57,7 +57,7 @@ FLAGS = {
     "position-variance": "folder --preset --length --updates --seed --device --out --json --wide",
     "receptive-field": "folder --length --words --seed --out --json --wide --attention",
     "resolution": "folder --length --words --seed --out --json --wide --attention",
-    "align": "folder --length --by --on --fixed --words --seed --out --json --wide",
+    "align": "folder --length --by --on --fixed --words --seed --text --train-len --out --json --wide",
     "positions": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
@@ -85,6 +85,9 @@ OPTIONS = {
     **dict.fromkeys(("model.rnn", "model.lstm", "model.gru", "model.linear-rnn"), "name d_model n_layers"),
     "model.transformer": "name d_model n_heads d_ff n_layers norm activation dropout causal encoding.name tied"
     " scale_embedding random_positions",
+    "model.encoder-decoder": "name d_model n_heads d_head d_ff n_layers decoder_layers activation gated dropout"
+    " encoding.name encoding.learning_rate encoding.bias_dtype encoding.buckets encoding.max_distance encoding.scale"
+    " encoding.drawn encoding.train_len tied scale_readout scale_logits norm_epsilon",
     "objective.prefixes": "name",
     "objective.next": "name",
     "objective.language_model": "name",
@@ -168,7 +171,7 @@ def test_every_part_is_here():
 
 def test_registries():
     assert [family.pattern for family in FAMILIES] == LANGUAGES.split()
-    assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "linear-rnn"]
+    assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "encoder-decoder", "linear-rnn"]
     encodings = (
         "none sinusoidal learned rotary xpos alibi kerple_power kerple_log kerple_bias_wht kerple_log3 gauss_bias2 "
         "gauss_bias3 gauss_wht1 gauss_wht2 t5 sandwich sandwich_smooth transformer_xl window fire forgetting cope "

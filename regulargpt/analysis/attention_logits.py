@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from regulargpt.analysis.patterns import attentions, listen
+from regulargpt.analysis.patterns import listen
 from regulargpt.data.base import Words
 from regulargpt.models.transformer import Transformer
 from regulargpt.models.transformer.piece import Piece
@@ -48,7 +48,7 @@ def mean_logits(model: Transformer, words: Words) -> Float[ndarray, "layers n_he
     >>> mean_logits(model, np.zeros((1, 5), dtype=int)).shape
     (3, 2, 5)
     """
-    attns = attentions(model)
+    attns = model.attentions
     gathering = Gathering(len(attns), attns[0].n_heads, words.shape[1])
     listen(model, words, gathering.hear)
     return gathering.means

@@ -1,4 +1,4 @@
-"""The attention patterns of a Transformer, handed over some queries at a time: memory is linear in the length."""
+"""The attention patterns of a model, handed over some queries at a time: memory is linear in the length."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from torch import Tensor
 from regulargpt.data.base import Words
 from regulargpt.encodings.base import Encoding
 from regulargpt.evaluation.by_length import words_at_once
-from regulargpt.models.transformer import Attention, Transformer
-from regulargpt.models.transformer.attention import Pass, pieces, rows_at_once
+from regulargpt.models.transformer import Attention
+from regulargpt.models.transformer.attention import Pass, pieces
+from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.models.transformer.piece import Piece
 from regulargpt.objectives.answers import to_tensor
 
@@ -21,7 +22,7 @@ Hearing = Callable[[int, Piece], None]
 
 
 @torch.no_grad()
-def listen(model: Transformer, words: Words, hear: Hearing) -> None:
+def listen(model: Attentive, words: Words, hear: Hearing) -> None:
     """Read the words; each layer's pattern is handed over piece by piece, just before the layer attends.
 
     A piece is let go before the next one is made. The model computes as it would without a listener.
@@ -29,35 +30,22 @@ def listen(model: Transformer, words: Words, hear: Hearing) -> None:
     at_once = words_at_once(model.eval(), words.shape[1])
     with listening(model, hear):
         for at in range(0, len(words), at_once):
-            model(to_tensor(words[at : at + at_once], torch.device("cpu")), readout="all")
+            model(to_tensor(words[at : at + at_once], torch.device("cpu")))
 
 
 @contextmanager
-def listening(model: Transformer, hear: Hearing) -> Iterator[None]:
+def listening(model: Attentive, hear: Hearing) -> Iterator[None]:
     """Hand over the pieces while this lasts."""
 
     def before(attn: Attention, inputs: tuple[Tensor, Encoding, Tensor, int, str, Pass]) -> None:
         x, encoding, n, layer, _, passing = inputs
         whole, _ = attn.turned(x, encoding, n, layer, "all", passing)
-        for piece in whole.cut(list(pieces(whole) if encoding.causal else rows(whole))):
+        for piece in whole.cut(list(pieces(whole))):
             hear(layer, piece)
 
-    handles = [attn.register_forward_pre_hook(before) for attn in attentions(model)]
+    handles = [attn.register_forward_pre_hook(before) for attn in model.attentions]
     try:
         yield
     finally:
         for handle in handles:
             handle.remove()
-
-
-def attentions(model: Transformer) -> list[Attention]:
-    """The attention of every block."""
-    return [block.attn for block in model.blocks]  # type: ignore[misc, union-attr]  # blocks have one
-
-
-def rows(whole: Piece) -> Iterator[tuple[slice, slice]]:
-    """Some queries at a time with all keys, as every query of a bidirectional model sees them."""
-    n_queries, n_keys = whole.shape
-    count = rows_at_once(whole.q.shape[:-2].numel(), n_keys, n_keys, whole.q.device)
-    for begin in range(0, n_queries, count):
-        yield slice(begin, min(n_queries, begin + count)), slice(0, n_keys)

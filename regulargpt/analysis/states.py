@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ from regulargpt.objectives.answers import to_tensor
 MAX_NODES, MAX_SUBWORDS = 8192, 1000
 # What holds the sub-words of the drawn nodes while equal ones are found: fewer are drawn where they are very long.
 MAX_SYMBOLS = 1 << 26
+OF_BLOCK = re.compile(r"blocks\.\d+\.hook_resid_post")
 
 
 @dataclass(frozen=True)
@@ -125,9 +127,12 @@ def state_points(model: nn.Module) -> list[str]:
     """
     names = hook_names(model)
     # A model may have both, as the linear RNN: its blocks pass pieces of the word, `hook_state` the whole.
-    found = ["hook_state"] if "hook_state" in names else [name for name in names if name.endswith("hook_resid_post")]
+    found = ["hook_state"] if "hook_state" in names else [name for name in names if OF_BLOCK.fullmatch(name)]
     if not found:
-        raise UserError(f"{type(model).__name__} has no hook point 'hook_state' or 'blocks.N.hook_resid_post'; add one")
+        raise UserError(
+            f"{type(model).__name__} has no state of each prefix, at 'hook_state' or 'blocks.N.hook_resid_post'; "
+            "choose another model, or add one to a model of yours"
+        )
     return found
 
 

@@ -82,7 +82,7 @@ def encoding_of(folder: RunFolder, model: Model) -> Encoding:
     """The encoding of a Transformer, in float64; UserError for another model."""
     if not isinstance(model, Transformer):
         name = folder.load_model_config()["model"]["name"]
-        raise UserError(f"{atomic.shown(folder.path)} is a run of {name}: it has no encoding; choose a transformer's")
+        raise UserError(f"{atomic.shown(folder.path)} is a run of {name}, not of a transformer; choose a transformer's")
     return model.encoding.double().eval()
 
 

@@ -264,9 +264,21 @@ def describe(owner: type[Options]) -> list[Description]:
         if value is dataclasses.MISSING and field.name != "name":  # a section of its own
             found += [dataclasses.replace(of, name=f"{field.name}.{of.name}") for of in describe(kind)]
         elif field.name != "name":
-            default = getattr(value, "name", "") if isinstance(value, Options) else shown(value)
+            default = written(value) if isinstance(value, Options) else shown(value)
             found.append(Description(field.name, default, accepts(kind), field.metadata["help"]))
     return found
+
+
+def written(part: Options) -> str:
+    """A part as it is written on the command line: its name, and its options that are not at their defaults.
+
+    >>> from regulargpt.encodings.options import WindowOptions
+    >>> written(WindowOptions("window")), written(WindowOptions("window", width=8))
+    ('window', 'window:width=8')
+    """
+    usual, name = defaults(type(part)), getattr(part, "name", "")
+    changed = [f"{key}={shown(value)}" for key, value in without_name(part).items() if value != usual[key]]
+    return f"{name}:{','.join(changed)}" if changed else name
 
 
 def accepts(kind: Any) -> str:

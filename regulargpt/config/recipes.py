@@ -58,6 +58,15 @@ BASELINES: dict[str, Fields] = {
         "training.beta2": 0.999,
     },
 }
+# No publication trains one on these languages: as deep in all as the Transformer, with its rate.
+ENCODER_DECODER: Fields = {
+    "model.n_layers": 4,
+    "model.decoder_layers": 1,
+    "model.n_heads": 8,
+    "model.dropout": 0.1,
+    "training.lr": 3e-4,
+    "training.beta2": 0.999,
+}
 PUBLISHED: Fields = {
     "training.optimiser": "adam",
     "training.steps": 100_000,
@@ -179,6 +188,7 @@ RECIPES: dict[str, Recipe] = {
         {
             "regulargpt": SETTLED,
             **{name: {**fields, **UNTIL_SOLVED} for name, fields in BASELINES.items()},
+            "encoder-decoder": {**ENCODER_DECODER, **UNTIL_SOLVED},
             "*": UNTIL_SOLVED,
         },
         NEAR_MISSES,

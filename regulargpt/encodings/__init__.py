@@ -116,6 +116,7 @@ def build(
     *,
     d_model: int,
     n_heads: int,
+    d_head: int = 0,
     n_layers: int = 1,
     causal: bool = True,
     generator: torch.Generator | None = None,
@@ -132,6 +133,5 @@ def build(
     """
     options = ENCODINGS.options(encoding, "encoding") if isinstance(encoding, str) else encoding
     cls = ENCODINGS[options.name].load()
-    return cls(
-        d_model=d_model, n_heads=n_heads, n_layers=n_layers, causal=causal, generator=generator, **options.arguments()
-    )
+    sizes = {"d_model": d_model, "n_heads": n_heads, "d_head": d_head, "n_layers": n_layers, "causal": causal}
+    return cls(**sizes, generator=generator, **options.arguments())

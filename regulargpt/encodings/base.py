@@ -76,14 +76,16 @@ class Encoding(nn.Module):
     """Base of all encodings.
 
     The constructor gets the model's sizes, and `generator`, from which `draw` draws the parameters. A class with
-    options takes them by name and hands everything else on; what `draw` reads is set before that.
+    options takes them by name and hands everything else on; what `draw` reads is set before that. Heads are `d_head`
+    wide, 0 for d_model / n_heads.
 
     `shift_invariant` says that moving all positions by the same number changes no logit: positions count through m - n.
     `fixed_bias` says that the bias has no parameters and does not look at the input, so that it may be made once and
     kept; `shared_bias` that it does not look at the input and is the same in all layers. `learning_rate` multiplies
     that of the parameters.
 
-    Raises `UserError` where `n_heads` does not divide `d_model`, and where it needs a causal model and has none.
+    Raises `UserError` where `n_heads` does not divide `d_model` and nobody says how wide heads are, and where it needs
+    a causal model and has none.
 
     >>> from dataclasses import dataclass
     >>> from regulargpt.config.options import option
@@ -117,17 +119,18 @@ class Encoding(nn.Module):
         *,
         d_model: int,
         n_heads: int,
+        d_head: int = 0,
         n_layers: int = 1,
         causal: bool = True,
         learning_rate: float = 1.0,
         generator: torch.Generator | None = None,
     ):
         super().__init__()
-        if d_model % n_heads:
+        if not d_head and d_model % n_heads:
             raise UserError(f"n_heads = {n_heads} does not divide d_model = {d_model}; choose one that does")
         if not causal and self.Options.causal_only:
             raise UserError(f"{self.Options.causal_only}; set model.causal = true")
-        self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_model // n_heads
+        self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_head or d_model // n_heads
         self.n_layers, self.causal, self.learning_rate = n_layers, causal, learning_rate
         self.draw(generator or torch.Generator().manual_seed(0))
 

@@ -31,8 +31,8 @@ class EncodingOptions(Options):
         """Why a model with these options must be causal; empty if it need not."""
         return self.causal_only
 
-    def refuse_heads(self, d_model: int, n_heads: int) -> Iterator[str]:
-        """What is wrong with heads of this width, in lines that begin with an option of the model."""
+    def refuse_heads(self, d_model: int, n_heads: int, d_head: int = 0) -> Iterator[str]:
+        """What is wrong with heads of this width, 0 for d_model / n_heads, in lines that begin with an option."""
         yield from ()
 
     def parameters(self, d_model: int) -> int:
@@ -119,10 +119,11 @@ class AlibiOptions(BiasOptions):
 class PairsOptions(EncodingOptions):
     """What all encodings have that turn pairs."""
 
-    def refuse_heads(self, d_model: int, n_heads: int) -> Iterator[str]:
+    def refuse_heads(self, d_model: int, n_heads: int, d_head: int = 0) -> Iterator[str]:
         """It turns pairs."""
-        if (width := d_model // n_heads) % 2:
-            yield f"encoding.name = '{self.name}' turns pairs: model.d_model / model.n_heads = {width} must be even"
+        if (width := d_head or d_model // n_heads) % 2:
+            given = "model.d_head" if d_head else "model.d_model / model.n_heads"
+            yield f"encoding.name = '{self.name}' turns pairs: {given} = {width} must be even"
 
 
 @dataclass(frozen=True)
@@ -201,8 +202,8 @@ class T5Options(KernelOptions):
     scale: Literal["neox", "mesh"] = option(
         "neox", "The bias times sqrt(D), as in GPT-NeoX and x-transformers, or as it is, as in Mesh TensorFlow."
     )
-    drawn: Literal["xavier", "normal"] = option(
-        "xavier", "From N(0, 2/(buckets + H)) as in GPT-NeoX, or N(0, 1) as in x-transformers."
+    drawn: Literal["xavier", "normal", "mesh"] = option(
+        "xavier", "From N(0, 2/(buckets + H)) as in GPT-NeoX, N(0, 1) as in x-transformers, or N(0, 1/d_model) as T5."
     )
     train_len: int = train_len()
 
@@ -333,9 +334,9 @@ class ScaledOptions(EncodingOptions):
         """As the other."""
         return self.inner.not_bidirectional()
 
-    def refuse_heads(self, d_model: int, n_heads: int) -> Iterator[str]:
+    def refuse_heads(self, d_model: int, n_heads: int, d_head: int = 0) -> Iterator[str]:
         """As the other."""
-        yield from self.inner.refuse_heads(d_model, n_heads)
+        yield from self.inner.refuse_heads(d_model, n_heads, d_head)
 
     def parameters(self, d_model: int) -> int:
         """As the other."""

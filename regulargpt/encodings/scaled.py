@@ -26,7 +26,13 @@ class Scaled(Around):
         super().__init__(**sizes)
         shared = {name: sizes.get(name, default) for name, default in (("n_layers", 1), ("causal", True))}
         generator = sizes.get("generator")
-        given = {"d_model": self.d_model, "n_heads": self.n_heads, **shared, "generator": generator}
+        given = {
+            "d_model": self.d_model,
+            "n_heads": self.n_heads,
+            "d_head": self.d_head,
+            **shared,
+            "generator": generator,
+        }
         self.inner = encodings.build(inner or EncodingOptions("none"), **given)
         # A model has one learning rate for its encoding: without one of its own it is the other's.
         self.learning_rate = sizes.get("learning_rate", self.inner.learning_rate)

@@ -48,8 +48,9 @@ class T5(DistanceEncoding):
         self.starts = torch.tensor(bucket_starts(self.side, farthest), dtype=torch.float64)
 
     def draw(self, generator: torch.Generator) -> None:
-        """N(0, 2/(buckets + H)) as the published code, or N(0, 1)."""
-        std = math.sqrt(2 / (self.buckets + self.n_heads)) if self.drawn == "xavier" else 1.0
+        """N(0, 2/(buckets + H)) as the published code, N(0, 1), or N(0, 1/d_model) as `transformers` draws T5."""
+        xavier = math.sqrt(2 / (self.buckets + self.n_heads))
+        std = {"xavier": xavier, "normal": 1.0, "mesh": self.d_model**-0.5}[self.drawn]
         self.weight = nn.Parameter(std * torch.randn(self.buckets, self.n_heads, generator=generator))
 
     def bucket(self, distances: Float[Tensor, "queries keys"]) -> Int[Tensor, "queries keys"]:

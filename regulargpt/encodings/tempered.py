@@ -12,6 +12,18 @@ from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
 PARTS = ("all", "content")
 
 
+def tempered(encoding: Encoding, tau: Float[Tensor, "n_layers n_heads"] | None, on: str = "all") -> Encoding:
+    """The encoding with these temperatures instead of those that it may have; with none of them for None.
+
+    >>> import torch
+    >>> inner = Encoding(d_model=4, n_heads=1)
+    >>> tempered(tempered(inner, torch.tensor([[0.5]])), None) is inner
+    True
+    """
+    inner = encoding.inner if isinstance(encoding, Tempered) else encoding
+    return inner if tau is None else Tempered(inner, tau, on)
+
+
 class Tempered(Around):
     """Another encoding, with logits divided by tau, one number for each layer and head (thesis, Algorithm 1).
 

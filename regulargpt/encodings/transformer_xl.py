@@ -60,7 +60,7 @@ class TransformerXL(Encoding):
     """
 
     Options = TransformerXLOptions
-    weight: nn.Parameter  # W_R, (n_layers, d_model, d_model)
+    weight: nn.Parameter  # W_R, (n_layers, d_model, n_heads * d_head)
     u: nn.Parameter  # (n_layers, n_heads, d_head)
     v: nn.Parameter  # (n_layers, n_heads, d_head)
 
@@ -74,7 +74,7 @@ class TransformerXL(Encoding):
         def normal(std: float, *shape: int) -> nn.Parameter:
             return nn.Parameter(torch.randn(self.n_layers, *shape, generator=generator) * std)
 
-        self.weight = normal(self.d_model**-0.5, self.d_model, self.d_model)
+        self.weight = normal(self.d_model**-0.5, self.d_model, self.n_heads * self.d_head)
         self.u = normal(0.02, self.n_heads, self.d_head)
         self.v = normal(0.02, self.n_heads, self.d_head)
         self.table = torch.empty(0, self.d_model, dtype=torch.float64)
@@ -99,7 +99,9 @@ class TransformerXL(Encoding):
     def keys_of_distances(self, highest: int, lowest: int, layer: int) -> Float[Tensor, "n_heads columns d_head"]:
         """W_R R_d / sqrt(d_head) for the distances d = highest, highest - 1, ..., lowest."""
         scale = 1 / math.sqrt(self.d_head)
-        r = self.sinusoids(highest, lowest).to(self.weight.dtype) @ (self.weight[layer] * scale)  # (columns, d_model)
+        r = self.sinusoids(highest, lowest).to(self.weight.dtype) @ (
+            self.weight[layer] * scale
+        )  # (columns, n_heads * d_head)
         return r.unflatten(-1, (self.n_heads, self.d_head)).transpose(0, 1)  # (n_heads, columns, d_head)
 
     def sinusoids(self, highest: int, lowest: int) -> Float[Tensor, "columns d_model"]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from regulargpt.config.registry import Registry, Row
 from regulargpt.models.options import ModelOptions, RecurrentOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
+from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 
 if TYPE_CHECKING:
     import torch
@@ -36,6 +37,12 @@ MODELS = Registry(
             TransformerOptions,
             "pre- or post-LN, causal or not, any encoding",
             "Vaswani et al. 2017",
+        ),
+        "encoder-decoder": Row(
+            f"{PLACE}.transformer.encoder_decoder.model:EncoderDecoder",
+            EncoderDecoderOptions,
+            "an encoder that reads both ways, a decoder that answers, any encoding",
+            "Raffel et al. 2020",
         ),
         "linear-rnn": Row(
             f"{PLACE}.linear_rnn:LinearRnn",

@@ -79,6 +79,10 @@ class ModelOptions(Options):
         """Why it cannot be asked about words of a language, only about a text; None if it can."""
         return None
 
+    def no_texts(self) -> str | None:
+        """Why it cannot be asked for the next symbol of a text; None if it can."""
+        return None
+
     def contradiction(self) -> str | None:
         """What its options say together that cannot be, once all of them are chosen; None if there is nothing."""
         return None

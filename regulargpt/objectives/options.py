@@ -53,6 +53,9 @@ class ObjectiveOptions(Options):
             return
         if self.asks_of == "words" and (reason := model.no_words()) is not None:
             yield f"it asks about words: {reason}"
+        if self.asks_of == "text" and (reason := model.no_texts()) is not None:
+            yield f"it asks for the next symbol of a text: {reason}"
+            return
         if self.answers_prefixes and (reason := model.no_prefixes()) is not None:
             yield f"it asks at every position: {reason}"
 

@@ -124,6 +124,7 @@ def reference(model: Transformer, some: torch.Tensor) -> tuple[np.ndarray, np.nd
 @pytest.mark.parametrize("name", ["none", "alibi", "t5"])
 def test_sharpness_in_pieces_is_that_of_the_whole_patterns(name: str, at_once: int, causal: bool, monkeypatch):
     monkeypatch.setattr(attention, "CPU_AT_ONCE", at_once)
+    monkeypatch.setattr(attention, "BOTH_WAYS_AT_ONCE", at_once)
     monkeypatch.setattr(attention, "MIN_QUERIES", 3)
     model, some = transformer(name, causal=causal), words(3, 12)
     p_max, entropy, layer_0 = reference(model, some)
@@ -141,6 +142,7 @@ def test_sharpness_in_pieces_is_that_of_the_whole_patterns(name: str, at_once: i
 @pytest.mark.parametrize("causal", [True, False])
 def test_no_piece_is_larger_than_is_said(causal: bool, monkeypatch):
     monkeypatch.setattr(attention, "CPU_AT_ONCE", 1 << 11)
+    monkeypatch.setattr(attention, "BOTH_WAYS_AT_ONCE", 1 << 11)
     monkeypatch.setattr(attention, "MIN_QUERIES", 1)
     sizes: list[int] = []
     model = transformer("alibi", causal=causal)

@@ -308,7 +308,7 @@ def test_fixed_kernels_do_not_move(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("without", "none adds no bias"), ("recurrent", "is a run of gru: it has no encoding; choose a transformer's")],
+    [("without", "none adds no bias"), ("recurrent", "is a run of gru, not of a transformer; choose a transformer's")],
 )
 def test_what_has_no_kernel_is_refused(name: str, message: str, request, tmp_path: Path):
     with pytest.raises(UserError, match=message):

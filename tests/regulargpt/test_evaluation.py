@@ -136,7 +136,7 @@ def build(written: str, n_symbols: int = 2, n_outputs: int = 2) -> nn.Module:
 @pytest.mark.parametrize(
     ("written", "at_once"),
     [
-        *((name, 2 if name == "transformer" else 1048) for name in models.MODELS),
+        *((name, 2 if name in ("transformer", "encoder-decoder") else 1048) for name in models.MODELS),
         ("regulargpt:attention=full", 2),
     ],
 )

@@ -254,7 +254,7 @@ def test_every_model_is_a_model(name: str):
     cls = MODELS[name].load()
     model = cls(3, 4, d_model=8)
     assert isinstance(model, Model)
-    assert model.quadratic == (name == "transformer")
+    assert model.quadratic == (name in ("transformer", "encoder-decoder"))
     parts = model.compiled_parts()
     assert list(parts) == (list(model.blocks) if name == "regulargpt" else [model])
     model.set_noise(0.5)

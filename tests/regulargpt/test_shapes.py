@@ -14,13 +14,22 @@ with install_import_hook(["regulargpt.encodings", "regulargpt.models", "regularg
     from regulargpt.models.lstm import Lstm
     from regulargpt.models.rnn import Rnn
     from regulargpt.models.transformer import Transformer
+    from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
 models = [cls(3, 4, d_model=8) for cls in (Rnn, Lstm, Gru, LinearRnn)]
 models += [
     Transformer(3, 4, d_model=8, n_heads=2, d_ff=16, n_layers=2, norm=norm, dropout=0.5, causal=c, encoding=e)
     for norm, c in (("pre", True), ("post", False)) for e in ENCODINGS
     if c or not ENCODINGS[e].options.causal_only
 ]
+both_ways = [
+    EncoderDecoder(3, 4, d_model=8, n_heads=2, d_head=6, d_ff=16, dropout=0.5, encoding=e)
+    for e in ENCODINGS if not ENCODINGS[e].options.causal_only
+]
 for length in (1, 5):
+    for model in both_ways:
+        words = torch.zeros(2, length, dtype=torch.long)
+        assert run_with_cache(model, words)[0].shape == (2, 4)
+        assert model.answers(words, length).shape == (2, length, 4)
     words = torch.zeros(2, length, dtype=torch.long)
     for model in models:
         assert model(words).shape == (2, 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from regulargpt.analysis.alignment.search import Groups, Search
 from regulargpt.analysis.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
 from regulargpt.analysis.alignment.statistics import Logits, Sharpness, average_logits
 from regulargpt.analysis.rounding import rounded
-from regulargpt.analysis.subject import refuse_file
+from regulargpt.analysis.subject import config_of, refuse_file
+from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import temperature as files_of_temperature
 from regulargpt.evaluation.again import points_again
 from regulargpt.evaluation.by_length import Point, Value
@@ -46,11 +47,25 @@ def align_report(
     or a `head`. Writes align.json, .csv and .png and a file temperature-STRATEGY.json for each, to be used by
     `evaluate --temperature`.
 
-    Raises UserError, before anything is written, for a run that is not finished, a model that is no Transformer,
+    Raises UserError, before anything is written, for a run that is not finished, a model without attention,
     lengths without words, or one that is not longer than the training words.
     """
     out = refuse_file(folder.path / FOLDER if out is None else out)
     setting = setting_of(folder, length, words, by, on, seed)
+    config = config_of(folder, "full")
+    facts = {"run_dir": str(folder.path), "language": config.data.name, "model": config.model.name}
+    return aligned(setting, facts, lambda tau: scores(folder, config, setting, tau), out, plots.title(config), fixed)
+
+
+def aligned(
+    setting: Setting,
+    facts: Mapping[str, str],
+    score: Callable[[Mapping[str, Temperature]], Mapping[str, Point]],
+    out: Path,
+    title: str,
+    fixed: float | None = None,
+) -> dict[str, Any]:
+    """Find the temperatures, score without one ("") and with each, and write the files."""
     logits = {name: average_logits(setting.model, words) for name, words in setting.words.items()}
     searches = {name: search_of(setting, name) for name in SEARCHED}
     train_len, longer = setting.lengths
@@ -59,16 +74,14 @@ def align_report(
     }
     found |= {} if fixed is None else {"fixed": np.array([fixed])}
     temperatures = {name: setting.temperature(tau, name) for name, tau in found.items()}
-    points = scores(setting, temperatures)
+    points = score(temperatures)
     report: dict[str, Any] = {
-        "run_dir": str(folder.path),
-        "language": setting.config.data.name,
-        "model": setting.config.model.name,
+        **facts,
         "train_len": train_len,
         "length": longer,
         "words": len(setting.long),
-        "by": by,
-        "on": on,
+        "by": setting.by,
+        "on": setting.on,
         "measure": next(iter(points[""].measures)),
         "before": {name: of_sharpness(one) for name, one in setting.before.items()},
         "logits": {name: of_logits(one) for name, one in logits.items()},
@@ -79,15 +92,17 @@ def align_report(
         },
     }
     report = rounded({**report, "summary": sentence(report)})
-    write(out, report, temperatures, searches, logits, plots.title(setting.config))
+    write(out, report, temperatures, searches, logits, title)
     return report
 
 
-def scores(setting: Setting, temperatures: Mapping[str, Temperature]) -> dict[str, Point]:
+def scores(
+    folder: RunFolder, config: RunConfig, setting: Setting, temperatures: Mapping[str, Temperature]
+) -> dict[str, Point]:
     """The test at the greater length, without a temperature ("") and with each."""
-    config = setting.config.replaced({"evaluation.samples": SCORED})
+    config = config.replaced({"evaluation.samples": SCORED})
     return {
-        name: points_again(setting.folder, config, setting.lengths[1:], config.seed, temperature=temperature)[0]
+        name: points_again(folder, config, setting.lengths[1:], config.seed, temperature=temperature)[0]
         for name, temperature in [("", None), *temperatures.items()]
     }
 
@@ -160,12 +175,12 @@ def sentence(report: Mapping[str, Any]) -> str:
     ...           "measure": "bits_per_byte", "score": score, "strategies": strategies})
     'P_max 0.500 at 8, 0.400 at 64; temperature 0.8 restores it: 1.900 bits per byte instead of 2.000'
     """
-    short, long, unit = report["before"]["short"], report["before"]["long"], measure(report["measure"]).unit
+    short, long, known = report["before"]["short"], report["before"]["long"], measure(report["measure"])
     chosen = report["strategies"]["p_max"]
     after, before = (f"{one['score']['value']:.3f}" for one in (chosen, report))
     return (
         f"P_max {short['p_max']:.3f} at {report['train_len']:,}, {long['p_max']:.3f} at {report['length']:,}; "
-        f"temperature {shown(chosen['tau'])} restores it: {after} {unit} instead of {before}"
+        f"temperature {shown(chosen['tau'])} restores it: {after} {known.unit or known.label} instead of {before}"
     )
 
 

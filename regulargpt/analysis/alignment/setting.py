@@ -1,4 +1,4 @@
-"""What is aligned, a trained Transformer and words of two lengths, and how temperatures are found for it."""
+"""What is aligned, a trained model of attention and words of two lengths, and how temperatures are found for it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from regulargpt.analysis.alignment import propositions
 from regulargpt.analysis.alignment.search import Groups, Search, search
 from regulargpt.analysis.alignment.statistics import ByHead, Sharpness, sharpness
 from regulargpt.analysis.subject import config_of, refuse_many
-from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Words
 from regulargpt.evaluation.temperature import Temperature, weights_of
-from regulargpt.models.transformer import Transformer
+from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import prepare, refuse_other_data
 from regulargpt.storage.atomic import shown
@@ -34,25 +33,28 @@ SEARCHED = ("p_max", "entropy")
 
 @dataclass(frozen=True)
 class Setting:
-    """What is aligned: the run, its network, words of the training length and of the longer one."""
+    """What is aligned: a network and the digest of its weights, words of the training length and of the longer one.
 
-    folder: RunFolder
-    config: RunConfig
-    model: Transformer
+    `unread` is how many symbols at the end of a word attention does not see: those that a decoder reads.
+    """
+
+    model: Attentive
+    weights: str
     short: Words
     long: Words
     by: str
     on: str
+    unread: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
         """Layers and heads."""
-        return self.model.n_layers, self.model.encoding.n_heads
+        return len(self.model.attentions), self.model.attentions[0].n_heads
 
     @property
     def lengths(self) -> tuple[int, int]:
         """That of training and the greater one."""
-        return self.short.shape[1], self.long.shape[1]
+        return self.short.shape[1] - self.unread, self.long.shape[1] - self.unread
 
     @property
     def words(self) -> dict[str, Words]:
@@ -86,7 +88,7 @@ class Setting:
     def temperature(self, tau: Groups, strategy: str) -> Temperature:
         """As it is kept in a file."""
         rows = tuple(tuple(layer) for layer in self.spread(tau).tolist())
-        return Temperature(rows, self.on, strategy, self.by, *self.lengths, weights_of(self.folder))
+        return Temperature(rows, self.on, strategy, self.by, *self.lengths, self.weights)
 
 
 def setting_of(
@@ -99,7 +101,7 @@ def setting_of(
 ) -> Setting:
     """The run, and its words.
 
-    Raises UserError for a run that is not finished, a model that is no Transformer, lengths without words, or one that
+    Raises UserError for a run that is not finished, a model without attention, lengths without words, or one that
     is not longer than the training words.
     """
     config = config_of(folder, "full")
@@ -119,7 +121,7 @@ def setting_of(
         raise UserError(f"--length {length}: at most {LONGEST:,}, since all pairs count; choose a shorter one")
     refuse_many(length, words, "words")
     model = load_reader(folder)
-    if not isinstance(model, Transformer):
+    if not isinstance(model, Attentive):
         place = shown(folder.path)
         raise UserError(
             f"{place} is a run of {config.model.name}: it has no softmax over positions; choose a transformer's"
@@ -128,7 +130,7 @@ def setting_of(
     seed = config.seed if seed is None else seed
     # Of the training part, so that nothing is fitted to what is tested; a text has the symbol behind a segment too.
     short, long = (source.batch(seed, "alignment", 0, [T], words)[:, :T] for T in (train_len, length))
-    return Setting(folder, config, model, short, long, by, on)
+    return Setting(model, weights_of(folder), short, long, by, on)
 
 
 def search_of(setting: Setting, name: str) -> Search:

@@ -12,9 +12,10 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from regulargpt.analysis.patterns import attentions, listen
+from languages.errors import UserError
+from regulargpt.analysis.patterns import listen
 from regulargpt.data.base import Words
-from regulargpt.models.transformer import Transformer
+from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.models.transformer.piece import Piece
 
 ByHead = Float[ndarray, "n_layers n_heads"]
@@ -60,13 +61,14 @@ class Logits:
         return float(np.corrcoef(self.values, self.quantiles)[0, 1]) if self.sigma > 0 else math.nan
 
 
-def sharpness(model: Transformer, words: Words) -> Sharpness:
+def sharpness(model: Attentive, words: Words) -> Sharpness:
     """Of every head, over the words and the queries that see at least half of the word.
 
     In a causal model the first queries see few keys, and are sharp whatever the length is; in another one all queries
     count. Sums are float64; a piece of the pattern is let go before the next one is made, so that memory is linear in
-    the length.
+    the length. Raises `UserError` for words so short that the model attends to nothing.
 
+    >>> from regulargpt.models.transformer import Transformer
     >>> model = Transformer(2, 2, d_model=4, n_heads=2, d_ff=4, n_layers=1, encoding="none")
     >>> for weights in model.blocks[0].attn.parameters():
     ...     _ = torch.nn.init.zeros_(weights)
@@ -74,7 +76,7 @@ def sharpness(model: Transformer, words: Words) -> Sharpness:
     >>> found.p_max, found.entropy.round(4)  # of queries that see 2, 3 and 4 symbols alike
     (array([[0.36111111, 0.36111111]]), array([[1.0594, 1.0594]]))
     """
-    attns = attentions(model)
+    attns = model.attentions
     sums = np.zeros((2, len(attns), attns[0].n_heads))
     counts = np.zeros(len(attns))
     least = math.ceil(words.shape[1] / 2) if model.causal else 0
@@ -93,23 +95,27 @@ def sharpness(model: Transformer, words: Words) -> Sharpness:
         counts[layer] += largest.shape[0] * largest.shape[2]
 
     listen(model, words, hear)
+    if not counts.all():
+        raise UserError(f"words of length {words.shape[1]} leave nothing to attend to; choose longer ones")
     p_max, entropy = sums / counts[None, :, None]
     return Sharpness(p_max, entropy)
 
 
-def average_logits(model: Transformer, words: Words) -> Logits:
+def average_logits(model: Attentive, words: Words) -> Logits:
     """The average logit vector of layer 0, over heads, words and queries; in a causal model of the last query alone."""
-    attns, vectors = attentions(model), []
+    vectors: list[Float[ndarray, "keys"]] = []
+    rows = 0
 
     def hear(layer: int, piece: Piece) -> None:
         last = piece.begin + piece.shape[1] == words.shape[1]
         if layer or (model.causal and not last):
             return
         logits = piece.logits(piece.bias()).double()
-        logits = logits[..., -1:, :] if model.causal else logits
-        vectors.append(logits.sort(-1).values.flatten(0, 2).sum(0).numpy() / attns[0].n_heads)  # (keys,)
+        logits = (logits[..., -1:, :] if model.causal else logits).sort(-1).values.flatten(0, 2)  # (rows, keys)
+        vectors.append(logits.sum(0).numpy())
+        nonlocal rows
+        rows += len(logits)
 
     listen(model, words, hear)
-    rows = len(words) * (1 if model.causal else words.shape[1])
     mean = np.sum(vectors, axis=0) / rows
     return Logits(mean - mean.mean())

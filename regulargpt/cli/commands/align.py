@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from languages.errors import UserError
 from regulargpt.cli.output import emit, printed, say, table
 from regulargpt.cli.subject import finished
 from regulargpt.cli.types import PATH
@@ -42,7 +43,9 @@ from regulargpt.tables import number
     help="How many words or segments attention is measured on.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of these.  [default: the run's]")
-@click.option("--out", type=PATH, help="Folder of the results.  [default: RUN/align]")
+@click.option("--text", "named", help="Of hf:PATH: the text, a file or folder of yours, or text:code.")
+@click.option("--train-len", type=click.IntRange(min=2), help="Of hf:PATH: what it was trained on.  [default: 512]")
+@click.option("--out", type=PATH, help="Folder of the results.  [default: RUN/align; of hf:PATH align/NAME]")
 @printed
 def command(
     folder: Path,
@@ -52,20 +55,47 @@ def command(
     fixed: float | None,
     words: int,
     seed: int | None,
+    named: str | None,
+    train_len: int | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Sharpen a trained Transformer's attention where greater length has flattened it.
+    """Sharpen a trained model's attention where greater length has flattened it.
 
     Finds the temperature at which attention is as sharp as at the training length, by its largest probability, by its
     entropy and by the lengths alone; says the score with each and without; writes files for `evaluate --temperature`.
+
+    RUN may be hf:PATH, the folder of a T5 checkpoint on disk. Its encoder is sharpened, and the score is the perplexity
+    of the tokens that follow in the text.
     """
-    run_folder = finished(folder)
+    how: dict[str, Any] = {"length": length, "words": words, "by": by, "on": on, "fixed": fixed, "out": out}
+    if str(folder).startswith("hf:"):
+        report = of_checkpoint(folder, named, {**how, "train_len": train_len, "seed": seed})
+    else:
+        report = of_run(folder, named, train_len, {**how, "seed": seed})
+    emit(report) if as_json else say(text(report))
+
+
+def of_run(folder: Path, named: str | None, train_len: int | None, how: dict[str, Any]) -> dict[str, Any]:
+    """The report of a finished run, which has a text and a training length of its own."""
+    for flag, value in (("--text", named), ("--train-len", train_len)):
+        if value is not None:
+            raise UserError(f"{flag} {value}: a run has its own; leave it out, or give a checkpoint as hf:PATH")
+    found = finished(folder)
 
     from regulargpt.analysis.alignment.report import align_report
 
-    report = align_report(run_folder, length=length, words=words, by=by, on=on, fixed=fixed, seed=seed, out=out)
-    emit(report) if as_json else say(text(report))
+    return align_report(found, **how)
+
+
+def of_checkpoint(place: Path, named: str | None, how: dict[str, Any]) -> dict[str, Any]:
+    """The report of a checkpoint on a text."""
+    if named is None:
+        raise UserError(f"{place} needs a text; name a file or folder of yours, or text:code, with --text")
+
+    from regulargpt.analysis.alignment.checkpoint import align_checkpoint
+
+    return align_checkpoint(place, named, **{key: value for key, value in how.items() if value is not None})
 
 
 def text(report: dict[str, Any]) -> str:

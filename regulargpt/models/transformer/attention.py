@@ -1,9 +1,11 @@
-"""Multi-head self-attention with any encoding: the fused kernel, whole or some queries at a time."""
+"""Multi-head attention, to the text itself with any encoding or to another: the fused kernel, whole or in pieces."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import torch
 from jaxtyping import Float
@@ -24,6 +26,8 @@ CPU_AT_ONCE, GPU_AT_ONCE = 1 << 20, 1 << 26
 MIN_QUERIES = 32
 # However wide the batch is and however long the words are: 128 MiB of float32.
 MOST_AT_ONCE = 1 << 25
+# The same on a CPU where every query sees every key: each piece has a gradient for all keys, so that few are better.
+BOTH_WAYS_AT_ONCE = 1 << 22
 
 
 @dataclass
@@ -40,7 +44,64 @@ class Pass:
     caches: Sequence[Cache] | None = None
 
 
-class Attention(Hooked):
+class MultiHead(Hooked):
+    """What attention to the text itself and to another one share: projections without biases, and the mixture.
+
+    Heads are `d_head` wide (0: d_model / n_heads). Logits are q k / sqrt(d_head), or, if they are not `scaled`, q k:
+    T5's convention (Raffel et al. 2020), in which W_q starts smaller by sqrt(d_head) instead.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, *, d_head: int = 0, scaled: bool = True, generator: torch.Generator):
+        super().__init__()
+        d_head = d_head or d_model // n_heads
+        inner = n_heads * d_head
+        # The product is divided by it where it is made, in the fused kernel too.
+        self.n_heads, self.inner, self.times = n_heads, inner, 1.0 if scaled else math.sqrt(d_head)
+        self.qkv = linear(d_model, 3 * inner, generator, bias=False)
+        self.out = linear(inner, d_model, generator, bias=False)
+        if not scaled:
+            with torch.no_grad():
+                self.qkv.weight[:inner] /= self.times
+        self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
+        self.hook_pattern, self.hook_z = HookPoint(), HookPoint()
+
+    def queries(self, x: Float[Tensor, "batch queries d_model"]) -> Float[Tensor, "batch n_heads queries d_head"]:
+        """The queries alone."""
+        q = F.linear(x, self.qkv.weight[: self.inner])
+        return q.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, queries, d_head)
+
+    def keys_values(
+        self, x: Float[Tensor, "batch keys d_model"]
+    ) -> tuple[Float[Tensor, "batch n_heads keys d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
+        """Keys and values alone."""
+        split = F.linear(x, self.qkv.weight[self.inner :])
+        split = split.unflatten(-1, (2, self.n_heads, -1))  # (batch, keys, 2, n_heads, d_head)
+        k, v = split.permute(2, 0, 3, 1, 4)  # each (batch, n_heads, keys, d_head)
+        return k, v
+
+    def heard(
+        self, hook: HookPoint, x: Float[Tensor, "batch n_heads length d_head"]
+    ) -> Float[Tensor, "batch n_heads length d_head"]:
+        """Heard as (batch, length, n_heads, d_head), before the encoding turns it."""
+        return hook.permuted(x, 0, 2, 1, 3)
+
+    def scaled(self, q: Float[Tensor, "batch n_heads queries d_head"]) -> Float[Tensor, "batch n_heads queries d_head"]:
+        """Queries that are divided by sqrt(d_head) later, or not."""
+        return q if self.times == 1 else q * self.times
+
+    def mixed(
+        self, whole: Piece, v: Float[Tensor, "batch n_heads keys d_head"], masks: Masks
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """The pattern times the values, all heads together."""
+        if self.hook_pattern.listened_to():
+            mixed = self.hook_pattern(whole.pattern(whole.bias())) @ v
+        else:
+            mixed = mixture(whole, v, masks)
+        z = self.hook_z(mixed.transpose(1, 2))  # (batch, queries, n_heads, d_head)
+        return self.out(z.flatten(-2))  # (batch, queries, d_model)
+
+
+class Attention(MultiHead):
     """Multi-head self-attention without biases; the encoding turns q and k and adds to the scaled logits.
 
     It runs through `scaled_dot_product_attention`: at once where the pattern is short or nothing is added to the
@@ -48,14 +109,6 @@ class Attention(Hooked):
     or the encoding changes the logits themselves, the pieces are made by hand. Only where somebody listens to
     `hook_pattern` is the whole pattern (batch, n_heads, queries, keys) made, and what the listeners return is used.
     """
-
-    def __init__(self, d_model: int, n_heads: int, *, generator: torch.Generator):
-        super().__init__()
-        self.n_heads = n_heads
-        self.qkv = linear(d_model, 3 * d_model, generator, bias=False)
-        self.out = linear(d_model, d_model, generator, bias=False)
-        self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
-        self.hook_pattern, self.hook_z = HookPoint(), HookPoint()
 
     def forward(
         self,
@@ -69,12 +122,7 @@ class Attention(Hooked):
         """The mixture of the values at the positions it may see, for every position or the last alone."""
         passing = passing or Pass()
         whole, v = self.turned(x, encoding, n, layer, readout, passing)
-        if self.hook_pattern.listened_to():
-            mixed = self.hook_pattern(whole.pattern(whole.bias())) @ v
-        else:
-            mixed = mixture(whole, v, passing.masks)
-        z = self.hook_z(mixed.transpose(1, 2))  # (batch, queries, n_heads, d_head)
-        return self.out(z.flatten(-2))  # (batch, queries, d_model)
+        return self.mixed(whole, v, passing.masks)
 
     def turned(
         self,
@@ -88,9 +136,8 @@ class Attention(Hooked):
         """The queries and keys as the encoding turns them, and the values; with what is kept of symbols before."""
         m, state = n[-1:] if readout == "last" else n, encoding.prepare(x, layer)
         q, k, v = self.heads(x, readout)
-        # Heard as (batch, positions, n_heads, d_head), before the encoding turns them.
-        q, k = self.hook_q.permuted(q, 0, 2, 1, 3), self.hook_k.permuted(k, 0, 2, 1, 3)
-        v = self.hook_v.permuted(v, 0, 2, 1, 3)
+        q, k, v = self.heard(self.hook_q, q), self.heard(self.hook_k, k), self.heard(self.hook_v, v)
+        q = self.scaled(q)
         # Turned now, or with all that is kept, each time anew.
         early = passing.caches is None or encoding.keys_turn_alone
         if early:
@@ -101,7 +148,8 @@ class Attention(Hooked):
         at = Positions(m, n, layer, state)
         if not early:
             q, k = encoding.rotate(q, k, at)
-        return Piece(q, k, encoding, at, passing.view, passing.begin), v
+        first = 0 if encoding.causal else len(n) - len(m)
+        return Piece(q, k, encoding, at, passing.view, passing.begin, first), v
 
     def heads(
         self, x: Float[Tensor, "batch length d_model"], readout: Readout
@@ -111,21 +159,51 @@ class Attention(Hooked):
         Float[Tensor, "batch n_heads length d_head"],
     ]:
         """Queries, of every position or the last alone, and the keys and values of every position."""
-        if readout == "all":
-            # Views: the fused kernel reads them as they lie, and their gradients are put together in one copy.
-            q, k, v = (
-                y.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, length, d_head)
-                for y in self.qkv(x).chunk(3, -1)
-            )
-            return q, k, v
-        d_model = x.shape[-1]
-        # One query a word: the projection of the others would be thrown away.
-        q = F.linear(x[:, -1:], self.qkv.weight[:d_model])
-        q = q.unflatten(-1, (self.n_heads, -1))  # (batch, 1, n_heads, d_head)
-        split = F.linear(x, self.qkv.weight[d_model:])
-        split = split.unflatten(-1, (2, self.n_heads, -1))  # (batch, length, 2, n_heads, d_head)
-        k, v = split.permute(2, 0, 3, 1, 4)  # each (batch, n_heads, length, d_head)
-        return q.transpose(1, 2), k, v  # q (batch, n_heads, 1, d_head)
+        if readout == "last":
+            # One query a word: the projection of the others would be thrown away.
+            return self.queries(x[:, -1:]), *self.keys_values(x)
+        # Views: the fused kernel reads them as they lie, and their gradients are put together in one copy.
+        q, k, v = (
+            y.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, length, d_head)
+            for y in self.qkv(x).chunk(3, -1)
+        )
+        return q, k, v
+
+
+class CrossAttention(MultiHead):
+    """Multi-head attention to another text, all of it and without positions (Vaswani et al. 2017, section 3.2.3).
+
+    Where the other text is empty there is nothing to mix, and the result is 0.
+
+    >>> attn = CrossAttention(8, 2, generator=torch.Generator().manual_seed(0))
+    >>> attn(torch.ones(1, 3, 8), *attn.read(torch.ones(1, 0, 8)), layer=0).abs().max()
+    tensor(0.)
+    """
+
+    def __init__(self, d_model: int, n_heads: int, *, d_head: int = 0, scaled: bool = True, generator: torch.Generator):
+        super().__init__(d_model, n_heads, d_head=d_head, scaled=scaled, generator=generator)
+        self.encoding = Encoding(d_model=d_model, n_heads=n_heads, d_head=d_head, causal=False)
+
+    def read(
+        self, memory: Float[Tensor, "batch keys d_model"]
+    ) -> tuple[Float[Tensor, "batch n_heads keys d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
+        """The keys and values of the other text."""
+        k, v = self.keys_values(memory)
+        return self.heard(self.hook_k, k), self.heard(self.hook_v, v)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch queries d_model"],
+        k: Float[Tensor, "batch n_heads keys d_head"],
+        v: Float[Tensor, "batch n_heads keys d_head"],
+        layer: int,
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """The mixture of the values, for every query."""
+        if k.shape[-2] == 0:
+            return torch.zeros_like(x)
+        q = self.scaled(self.heard(self.hook_q, self.queries(x)))
+        m, n = (torch.arange(length, dtype=torch.float64, device=x.device) for length in (q.shape[-2], k.shape[-2]))
+        return self.mixed(Piece(q, k, self.encoding, Positions(m, n, layer), Full()), v, Masks())
 
 
 def mixture(
@@ -139,26 +217,53 @@ def mixture(
         return F.scaled_dot_product_attention(whole.q, whole.k, v, is_causal=encoding.causal and n_queries > 1)
     where = list(pieces(whole))
     values = cut(v, [keys for _, keys in where])
-    parts = [part(piece, some, masks) for piece, some in zip(whole.cut(where), values, strict=True)]
-    return parts[0] if len(parts) == 1 else torch.cat(parts, -2)
+    parts = (part(piece, some, masks) for piece, some in zip(whole.cut(where), values, strict=True))
+    return next(parts) if len(where) == 1 else joined(parts, n_queries)
+
+
+def joined(
+    parts: Iterator[Float[Tensor, "batch n_heads some d_head"]], n_queries: int
+) -> Float[Tensor, "batch n_heads queries d_head"]:
+    """The parts one after the other.
+
+    Without gradients each goes to its place at once: kept until the last one is there, these small tensors would lie
+    between the large ones that come and go, and the memory of these could not be used again.
+    """
+    if torch.is_grad_enabled():
+        return torch.cat(list(parts), -2)
+    first = next(parts)
+    whole, end = first.new_empty(*first.shape[:2], n_queries, first.shape[-1]), 0
+    for some in chain([first], parts):
+        begin, end = end, end + some.shape[-2]
+        whole[..., begin:end, :] = some
+    return whole
 
 
 def pieces(whole: Piece) -> Iterator[tuple[slice, slice]]:
     """Some queries at a time, which are the last positions, with the keys from the first that one of them sees."""
     n_queries, n_keys = whole.shape
     if not whole.encoding.causal:
-        yield slice(0, n_queries), slice(0, n_keys)
+        yield from rows(whole)
         return
     span = whole.encoding.span or n_keys
     most = min(whole.view.most or n_keys, span)
     # A score of its own holds as much again beside the logits.
     patterns = whole.k.shape[:-2].numel() * (1 + whole.encoding.changes_score)
-    rows = rows_at_once(patterns, most, n_keys, whole.k.device)
-    for begin in range(0, n_queries, rows):
-        end, m = min(n_queries, begin + rows), n_keys - n_queries + begin
+    count = rows_at_once(patterns, most, n_keys, whole.k.device)
+    for begin in range(0, n_queries, count):
+        end, m = min(n_queries, begin + count), n_keys - n_queries + begin
         oldest = max(0, whole.view.first(whole.begin + m) - whole.begin, m - span + 1)
         # Behind the last of these queries no key may be seen.
         yield slice(begin, end), slice(oldest, n_keys - n_queries + end)
+
+
+def rows(whole: Piece) -> Iterator[tuple[slice, slice]]:
+    """Some queries at a time with all keys, as every query sees them that looks both ways."""
+    n_queries, n_keys = whole.shape
+    patterns = whole.k.shape[:-2].numel() * (1 + whole.encoding.changes_score)
+    count = rows_at_once(patterns, n_keys, n_keys, whole.k.device, BOTH_WAYS_AT_ONCE)
+    for begin in range(0, n_queries, count):
+        yield slice(begin, min(n_queries, begin + count)), slice(0, n_keys)
 
 
 def part(
@@ -177,9 +282,12 @@ def part(
     return F.scaled_dot_product_attention(q, piece.k, v, attn_mask=mask.to(q.dtype))
 
 
-def rows_at_once(patterns: int, most: int, n_keys: int, device: torch.device) -> int:
-    """How many queries make a piece, of so many patterns (batch times heads) and of queries that see `most` keys."""
-    at_once = CPU_AT_ONCE if device.type == "cpu" else GPU_AT_ONCE
+def rows_at_once(patterns: int, most: int, n_keys: int, device: torch.device, on_cpu: int = 0) -> int:
+    """How many queries make a piece, of so many patterns (batch times heads) and of queries that see `most` keys.
+
+    `on_cpu` is how many numbers a piece has on a CPU, 0 for the usual.
+    """
+    at_once = (on_cpu or CPU_AT_ONCE) if device.type == "cpu" else GPU_AT_ONCE
     width = min(n_keys, 2 * most)
     rows = max(MIN_QUERIES, at_once // max(1, patterns * width))
     if most < n_keys:

@@ -38,7 +38,7 @@ class Masks:
         if piece.begin + piece.shape[1] > LONGEST or not used_again:
             return piece.mask(piece.bias())
         layer = None if encoding.shared_bias else piece.at.layer
-        key = (piece.shape, piece.begin, layer, piece.view, q.dtype, q.device)
+        key = (piece.shape, piece.begin, piece.first, layer, piece.view, q.dtype, q.device)
         place = self.kept if lasting else self.of_pass
         if key not in place:
             place[key] = made = lasting_mask(piece) if lasting else piece.mask(piece.bias())

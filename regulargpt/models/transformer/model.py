@@ -10,13 +10,14 @@ from torch import Tensor, nn
 
 from languages.errors import UserError
 from regulargpt import encodings
+from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.options import EncodingOptions
-from regulargpt.encodings.tempered import Tempered
-from regulargpt.models.base import Model
+from regulargpt.encodings.tempered import tempered
 from regulargpt.models.decoding import Decoder
 from regulargpt.models.hooks import HookPoint, listened_to
 from regulargpt.models.layers import Dropout, Readout, TiedReadout, check_words, embedding, linear, select
 from regulargpt.models.transformer.attention import Attention, Pass
+from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.models.transformer.block import Block, Mlp
 from regulargpt.models.transformer.decoding import CachedDecoder
 from regulargpt.models.transformer.masks import Masks
@@ -24,7 +25,7 @@ from regulargpt.models.transformer.positions import RandomPositions
 from regulargpt.models.views import Full, View, parse
 
 
-class Transformer(Model):
+class Transformer(Attentive):
     """Embedding times sqrt(d_model), the encoding, n_layers blocks, a linear readout.
 
     `tied` reads out by the embedding's transpose; `scale_embedding` False leaves the embedding as it is;
@@ -96,9 +97,14 @@ class Transformer(Model):
         return len(self.blocks)
 
     @property
-    def quadratic(self) -> bool:
-        """Attention holds a number for each pair of positions."""
-        return True
+    def attentions(self) -> list[Attention]:
+        """That of every block."""
+        return [block.attn for block in self.blocks]  # type: ignore[misc, union-attr]  # blocks have one
+
+    @property
+    def encodings(self) -> list[Encoding]:
+        """Its one encoding."""
+        return [self.encoding]
 
     def forward(
         self, words: Int[Tensor, "batch length"], readout: Readout = "last"
@@ -148,12 +154,7 @@ class Transformer(Model):
         tensor([[0.5000, 0.8000]])
         >>> model.set_temperature(None)
         """
-        inner = self.encoding.inner if isinstance(self.encoding, Tempered) else self.encoding
-        self.encoding = inner if tau is None else Tempered(inner, tau, on)
-
-    def project(self) -> None:
-        """The encoding's parameters."""
-        self.encoding.project()
+        self.encoding = tempered(self.encoding, tau, on)
 
     def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "length"]:
         """Where the symbols stand."""
@@ -161,12 +162,3 @@ class Transformer(Model):
         if self.random_positions is not None:
             return self.random_positions(length).to(words.device)
         return torch.arange(length, dtype=torch.float64, device=words.device)
-
-    def parameter_groups(self) -> list[dict[str, Any]]:
-        """The encoding's parameters apart if it has a learning rate of its own: then without weight decay."""
-        of_encoding = list(self.encoding.parameters())
-        if not of_encoding:
-            return super().parameter_groups()
-        apart = {id(p) for p in of_encoding}
-        rest = [p for p in self.parameters() if id(p) not in apart]
-        return [{"params": rest}, {"params": of_encoding, "times": self.encoding.learning_rate, "weight_decay": 0.0}]

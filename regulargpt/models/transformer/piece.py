@@ -22,7 +22,8 @@ Bias: TypeAlias = Float[Tensor, "#batch #n_heads queries keys"]
 class Piece:
     """Queries and keys as the encoding turned them, where they stand, and which of the keys a query sees.
 
-    In a causal model the queries are the last of the keys, and `begin` is the index of the first key.
+    In a causal model the queries are the last of the keys, and `begin` is the index of the first key. In another one
+    `first` is the index of the first query.
 
     >>> from regulargpt.encodings.base import consecutive
     >>> from regulargpt.models.views import Sliding
@@ -44,6 +45,7 @@ class Piece:
     at: Positions
     view: View
     begin: int = 0
+    first: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,7 +65,8 @@ class Piece:
         q, k = cut(self.q, [queries for queries, _ in where]), cut(self.k, [keys for _, keys in where])
         for (queries, keys), some_q, some_k in zip(where, q, k, strict=True):
             at, begin = self.at.piece(queries, keys), self.begin + keys.start
-            yield Piece(some_q, some_k, self.encoding, at, self.view, begin)
+            first = 0 if self.encoding.causal else self.first + queries.start
+            yield Piece(some_q, some_k, self.encoding, at, self.view, begin, first)
 
     def bias(self) -> Bias | None:
         """What the encoding adds to the logits; None where it adds nothing."""
