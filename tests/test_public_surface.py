@@ -91,6 +91,7 @@ OPTIONS = {
     "objective.prefixes": "name",
     "objective.next": "name",
     "objective.language_model": "name",
+    "objective.retrieve": "name",
     "objective.subwords": "name weight compositions alignment",
     "phases.table_fine_tuning": "every steps windows lr noise contraction missed",
     "data.dyck-2": (
@@ -178,7 +179,7 @@ def test_registries():
         "ssmax log_n"
     )
     assert " ".join(ENCODINGS) == encodings
-    assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2", "text"]
+    assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2", "text", "retrieval"]
     expected = ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1", "hard-2"]
     assert list(PROTOCOLS) == expected
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]

@@ -265,6 +265,7 @@ RECIPES: dict[str, Recipe] = {
         "a small network that finds what is asked for: two layers of width 64, 1000 steps with cosine decay",
         {
             "transformer": {**RETRIEVAL, "model.n_layers": 2, "model.encoding.name": "t5"},
+            "encoder-decoder": {**RETRIEVAL, "model.n_layers": 2},
             "*": RETRIEVAL,
         },
         is_for="retrieval",
