@@ -116,7 +116,7 @@ REFUSED = [
     ("run parity --recipe robst", "unknown recipe 'robst'; did you mean 'robust'?"),
     ("run parity --recipe robust-subwords --model rnn", "is for 'regulargpt', not for 'rnn'; choose --recipe robust"),
     ("run parity --model transformer --encoding rotery", "unknown encoding 'rotery'; did you mean 'rotary'?"),
-    ("run parity --encoding rotary", "unknown key 'model.encoding': 'regulargpt' has no encoding; 'transformer' has"),
+    ("run parity --encoding rotary", "'regulargpt' has no encoding; 'transformer', 'encoder-decoder' have"),
     (
         "run parity --model rnn --supervision subwords",
         "objective.name = 'subwords': rnn computes no tree of sub-words; choose 'last' or 'prefixes'",
