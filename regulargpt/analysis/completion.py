@@ -29,7 +29,7 @@ class Line:
 
     >>> line = Line("    return x", "    return  x")
     >>> line.is_exact, round(line.similarity, 1)
-    (True, 95.8)
+    (True, 96.0)
     """
 
     wanted: str

@@ -63,7 +63,7 @@ REFUSED = [
     ("check run", "run/certificate.json cannot be read"),
     # What is about words.
     ("run text:small.txt --supervision last", "it asks about words, and text:small.txt is text; choose 'language_"),
-    ("run parity --supervision language_model", "it asks about text, and parity is words; choose 'last', or a text"),
+    ("run parity --supervision language_model", "it asks about text, and parity is words; choose 'last'"),
     ("run text:small.txt --recipe robust", "recipe 'robust' is for words, text:small.txt is not; leave --recipe out"),
     ("run parity --recipe text", "recipe 'text' is for text, parity is not; name a text, as in text:code"),
     ("run text:small.txt --protocol hard", "is a text, and a protocol is about words of a language; leave it out"),

@@ -185,8 +185,8 @@ def test_the_score_is_the_mean_of_the_range_and_failures_are_looked_for_everywhe
 
 
 def test_of_a_measure_that_is_no_share_nothing_is_guessed():
-    found = score(points_of({41: 0.5, 42: 2.0}, (), "exact_match"), range(41, 43))
-    assert (found.measure, found.score, found.worst) == ("exact_match", 1.25, 0.5)
+    found = score(points_of({41: 0.5, 42: 2.0}, (), "bits_per_byte"), range(41, 43))
+    assert (found.measure, found.score, found.worst) == ("bits_per_byte", 1.25, 2.0)
     assert (found.first_below_99, found.first_below_90, found.chance, found.majority) == (None,) * 4
 
 

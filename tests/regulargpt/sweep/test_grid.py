@@ -202,7 +202,7 @@ def needed(key: str) -> list[str]:
 
 @pytest.mark.parametrize("key", [key for key in PLACES if needed(key)])
 def test_what_needs_another_option_changes_nothing_without_it(key: str):
-    usual = {"training.curriculum": (8,), "model.encoding.scaling": "ntk"}
+    usual = {"training.curriculum": (8,), "model.encoding.scaling": "ntk", "model.tied": True}
     ons = {other: usual.get(other, 1) for other in needed(key)}
     on = PLACES[key][0].replaced({"training.stage_loss": 0.1, **ons})
     assert why_unused(on, key) is None
