@@ -28,7 +28,8 @@ def stratified(random: np.random.Generator, count: int, items: int) -> npt.NDArr
     >>> sorted((stratified(rng(0, "example"), 4, items=8) // 2).tolist())
     [0, 1, 2, 3]
     """
-    return ((random.permutation(count) + random.random(count)) * items / count).astype(np.int64)
+    found = ((random.permutation(count) + random.random(count)) * items / count).astype(np.int64)
+    return np.minimum(found, items - 1)  # rounding may bring the last one up to `items`
 
 
 def first_place(found: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
