@@ -15,7 +15,7 @@ from languages.errors import LanguageError, LengthEmpty, WordError
 from languages.randomness import rng
 from languages.text.retrieval import Retrieval, listing, retrieval
 from languages.text.retrieval.base import UNDEFINED
-from languages.text.retrieval.placing import places, stratified
+from languages.text.retrieval.placing import one_and_others, places, stratified
 from languages.text.retrieval.registry import MOST
 
 NAMES = [name for name, _ in listing()]
@@ -174,15 +174,29 @@ def test_other_seeds_give_other_words(name: str):
     assert len(drawn) == 20
 
 
+def items_before(document: list[str]) -> tuple[int, int]:
+    """What stands before the `=` and what there is in all, where a mark and the symbol behind it are one thing."""
+    place = document.index("=")
+    return place - document[:place].count("#"), len(document) - document.count("#") - document.count("=")
+
+
 @pytest.mark.parametrize("length", [300, 307, 960])
-def test_of_100_documents_one_has_the_needle_in_each_hundredth(length: int):
-    task = retrieval("retrieval:passkey")
+@pytest.mark.parametrize("name", ["retrieval:passkey", "retrieval:code-key"])
+def test_of_100_documents_one_has_the_needle_in_each_hundredth(name: str, length: int):
+    task = retrieval(name)
     words = task.sample(rng(0, "test"), length, 100)
-    starts, items = task.found(words)[:, 0] - 1, length - task.tail - 5
+    if stem(name) == "passkey":
+        starts, items = task.found(words)[:, 0] - 1, length - task.tail - 5
+    else:
+        documents = [task.decode(word[: -task.tail]).split() for word in words]
+        starts, counts = (np.array(part) for part in zip(*map(items_before, documents), strict=True))
+        items = int(counts[0])
     # At 100 (i + 1) / items a symbol may belong to this hundredth and to the next.
     hundredths = np.floor(100 * (np.sort(starts) + np.array([[0], [1]])) / items)
     assert (hundredths[0] <= np.arange(100)).all()
     assert (hundredths[1] >= np.arange(100)).all()
+    depths = np.sort(task.depths(words).mean(1))
+    assert np.abs(depths - (np.arange(100) + 0.5) / 100).max() < 0.03
 
 
 def chi_square(counts: list[int]) -> float:
@@ -212,6 +226,15 @@ def test_every_arrangement_of_blocks_is_equally_likely(length: int, blocks: int,
     possible = {starts for starts in arrangements(length, (width,) * blocks) if starts == tuple(sorted(starts))}
     assert set(drawn) == possible
     assert chi_square(list(drawn.values())) <= bound(max(1, len(possible) - 1))
+
+
+@pytest.mark.parametrize(("length", "others", "width"), [(8, 2, 2), (7, 1, 2), (6, 3, 1), (9, 2, 3)])
+def test_every_arrangement_of_one_block_and_others_is_equally_likely(length: int, others: int, width: int):
+    one, rest = one_and_others(rng(0, "test"), 20_000, length, others, width)
+    drawn = Counter(map(tuple, np.concatenate([one, rest], axis=1).tolist()))
+    possible = {(first, *sorted(more)) for first, *more in arrangements(length, (width,) * (1 + others))}
+    assert set(drawn) == possible
+    assert chi_square(list(drawn.values())) <= bound(len(possible) - 1)
 
 
 def test_a_lone_block_is_stratified_and_stays_inside():

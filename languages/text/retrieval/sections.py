@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from languages.text.retrieval.base import UNDEFINED, Asked, Places, Retrieval, Words, place_of
-from languages.text.retrieval.placing import first_place, places, stratified
+from languages.text.retrieval.placing import first_place, one_and_others, places
 
 # One section for so many symbols, until all keys are used.
 EVERY = 10
@@ -88,12 +88,9 @@ class CodeKey(Sections):
     def document(self, random: np.random.Generator, length: int, count: int) -> Words:
         """Heads anywhere, and one value, which is stratified, where no head stands."""
         words, sections = self.empty(random, length, count), self.sections(length)
-        starts = places(random, count, length, sections + 1, 2)
-        # One of them returns: each in turn, so that all depths are there alike.
-        lone = stratified(random, count, sections + 1)[:, None]
-        heads = starts[np.arange(sections + 1) != lone].reshape(count, sections)
+        lone, heads = one_and_others(random, count, length, sections, 2)
         self.put(words, heads, "#", self.distinct_keys(random, count, sections))
-        self.put(words, np.take_along_axis(starts, lone, 1), "=", self.value(random, count, 1))
+        self.put(words, lone, "=", self.value(random, count, 1))
         return words
 
     def ask(self, random: np.random.Generator, documents: Words) -> Asked:
