@@ -58,6 +58,7 @@ FLAGS = {
     "receptive-field": "folder --length --words --seed --out --json --wide --attention",
     "resolution": "folder --length --words --seed --out --json --wide --attention",
     "align": "folder --length --by --on --fixed --words --seed --out --json --wide",
+    "needles": "folder --lengths --bins --words --temperature --seed --out --json --wide",
     "positions": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
@@ -88,6 +89,7 @@ OPTIONS = {
     "objective.prefixes": "name",
     "objective.next": "name",
     "objective.language_model": "name",
+    "objective.retrieve": "name",
     "objective.subwords": "name weight compositions alignment",
     "phases.table_fine_tuning": "every steps windows lr noise contraction missed",
     "data.dyck-2": (
@@ -175,7 +177,7 @@ def test_registries():
         "ssmax log_n"
     )
     assert " ".join(ENCODINGS) == encodings
-    assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2", "text"]
+    assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2", "text", "retrieval"]
     expected = ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1", "hard-2"]
     assert list(PROTOCOLS) == expected
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]
