@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from languages.errors import LanguageError, LengthEmpty, WordError
@@ -105,6 +105,7 @@ def tasks(draw: st.DrawFn) -> Retrieval:
 SEEDS = st.integers(0, 2**32)
 
 
+@settings(deadline=None)
 @given(tasks(), st.integers(0, 150), SEEDS)
 def test_the_answers_are_those_of_a_reader(task: Retrieval, more: int, seed: int):
     length = task.shortest + more
@@ -115,6 +116,7 @@ def test_the_answers_are_those_of_a_reader(task: Retrieval, more: int, seed: int
     assert all(np.array_equal(task.encode(task.decode(word)), word) for word in words)
 
 
+@settings(deadline=None)
 @given(tasks(), st.integers(1, 60), SEEDS)
 def test_words_that_nobody_drew_are_read_alike_and_may_have_no_answer(task: Retrieval, size: int, seed: int):
     random = rng(seed, "any")
@@ -124,6 +126,7 @@ def test_words_that_nobody_drew_are_read_alike_and_may_have_no_answer(task: Retr
     agrees_with_the_oracle(task, words)
 
 
+@settings(deadline=None)
 @given(tasks(), st.integers(0, 150), SEEDS)
 def test_keys_are_distinct_and_asked_again_only_where_there_are_no_others(task: Retrieval, more: int, seed: int):
     for word in task.sample(rng(seed, "test"), task.shortest + more, 3):
@@ -159,6 +162,7 @@ def test_what_stands_in_a_document(name: str, at: int):
         assert letters["#"] == letters["k"] * (stem(name) in ("documents", "code-key", "topic"))
 
 
+@settings(deadline=None)
 @given(tasks(), st.integers(0, 40), SEEDS)
 def test_a_batch_is_a_pure_function_of_its_generator(task: Retrieval, more: int, seed: int):
     before = np.random.get_state(legacy=False)["state"]["key"].copy()
