@@ -20,7 +20,7 @@ from regulargpt import data
 from regulargpt.config.protocols import protocol as protocol_of
 from regulargpt.config.recipes import certified, resolve, usual_model
 from regulargpt.config.schema import RunConfig, key_of
-from regulargpt.data import is_language, sampling
+from regulargpt.data import is_language, noun_of, sampling
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.runs.load import load_model, load_reader
@@ -106,9 +106,10 @@ class Trained:
 
     @property
     def task(self) -> Task:
-        """The language with its machine; UserError for a run on a text, which has none."""
+        """The language with its machine; UserError for a run on a text or a retrieval task, which has none."""
         if not isinstance(self.data, LanguageData):
-            raise UserError(f"{self.data.name} is a text: it has no automaton; choose a run on a language")
+            name, noun = self.data.name, noun_of(self.data.name)
+            raise UserError(f"{name} is a {noun}: it has no automaton; choose a run on a language")
         return self.data.task
 
     def encode(self, words: Sequence[str]) -> Int[Tensor, "batch length"]:
@@ -125,7 +126,7 @@ class Trained:
         """The network's answers to words of one length, by name.
 
         Raises WordError for a symbol that the alphabet does not have, or words of several lengths, and UserError for a
-        run on a text.
+        run on no language.
         """
         names = self.task.output_names
         with torch.no_grad():

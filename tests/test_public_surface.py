@@ -58,6 +58,7 @@ FLAGS = {
     "receptive-field": "folder --length --words --seed --out --json --wide --attention",
     "resolution": "folder --length --words --seed --out --json --wide --attention",
     "align": "folder --length --by --on --fixed --words --seed --text --train-len --out --json --wide",
+    "needles": "folder --lengths --bins --words --temperature --seed --out --json --wide",
     "positions": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (

@@ -12,7 +12,7 @@ from languages.errors import UserError, shown
 from regulargpt import data
 from regulargpt.analysis.subject import Looked, config_of, refuse_file, refuse_many
 from regulargpt.config.schema import RunConfig
-from regulargpt.data import is_text
+from regulargpt.data import is_text, noun_of
 from regulargpt.data.base import Words
 from regulargpt.data.text import TextData
 from regulargpt.models.regulargpt.options import LONGEST_PAIRED
@@ -101,11 +101,11 @@ def text_subject(
 
 
 def on_text(folder: RunFolder, attention: str) -> RunConfig:
-    """The config of a run on a text, as `config_of` gives it; UserError for a run on a language."""
+    """The config of a run on a text, as `config_of` gives it; UserError for a run on no text."""
     name = RunConfig.parse(folder.config_text).data.name
     if not is_text(name):
-        place = shown(folder.path)
-        raise UserError(f"{place} is a run on the language {name}; choose a run on a text, such as text:code")
+        place, noun = shown(folder.path), noun_of(name)
+        raise UserError(f"{place} is a run on the {noun} {name}; choose a run on a text, such as text:code")
     return config_of(folder, attention)
 
 

@@ -18,9 +18,9 @@ from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_
 from regulargpt.storage.atomic import StorageError
 
 VERBS = {
-    "list": "List the languages, texts, models, encodings, ..., or the options of one of them.",
-    "show": "Show a language: its automaton, its monoid, sample words; or a text.",
-    "sample": "Draw labelled words of a language, or segments of a text.",
+    "list": "List the languages, texts, retrieval tasks, models, ..., or the options of one of them.",
+    "show": "Show a language: its automaton, its monoid, sample words; a text; a retrieval task.",
+    "sample": "Draw labelled words of a language, segments of a text, or documents with questions.",
     "run": "Train a model on short words and test it on long ones.",
     "construct": "Write weights that compute a language exactly, without training.",
     "sweep": "Train many configs on all cores; a rerun does what is missing.",
@@ -36,6 +36,7 @@ VERBS = {
     "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
     "resolution": "Measure how well a trained Transformer's attention tells distances apart.",
     "align": "Sharpen a Transformer's attention where length has flattened it.",
+    "needles": "Say how often a network finds what it is asked for, by length and depth.",
     "positions": "Measure what a symbol of a text costs by its position, and whether far context helps.",
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "reproduce": "Run everything behind a published table or figure; write a page with both.",
@@ -44,6 +45,7 @@ VERBS = {
 }
 RUN = "runs/parity-regulargpt-C2-seed0"
 RUN_ON_TEXT = "runs/text-code-transformer-seed0"
+RUN_ON_RETRIEVAL = "runs/retrieval-line-transformer-seed0"
 EXAMPLES = {
     "list": ("languages", "models regulargpt"),
     "show": ("'regex:(ab)*' --dot", "text:code"),
@@ -63,6 +65,7 @@ EXAMPLES = {
     "receptive-field": (RUN, f"{RUN_ON_TEXT} --attention bca"),
     "resolution": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --attention bca"),
     "align": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --by head"),
+    "needles": (f"{RUN_ON_RETRIEVAL} --lengths 96,192,384", f"{RUN_ON_RETRIEVAL} --bins 5"),
     "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
     "results": ("runs --measure accuracy", "runs --where model=regulargpt --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),

@@ -167,11 +167,11 @@ def without_sampling(language: str) -> str:
 
 def task_of(config: RunConfig) -> Task:
     """The task of a config; UserError for a text or a retrieval task, which no protocol is about."""
-    from regulargpt.data import is_language, kind_of, of_words
+    from regulargpt.data import is_language, noun_of, of_words
 
     if not is_language(config.data.name):
-        kind = {"text": "a text", "retrieval": "a retrieval task"}[kind_of(config.data.name)]
-        raise ConfigError(f"{config.data.name} is {kind}, and a protocol is about words of a language; leave it out")
+        name, noun = config.data.name, noun_of(config.data.name)
+        raise ConfigError(f"{name} is a {noun}, and a protocol is about words of a language; leave it out")
     return of_words(config.data).task
 
 

@@ -82,6 +82,15 @@ def kind_of(name: str) -> str:
     return "text" if is_text(name) else "retrieval" if is_retrieval(name) else "words"
 
 
+def noun_of(name: str) -> str:
+    """What a name is that of, for a message.
+
+    >>> noun_of("parity"), noun_of("text:code"), noun_of("retrieval:line")
+    ('language', 'text', 'retrieval task')
+    """
+    return {"words": "language", "text": "text", "retrieval": "retrieval task"}[kind_of(name)]
+
+
 def build(options: Options, task: Task | None = None) -> Data:
     """The data of these options; `task` is that of the language, if it is known already.
 
@@ -109,9 +118,8 @@ def of_words(options: Options, task: Task | None = None) -> LanguageData:
     from regulargpt.data.language import LanguageData
 
     if not isinstance(options, LanguageOptions):
-        kind = "a retrieval task" if isinstance(options, RetrievalOptions) else "a text"
-        name = getattr(options, "name", "it")
-        raise UserError(f"{name} is {kind}, which has no automaton; choose a language, or a run on one")
+        name = str(getattr(options, "name", "it"))
+        raise UserError(f"{name} is a {noun_of(name)}, which has no automaton; choose a language, or a run on one")
     return LanguageData(task or languages.get(options.name), options)
 
 
@@ -124,4 +132,15 @@ def read_data(text: str) -> Data:
     return build(SOURCES.options(text, "data"))
 
 
-__all__ = ["SOURCES", "build", "is_language", "is_retrieval", "is_text", "kind_of", "of_words", "read_data", "sampling"]
+__all__ = [
+    "SOURCES",
+    "build",
+    "is_language",
+    "is_retrieval",
+    "is_text",
+    "kind_of",
+    "noun_of",
+    "of_words",
+    "read_data",
+    "sampling",
+]

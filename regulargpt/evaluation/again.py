@@ -12,6 +12,7 @@ from languages.errors import UserError
 from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
+from regulargpt.data.base import Data
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, score
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.temperature import Temperature
@@ -68,15 +69,13 @@ def points_again(
     """
     words = validate(config)
     refuse_other_data(folder, words)
-    record = folder.load_model_config()
-    # Symbols are numbers to the network: with another order it would read other words.
-    if any(record.get(key) != value for key, value in words.record().items()):
-        raise UserError(f"{words.name} has other symbols or answers than the run in {folder.path} was trained on")
+    refuse_other_symbols(folder, words)
     if not any(words.is_tested(length) for length in lengths):
         raise UserError(words.describe_length(lengths[0]))
     if (reason := config.network.too_long(max(lengths))) is not None:
         raise UserError(f"length {max(lengths)}: {reason}")
     objective = objectives.build(config.objective, words)
+    record = folder.load_model_config()
     if objective.n_outputs != record["n_outputs"]:
         here, trained = config.objective.name, record["supervision"]
         raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
@@ -98,3 +97,13 @@ def points_again(
 
 
 points_again.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+
+
+def refuse_other_symbols(folder: RunFolder, words: Data) -> None:
+    """Raise UserError if symbols or answers are not those of the run.
+
+    They are numbers to the network: with another order it would read other words.
+    """
+    record = folder.load_model_config()
+    if any(record.get(key) != value for key, value in words.record().items()):
+        raise UserError(f"{words.name} has other symbols or answers than the run in {folder.path} was trained on")

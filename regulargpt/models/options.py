@@ -160,7 +160,7 @@ class TransformerOptions(ModelOptions):
 
     def no_words(self) -> str | None:
         """A tied readout answers with symbols."""
-        return "model.tied = true answers with symbols" if self.tied else None
+        return "model.tied = true answers with symbols; set it to false" if self.tied else None
 
     def no_prefixes(self) -> str | None:
         """Without a causal mask a position has seen what comes after it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -13,6 +13,9 @@ from regulargpt.data.base import Words
 from regulargpt.data.retrieval import RetrievalData
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import to_tensor
+
+MOST_ANSWERS = 1024
+"""More are not listed one by one: to guess one of them is next to nothing."""
 
 
 class Retrieve:
@@ -36,23 +39,28 @@ class Retrieve:
 
     def right(self, model: nn.Module, words: Words, device: torch.device) -> Bool[Tensor, "batch needles"]:
         """Which are found: of the questions that belong together all must be answered right."""
-        answers = to_tensor(self.task.asked(words), device)
-        right = self.logits(model, words, device).argmax(-1) == answers
+        return self.are_found(self.logits(model, words, device), to_tensor(self.task.asked(words), device))
+
+    def are_found(
+        self, logits: Float[Tensor, "batch questions n_outputs"], answers: Int[Tensor, "batch questions"]
+    ) -> Bool[Tensor, "batch needles"]:
+        """Which are found by these logits."""
+        right = logits.argmax(-1) == answers
         return right.unflatten(1, (-1, self.task.together)).all(-1)  # (batch, needles, together) before
 
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, Mapping[str, float]]:
-        """The mean over all questions, in nats."""
+        """The mean over all questions, in nats, and the share of the needles that are found."""
         answers = to_tensor(self.task.asked(words), device)
         logits = self.logits(model, words, device)
-        right = (logits.argmax(-1) == answers).double().mean()
         loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())  # over (batch * questions, n_outputs)
-        return loss, {"exact_match": 100 * right.item()}
+        return loss, {"exact_match": 100 * self.are_found(logits, answers).double().mean().item()}
 
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
-        """The share of each word's needles that are found, in percent."""
-        return {"exact_match": 100 * self.right(model, words, device).double().mean(1)}
+        """The share of each word's needles that are found, in percent; of a lone one, whether it is."""
+        right = self.right(model, words, device)
+        return {"exact_match": right[:, 0] if right.shape[1] == 1 else 100 * right.double().mean(1)}
 
     def answer_shares(self, words: Words) -> tuple[float, ...]:
         """What guessing finds: every answer is as likely as the others, and some belong together."""
         count = len(self.task.answers) ** self.task.together
-        return (1 / count,) * count if count <= 1024 else ()
+        return (self.task.chance,) * count if count <= MOST_ANSWERS else ()

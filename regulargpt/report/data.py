@@ -15,7 +15,7 @@ from regulargpt.certificate.checker import Accepted, Malformed, Progress, Reject
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.certificate.sentences import sentences
 from regulargpt.config.schema import RunConfig
-from regulargpt.data import is_text
+from regulargpt.data import is_language, is_text
 from regulargpt.report.field import Field
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
@@ -54,6 +54,11 @@ class Gathered:
     certificate: Certificate | None
     reasons: tuple[str, ...]
     field: Field | None
+
+    @property
+    def is_on_language(self) -> bool:
+        """Whether it is a run on a language; the other ones are on a retrieval task."""
+        return is_language(self.config.data.name)
 
 
 def gather(path: Path, progress: Progress = lambda part, done, count: None) -> Gathered | TextRun:

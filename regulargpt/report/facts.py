@@ -35,7 +35,8 @@ def identity(config: RunConfig) -> str:
 def status(run: Gathered) -> tuple[str, str]:
     """How much is proven, and that in words."""
     if run.certificate is None:
-        return OBSERVED, f"Nothing is proven: accuracy was observed on samples. {without(run)}."
+        measured = measure_of(run.summary["measure"]).name.replace("_", " ")
+        return OBSERVED, f"Nothing is proven: {measured} was observed on samples. {without(run)}."
     if run.certificate.accepted.unquantised_claim:
         return PROVEN, "Proven for every length, for the network as it is."
     return PARTLY, (
@@ -48,6 +49,8 @@ def without(run: Gathered) -> str:
     """That there is no certificate, and why, or how to ask for one."""
     if run.reasons:
         return run.reasons[0][0].upper() + run.reasons[0][1:]
+    if not run.is_on_language:
+        return "A retrieval task has no automaton"
     return "No certificate" + (f"; run `regulargpt verify {run.path}`" if run.config.model.name == "regulargpt" else "")
 
 

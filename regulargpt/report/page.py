@@ -34,7 +34,7 @@ def write(runs: Sequence[Gathered | TextRun], out: Path) -> int:
 def render(runs: Sequence[Gathered | TextRun]) -> str:
     """The page as text. A word is typed where a run has words; runs on texts are compared where there are several."""
     on_texts = [run for run in runs if isinstance(run, TextRun)]
-    has_words = len(on_texts) < len(runs)
+    has_words = any(isinstance(run, Gathered) and run.is_on_language for run in runs)
     data = [
         script_data(None, None) if isinstance(run, TextRun) else script_data(run.machine, run.certificate)
         for run in runs

@@ -21,16 +21,23 @@ from regulargpt.objectives import OBJECTIVES
 
 SLOW_VERBS = ("verify", "receptive-field", "extract", "check")
 LANGUAGES = ["parity", "even-pairs", "tomita-3", "dyck-2", "cyclic-5", "flip-flop", "parity:p_one=0.1", "regex:(ab)*"]
+LANGUAGES += ["retrieval:line", "retrieval:passkey:values=3", "retrieval:topic:keys=8"]
 ODD_LANGUAGES = [
     *("dyck-0", "dyck-", "dyck--1", "dyck-999999999", "cyclic-0", "symmetric-99", "tomita-9", "tomita-٣", "partiy"),
     *("parity:", "parity:,", "parity:=", "parity:p_one=nan", "parity:p_one=2", "parity:p_two=1", "parity:p_one=1e400"),
     *("modular-arithmetic:modulus=1", f"modular-arithmetic:modulus={'9' * 5000}", "cycle-navigation:size=-1"),
     *("regex:x{0}", "regex:(a|b)*a(a|b){6}", "regex:(a|b)*a(a|b){30}", "regex:a**", "regex:a&b^c", "dyck-60"),
     *("regex:", "regex:(", "dfa:", "dfa:.", "dfa:folder", "dfa:/dev/zero", "dfa:missing.json", "dfa:deep.json"),
+    *("retrieval:", "retrieval:lien", "retrieval:line:", "retrieval:line:keys=0", "retrieval:topic:values=3"),
+    *(
+        f"retrieval:needles:keys={'9' * 5000}",
+        "retrieval:needles:questions=3",
+        "retrieval:line:keys=4096,questions=4096",
+    ),
     *("dfa:good.json", "dfa:good.dot", "dfa:bytes.json", "dfa:half.json", "dfa:digits.json", "dfa:folder.json"),
 ]
 FOLDERS = ["begun", "sweep", "forged", "folder", "missing", "a-file", ".", "..", "/", "/dev/zero", "fifo", "ring"]
-FOLDERS += ["run", "certified"] * 4
+FOLDERS += ["run", "certified"] * 4 + ["documents"] * 2
 FILES = ["run/config.toml", "good.toml", "typo.toml", "deep.toml", "digits.toml", "bytes.toml", "folder", "/dev/zero"]
 # No path outside the folder is ever written to: a test may run as root.
 OUTPUTS = ["new", "new.json", "new.dot", "new.png", "new/deeper.json", "a-file", "folder", "run", "fifo", "dangling"]
@@ -41,7 +48,7 @@ NASTY = [
     *("fifo", "true", "null", "[]", "--no-such", "-x"),
 ]
 TEXTS: dict[str, list[str]] = {
-    "lengths": ["9", "9-12", "5-3", "12,9", "0", "1-999999999", "100000001"],
+    "lengths": ["9", "9-12", "40,60", "5-3", "12,9", "0", "1-999999999", "100000001"],
     "group_by": ["language", "language,seed", "colour", "settings"],
     "where": ["model=gru", "seed=0", "seed=x", "model", "colour=red", "length=9"],
     "only": ["parity", "partiy", "parity,parity"],

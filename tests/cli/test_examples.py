@@ -9,7 +9,7 @@ import pytest
 import regulargpt
 from regulargpt import bench
 from regulargpt.analysis import position_variance_report
-from regulargpt.cli import EXAMPLES, RUN, RUN_ON_TEXT, VERBS, call, examples
+from regulargpt.cli import EXAMPLES, RUN, RUN_ON_RETRIEVAL, RUN_ON_TEXT, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
@@ -51,6 +51,7 @@ def home(tmp_path_factory) -> Path:
     (folder / "text.txt").write_text("def f(x): return x\n" * 1000)
     tiny = {"model.d_model": 8, "model.n_layers": 1, "training.steps": 1, "evaluation.samples": 2}
     regulargpt.run(f"text:{folder / 'text.txt'}", folder / RUN_ON_TEXT, train_len=8, **tiny)
+    regulargpt.run("retrieval:line", folder / RUN_ON_RETRIEVAL, **tiny)
     return folder
 
 

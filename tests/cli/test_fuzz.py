@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from regulargpt import bench
-from regulargpt.analysis import kernels_report, pictures, position_variance_report
+from regulargpt.analysis import kernels_report, needles_report, pictures, position_variance_report
 from regulargpt.bench.memory import STATUS
 from regulargpt.cli import call
 from regulargpt.config.schema import RunConfig
@@ -97,6 +97,7 @@ def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
         (pictures, "receptive_field_png"),
         (curves, "picture"),
         (kernels_report, "picture"),
+        (needles_report, "picture"),
         (position_variance_report, "picture"),
     ):
         monkeypatch.setattr(module, name, lambda *arguments: None)
@@ -190,6 +191,11 @@ READERS: dict[str, list[list[str]]] = {
         ["extract", "run"],
         ["verify", "run", "--length", "9", "--words", "2"],
         ["receptive-field", "run", "--length", "9", "--words", "2"],
+    ],
+    "documents/": [
+        ["evaluate", "documents", "--lengths", "40", "--samples", "4"],
+        ["needles", "documents", "--lengths", "40", "--words", "4"],
+        ["report", "documents"],
     ],
     "certified/": [["check", "certified"], ["check", "certified", "--language", "parity"], ["report", "certified"]],
     "begun/": [["resume", "begun"], ["results", "begun"], ["results", "."], ["report", "begun"]],

@@ -29,6 +29,7 @@ from tests.languages.test_budget import random_dfa
 LISTED = {
     "languages": [family.pattern for family in FAMILIES],
     "texts": ["text:code", "text:code-large", "text:recurrent", "text:PATH", "hf:NAME"],
+    "retrieval": [f"retrieval:{name}" for name in ["line", "needles", "passkey", "documents", "code-key", "topic"]],
     "models": list(MODELS),
     "encodings": list(ENCODINGS),
     "objectives": list(OBJECTIVES),
@@ -129,6 +130,10 @@ def test_a_part_outside_is_listed_like_any_other(cli: Cli, tmp_path: Path, monke
         (("models", "lstmm"), "unknown model 'lstmm'; did you mean 'lstm'?"),
         (("phases", "words"), "unknown phase 'words'; choose 'table_fine_tuning'"),
         (("languages", "parity"), "languages are listed without a name: leave parity out; `regulargpt show` shows"),
+        (
+            ("retrieval", "line"),
+            "retrieval tasks are listed without a name: leave line out; `regulargpt show` shows a retrieval task",
+        ),
         (("recipes", "robust"), "recipes are listed without a name: leave robust out; options have 'models', 'enc"),
         (("models", "no.such:Model"), "model no.such:Model: No module named 'no'; install the package, or put"),
         (

@@ -24,7 +24,7 @@ from regulargpt.storage.folder import CONFIG, RunFolder
 from tests.regulargpt.small import FAMILIES, config, contents
 
 pytestmark = pytest.mark.slow
-KILLS = 6  # of each family: 36 in all
+KILLS = 6  # of each family: 42 in all
 CALLS = [name for name in vars(atomic.Disk) if not name.startswith("_")]
 
 

@@ -60,6 +60,13 @@ def on_text(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def on_documents(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("documents") / "run"
+    running.run(config("retrieval", training__steps=2), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
     running.run(config("gru", data__name="parity", objective__name="last", training__steps=11), folder)
@@ -85,6 +92,7 @@ SUCCEED = {
     "generate": "generate TEXT --symbols 5",
     "resolution": "resolution TEXT --length 9 --words 2",
     "align": "align TEXT --length 9 --words 2",
+    "needles": "needles DOCUMENTS --lengths 40 --words 2",
     "positions": "positions TEXT --length 9 --words 2",
     "results": "results RUN",
     "reproduce": "reproduce figure-6.4a --dry-run",
@@ -98,12 +106,15 @@ SUCCEED = {
 @pytest.mark.parametrize("more", ["", " --json"])
 @pytest.mark.parametrize("verb", SUCCEED)
 def test_a_full_output_is_one_line_whatever_the_verb(
-    cli: Cli, finished: Path, on_text: Path, monkeypatch, verb: str, more: str
+    cli: Cli, finished: Path, on_text: Path, on_documents: Path, monkeypatch, verb: str, more: str
 ):
     monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {"tree": {"method": "m", "rows": []}}})
     with open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stdout", streams.stream(full.fileno(), None))
-        command = (SUCCEED[verb] + more).replace("RUN", str(finished)).replace("TEXT", str(on_text))
+        folders = {"RUN": finished, "TEXT": on_text, "DOCUMENTS": on_documents}
+        command = SUCCEED[verb] + more
+        for name, folder in folders.items():
+            command = command.replace(name, str(folder))
         answer = cli(*command.split())
     assert answer.code == 1
     assert answer.err.endswith(FULL)

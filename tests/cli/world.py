@@ -40,6 +40,7 @@ def build(folder: Path) -> None:
     running.run(small, folder / "run")
     begin(small.replaced({"training.steps": 22}), folder / "begun")
     shutil.copytree(folder / "run", folder / "forged")
+    running.run(config("retrieval", training__steps=2), folder / "documents")
     test = {"evaluation.test_len": 42, "evaluation.extra_lengths": (), "evaluation.samples": 4}
     running.run(configuration("parity").replaced(test), folder / "certified")
     certificate_report(RunFolder.open(folder / "certified"))

@@ -70,6 +70,19 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "evaluation.attention": "sliding:4",
         "training.optimiser": "adamw",
     },
+    "retrieval": {
+        **ATTENTION,
+        "model.name": "transformer",
+        "model.dropout": 0.2,
+        "model.encoding.name": "t5",
+        "model.n_layers": 2,
+        "data.name": "retrieval:needles:keys=4,values=3,questions=4",
+        "data.train_len": 28,
+        "objective.name": "retrieve",
+        "evaluation.factor": 2,
+        "evaluation.test_len": 56,
+        "training.lengths_per_step": 2,
+    },
 }
 
 

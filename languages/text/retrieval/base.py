@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.errors import LengthEmpty, WordError, nearest
-from languages.text.retrieval.placing import first_place
 
 UNDEFINED = -1
 Words = npt.NDArray[np.integer[Any]]  # (count, length)
@@ -85,6 +84,11 @@ class Retrieval(ABC):
         return self.first_key + self.keys
 
     @property
+    def chance(self) -> float:
+        """The share of needles that guessing finds: all answers are equally likely."""
+        return 1 / len(self.answers) ** self.together
+
+    @property
     def tail(self) -> int:
         """How many symbols the questions are."""
         return 2 * self.questions
@@ -113,20 +117,25 @@ class Retrieval(ABC):
         return f"length {length}: {self.name} has words of {self.shortest} symbols and more; choose a longer one"
 
     def split(self, words: Words) -> tuple[Words, Asked]:
-        """The documents, and the questions."""
+        """The documents, and the questions. WordError for words that are no longer than the questions."""
+        if words.shape[1] <= self.tail:
+            raise WordError(
+                f"{self.name}: a word ends with {self.tail} symbols of questions; put a document before them"
+            )
         asked = words[:, -self.tail :].reshape(len(words), self.questions, 2)
         return words[:, : -self.tail], asked
 
     def found(self, words: Words) -> Places:
-        """Where the answers stand in the words."""
-        return self.places(*self.split(words))
+        """Where the answers stand in the words; UNDEFINED where the document has none."""
+        places = self.places(*self.split(words))
+        symbols = np.take_along_axis(words, np.maximum(places, 0), 1) - self.first_answer  # (count, questions)
+        return np.where((places >= 0) & (symbols >= 0) & (symbols < len(self.answers)), places, UNDEFINED)
 
     def asked(self, words: Words) -> Places:
         """The answers as numbers from 0, in the order of the questions; UNDEFINED where the document has none."""
         places = self.found(words)
         answers = np.take_along_axis(words, np.maximum(places, 0), 1) - self.first_answer  # (count, questions)
-        known = (places >= 0) & (answers >= 0) & (answers < len(self.answers))
-        return np.where(known, answers, UNDEFINED)
+        return np.where(places >= 0, answers, UNDEFINED)
 
     def labels(self, words: Words) -> npt.NDArray[np.int64]:
         """The answer at every position; UNDEFINED where none is asked for."""
@@ -135,8 +144,9 @@ class Retrieval(ABC):
         return labels
 
     def depths(self, words: Words) -> npt.NDArray[np.float64]:
-        """Where the answers stand as a share of the document: 0 is its beginning, below 1 its end."""
-        return self.found(words) / (words.shape[1] - self.tail)
+        """Where the answers stand as a share of the document: from 0, its beginning, to below 1; nan without one."""
+        places = self.found(words)
+        return np.where(places >= 0, places / (words.shape[1] - self.tail), np.nan)
 
     def encode(self, text: str) -> npt.NDArray[np.int64]:
         """The numbers of symbols with spaces between them. WordError for one that there is not."""
@@ -162,11 +172,14 @@ class Retrieval(ABC):
 
     def keys_of(self, random: np.random.Generator, documents: Words, records: int, asked: int) -> Places:
         """`asked` keys of documents that have so many: all different, and again from the first where they are few."""
-        is_key = (documents >= self.first_key) & (documents < self.first_key + self.keys)
-        keys = documents[is_key].reshape(len(documents), records)
+        keys = documents[self.is_key(documents)].reshape(len(documents), records)
         order = random.random(keys.shape).argsort(1)
         chosen = np.tile(order, -(-asked // records))[:, :asked]
         return np.take_along_axis(keys, chosen, 1).astype(np.int64)  # (count, asked)
+
+    def is_key(self, symbols: Words) -> npt.NDArray[np.bool_]:
+        """Which symbols are keys."""
+        return (symbols >= self.first_key) & (symbols < self.first_key + self.keys)
 
     def value(self, random: np.random.Generator, *shape: int) -> npt.NDArray[np.int64]:
         """Values, each drawn by itself."""
@@ -174,5 +187,15 @@ class Retrieval(ABC):
 
 
 def place_of(documents: Words, symbols: Words) -> Places:
-    """Where each symbol stands first in its document; UNDEFINED where it does not."""
-    return first_place(documents[:, None, :] == symbols[:, :, None])
+    """Where each symbol stands first in its document; UNDEFINED where it does not.
+
+    >>> place_of(np.array([[5, 3, 5]]), np.array([[5, 3, 4]])).tolist()
+    [[0, 1, -1]]
+    """
+    count, length = documents.shape
+    # A table of all symbols: to compare each question with each place would fill the memory.
+    first = np.full((count, 1 + max(int(documents.max(initial=0)), int(symbols.max(initial=0)))), length)
+    rows, places = np.arange(count, dtype=np.int64)[:, None], np.arange(length, dtype=np.int64)
+    np.minimum.at(first, (rows, documents), places)
+    found = np.take_along_axis(first, symbols, 1)
+    return np.where(found < length, found, UNDEFINED)

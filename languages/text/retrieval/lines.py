@@ -51,9 +51,11 @@ class Lines(Retrieval):
 
     def places(self, documents: Words, asked: Asked) -> Places:
         """Behind the key, as far as the mark says."""
-        keys = place_of(documents, asked[:, :, 1])
-        found = keys + 1 + asked[:, :, 0] - self.noise
-        return np.where((keys >= 0) & (found < documents.shape[1]), found, UNDEFINED)
+        which, keys = asked[:, :, 0] - self.noise, asked[:, :, 1]
+        starts = place_of(documents, keys)
+        found = starts + 1 + which
+        is_question = (which >= 0) & (which < self.together) & self.is_key(keys)
+        return np.where(is_question & (starts >= 0) & (found < documents.shape[1]), found, UNDEFINED)
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,13 @@ class Needles(Lines):
     together: ClassVar[int] = 2
 
     def records(self, length: int) -> int:
-        """Four, however long the document is."""
-        return 4
+        """Four, however long the document is, or one a key where there are fewer."""
+        return min(4, self.keys)
 
     @property
     def shortest_document(self) -> int:
-        """Four lines."""
-        return 4 * (1 + self.together)
+        """All lines."""
+        return min(4, self.keys) * (1 + self.together)
 
 
 @dataclass(frozen=True)

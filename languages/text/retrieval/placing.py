@@ -28,7 +28,31 @@ def stratified(random: np.random.Generator, count: int, items: int) -> npt.NDArr
     >>> sorted((stratified(rng(0, "example"), 4, items=8) // 2).tolist())
     [0, 1, 2, 3]
     """
-    return ((random.permutation(count) + random.random(count)) * items / count).astype(np.int64)
+    found = ((random.permutation(count) + random.random(count)) * items / count).astype(np.int64)
+    return np.minimum(found, items - 1)  # rounding may bring the last one up to `items`
+
+
+def one_and_others(
+    random: np.random.Generator, count: int, length: int, others: int, width: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(count, 1) and (count, others): where one block begins and where others do, every arrangement equally likely.
+
+    The one is stratified over the rows, counted in items: symbols of noise and whole blocks.
+
+    >>> from languages.randomness import rng
+    >>> lone, heads = one_and_others(rng(0, "example"), 2, length=8, others=2, width=2)
+    >>> lone.tolist(), heads.tolist()
+    ([[5], [3]], [[1, 3], [0, 6]])
+    """
+    items = length - (others + 1) * (width - 1)
+    lone = stratified(random, count, items)[:, None]
+    order = random.random((count, items))
+    np.put_along_axis(order, lone, 2.0, 1)  # drawn after all others, and so never one of them
+    chosen = np.sort(order.argsort(1)[:, :others], 1)  # (count, others)
+    before = chosen < lone
+    # Each block before another moves that by what it is longer than an item.
+    at = lone + (width - 1) * before.sum(1, keepdims=True)
+    return at, chosen + (width - 1) * (np.arange(others) + ~before)
 
 
 def first_place(found: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:

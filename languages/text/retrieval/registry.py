@@ -68,7 +68,8 @@ def retrieval(name: str) -> Retrieval:
     known = [each for each, _ in listing()]
     if stem not in ROWS:
         given = f"{RETRIEVAL}{stem}"
-        raise LanguageError(f"unknown task {given!r:.80};{nearest(given, known) or ' known are ' + ', '.join(known)}")
+        close = nearest(given, known) if nearest(stem, ROWS) else ""  # they all begin alike
+        raise LanguageError(f"unknown task {given!r:.80};{close or ' known are ' + ', '.join(known)}")
     row = ROWS[stem]
     sizes = {**row.sizes, **read_parameters(row.parameters, f"{RETRIEVAL}{stem}", written)}
     for key, value in sizes.items():

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from languages.text.retrieval.base import UNDEFINED, Asked, Places, Retrieval, Words, place_of
-from languages.text.retrieval.placing import first_place, places, stratified
+from languages.text.retrieval.placing import first_place, one_and_others, places
 
 # One section for so many symbols, until all keys are used.
 EVERY = 10
@@ -34,10 +34,16 @@ class Sections(Retrieval):
         np.put_along_axis(words, at, np.full_like(at, self.mark(mark)), 1)
         np.put_along_axis(words, at + 1, symbols, 1)
 
-    def behind(self, documents: Words, mark: str) -> Places:
-        """The place behind the first such mark; UNDEFINED where there is none."""
-        found = first_place(documents[:, :-1] == self.mark(mark))[:, None]
-        return np.where(found >= 0, found + 1, UNDEFINED)
+    def ask_for(self, documents: Words, mark: str) -> Asked:
+        """The question `? mark`, again and again."""
+        question = np.array([self.mark("?"), self.mark(mark)])
+        return np.tile(question, (len(documents), self.questions, 1))  # (count, questions, 2)
+
+    def behind(self, documents: Words, asked: Asked, mark: str) -> Places:
+        """The place behind the first such mark, where it is asked for; UNDEFINED where there is none."""
+        found = first_place(documents == self.mark(mark))[:, None]
+        is_question = (asked == np.array([self.mark("?"), self.mark(mark)])).all(2)  # (count, questions)
+        return np.where(is_question & (found >= 0) & (found + 1 < documents.shape[1]), found + 1, UNDEFINED)
 
 
 @dataclass(frozen=True)
@@ -60,14 +66,17 @@ class Documents(Sections):
         return np.stack([np.full_like(asked, self.mark("?")), asked], axis=2)
 
     def places(self, documents: Words, asked: Asked) -> Places:
-        """Behind the first `=` after the key."""
-        keys = place_of(documents, asked[:, :, 1])
+        """Behind the first `=` after the key, if it comes before the next head."""
+        keys, end = place_of(documents, asked[:, :, 1]), documents.shape[1]
+        value, head = (np.take_along_axis(self.nearest(documents, mark), np.maximum(keys, 0), 1) for mark in "=#")
+        is_question = (asked[:, :, 0] == self.mark("?")) & self.is_key(asked[:, :, 1])
+        return np.where(is_question & (keys >= 0) & (value < head) & (value + 1 < end), value + 1, UNDEFINED)
+
+    def nearest(self, documents: Words, mark: str) -> Places:
+        """From each place on, where the mark comes next; the length where it does not."""
         end: int = documents.shape[1]
-        here: Places = np.where(documents == self.mark("="), np.arange(end), end)
-        # Of each place, the first `=` from it on.
-        nearest: Places = np.minimum.accumulate(here[:, ::-1], axis=1)[:, ::-1]
-        found = np.take_along_axis(nearest, np.maximum(keys, 0), 1) + 1
-        return np.where((keys >= 0) & (found < end), found, UNDEFINED)
+        here: Places = np.where(documents == self.mark(mark), np.arange(end), end)
+        return np.minimum.accumulate(here[:, ::-1], axis=1)[:, ::-1]
 
 
 @dataclass(frozen=True)
@@ -79,22 +88,18 @@ class CodeKey(Sections):
     def document(self, random: np.random.Generator, length: int, count: int) -> Words:
         """Heads anywhere, and one value, which is stratified, where no head stands."""
         words, sections = self.empty(random, length, count), self.sections(length)
-        starts = places(random, count, length, sections + 1, 2)
-        # One of them returns: each in turn, so that all depths are there alike.
-        lone = stratified(random, count, sections + 1)[:, None]
-        heads = starts[np.arange(sections + 1) != lone].reshape(count, sections)
+        lone, heads = one_and_others(random, count, length, sections, 2)
         self.put(words, heads, "#", self.distinct_keys(random, count, sections))
-        self.put(words, np.take_along_axis(starts, lone, 1), "=", self.value(random, count, 1))
+        self.put(words, lone, "=", self.value(random, count, 1))
         return words
 
     def ask(self, random: np.random.Generator, documents: Words) -> Asked:
         """Always the same."""
-        question = np.array([self.mark("?"), self.mark("=")])
-        return np.tile(question, (len(documents), self.questions, 1))  # (count, questions, 2)
+        return self.ask_for(documents, "=")
 
     def places(self, documents: Words, asked: Asked) -> Places:
         """Behind the only `=`."""
-        return np.where(asked[:, :, 1] == self.mark("="), self.behind(documents, "="), UNDEFINED)
+        return self.behind(documents, asked, "=")
 
 
 @dataclass(frozen=True)
@@ -112,12 +117,11 @@ class Topic(Sections):
 
     def ask(self, random: np.random.Generator, documents: Words) -> Asked:
         """Always the same."""
-        question = np.array([self.mark("?"), self.mark("#")])
-        return np.tile(question, (len(documents), self.questions, 1))  # (count, questions, 2)
+        return self.ask_for(documents, "#")
 
     def places(self, documents: Words, asked: Asked) -> Places:
         """Behind the first `#`."""
-        return np.where(asked[:, :, 1] == self.mark("#"), self.behind(documents, "#"), UNDEFINED)
+        return self.behind(documents, asked, "#")
 
     @property
     def first_answer(self) -> int:

@@ -27,9 +27,11 @@ SAID = {
 
 @click.command()
 @click.argument("folder", type=PATH)
-@click.option("--lengths", help="Lengths and ranges, as in 41-500,1000,10000.  [default: 41-500; of a text as trained]")
+@click.option(
+    "--lengths", help="Lengths and ranges, as in 41-500,1000,10000.  [default: 41-500; of no language as trained]"
+)
 @click.option("--protocol", "preset", help="Test as this protocol does; `regulargpt list protocols`.")
-@click.option("--samples", type=click.IntRange(min=1), help="Words a length.  [default: 512; of a text 128]")
+@click.option("--samples", type=click.IntRange(min=1), help="Words a length.  [default: 512; of no language 128]")
 @click.option("--attention", help="What a position of a Transformer sees: full, bca, sliding:W.")
 @click.option("--temperature", type=PATH, help="File of `regulargpt align`: sharpen attention so in the test.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the test words.  [default: the run's]")
@@ -50,7 +52,7 @@ def command(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Test a trained model at any lengths, on words of the run's language or segments of its text.
+    """Test a trained model at any lengths, on words of the run's language or task, or segments of its text.
 
     With the run's seed, the default, they are those of the run's own test; with another one they are new.
     """
@@ -58,7 +60,7 @@ def command(
     from regulargpt.config.lengths import read_lengths
     from regulargpt.config.protocols import protocol
     from regulargpt.config.schema import RunConfig, is_of_the_test, value_of
-    from regulargpt.data import is_text
+    from regulargpt.data import is_language
     from regulargpt.evaluation.temperature import read, weights_of
     from regulargpt.storage.folder import RunFolder
 
@@ -74,9 +76,9 @@ def command(
     # TensorBoard and compilation are of the training; they need nothing here.
     config = config.replaced({"device": device, "tensorboard": False, "compile": False})
     # The run may have been scored on few words a length, to be quick; here the lengths are few.
-    usual = config.evaluation.samples if is_text(config.data.name) else 512
+    usual = 512 if is_language(config.data.name) else config.evaluation.samples
     config = config.replaced({"evaluation.samples": usual if samples is None else samples})
-    wanted = given or (config.tested if is_text(config.data.name) else read_lengths("41-500"))
+    wanted = given or (read_lengths("41-500") if is_language(config.data.name) else config.tested)
     if preset is not None:
         config = protocol(preset).test_of(config)
         wanted = tuple(config.tested)

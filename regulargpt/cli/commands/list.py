@@ -1,4 +1,4 @@
-"""`regulargpt list languages|texts|models|encodings|...`, `regulargpt list models NAME`."""
+"""`regulargpt list languages|texts|retrieval|models|encodings|...`, `regulargpt list models NAME`."""
 
 from __future__ import annotations
 
@@ -42,6 +42,21 @@ def texts() -> list[dict[str, str]]:
     return [{"name": name, "summary": summary} for name, summary in listing()]
 
 
+def retrieval() -> list[dict[str, str]]:
+    """One row a retrieval task."""
+    from languages.registry import RETRIEVAL
+    from languages.text.retrieval.registry import ROWS
+
+    return [
+        {
+            "name": f"{RETRIEVAL}{name}",
+            "summary": row.summary,
+            "parameters": ", ".join(f"{key}={value}" for key, value in row.sizes.items()),
+        }
+        for name, row in ROWS.items()
+    ]
+
+
 def parts(kind: str) -> list[dict[str, str]]:
     """One row a part; those of installed packages come last and are not imported."""
     from regulargpt.config.registry import registry
@@ -83,10 +98,18 @@ def shown(rows: tuple[str, ...]) -> str:
 
 
 MOST_ROWS = 12
-SHOWN = ("languages", "texts")
+SHOWN = {"languages": "language", "texts": "text", "retrieval": "retrieval task"}
+"""What `regulargpt show` shows one of."""
 
-LISTS = {"languages": languages, "texts": texts, "recipes": recipes, "protocols": protocols, "experiments": experiments}
-KINDS = ("languages", "texts", *PARTS, "recipes", "protocols", "experiments")
+LISTS = {
+    "languages": languages,
+    "texts": texts,
+    "retrieval": retrieval,
+    "recipes": recipes,
+    "protocols": protocols,
+    "experiments": experiments,
+}
+KINDS = ("languages", "texts", "retrieval", *PARTS, "recipes", "protocols", "experiments")
 
 
 def part(kind: str, name: str) -> dict[str, Any]:
@@ -95,8 +118,9 @@ def part(kind: str, name: str) -> dict[str, Any]:
     from regulargpt.config.registry import registry
 
     if kind not in PARTS:
-        has_own = f"`regulargpt show` shows a {kind[:-1]}" if kind in SHOWN else f"options have {one_of(PARTS)}"
-        raise UserError(f"{kind} are listed without a name: leave {name} out; {has_own}")
+        has_own = f"`regulargpt show` shows a {SHOWN[kind]}" if kind in SHOWN else f"options have {one_of(PARTS)}"
+        plural = f"{SHOWN[kind]}s" if kind in SHOWN else kind
+        raise UserError(f"{plural} are listed without a name: leave {name} out; {has_own}")
     place, section = PARTS[kind]
     row = registry(place)[name]
     return {

@@ -1,4 +1,4 @@
-"""`regulargpt sample LANGUAGE --length N --count M --seed S --out FILE`, and the same of a text."""
+"""`regulargpt sample LANGUAGE --length N --count M --seed S --out FILE`, and the same of a text or retrieval task."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from regulargpt.cli.output import as_json, emit, say
 from regulargpt.cli.types import FILE, FiniteRange
 
 MOST_SYMBOLS = 100_000_000
+MOST_OF_DOCUMENTS = 10_000_000  # their symbols are larger numbers, and all of them are drawn at once
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class Drawn:
     help="Share of the near misses in which two symbols changed places instead.",
 )
 @click.option("--out", type=FILE, help="Write to this file, not to the terminal.")
-@click.option("--text", is_flag=True, help="`word label` a line, or the segments as they are, instead of JSON lines.")
+@click.option(
+    "--text", is_flag=True, help="`word label` a line, or segments and documents as they are, instead of JSON lines."
+)
 @as_json
 def command(
     language: str,
@@ -57,28 +60,31 @@ def command(
     text: bool,
     as_json: bool,
 ) -> None:
-    """Draw labelled words of a language, or segments of a text's test part.
+    """Draw labelled words of a language, segments of a text's test part, or documents with questions.
 
-    They are JSON lines, {"word": ..., "label": ...} or {"start": ..., "text": ...}, or text.
+    They are JSON lines, {"word": ..., "label": ...}, {"start": ..., "text": ...} or {"document": ..., "questions": ...,
+    "answers": ..., "places": ...}, or text.
     """
-    from languages.registry import is_text
+    from languages.registry import is_language, is_retrieval, is_text
 
     if text and as_json:
         raise UserError("--text and --json exclude each other; give one")
     if not near_misses and (edits != 1 or swaps):
         raise UserError("--edits and --swaps are about near misses; add --near-misses, or leave them out")
-    if length * count > MOST_SYMBOLS:
-        raise UserError(
-            f"--length {length} times --count {count}: at most {MOST_SYMBOLS:,} symbols at once; draw fewer"
-        )
+    most = MOST_OF_DOCUMENTS if is_retrieval(language) else MOST_SYMBOLS
+    if length * count > most:
+        raise UserError(f"--length {length} times --count {count}: at most {most:,} symbols at once; draw fewer")
     if out is not None and os.path.lexists(out):
         raise UserError(f"{out} exists; choose another --out")
-    if is_text(language) and near_misses:
-        raise UserError(f"--near-misses: {language} is a text, which has no members; leave it out")
-    mixed = {"near_misses": near_misses, "edits": edits, "swaps": swaps}
-    drawn = (
-        segments(language, length, count, seed) if is_text(language) else words(language, length, count, seed, mixed)
-    )
+    if near_misses and not is_language(language):
+        noun = "text" if is_text(language) else "retrieval task"
+        raise UserError(f"--near-misses: {language} is a {noun}, which has no members; leave it out")
+    if is_text(language):
+        drawn = segments(language, length, count, seed)
+    elif is_retrieval(language):
+        drawn = documents(language, length, count, seed)
+    else:
+        drawn = words(language, length, count, seed, {"near_misses": near_misses, "edits": edits, "swaps": swaps})
     render = drawn.line if text else lambda record: json.dumps(record, ensure_ascii=False) + "\n"
     content = "".join(map(render, drawn.records))
     if out is not None:
@@ -114,3 +120,12 @@ def segments(name: str, length: int, count: int, seed: int) -> Drawn:
 
     found = texts.segments(corpus(name), length, count, seed)
     return Drawn("segments", {"text": name}, found, lambda segment: texts.passage(segment, length))
+
+
+def documents(name: str, length: int, count: int, seed: int) -> Drawn:
+    """Documents of a retrieval task with their questions."""
+    from languages.text.retrieval import retrieval
+    from regulargpt.cli import documents
+
+    found = documents.drawn(retrieval(name), length, count, seed)
+    return Drawn("documents", {"task": name}, found, documents.passage)

@@ -1,4 +1,4 @@
-"""`regulargpt show LANGUAGE`, `regulargpt show TEXT`."""
+"""`regulargpt show LANGUAGE`, `regulargpt show TEXT`, `regulargpt show TASK`."""
 
 from __future__ import annotations
 
@@ -144,14 +144,19 @@ def text(shown: dict[str, Any]) -> str:
 )
 @printed
 def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
-    """Show a language: its automaton, its monoid, sample words; or a text: its size, its digest, a few lines."""
+    """Show a language: its automaton, its monoid, sample words; a text: its size, its digest, a few lines; or a
+    retrieval task: its symbols, its answers, a document with questions.
+    """
     import languages
-    from languages.registry import is_text
+    from languages.registry import is_retrieval, is_text
 
     if dot and as_json:
         raise UserError("--dot and --json exclude each other; give one")
     if is_text(language) and not dot:
         show_text(language, seed, as_json)
+        return
+    if is_retrieval(language) and not dot:
+        show_retrieval(language, seed, as_json)
         return
     task = languages.get(language)
     if dot:
@@ -171,3 +176,12 @@ def show_text(name: str, seed: int, as_json: bool) -> None:
 
     found = texts.described(corpus(name), seed)
     emit(found) if as_json else say(texts.shown(found))
+
+
+def show_retrieval(name: str, seed: int, as_json: bool) -> None:
+    """Print what a retrieval task is."""
+    from languages.text.retrieval import retrieval
+    from regulargpt.cli import documents
+
+    found = documents.described(retrieval(name), seed)
+    emit(found) if as_json else say(documents.shown(found))

@@ -142,7 +142,7 @@ class RegularGPTOptions(ModelOptions):
 
     def no_words(self) -> str | None:
         """A tied readout answers with symbols."""
-        return "model.tied = true answers with symbols" if self.tied else None
+        return "model.tied = true answers with symbols; set it to false" if self.tied else None
 
     def too_long(self, length: int) -> str | None:
         """Full attention holds a number for each pair of positions.

@@ -1,0 +1,376 @@
+"""Retrieval tasks against a reader in plain Python, and how their documents are drawn."""
+
+import itertools
+import math
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from languages.errors import LanguageError, LengthEmpty, WordError
+from languages.randomness import rng
+from languages.text.retrieval import Retrieval, listing, retrieval
+from languages.text.retrieval.base import UNDEFINED
+from languages.text.retrieval.placing import one_and_others, places, stratified
+from languages.text.retrieval.registry import MOST
+
+NAMES = [name for name, _ in listing()]
+TOGETHER = {"needles": 2, "passkey": 5}
+
+
+def stem(name: str) -> str:
+    return name.split(":")[1]
+
+
+# What a question means, as a person reads it: where the answer stands in the document, None where it does not.
+
+
+def of_line(document: list[str], mark: str, key: str) -> int | None:
+    """The value so many places behind the key as the mark says."""
+    if not mark.startswith("?") or not key.startswith("k") or key not in document:
+        return None
+    place = document.index(key) + int(mark.removeprefix("?") or "1")
+    return place if place < len(document) and document[place].startswith("v") else None
+
+
+def of_documents(document: list[str], mark: str, key: str) -> int | None:
+    """The value in the section that the key heads."""
+    if mark != "?" or not key.startswith("k") or key not in document:
+        return None
+    for place in range(document.index(key), len(document) - 1):
+        if document[place] == "#":
+            return None
+        if document[place] == "=":
+            return place + 1 if document[place + 1].startswith("v") else None
+    return None
+
+
+def behind_first(document: list[str], question: tuple[str, str], asked: str, kind: str) -> int | None:
+    """What stands behind the first such mark."""
+    if question != ("?", asked) or asked not in document[:-1]:
+        return None
+    place = document.index(asked) + 1
+    return place if document[place].startswith(kind) else None
+
+
+ORACLES: dict[str, Callable[[list[str], str, str], int | None]] = {
+    "line": of_line,
+    "needles": of_line,
+    "passkey": of_line,
+    "documents": of_documents,
+    "code-key": lambda document, *question: behind_first(document, question, "=", "v"),
+    "topic": lambda document, *question: behind_first(document, question, "#", "k"),
+}
+
+
+def by_hand(task: Retrieval, text: str) -> tuple[list[int], list[int], list[int], list[float]]:
+    """Places, answers, labels and depths of a word."""
+    names = text.split()
+    document, tail = names[: -2 * task.questions], names[-2 * task.questions :]
+    found = [ORACLES[stem(task.name)](document, *question) for question in zip(tail[::2], tail[1::2], strict=True)]
+    answers = [UNDEFINED if place is None else int(document[place][1:]) for place in found]
+    behind = [label for answer in answers for label in (UNDEFINED, answer)]
+    depths = [math.nan if place is None else place / len(document) for place in found]
+    labels = [UNDEFINED] * len(document) + behind
+    return [UNDEFINED if place is None else place for place in found], answers, labels, depths
+
+
+def agrees_with_the_oracle(task: Retrieval, words: np.ndarray) -> None:
+    expected = [by_hand(task, task.decode(word)) for word in words]
+    found, answers, labels, depths = (np.array(part) for part in zip(*expected, strict=True))
+    assert np.array_equal(task.found(words), found)
+    assert np.array_equal(task.asked(words), answers)
+    assert np.array_equal(task.labels(words), labels)
+    assert np.array_equal(task.depths(words), depths, equal_nan=True)
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> Retrieval:
+    """Any task with any parameters."""
+    name = draw(st.sampled_from(NAMES))
+    sizes = {
+        "questions": draw(st.integers(1, 9)) * TOGETHER.get(stem(name), 1),
+        "keys": draw(st.integers(1, 70)),
+        "values": draw(st.integers(1, 20)),
+    }
+    if stem(name) == "topic":
+        del sizes["values"]
+    return retrieval(f"{name}:{','.join(f'{key}={value}' for key, value in sizes.items())}")
+
+
+SEEDS = st.integers(0, 2**32)
+
+
+@settings(deadline=None)
+@given(tasks(), st.integers(0, 150), SEEDS)
+def test_the_answers_are_those_of_a_reader(task: Retrieval, more: int, seed: int):
+    length = task.shortest + more
+    words = task.sample(rng(seed, "test"), length, 3)
+    assert words.shape == (3, length)
+    assert (task.asked(words) >= 0).all()  # every question of a drawn word has its answer
+    agrees_with_the_oracle(task, words)
+    assert all(np.array_equal(task.encode(task.decode(word)), word) for word in words)
+
+
+@settings(deadline=None)
+@given(tasks(), st.integers(1, 60), SEEDS)
+def test_words_that_nobody_drew_are_read_alike_and_may_have_no_answer(task: Retrieval, size: int, seed: int):
+    random = rng(seed, "any")
+    words = random.integers(len(task.symbols), size=(4, size + task.tail))
+    # Proper questions, half of them, about anything.
+    words[::2, -task.tail :: 2] = task.noise + random.integers(task.together, size=(2, task.questions))
+    agrees_with_the_oracle(task, words)
+
+
+@settings(deadline=None)
+@given(tasks(), st.integers(0, 150), SEEDS)
+def test_keys_are_distinct_and_asked_again_only_where_there_are_no_others(task: Retrieval, more: int, seed: int):
+    for word in task.sample(rng(seed, "test"), task.shortest + more, 3):
+        names = task.decode(word).split()
+        keys = [name for name in names[: -task.tail] if name[0] == "k"]
+        assert len(set(keys)) == len(keys) <= task.keys
+        asked = Counter(name for name in names[-task.tail + 1 :: 2] if name[0] == "k")
+        if asked:  # as often as another key, or once more
+            counts = [asked[key] / task.together for key in keys]
+            assert max(counts) - min(counts) <= 1
+
+
+# How many keys and values stand in a document of 60 symbols, of 300.
+CONTENTS = {
+    "retrieval:line": [(20, 20), (64, 64)],
+    "retrieval:needles": [(4, 8), (4, 8)],
+    "retrieval:passkey": [(1, 5), (1, 5)],
+    "retrieval:documents": [(6, 6), (16, 16)],
+    "retrieval:code-key": [(6, 1), (30, 1)],
+    "retrieval:topic": [(6, 0), (30, 0)],
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("at", [0, 1])
+def test_what_stands_in_a_document(name: str, at: int):
+    task = retrieval(name)
+    length = (60, 300)[at]
+    for word in task.sample(rng(0, "test"), length + task.tail, 20):
+        letters = Counter(symbol[0] for symbol in task.decode(word[:length]).split())
+        assert (letters["k"], letters["v"]) == CONTENTS[name][at]
+        assert letters["?"] == 0
+        assert letters["#"] == letters["k"] * (stem(name) in ("documents", "code-key", "topic"))
+
+
+@settings(deadline=None)
+@given(tasks(), st.integers(0, 40), SEEDS)
+def test_a_batch_is_a_pure_function_of_its_generator(task: Retrieval, more: int, seed: int):
+    before = np.random.get_state(legacy=False)["state"]["key"].copy()
+    first, again = (task.sample(rng(seed, "test"), task.shortest + more, 4) for _ in range(2))
+    assert np.array_equal(first, again)
+    assert np.array_equal(np.random.get_state(legacy=False)["state"]["key"], before)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_seeds_give_other_words(name: str):
+    task = retrieval(name)
+    drawn = {task.sample(rng(seed, "test"), 120, 2).tobytes() for seed in range(20)}
+    assert len(drawn) == 20
+
+
+def items_before(document: list[str]) -> tuple[int, int]:
+    """What stands before the `=` and what there is in all, where a mark and the symbol behind it are one thing."""
+    place = document.index("=")
+    return place - document[:place].count("#"), len(document) - document.count("#") - document.count("=")
+
+
+@pytest.mark.parametrize("length", [300, 307, 960])
+@pytest.mark.parametrize("name", ["retrieval:passkey", "retrieval:code-key"])
+def test_of_100_documents_one_has_the_needle_in_each_hundredth(name: str, length: int):
+    task = retrieval(name)
+    words = task.sample(rng(0, "test"), length, 100)
+    if stem(name) == "passkey":
+        starts, items = task.found(words)[:, 0] - 1, length - task.tail - 5
+    else:
+        documents = [task.decode(word[: -task.tail]).split() for word in words]
+        starts, counts = (np.array(part) for part in zip(*map(items_before, documents), strict=True))
+        items = int(counts[0])
+    # At 100 (i + 1) / items a symbol may belong to this hundredth and to the next.
+    hundredths = np.floor(100 * (np.sort(starts) + np.array([[0], [1]])) / items)
+    assert (hundredths[0] <= np.arange(100)).all()
+    assert (hundredths[1] >= np.arange(100)).all()
+    depths = np.sort(task.depths(words).mean(1))
+    assert np.abs(depths - (np.arange(100) + 0.5) / 100).max() < 0.03
+
+
+def chi_square(counts: list[int]) -> float:
+    """Pearson's statistic against equal counts."""
+    mean = sum(counts) / len(counts)
+    return sum((count - mean) ** 2 / mean for count in counts)
+
+
+# The quantile 0.9999 of chi-square with so many degrees of freedom (Wilson and Hilferty's approximation).
+def bound(freedom: int) -> float:
+    return freedom * (1 - 2 / (9 * freedom) + 3.719 * math.sqrt(2 / (9 * freedom))) ** 3
+
+
+def arrangements(length: int, widths: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """All ways to place blocks of these widths without overlap, found by trying every one."""
+    found = []
+    for starts in itertools.product(range(length), repeat=len(widths)):
+        taken = [at for start, width in zip(starts, widths, strict=True) for at in range(start, start + width)]
+        if len(set(taken)) == len(taken) and max(taken) < length:
+            found.append(starts)
+    return found
+
+
+@pytest.mark.parametrize(("length", "blocks", "width"), [(6, 2, 2), (7, 3, 1), (8, 2, 3), (9, 3, 2), (6, 3, 2)])
+def test_every_arrangement_of_blocks_is_equally_likely(length: int, blocks: int, width: int):
+    drawn = Counter(map(tuple, places(rng(0, "test"), 20_000, length, blocks, width).tolist()))
+    possible = {starts for starts in arrangements(length, (width,) * blocks) if starts == tuple(sorted(starts))}
+    assert set(drawn) == possible
+    assert chi_square(list(drawn.values())) <= bound(max(1, len(possible) - 1))
+
+
+@pytest.mark.parametrize(("length", "others", "width"), [(8, 2, 2), (7, 1, 2), (6, 3, 1), (9, 2, 3)])
+def test_every_arrangement_of_one_block_and_others_is_equally_likely(length: int, others: int, width: int):
+    one, rest = one_and_others(rng(0, "test"), 20_000, length, others, width)
+    drawn = Counter(map(tuple, np.concatenate([one, rest], axis=1).tolist()))
+    possible = {(first, *sorted(more)) for first, *more in arrangements(length, (width,) * (1 + others))}
+    assert set(drawn) == possible
+    assert chi_square(list(drawn.values())) <= bound(len(possible) - 1)
+
+
+def test_a_lone_block_is_stratified_and_stays_inside():
+    assert Counter(stratified(rng(0, "test"), 60, 6).tolist()) == dict.fromkeys(range(6), 10)
+    assert Counter(places(rng(0, "test"), 60, 8, 1, 3)[:, 0].tolist()) == dict.fromkeys(range(6), 10)
+
+    class AlmostOne:
+        """Random numbers whose sum with a whole number is rounded up."""
+
+        def permutation(self, count: int) -> np.ndarray:
+            return np.arange(count)
+
+        def random(self, count: int) -> np.ndarray:
+            return np.full(count, np.nextafter(1.0, 0.0))
+
+    assert stratified(AlmostOne(), 1000, 7).max() == 6  # type: ignore[arg-type]  # it draws as a generator does
+
+
+SHORTEST = {"line": 3, "needles": 12, "passkey": 6, "documents": 20, "code-key": 20, "topic": 20}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_shortest_word_can_be_drawn_and_a_shorter_one_is_refused(name: str):
+    task = retrieval(name)
+    assert task.shortest == SHORTEST[stem(name)] + 2 * task.questions
+    assert task.describe_length(task.shortest) == ""
+    agrees_with_the_oracle(task, task.sample(rng(0, "test"), task.shortest, 50))
+    for length in (task.shortest - 1, 0):
+        line = f"length {length}: {name} has words of {task.shortest} symbols and more; choose a longer one"
+        assert task.describe_length(length) == line
+        with pytest.raises(LengthEmpty) as refused:
+            task.sample(rng(0, "test"), length, 1)
+        assert str(refused.value) == line
+
+
+REFUSED = {
+    "retrieval:lien": "unknown task 'retrieval:lien'; did you mean 'retrieval:line'?",
+    "retrieval:": "unknown task 'retrieval:'; known are " + ", ".join(NAMES),
+    "retrieval:x": "unknown task 'retrieval:x'; known are " + ", ".join(NAMES),
+    "retrieval:line:key=3": "retrieval:line has no parameter 'key'; did you mean 'keys'?",
+    "retrieval:line:keys=0": "retrieval:line:keys=0: keys is 0; it is a whole number, 1 to 4096",
+    "retrieval:line:keys=4097": "retrieval:line:keys=4097: keys is 4097; it is a whole number, 1 to 4096",
+    "retrieval:line:values=-1": "retrieval:line:values=-1: values is -1; it is a whole number, 1 to 4096",
+    "retrieval:line:questions=two": "retrieval:line: questions is 'two'; it is a whole number, 1 to 4096",
+    "retrieval:line:keys=3,keys=4": "retrieval:line: write each parameter once, as keys=VALUE; VALUE is a whole",
+    "retrieval:line:keys": "retrieval:line: write each parameter once, as keys=VALUE; VALUE is a whole number",
+    "retrieval:needles:questions=3": (
+        "retrieval:needles:questions=3: questions come 2 together; give a multiple of it"
+    ),
+    "retrieval:passkey:questions=6": (
+        "retrieval:passkey:questions=6: questions come 5 together; give a multiple of it"
+    ),
+    "retrieval:topic:values=3": "retrieval:topic has no parameter 'values'; its parameters are 'questions', 'keys'",
+    f"retrieval:line:keys={'9' * 5000}": "retrieval:line: keys is '999",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED, ids=lambda name: name[:40])
+def test_what_is_no_task_is_refused(name: str):
+    with pytest.raises(LanguageError) as refused:
+        retrieval(name)
+    assert str(refused.value).startswith(REFUSED[name])
+    assert "\n" not in str(refused.value)
+
+
+def test_symbols_that_a_task_does_not_have_are_refused():
+    task = retrieval("retrieval:line:keys=4,values=3")
+    with pytest.raises(WordError, match=r"^retrieval:line:keys=4,values=3 has no symbol 'k4'; as in n0 k1 v2$"):
+        task.encode("k3 v0 ? k4")
+    with pytest.raises(WordError, match=r" has no symbol 'kk3'; did you mean 'k3'\?$"):
+        task.encode("kk3")
+
+
+# Words without their answers, one task after the other; -1 is UNDEFINED.
+WORDS = [
+    ("line:questions=1", "k3 v2 n0 ? k3", [2]),
+    ("line:questions=1", "k3 v2 n0 ? k4", [-1]),  # no such line
+    ("line:questions=1", "n0 v2 k3 ? k3", [-1]),  # cut off
+    ("line:questions=1", "k3 n2 v0 ? k3", [-1]),  # no value
+    ("line:questions=1", "v1 v2 n0 ? v1", [-1]),  # no key
+    ("line:questions=1", "k3 v2 n0 n1 k3", [-1]),  # no question
+    ("line:questions=1", "k3 v2 n0 k3 k3", [-1]),
+    ("needles:questions=2", "n0 k3 v2 v7 ?1 k3 ?2 k3", [2, 7]),
+    ("needles:questions=2", "n0 n0 k3 v2 ?1 k3 ?2 k3", [2, -1]),
+    ("documents:questions=2", "# k1 n0 = v5 # k2 = v6 ? k2 ? k1", [6, 5]),
+    ("documents:questions=2", "# k1 n0 n0 n0 # k2 = v6 ? k2 ? k1", [6, -1]),
+    ("code-key", "# k1 n0 = v5 # k2 n0 ? =", [5]),
+    ("code-key", "# k1 n0 = v5 # k2 n0 ? #", [-1]),
+    ("code-key", "# k1 n0 n0 n0 # k2 = ? =", [-1]),
+    ("topic", "n0 # k7 n0 # k2 ? #", [7]),
+    ("topic", "n0 n1 n1 n0 n1 # ? #", [-1]),
+    ("topic", "n0 # k7 n0 # k2 ? =", [-1]),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "answers"), WORDS)
+def test_words_and_their_answers(name: str, text: str, answers: list[int]):
+    task = retrieval(f"retrieval:{name}")
+    word = task.encode(text)[None]
+    assert task.asked(word).tolist() == [answers]
+    agrees_with_the_oracle(task, word)
+
+
+def test_a_word_without_a_document_is_refused():
+    task = retrieval("retrieval:line:questions=1")
+    with pytest.raises(WordError, match=r"a word ends with 2 symbols of questions; put a document before them$"):
+        task.asked(task.encode("? k0")[None])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_names_of_symbols_and_answers(name: str):
+    task = retrieval(name)
+    assert len(set(task.symbols)) == len(task.symbols) == task.noise + len(task.marks) + task.keys + task.values
+    letter = "k" if stem(name) == "topic" else "v"
+    assert task.answers == tuple(f"{letter}{i}" for i in range(len(task.answers)))
+    assert task.symbols[task.first_answer : task.first_answer + len(task.answers)] == task.answers
+    assert task.chance == pytest.approx(len(task.answers) ** -TOGETHER.get(stem(name), 1))
+    words = task.sample(rng(0, "test"), 200, 400)
+    assert set(task.asked(words).flatten().tolist()) == set(range(len(task.answers)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_many_keys_and_questions_need_little_memory(name: str):
+    """Each question compared with each place of the document would take a gigabyte."""
+    questions = MOST // 10 * 10
+    sizes = f"keys={MOST},questions={questions}" + ("" if stem(name) == "topic" else f",values={MOST}")
+    task = retrieval(f"{name}:{sizes}")
+    length = 25_000 + task.tail
+    tracemalloc.start()
+    words = task.sample(rng(0, "test"), length, 8)
+    answers = task.asked(words)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * words.nbytes
+    assert (answers >= 0).all()
