@@ -12,6 +12,7 @@ from regulargpt import plots
 from regulargpt.analysis import files
 from regulargpt.analysis.alignment import propositions
 from regulargpt.analysis.alignment.search import Groups, Search
+from regulargpt.analysis.alignment.seen import Seen, look
 from regulargpt.analysis.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
 from regulargpt.analysis.alignment.statistics import Logits, Sharpness, average_logits
 from regulargpt.analysis.rounding import rounded
@@ -21,9 +22,11 @@ from regulargpt.evaluation.again import points_again
 from regulargpt.evaluation.by_length import Point, Value
 from regulargpt.evaluation.measures import measure
 from regulargpt.evaluation.temperature import Temperature, shown
+from regulargpt.report import alignment_page
+from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
-FOLDER = "align"
+FOLDER, PAGE = "align", "align.html"
 SCORED = 64
 COLUMNS = ("strategy", "layer", "head", "temperature")
 
@@ -43,8 +46,8 @@ def align_report(
 
     `p_max` and `entropy` restore the mean largest probability and the mean entropy of attention at the training length,
     `log` is ln L_tr / ln L_ex, and `fixed` a number of yours. A temperature is shared by the whole `model`, a `layer`
-    or a `head`. Writes align.json, .csv and .png and a file temperature-STRATEGY.json for each, to be used by
-    `evaluate --temperature`.
+    or a `head`. Writes align.json, .csv and .png, the page align.html, and a file temperature-STRATEGY.json for each,
+    to be used by `evaluate --temperature`. The report's `page` is None where words are too long to be shown.
 
     Raises UserError, before anything is written, for a run that is not finished, a model that is no Transformer,
     lengths without words, or one that is not longer than the training words.
@@ -60,6 +63,7 @@ def align_report(
     found |= {} if fixed is None else {"fixed": np.array([fixed])}
     temperatures = {name: setting.temperature(tau, name) for name, tau in found.items()}
     points = scores(setting, temperatures)
+    seen = look(setting, temperatures)
     report: dict[str, Any] = {
         "run_dir": str(folder.path),
         "language": setting.config.data.name,
@@ -77,9 +81,10 @@ def align_report(
         "strategies": {
             name: of_strategy(setting, name, found[name], searches.get(name), points) for name in temperatures
         },
+        "page": None if seen is None else str(out / PAGE),
     }
     report = rounded({**report, "summary": sentence(report)})
-    write(out, report, temperatures, searches, logits, plots.title(setting.config))
+    write(out, report, temperatures, searches, logits, seen, plots.title(setting.config))
     return report
 
 
@@ -175,9 +180,13 @@ def write(
     temperatures: Mapping[str, Temperature],
     searches: Mapping[str, Search],
     logits: Mapping[str, Logits],
+    seen: Seen | None,
     title: str,
 ) -> None:
-    """A row a strategy, layer and head; and the files for `evaluate`."""
+    """The page; a row a strategy, layer and head; and the files for `evaluate`."""
+    atomic.make_folder(out)
+    if seen is not None:
+        alignment_page.write(seen, out / PAGE)
     rows = [
         (name, layer, head, tau)
         for name, found in temperatures.items()

@@ -15,7 +15,7 @@ from regulargpt.analysis.alignment.search import Groups, Search, search
 from regulargpt.analysis.alignment.statistics import ByHead, Sharpness, sharpness
 from regulargpt.analysis.subject import config_of, refuse_many
 from regulargpt.config.schema import RunConfig
-from regulargpt.data.base import Words
+from regulargpt.data.base import Data, Words
 from regulargpt.evaluation.temperature import Temperature, weights_of
 from regulargpt.models.transformer import Transformer
 from regulargpt.runs.load import load_reader
@@ -34,15 +34,17 @@ SEARCHED = ("p_max", "entropy")
 
 @dataclass(frozen=True)
 class Setting:
-    """What is aligned: the run, its network, words of the training length and of the longer one."""
+    """What is aligned: the run, its data and network, words of the training length and of the longer one."""
 
     folder: RunFolder
     config: RunConfig
+    source: Data
     model: Transformer
     short: Words
     long: Words
     by: str
     on: str
+    seed: int
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,7 +130,7 @@ def setting_of(
     seed = config.seed if seed is None else seed
     # Of the training part, so that nothing is fitted to what is tested; a text has the symbol behind a segment too.
     short, long = (source.batch(seed, "alignment", 0, [T], words)[:, :T] for T in (train_len, length))
-    return Setting(folder, config, model, short, long, by, on)
+    return Setting(folder, config, source, model, short, long, by, on, seed)
 
 
 def search_of(setting: Setting, name: str) -> Search:
