@@ -80,9 +80,9 @@ def identity(seen: Seen) -> str:
 def sentences(seen: Seen) -> tuple[str, ...]:
     """What one sees."""
     short, long = seen.extent.lengths
-    answer = "; the outlined box holds the answer" if has_needles(seen) else ""
+    asks, answer = ("question", "; the outlined box holds the answer") if has_needles(seen) else ("last box", "")
     return (
-        f"Each box is a symbol: the darker it is, the more attention the question pays to it{answer}.",
+        f"Each box is a symbol: the more attention the {asks} pays to it, the stronger its colour{answer}.",
         f"Among {long:,} symbols more boxes share the attention than among {short:,}, so it may become flat.",
         "A temperature below 1 sharpens it again: move the slider, and see what the network answers.",
     )
@@ -130,14 +130,12 @@ def first_view(seen: Seen) -> int:
 
 def ticks(seen: Seen) -> str:
     """The temperatures under the slider, those that were found by their letters."""
-    found = []
+    found, last = [], len(seen.stops) - 1
     for i, stop in enumerate(seen.stops):
         letters = "".join(NAMES[name][1] for name in stop.names[:1])
         kind = "tick found" if letters else "tick"
         label = tag("span", text(letters or stop.label))
-        found.append(
-            tag("span", label, class_=kind, aria_hidden="true", style=f"--at: {i / (len(seen.stops) - 1):.4f}")
-        )
+        found.append(tag("span", label, class_=kind, aria_hidden="true", style=f"--at: {i / last:.4f}"))
     return "".join(found)
 
 
@@ -186,8 +184,8 @@ def notes(seen: Seen) -> list[str]:
     """What the page leaves out, and whose words these are."""
     setting, size = seen.setting, seen.extent
     found = [
-        "P_max and entropy (H) are the temperatures that bring these means, over all heads, back to what they are at the "
-        "training length; log looks at the lengths alone.",
+        "P_max and entropy (H) name the temperatures that bring these, as means over all heads, back to what they are "
+        "at the training length; log looks at the lengths alone.",
         f"The words are the first test words of their lengths, by seed {setting.seed}.",
     ]
     if size.lengths[1] != setting.lengths[1]:
