@@ -51,11 +51,11 @@ WHOLE: Fields = {
 }
 
 
-def retriever(task: str, encoding: str = "t5", title: str = "T5") -> Subject:
-    """A Transformer trained on a task."""
+def retriever(task: str, encoding: str = "t5", title: str = "T5", model: str = "transformer") -> Subject:
+    """A network trained on a task."""
 
     def base(scale: Scale) -> RunConfig:
-        known = resolve("retrieval", "transformer", f"retrieval:{task}", "retrieval")
+        known = resolve("retrieval", model, f"retrieval:{task}", "retrieval")
         return known.replaced({"smoke": SMOKE, "cpu": {}, "full": WHOLE}[scale])
 
     return Subject(f"{task}: {title}", {"model.encoding.name": encoding}, SEEDS, base=base)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from regulargpt import plots
+from regulargpt import data, plots
 from regulargpt.analysis import files
 from regulargpt.analysis.alignment import propositions
 from regulargpt.analysis.alignment.search import Groups, Search
+from regulargpt.analysis.alignment.seen import Seen, Shown, look
 from regulargpt.analysis.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
 from regulargpt.analysis.alignment.statistics import Logits, Sharpness, average_logits
 from regulargpt.analysis.rounding import rounded
@@ -22,9 +23,11 @@ from regulargpt.evaluation.again import points_again
 from regulargpt.evaluation.by_length import Point, Value
 from regulargpt.evaluation.measures import measure
 from regulargpt.evaluation.temperature import Temperature, shown
+from regulargpt.report import alignment_page
+from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
-FOLDER = "align"
+FOLDER, PAGE = "align", "align.html"
 SCORED = 64
 COLUMNS = ("strategy", "layer", "head", "temperature")
 
@@ -44,8 +47,9 @@ def align_report(
 
     `p_max` and `entropy` restore the mean largest probability and the mean entropy of attention at the training length,
     `log` is ln L_tr / ln L_ex, and `fixed` a number of yours. A temperature is shared by the whole `model`, a `layer`
-    or a `head`. Writes align.json, .csv and .png and a file temperature-STRATEGY.json for each, to be used by
-    `evaluate --temperature`.
+    or a `head`. Writes align.json, .csv and .png, the page align.html, and a file temperature-STRATEGY.json for each,
+    to be used by `evaluate --temperature`. The report's `page` is None where words are too long to be shown, or
+    an encoder reads them apart from the questions.
 
     Raises UserError, before anything is written, for a run that is not finished, a model without attention,
     lengths without words, or one that is not longer than the training words.
@@ -54,7 +58,10 @@ def align_report(
     setting = setting_of(folder, length, words, by, on, seed)
     config = config_of(folder, "full")
     facts = {"run_dir": str(folder.path), "language": config.data.name, "model": config.model.name}
-    return aligned(setting, facts, lambda tau: scores(folder, config, setting, tau), out, plots.title(config), fixed)
+    run = Shown(config, data.build(config.data), config.seed if seed is None else seed)
+    return aligned(
+        setting, facts, lambda tau: scores(folder, config, setting, tau), out, plots.title(config), fixed, run
+    )
 
 
 def aligned(
@@ -64,8 +71,9 @@ def aligned(
     out: Path,
     title: str,
     fixed: float | None = None,
+    run: Shown | None = None,
 ) -> dict[str, Any]:
-    """Find the temperatures, score without one ("") and with each, and write the files."""
+    """Find the temperatures, score without one ("") and with each, and write the files; of a run, its page too."""
     logits = {name: average_logits(setting.model, words) for name, words in setting.words.items()}
     searches = {name: search_of(setting, name) for name in SEARCHED}
     train_len, longer = setting.lengths
@@ -75,6 +83,7 @@ def aligned(
     found |= {} if fixed is None else {"fixed": np.array([fixed])}
     temperatures = {name: setting.temperature(tau, name) for name, tau in found.items()}
     points = score(temperatures)
+    seen = None if run is None else look(run, setting, temperatures)
     report: dict[str, Any] = {
         **facts,
         "train_len": train_len,
@@ -90,9 +99,10 @@ def aligned(
         "strategies": {
             name: of_strategy(setting, name, found[name], searches.get(name), points) for name in temperatures
         },
+        "page": None if seen is None else str(out / PAGE),
     }
     report = rounded({**report, "summary": sentence(report)})
-    write(out, report, temperatures, searches, logits, title)
+    write(out, report, temperatures, searches, logits, seen, title)
     return report
 
 
@@ -190,9 +200,13 @@ def write(
     temperatures: Mapping[str, Temperature],
     searches: Mapping[str, Search],
     logits: Mapping[str, Logits],
+    seen: Seen | None,
     title: str,
 ) -> None:
-    """A row a strategy, layer and head; and the files for `evaluate`."""
+    """The page; a row a strategy, layer and head; and the files for `evaluate`."""
+    atomic.make_folder(out)
+    if seen is not None:
+        alignment_page.write(seen, out / PAGE)
     rows = [
         (name, layer, head, tau)
         for name, found in temperatures.items()

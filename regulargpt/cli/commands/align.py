@@ -130,4 +130,7 @@ def text(report: dict[str, Any]) -> str:
         lines.append("! at a bound: what is wanted lies beyond it")
     if any(found["is_monotone"] is False for found in report["strategies"].values()):
         lines.append("a statistic does not fall or rise all along: the nearest temperature tried stands")
+    # Reports that were written before there was a page have none.
+    if report.get("page"):
+        lines.append(f"a page to look at: {report['page']}")
     return "\n".join(lines)

@@ -1,0 +1,498 @@
+"""The page of an alignment: its numbers against whole patterns written out, and the slider in a real browser."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regulargpt import data
+from regulargpt.analysis.alignment import questions
+from regulargpt.analysis.alignment.extent import MOST_BYTES, extent, shown_lengths
+from regulargpt.analysis.alignment.report import align_report
+from regulargpt.analysis.alignment.seen import Seen, Shown, look
+from regulargpt.analysis.alignment.setting import setting_of
+from regulargpt.analysis.patterns import rows_at
+from regulargpt.config.recipes import resolve
+from regulargpt.config.schema import RunConfig
+from regulargpt.encodings import ENCODINGS
+from regulargpt.encodings.base import Positions
+from regulargpt.evaluation.temperature import read, weights_of
+from regulargpt.models.hooks import run_with_cache
+from regulargpt.report.alignment_page import LEVELS, quantised, write
+from regulargpt.runs import run as running
+from regulargpt.runs.load import load_reader
+from regulargpt.storage.folder import RunFolder
+from tests.regulargpt.attending import options_of, transformer, words
+from tests.regulargpt.browser import CHROMIUM, Browser, chromium
+from tests.regulargpt.small import config
+from tests.regulargpt.test_text_report import CONTRAST, EVIL
+from tests.regulargpt.texts import text_config
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine; Debian: apt install chromium")
+TASK = "retrieval:line:keys=8,values=4,questions=3"
+SMALL = {
+    "device": "cpu",
+    "data.train_len": 16,
+    "model.d_model": 16,
+    "model.d_ff": 32,
+    "model.n_heads": 2,
+    "training.steps": 60,
+    "training.batch_size": 16,
+    "training.warmup": 10,
+    "evaluation.samples": 4,
+}
+STRANGE = {
+    "states": ["</script>", "<!--"],
+    "alphabet": ["<b>", "'\"&", "\u202e\x1b", " "],
+    "initial": "</script>",
+    "transitions": {
+        state: dict.fromkeys(["<b>", "'\"&", "\u202e\x1b", " "], "<!--") for state in ("</script>", "<!--")
+    },
+    "outputs": {"</script>": "\u2028no", "<!--": "<i>yes"},
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """Finished runs on a retrieval task, a text and languages, each with its page."""
+    path = tmp_path_factory.mktemp("alignments")
+    (path / "evil.txt").write_bytes((EVIL + b"alpha beta\n") * 120)
+    (path / "strange.json").write_text(json.dumps(STRANGE))
+    running.run(resolve(None, "transformer", TASK, "retrieval", {}).replaced(SMALL), path / "retrieval")
+    running.run(text_config(f"text:{path / 'evil.txt'}", model__encoding__name="t5"), path / "text")
+    running.run(config("transformer", data__name="dyck-2"), path / "next")
+    strange = {"data__name": f"dfa:{path / 'strange.json'}", "objective__name": "last", "model__causal": False}
+    running.run(config("transformer", **strange), path / "strange")
+    for name, length in (("retrieval", 128), ("text", 64), ("next", 24), ("strange", 24)):
+        align_report(RunFolder.open(path / name), length=length, words=2, by="head" if name == "text" else "model")
+    return path
+
+
+def page(place: Path, name: str = "retrieval") -> Path:
+    return place / name / "align" / "align.html"
+
+
+def told(place: Path, name: str = "retrieval") -> dict[str, Any]:
+    """What the script of a page looks up."""
+    (found,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', page(place, name).read_text())
+    return json.loads(found)
+
+
+def attention(part: dict[str, Any], views: int) -> np.ndarray:
+    """The rows of a word (questions, views, stops, length), as the page has them."""
+    found = np.frombuffer(base64.b64decode(part["rows"]), dtype=np.uint8)
+    return (found.reshape(-1, views, part["stops"], part["length"]) / 255) ** 2
+
+
+def seen(place: Path, name: str = "retrieval", length: int = 128, **options: Any) -> Seen:
+    folder = RunFolder.open(place / name)
+    strategies = ("p_max", "entropy", "log")
+    found = {
+        each: read(page(place, name).parent / f"temperature-{each}.json", weights_of(folder)) for each in strategies
+    }
+    whole = look(shown_of(folder), setting_of(folder, length, 2, **options), found)
+    assert whole is not None
+    return whole
+
+
+def shown_of(folder: RunFolder) -> Shown:
+    config = RunConfig.parse(folder.config_text)
+    return Shown(config, data.build(config.data), config.seed)
+
+
+# The rows.
+
+
+BIDIRECTIONAL = [name for name in ENCODINGS if not options_of(name, 64).not_bidirectional()]
+
+
+@pytest.mark.parametrize(
+    ("name", "causal"), [*((name, True) for name in ENCODINGS), *((name, False) for name in BIDIRECTIONAL)]
+)
+def test_single_rows_are_those_of_the_whole_pattern(name: str, causal: bool):
+    model, word = transformer(name, causal=causal), words(1, 11)
+    model.set_temperature(torch.tensor([[0.5, 1.25], [0.8, 2.0]], dtype=torch.float64))
+    rows, logits = rows_at(model, word.numpy(), [3, 10, 7])
+    _, cache = run_with_cache(model, word, readout="all")
+    patterns = torch.stack([cache[f"blocks.{layer}.attn.hook_pattern"][0] for layer in range(2)])
+    assert torch.allclose(rows.double(), patterns[:, :, [3, 10, 7]], atol=1e-6)
+    assert torch.allclose(logits, model(word, readout="all")[0, [3, 10, 7]], atol=1e-12)
+    model.set_temperature(None)
+    assert not torch.allclose(rows_at(model, word.numpy(), [3, 10, 7])[0], rows, atol=1e-4)
+
+
+def by_hand(model: Any, word: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All patterns (n_layers, n_heads, queries, keys) and logits of a causal pre-LN model with T5's biases.
+
+    softmax((q k / sqrt(d_head) + bias) / tau), layer by layer and in float64, without the attention that is tested.
+    """
+    model = copy.deepcopy(model).double()
+    n = torch.arange(word.shape[1], dtype=torch.float64)
+    x, patterns = model.embedding(torch.from_numpy(word[0]).long()) * model.scale, []
+    for layer, block in enumerate(model.blocks):
+        attn = block.attn
+        q, k, v = (block.ln1(x) @ attn.qkv.weight.T).chunk(3, -1)  # type: ignore[operator, union-attr]
+        q, k, v = (y.unflatten(-1, (attn.n_heads, -1)).transpose(0, 1) for y in (q, k, v))  # (n_heads, length, d_head)
+        bias = model.encoding.bias(q[None], k[None], Positions(n, n, layer))
+        assert bias is not None
+        logits = (q @ k.mT / math.sqrt(q.shape[-1]) + bias[0]) / torch.from_numpy(tau[layer])[:, None, None]
+        e = logits.exp().tril()
+        p = e / e.sum(-1, keepdim=True)
+        x = x + (p @ v).transpose(0, 1).flatten(1) @ attn.out.weight.T  # (length, d_model)
+        x = x + block.mlp(block.ln2(x))  # type: ignore[operator]
+        patterns.append(p.detach().numpy())
+    return np.stack(patterns), model.readout(model.ln_final(x)).detach().numpy()
+
+
+@pytest.mark.parametrize("stop", [0, 3, -1])
+def test_the_numbers_of_the_page_are_those_of_the_patterns_written_out(place: Path, stop: int):
+    found, whole = told(place), seen(place)
+    task, (word,) = whole.run.source.task, (whole.long.asked.word,)  # type: ignore[attr-defined]
+    assert np.array_equal(word, whole.run.source.test(whole.run.seed, 128, 1))
+    tau = whole.stops[stop].tau
+    patterns, logits = by_hand(whole.setting.model, word, tau)
+    at = [128 - 2 * (task.questions - i) + 1 for i in range(task.questions)]
+    heads = [patterns[-1].mean(0), *patterns.reshape(-1, *patterns.shape[2:])]
+    expected = np.array([[head[m] for head in heads] for m in at])  # (questions, views, keys)
+    long, needles = found["long"], task.found(word)[0]
+    assert [question["asked"] for question in long["questions"]] == at
+    assert [question["needle"] for question in long["questions"]] == needles.tolist()
+    shown = attention(long, found["views"])[:, :, stop]
+    assert np.abs(np.sqrt(shown) - np.sqrt(expected)).max() < 0.51 / 255 + 1e-4
+    entropy = -np.sum(expected * np.log(np.maximum(expected, 1e-300)), -1)
+    on_needle = np.take_along_axis(expected, needles[:, None, None], -1)[..., 0]
+    for name, value in (("p_max", expected.max(-1)), ("entropy", entropy), ("needle", on_needle)):
+        assert np.allclose(np.array(long[name])[:, :, stop], value, atol=2e-4), name
+    p = np.exp(logits[at]) / np.exp(logits[at]).sum(-1, keepdims=True)
+    right = task.asked(word)[0]
+    assert np.allclose([row[stop] for row in long["p"]], p[np.arange(len(at)), right], atol=2e-4)
+    assert [row[stop] for row in long["answers"]] == [task.answers[i] for i in logits[at].argmax(-1)]
+    assert [question["right"] for question in long["questions"]] == [task.answers[i] for i in right]
+
+
+def test_the_short_word_is_shown_as_trained(place: Path):
+    found, whole = told(place), seen(place)
+    patterns, _ = by_hand(whole.setting.model, whole.short.asked.word, np.ones((2, 2)))
+    shown = attention(found["short"], found["views"])
+    assert shown.shape == (3, 5, 1, 16)
+    assert np.abs(np.sqrt(shown[0, 0, 0]) - np.sqrt(patterns[-1].mean(0)[11])).max() < 0.51 / 255 + 1e-4
+    assert [stop["label"] for stop in found["stops"]][found["trained"]] == "1"
+
+
+def test_the_page_leaves_the_network_as_it_was(place: Path):
+    whole = seen(place)
+    fresh = load_reader(RunFolder.open(place / "retrieval"))
+    word = torch.from_numpy(whole.long.asked.word).long()
+    assert torch.equal(whole.setting.model(word), fresh(word))
+
+
+def test_what_is_found_is_marked_and_rises(place: Path):
+    for name in ("retrieval", "text"):
+        whole, (head, *_) = told(place, name), json.loads((page(place, name).parent / "align.json").read_text())["by"]
+        taus = [float(np.mean([float(x) for x in stop["label"].split(" to ")])) for stop in whole["stops"]]
+        assert taus == sorted(taus) or head == "h"
+        marks = [mark for stop in whole["stops"] for mark in stop["names"]]
+        assert sorted(marks) == ["P_max", "as trained", "entropy", "log"]
+
+
+# What is asked.
+
+
+def test_what_comes_next_is_asked_of_a_text(place: Path):
+    whole, found = seen(place, "text", length=64), told(place, "text")
+    segment = whole.run.source.test(whole.run.seed, 64, 1)
+    logits = load_reader(RunFolder.open(place / "text"))(torch.from_numpy(segment[:, :-1]).long())[0]
+    (question,) = found["long"]["questions"]
+    assert question["asked"] == 63
+    assert question["needle"] is None
+    assert found["long"]["p"][0][found["trained"]] == pytest.approx(
+        float(logits.softmax(-1)[int(segment[0, -1])].detach()), abs=1e-4
+    )
+    # Both segments end where the other does: the same symbol is asked for.
+    assert question["right"] == found["short"]["questions"][0]["right"]
+    assert whole.long.asked.names[-8:] == whole.short.asked.names[-8:]
+
+
+def test_which_symbols_may_follow_is_asked_of_a_language(place: Path):
+    whole, found = seen(place, "next", length=24), told(place, "next")
+    word = whole.long.asked.word
+    task = whole.run.source.task  # type: ignore[attr-defined]
+    legal = task.next_symbols(word)[0, -1]
+    names = [*task.alphabet, "end"]
+    (question,) = found["long"]["questions"]
+    assert question["right"] == ", ".join(name for name, there in zip(names, legal, strict=True) if there)
+    p = load_reader(RunFolder.open(place / "next"))(torch.from_numpy(word).long())[0].sigmoid().detach().numpy()
+    expected = float(np.where(legal, p, 1 - p).prod())
+    assert found["long"]["p"][0][found["trained"]] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_token_behind_the_word_is_read_and_shown(tmp_path: Path):
+    running.run(
+        config("transformer", data__name="parity", objective__name="last", objective__output_token=True),
+        tmp_path / "run",
+    )
+    folder = RunFolder.open(tmp_path / "run")
+    whole = look(shown_of(folder), setting_of(folder, 24, 2), {})
+    assert whole is not None
+    assert whole.long.asked.word.shape == (1, 25)
+    assert whole.long.asked.names[-1] == questions.TOKEN
+    assert whole.long.asked.at == (24,)
+    assert whole.long.rows.shape[-1] == 25
+
+
+@pytest.mark.parametrize("name", ["line", "needles", "passkey", "documents", "code-key", "topic"])
+def test_every_answer_of_a_retrieval_task_stands_where_it_is_outlined(name: str):
+    source = data.read_data(f"retrieval:{name}")
+    asked = questions.ask(source, resolve(None, "transformer", source.name, "retrieval", {}), 3, 96, 4)
+    assert len(asked.names) == 96
+    for at, needle, right in zip(asked.at, asked.needles, asked.reading.right, strict=True):
+        assert needle is not None
+        assert asked.names[needle] == right
+        assert needle < 96 - source.task.tail <= at  # type: ignore[attr-defined]
+
+
+# How much of it.
+
+
+@given(
+    st.integers(1, 1024),
+    st.integers(1, 2048),
+    st.integers(1, 48),
+    st.integers(1, 64),
+    st.integers(13, 17),
+    st.integers(1, 64),
+)
+def test_a_page_is_small_and_shows_something(
+    short: int, more: int, n_layers: int, n_heads: int, stops: int, asked: int
+):
+    size = extent((short, short + more), (n_layers, n_heads), stops, asked)
+    views = 1 + size.layers * n_heads
+    row = short + stops * (short + more)
+    assert 0 <= size.layers <= n_layers
+    assert 1 <= size.questions <= asked
+    assert views * size.questions * row <= max(MOST_BYTES, row)
+    # A layer or a question more would not fit, or there is none.
+    assert size.layers == n_layers or (views + n_heads) * row > MOST_BYTES
+    assert size.questions == asked or views * (size.questions + 1) * row > MOST_BYTES
+
+
+def test_only_lengths_with_words_are_shown():
+    assert shown_lengths(data.read_data("dyck-2"), 40, 1000) == (40, 512)
+    # Members of (ab)* have even lengths.
+    source = data.build(data.SOURCES.options("regex:(ab)*", "data"))
+    assert not source.is_tested(511)
+    assert shown_lengths(source, 40, 511) == (40, 510)
+    assert shown_lengths(source, 3000, 6000) is None
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_a_byte_is_nearly_the_probability(p: list[float]):
+    back = (quantised(np.array(p)) / 255) ** 2
+    assert np.all(np.abs(np.sqrt(back) - np.sqrt(p)) <= 0.5 / 255 + 1e-12)
+    # So a shade is wrong only where a probability is next to the border of two.
+    assert all(least > 3 / 255**2 for least in LEVELS)
+
+
+# The file.
+
+
+@pytest.mark.parametrize("name", ["retrieval", "text", "next", "strange"])
+def test_the_page_is_one_small_file_that_the_report_names(place: Path, name: str):
+    path = page(place, name)
+    report = json.loads((path.parent / "align.json").read_text())
+    text = path.read_text()
+    assert report["page"] == str(path)
+    assert path.stat().st_size < 500_000
+    assert re.findall(r"https?://[^\"'\s)]+", text) == []
+    assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"(?!data:,)", text)
+    assert not re.findall(r"@import|url\(|fetch\(|XMLHttp", text)
+    assert text.count("</script>") == 2
+
+
+def test_a_page_is_made_again_to_the_byte(place: Path, tmp_path: Path):
+    write(seen(place), tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == page(place).read_bytes()
+
+
+def test_the_largest_page_is_below_its_limit():
+    """512 symbols at every temperature, as many rows as fit, and names of 8 bytes: what fills a page."""
+    rows = 4 * math.ceil(MOST_BYTES / 3)
+    boxes = 2 * 1024 * len("<span>12345678</span>")
+    assert rows + boxes + 30_000 < 500_000
+
+
+def test_words_that_are_too_long_have_no_page(place: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("regulargpt.analysis.alignment.extent.LONGEST_TRAINED", 15)
+    report = align_report(RunFolder.open(place / "retrieval"), length=128, words=1, out=tmp_path)
+    assert report["page"] is None
+    assert not (tmp_path / "align.html").exists()
+
+
+# In a browser.
+
+SHOWN = """(() => {
+  const numbers = (column) => Object.fromEntries([...document.querySelectorAll(`td[data-column="${column}"]`)].map(
+    (cell) => [cell.closest("tr").dataset.row, cell.textContent]));
+  const shades = (part) =>
+    [...document.querySelectorAll(`.${part} .boxes span`)].map((box) => box.className.split(" ")[0]);
+  return { short: numbers("short"), before: numbers("before"), now: numbers("now"), long: shades("long"),
+    needles: [...document.querySelectorAll(".long .boxes span")].flatMap((box, i) => box.matches(".needle") ? [i] : []),
+    text: document.querySelector("#temperature").getAttribute("aria-valuetext"),
+    line: document.querySelector("#now").textContent };
+})()"""
+
+
+def shades(p: np.ndarray) -> list[str]:
+    return [f"a{sum(each >= least for least in LEVELS)}" for each in p]
+
+
+@needs_browser
+def test_the_slider_moves_shades_numbers_and_answer(browser: Browser, place: Path):
+    browser.look(1280)
+    browser.open(page(place))
+    found = told(place)
+    long, rows = found["long"], attention(found["long"], found["views"])
+    view = browser.evaluate("Number(document.querySelector('#view').value)")
+    assert view == int(np.array(found["short"]["needle"])[:, :, 0].mean(0).argmax())
+
+    def check(question: int, view: int, stop: int) -> dict[str, Any]:
+        shown = browser.evaluate(SHOWN)
+        assert shown["long"] == shades(rows[question, view, stop])
+        for column, part, at in (("now", long, stop), ("before", long, found["trained"]), ("short", found["short"], 0)):
+            right = part["questions"][question]["right"]
+            answer = part["answers"][question][at]
+            assert shown[column] == {
+                "p_max": f"{part['p_max'][question][view][at]:.3f}",
+                "entropy": f"{part['entropy'][question][view][at]:.2f}",
+                "needle": f"{part['needle'][question][view][at]:.3f}",
+                "answer": f"{answer} {'✓' if answer == right else '✗'}",
+                "p": f"{part['p'][question][at]:.3f}",
+            }
+        assert shown["needles"] == [long["questions"][question]["needle"]]
+        label = found["stops"][stop]["label"]
+        assert shown["text"].split(", ")[0] == f"temperature {label}"
+        assert shown["line"].startswith(f"Temperature {label}: P_max {shown['now']['p_max']}, ")
+        return shown
+
+    as_trained = check(0, view, found["trained"])
+    browser.evaluate("document.querySelector('#temperature').focus()")
+    browser.key("ArrowLeft")
+    check(0, view, found["trained"] - 1)
+    browser.key("Home", 36)
+    sharpest = check(0, view, 0)
+    assert sharpest["long"] != as_trained["long"]
+    assert sharpest["now"]["p_max"] != as_trained["now"]["p_max"]
+    assert sharpest["before"] == as_trained["now"]
+    for i in range(len(found["stops"])):
+        browser.evaluate(
+            f"(e => {{ e.value = {i}; e.dispatchEvent(new Event('input')); }})(document.querySelector('#temperature'))"
+        )
+        check(0, view, i)
+    # A button goes to a temperature that was found, and says so.
+    browser.evaluate(
+        "[...document.querySelectorAll('.jumps button')].find((e) => e.textContent.includes('P_max')).focus()"
+    )
+    browser.key("Enter")
+    stop = next(i for i, stop in enumerate(found["stops"]) if "P_max" in stop["names"])
+    assert "P_max" in check(0, view, stop)["text"]
+    assert browser.evaluate("document.querySelectorAll('.jumps [aria-pressed=true]').length") >= 1
+    # Another question, another head.
+    choose = "((e, v) => {{ e.value = v; e.dispatchEvent(new Event('input')); }})(document.querySelector('#{}'), {})"
+    browser.evaluate(choose.format("question", 2))
+    browser.evaluate(choose.format("view", 0))
+    check(2, 0, stop)
+    assert browser.problems == []
+    assert {request.split("#")[0] for request in browser.requests} <= {page(place).as_uri(), "data:,"}
+
+
+NAMELESS = """[...document.querySelectorAll("button, input, select, svg, [tabindex], summary, [role=img]")].filter(
+  (e) => !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length)).map((e) => e.outerHTML)"""
+
+
+@needs_browser
+@pytest.mark.parametrize("name", ["retrieval", "text", "next", "strange"])
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (390, False), (1280, True), (1280, False)])
+def test_it_fits_is_read_and_is_named(browser: Browser, place: Path, name: str, width: int, dark: bool):
+    browser.look(width, dark=dark)
+    browser.open(page(place, name))
+    assert browser.evaluate("document.documentElement.scrollWidth") == width
+    # At the sharpest and the flattest temperature: every shade that there is.
+    for stop in (0, 99):
+        browser.evaluate(
+            f"(e => {{ e.value = {stop}; e.dispatchEvent(new Event('input')); }})"
+            "(document.querySelector('#temperature'))"
+        )
+        assert browser.evaluate(f"({CONTRAST})()") == []
+    assert browser.evaluate("document.documentElement.scrollWidth") == width
+    assert browser.evaluate(NAMELESS) == []
+    ids = browser.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert len(set(ids)) == len(ids)
+    assert browser.problems == []
+    browser.look(1280)
+
+
+@needs_browser
+def test_everything_is_reached_by_the_keyboard(browser: Browser, place: Path):
+    browser.look(1280)
+    browser.open(page(place))
+    reached = []
+    for _ in range(10):
+        browser.key("Tab")
+        reached.append(browser.evaluate("document.activeElement.id || document.activeElement.textContent"))
+    assert reached[:5] == ["To the temperature", "theme", "question", "view", "temperature"]
+    assert [name.split(" ", 1)[1] for name in reached[5:9]] == browser.evaluate(
+        "[...document.querySelectorAll('.jumps button')]"
+        ".map((e) => e.textContent.slice(e.textContent.indexOf(' ') + 1))"
+    )
+
+
+@needs_browser
+def test_strange_symbols_are_text(browser: Browser, place: Path):
+    browser.open(page(place, "strange"))
+    whole = seen(place, "strange", length=24)
+    boxes = browser.evaluate("[...document.querySelectorAll('.long .boxes span')].map((e) => e.textContent)")
+    assert boxes == list(whole.long.asked.names)
+    assert set(boxes) <= {"<b>", "'\"&", "\\u202e\\x1b", "␣"}
+    assert browser.evaluate("document.querySelectorAll('main b, main i').length") == 0
+    # A bidirectional model sees all of the word.
+    assert browser.evaluate("document.querySelectorAll('.unseen').length") == 0
+    browser.open(page(place, "text"))
+    shown = browser.evaluate("[...document.querySelectorAll('.long .boxes span')].map((e) => e.textContent)")
+    assert len(shown) == 64
+    assert not set("".join(shown)) & set("\n\t \x1b\u202e")
+    assert browser.problems == []
+
+
+@needs_browser
+def test_it_is_printed_light_and_without_what_is_clicked(browser: Browser, place: Path):
+    browser.look(1280, dark=True)
+    browser.open(page(place))
+    browser.call(
+        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
+    )
+    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert browser.evaluate("getComputedStyle(document.querySelector('.choices')).display") == "none"
+    assert browser.evaluate(f"({CONTRAST})()") == []
+    assert browser.evaluate("getComputedStyle(document.querySelector('.boxes span')).printColorAdjust") == "exact"
+    printed = browser.call("Page.printToPDF", printBackground=False)["data"]
+    assert base64.b64decode(printed).startswith(b"%PDF")
+    browser.call("Emulation.setEmulatedMedia", media="", features=[])
+    browser.look(1280)
