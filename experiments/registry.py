@@ -20,7 +20,7 @@ EXPERIMENTS = {
     "figure-3.2": "experiments.text.figure_3_2",
     **{f"figure-3.{n}": f"experiments.text.figure_3_{n}" for n in (5, 6, 7)},
     **{f"figure-4.{n}": f"experiments.text.figure_4_{n}" for n in (4, 5, 6, 7, 11)},
-    "figure-5.3": "experiments.text.figure_5_3",
+    **{f"figure-5.{n}": f"experiments.text.figure_5_{n}" for n in (1, 3, 4)},
     "table-3.3": "experiments.text.table_3_3",
     "table-3.5": "experiments.text.table_3_5",
     "table-3.6": "experiments.text.table_3_6",
