@@ -37,6 +37,7 @@ EXPERIMENTS = {
     "table-5.6": "experiments.text.table_5_6",
     "table-5.7": "experiments.text.table_5_7",
     "table-5.9": "experiments.text.table_5_9",
+    "table-5.10": "experiments.text.table_5_10",
     "table-5.11": "experiments.text.table_5_11",
     "table-6.3": "experiments.text.table_6_3",
     "table-6.4": "experiments.text.table_6_4",

@@ -1,4 +1,4 @@
-"""Figures 5.4 and 5.6 to 5.8 of the thesis: temperatures by length, found and from the propositions, for retrieval."""
+"""Figures 5.4, 5.6 and 5.7 of the thesis: temperatures by length, found and from the propositions, for retrieval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from experiments.text.retrieval import ABOUT, retriever
 from experiments.text.subjects import alone
 from experiments.text.table import Source, by_length, text_table
 
-FIGURES = {"topic": "5.4", "line": "5.6", "passkey": "5.7", "documents": "5.8"}
+FIGURES = {"topic": "5.4", "line": "5.6", "passkey": "5.7"}
 ROWS = {task: alone(retriever(task)) for task in FIGURES}
 
 
