@@ -37,7 +37,8 @@ SIZES = {"large": "Flan-T5-Large", "xl": "Flan-T5-XL", "xxl": "Flan-T5-XXL"}
 
 ABOUT = (
     "The published models are large, and were never trained on these tasks. Ours are small, and were trained on them, "
-    "on words of at most the training length, until their loss was below 0.03. They can show whether what was concluded also holds here."
+    "on words of at most the training length, until their loss was below 0.03. They can show whether what was "
+    "concluded also holds here."
 )
 SMOKE: Fields = {
     **{"data.train_len": 56, "model.d_model": 16, "model.d_ff": 32, "evaluation.samples": 8},
