@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
@@ -102,6 +101,7 @@ def found_at(folder: RunFolder, length: int, strategy: str) -> Found:
 
     from regulargpt import objectives
     from regulargpt.analysis.alignment.setting import find, setting_of
+    from regulargpt.analysis.needles import found_in, needle_depths
     from regulargpt.data.retrieval import RetrievalData
     from regulargpt.objectives.retrieval import Retrieve
     from regulargpt.runs.load import load_reader
@@ -116,10 +116,7 @@ def found_at(folder: RunFolder, length: int, strategy: str) -> Found:
         temperature = find(setting_of(folder, length), strategy)
         model.set_temperature(torch.tensor(temperature.tau), temperature.on)
     words = source.test(config.seed, length, WORDS)
-    with torch.no_grad():
-        right = [objective.right(model, words[at : at + 1], torch.device("cpu")).numpy() for at in range(len(words))]
-    depth = source.task.depths(words).reshape(len(words), -1, source.task.together)[:, :, 0]  # (words, needles)
-    return Found(np.concatenate(right).ravel(), depth.ravel())
+    return Found(found_in(objective, model, words).ravel(), needle_depths(source.task, words).ravel())
 
 
 def middle_gain(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
