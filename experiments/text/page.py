@@ -36,10 +36,19 @@ def page(found: TextRecord) -> str:
         "Conditions": conditions(found),
         f"By {found.axis}": curves(found),
         "Every row in numbers": [models(found)],
+        "Runs that learned too little to count": unlearned(found),
         "Runs that failed or are missing": details.unfinished(found),
         "How it was made": details.origin(found),
     }
-    return joined(found, sections)
+    return joined(found, {name: blocks for name, blocks in sections.items() if blocks})
+
+
+def unlearned(found: TextRecord) -> list[str]:
+    """Names, and what they come to at their training length."""
+    if not found.unlearned:
+        return []
+    why = "What a network has not learned at its training length it cannot lose beyond it, and no temperature finds it."
+    return [why, items(f"{one['run']}: {one['value']:.4g} % at the training length" for one in found.unlearned)]
 
 
 def claims(found: TextRecord) -> list[str]:
@@ -125,6 +134,7 @@ def models(found: TextRecord) -> str:
         ours = [(c.length, c.bits if has_losses else c.measure) for c in found.cells if c.row == model.row]
         trained = f"{model.tokens:,} symbols in segments of {model.train_len:,}"
         done, seconds = f"{model.done} of {model.runs}", f"{model.train_seconds:.0f}"
+        done += f", {model.unlearned} learned too little" * bool(model.unlearned)
         losses = "; ".join(filter(None, (model.problem, by_length(ours)))) or "–"
         rows.append((model.title, model.attention, done, trained, seconds, losses))
     return table(header, rows, folded="Runs, symbols trained on, and intervals")

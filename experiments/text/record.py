@@ -42,7 +42,8 @@ class TextCell:
 
 @dataclass(frozen=True)
 class TextRow:
-    """A row's runs: how many, how many are done, what each was trained on at most, and why it was not tested."""
+    """A row's runs: how many, how many are done, what each was trained on at most, why it was not tested,
+    and how many learned too little to count."""
 
     row: str
     title: str
@@ -53,6 +54,7 @@ class TextRow:
     tokens: int
     train_seconds: float
     problem: str
+    unlearned: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class TextRecord(Made):
     """The page of a text table.
 
     `conditions` are rows of a table: what, as published, here. `doubts` are about published values. `axis` is what the
-    columns are: lengths, positions, or what a figure counts.
+    columns are: lengths, positions, or what a figure counts. `unlearned` are runs that learned too little to count,
+    with what they come to at their training length.
     """
 
     scoring: str
@@ -86,6 +89,7 @@ class TextRecord(Made):
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
     axis: str = "length"
+    unlearned: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def rows(self) -> list[tuple[TextCell, ...]]:

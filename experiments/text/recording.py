@@ -72,16 +72,32 @@ class Gathered:
         self.failed = {name: ended[name].reason for name in self.names if name in ended and not ended[name].is_done}
         finished = [name for name in self.names if name in ended and ended[name].is_done]
         self.summaries = {name: self.open(name).load_summary() for name in finished}
+        # After a few steps nothing is learned.
+        self.unlearned = {} if scale == "smoke" else dict(self.find_unlearned())
         self.results = self.gather(notice)
 
     def open(self, name: str) -> RunFolder:
         """A run's folder."""
         return RunFolder.open(self.folder.run_path(name))
 
-    def done(self, row: str) -> list[tuple[RunConfig, str]]:
+    def find_unlearned(self) -> Iterator[tuple[str, float]]:
+        """The runs that have not learned what they were trained on, and what they come to at their training length."""
+        for row, found in self.configs.items():
+            for config, name in ((one, name_of(one)) for one in found):
+                if (least := self.table.subjects[row].learned) and name in self.summaries:
+                    summary = self.summaries[name]
+                    value = summary["measures"][summary["measure"]]["values"][str(config.data.train_len)]
+                    if value < least:
+                        yield name, value
+
+    def ended(self, row: str) -> list[tuple[RunConfig, str]]:
         """The finished runs of a row, and their names."""
         named = ((config, name_of(config)) for config in self.configs[row])
         return [(config, name) for config, name in named if name in self.summaries]
+
+    def done(self, row: str) -> list[tuple[RunConfig, str]]:
+        """Those of them that count."""
+        return [(config, name) for config, name in self.ended(row) if name not in self.unlearned]
 
     def gather(self, notice: Notice) -> Results:
         """Every row tested as the table says; a row that cannot be has a reason in `problems`."""
@@ -89,6 +105,9 @@ class Gathered:
         names = (*self.table.measuring, *self.table.sharpening)
         further: dict[str, dict[str, Mapping[int, Interval]]] = {name: {} for name in names}
         for row in self.configs:
+            if self.ended(row) and not self.done(row):
+                self.problems[row] = "no run learned the task"
+                continue
             try:
                 for config, name in self.done(row) if self.table.is_tested else ():
                     view = self.table.subjects[row].view(config.data.train_len)
@@ -149,6 +168,7 @@ def record(
         left_out=gathered.left_out,
         failed=tuple({"run": name, "reason": reason} for name, reason in failed.items()),
         missing=tuple(name for name in gathered.names if name not in gathered.summaries and name not in failed),
+        unlearned=tuple({"run": name, "value": value} for name, value in gathered.unlearned.items()),
         command=command,
         session_seconds=tuple(session_seconds),
         train_seconds=round(sum(one["train_seconds"] for one in gathered.summaries.values()), 3),
@@ -265,16 +285,16 @@ def doubts(table: TextTable) -> Iterator[str]:
 def model(row: str, gathered: Gathered) -> TextRow:
     """A row's runs."""
     configs, subject = gathered.configs[row], gathered.table.subjects[row]
-    config, done = configs[0], gathered.done(row)
+    config, done = configs[0], gathered.ended(row)
     summaries = [gathered.summaries[name] for _, name in done]
     # A run that is trained until it is solved takes as many steps as it needs.
     steps = max((one["steps"] for one in summaries), default=config.training.steps)
     tokens = steps * config.training.batch_size * config.data.train_len
     seconds = sum(one["train_seconds"] for one in summaries)
     view, problem = subject.view(config.data.train_len), gathered.problems.get(row, "")
-    return TextRow(
-        row, subject.title, view, len(configs), len(done), config.data.train_len, tokens, round(seconds, 1), problem
-    )
+    unlearned = sum(name in gathered.unlearned for _, name in done)
+    sizes = (config.data.train_len, tokens, round(seconds, 1))
+    return TextRow(row, subject.title, view, len(configs), len(done), *sizes, problem, unlearned)
 
 
 def conditions(gathered: Gathered) -> Iterator[tuple[str, str, str]]:

@@ -23,6 +23,8 @@ EXACT = "exact match in %"
 MIDDLE = "gain in the middle third minus that in the outer thirds, in points of exact match"
 SEEDS = 3
 STRATEGIES = {"p_max": "P_max", "entropy": "entropy", "log": "log"}
+# A run that finds less than this at its training length has not learned the task.
+LEARNED = 90.0
 # Words that are looked at by depth.
 WORDS = 64
 # Which published column is as many training lengths long as ours: by the log rule's temperatures, to about 20 %.
@@ -58,7 +60,7 @@ def retriever(task: str, encoding: str = "t5", title: str = "T5", model: str = "
         known = resolve("retrieval", model, f"retrieval:{task}", "retrieval")
         return known.replaced({"smoke": SMOKE, "cpu": {}, "full": WHOLE}[scale])
 
-    return Subject(f"{task}: {title}", {"model.encoding.name": encoding}, SEEDS, base=base)
+    return Subject(f"{task}: {title}", {"model.encoding.name": encoding}, SEEDS, base=base, learned=LEARNED)
 
 
 def aligned(task: str, subject: Subject, name: str = "t5") -> dict[str, Subject]:

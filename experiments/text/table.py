@@ -60,7 +60,8 @@ class Subject:
 
     `full` are options of the full scale alone. In `attention`, `{L}` and `{4L}` stand for as many training lengths.
     `sharpened` is the strategy by which a temperature is found for each longer length, if one is. `base` is the config
-    of each scale that the options are set in, if the row is not about text.
+    of each scale that the options are set in, if the row is not about text. A run that comes to less than `learned` at
+    its training length, in its own measure, has nothing to lose beyond it: it is named, and counts in no figure.
     """
 
     title: str
@@ -71,6 +72,7 @@ class Subject:
     full: Fields = field(default_factory=dict)
     sharpened: str = ""
     base: Callable[[Scale], RunConfig] | None = None
+    learned: float = 0.0
 
     def fields(self, base: RunConfig) -> dict[str, Any]:
         """The options of the config, set over those of its scale."""
