@@ -119,7 +119,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Change:
-    """Another measure of a row at a multiple minus that at a smaller one; the two intervals are added up."""
+    """Another measure of a row at a multiple minus that at a smaller one, seed by seed."""
 
     measure: str
     row: str
@@ -134,8 +134,7 @@ class Change:
 
     def of(self, results: Results) -> Interval:
         """The difference, with the interval that holds both."""
-        longer, shorter = (results.measure(self.measure, self.row, k) for k in (self.multiple, self.base))
-        return longer.minus(shorter)
+        return results.change(self.measure, (self.row, self.multiple), (self.row, self.base))
 
     def printed(self, value: Printed) -> float | None:
         """Of published values of that measure, if it is what the table prints."""
@@ -145,9 +144,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Lead:
-    """Another measure of a row minus that of another row, at the same length: positive if the row leads.
+    """Another measure of a row minus that of another row, at the same length, seed by seed: positive if the row leads.
 
-    The two intervals are added up: they are not paired.
+    The two intervals of a seed are added up: words are not paired.
     """
 
     measure: str
@@ -162,8 +161,7 @@ class Lead:
 
     def of(self, results: Results) -> Interval:
         """The difference, with the interval that holds both."""
-        first, second = (results.measure(self.measure, row, self.multiple) for row in (self.row, self.other))
-        return first.minus(second)
+        return results.change(self.measure, (self.row, self.multiple), (self.other, self.multiple))
 
     def printed(self, value: Printed) -> float | None:
         """Of published values of that measure."""

@@ -14,7 +14,7 @@ from experiments.page.details import source
 from experiments.page.record import Picture
 from experiments.text.claims import OPEN, Bound, Claim, quotient
 from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord, TextRow
-from experiments.text.results import BITS, Interval, Losses, Results, Unknown, over_seeds
+from experiments.text.results import BITS, Interval, Losses, Measured, Results, Unknown
 from experiments.text.table import BY_POSITION, Source, TextTable
 from experiments.text.tested import Notice, by_position, losses, measured, sharpened
 from languages.errors import UserError
@@ -103,7 +103,7 @@ class Gathered:
         """Every row tested as the table says; a row that cannot be has a reason in `problems`."""
         found: dict[str, dict[int, Losses]] = {}
         names = (*self.table.measuring, *self.table.sharpening)
-        further: dict[str, dict[str, Mapping[int, Interval]]] = {name: {} for name in names}
+        further: dict[str, dict[str, Mapping[int, Measured]]] = {name: {} for name in names}
         for row in self.configs:
             if self.ended(row) and not self.done(row):
                 self.problems[row] = "no run learned the task"
@@ -113,22 +113,22 @@ class Gathered:
                     view = self.table.subjects[row].view(config.data.train_len)
                     found.setdefault(row, {})[config.seed] = self.test(self.open(name), row, view, notice)
                 for what, found_by_seed in self.measures(row, notice).items():
-                    further[what][row] = mean_over_seeds(found_by_seed)
+                    further[what][row] = found_by_seed
             except UserError as error:
                 self.problems[row] = str(error)
         return Results(self.train_len, found, further)
 
-    def measures(self, row: str, notice: Notice) -> dict[str, list[Mapping[int, Interval]]]:
+    def measures(self, row: str, notice: Notice) -> dict[str, dict[int, Measured]]:
         """Further measures of a row by name: of its first run, and of every run where they are what is drawn."""
         table, subject = self.table, self.table.subjects[row]
-        found: dict[str, list[Mapping[int, Interval]]] = {}
+        found: dict[str, dict[int, Measured]] = {}
         for config, name in self.done(row) if table.drawn else self.done(row)[:1]:
             # One object for all measures: what they share is kept for it.
             view, run = subject.view(config.data.train_len), self.open(name)
             for what, measuring in table.measuring.items():
-                found.setdefault(what, []).append(measured(run, what, view, measuring, notice))
+                found.setdefault(what, {})[config.seed] = measured(run, what, view, measuring, notice)
             for what, measuring in table.sharpening.items():
-                found.setdefault(what, []).append(measured(run, what, subject.sharpened, measuring, notice))
+                found.setdefault(what, {})[config.seed] = measured(run, what, subject.sharpened, measuring, notice)
         return found
 
     def test(self, run: RunFolder, row: str, attention: str, notice: Notice) -> Losses:
@@ -140,12 +140,6 @@ class Gathered:
         if strategy:
             return sharpened(run, scoring, strategy, notice)
         return losses(run, scoring, attention, notice, longest)
-
-
-def mean_over_seeds(found: Sequence[Mapping[int, Interval]]) -> Mapping[int, Interval]:
-    """By the lengths that all have: the mean, from the lowest end to the highest."""
-    lengths = [length for length in found[0] if all(length in one for one in found)]
-    return {length: over_seeds([one[length] for one in found]) for length in lengths}
 
 
 def record(
@@ -348,7 +342,7 @@ def line_of(row: str, gathered: Gathered) -> Line:
     """A row over its axis, with the intervals over segments."""
     table, results = gathered.table, gathered.results
     if table.drawn:
-        found = dict(results.measured[table.drawn].get(row, {}))
+        found = dict(results.curve(table.drawn, row))
     else:
         shown = [results.train_len * multiple for multiple in table.multiples]
         tested = results.lengths(row)

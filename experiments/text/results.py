@@ -43,6 +43,10 @@ class Interval:
         return Interval(*map(math.exp, (self.low, self.value, self.high)))
 
 
+# A measure of one run, by tested length.
+Measured = Mapping[int, Interval]
+
+
 def of_mean(numbers: Float[np.ndarray, " n"]) -> Interval:
     """The mean of at least two numbers, with its normal interval.
 
@@ -82,14 +86,14 @@ def paired(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " m"]) -> Float[np.n
 
 @dataclass(frozen=True)
 class Results:
-    """What the rows of a table came to: `losses[row][seed][length]`, and other measures by name, row and length.
+    """What the rows of a table came to: `losses[row][seed][length]`, and further `measured[name][row][seed][length]`.
 
     A point is a row and a multiple of the training length.
     """
 
     train_len: int
     losses: Mapping[str, Mapping[int, Losses]]
-    measured: Mapping[str, Mapping[str, Mapping[int, Interval]]] = field(default_factory=dict)
+    measured: Mapping[str, Mapping[str, Mapping[int, Measured]]] = field(default_factory=dict)
 
     def seeds(self, row: str) -> Mapping[int, Losses]:
         """The runs of a row by seed; Unknown if none is done."""
@@ -128,10 +132,33 @@ class Results:
 
     def measure(self, name: str, row: str, multiple: int) -> Interval:
         """Another measure at a point; Unknown if there is none."""
-        found = self.measured.get(name, {}).get(row, {}).get(self.train_len * multiple)
-        if found is None:
-            raise Unknown(f"{name} of {row} at {self.train_len * multiple:,} symbols was not measured")
-        return found
+        return over_seeds(list(self.measures(name, row, multiple).values()))
+
+    def change(self, name: str, a: tuple[str, int], b: tuple[str, int]) -> Interval:
+        """A measure at point `a` minus that at `b`, over the seeds that both have; the two intervals are added up.
+
+        >>> runs = {0: {64: Interval(1.0, 2.0, 3.0), 128: Interval(4.0, 4.0, 4.0)}}
+        >>> Results(64, {}, {"H": {"t5": runs}}).change("H", ("t5", 2), ("t5", 1))
+        Interval(low=1.0, value=2.0, high=3.0)
+        """
+        first, second = self.measures(name, *a), self.measures(name, *b)
+        common = sorted(first.keys() & second.keys())
+        if not common:
+            raise Unknown(f"{a[0]} and {b[0]} have no seed in common")
+        return over_seeds([first[seed].minus(second[seed]) for seed in common])
+
+    def measures(self, name: str, row: str, multiple: int) -> Mapping[int, Interval]:
+        """A measure at a point by seed; Unknown unless every seed has it."""
+        length, found = self.train_len * multiple, self.measured.get(name, {}).get(row, {})
+        if not found or not all(length in one for one in found.values()):
+            raise Unknown(f"{name} of {row} at {length:,} symbols was not measured")
+        return {seed: one[length] for seed, one in found.items()}
+
+    def curve(self, name: str, row: str) -> Measured:
+        """A measure at the lengths that all seeds have."""
+        found = list(self.measured.get(name, {}).get(row, {0: {}}).values())
+        lengths = [length for length in found[0] if all(length in one for one in found)]
+        return {length: over_seeds([one[length] for one in found]) for length in lengths}
 
 
 def at(losses: Losses, length: int) -> Float[np.ndarray, " segments"]:

@@ -38,7 +38,19 @@ RESULTS = Results(
         "seeds": {0: model(1, 0.9), 1: model(1, 1.1)},
         "none": {},
     },
-    {"share": {"flat": {256: Interval(0.98, 0.995, 0.999)}, "rising": {256: Interval(0.4, 0.5, 0.6)}}},
+    {
+        "share": {
+            "flat": {0: {256: Interval(0.98, 0.995, 0.999)}},
+            "rising": {0: {256: Interval(0.4, 0.5, 0.6)}},
+            # Each seed falls by 0.2, and one begins where the other ends.
+            "apart": {
+                0: {64: Interval(0.9, 0.9, 0.9), 256: Interval(0.7, 0.7, 0.7)},
+                1: {64: Interval(0.7, 0.7, 0.7), 256: Interval(0.45, 0.5, 0.55)},
+            },
+            "other": {2: {64: Interval(0, 0, 0), 256: Interval(0, 0, 0)}},
+            "half": {0: {64: Interval(0, 0, 0), 256: Interval(0, 0, 0)}, 1: {64: Interval(0, 0, 0)}},
+        }
+    },
 )
 BOTH = Bound("both", (Ratio("falling", 2), Ratio("rising", 2)), "below", 1.0)
 CASES: list[tuple[Bound, str]] = [
@@ -79,6 +91,9 @@ CASES: list[tuple[Bound, str]] = [
     (claims.leads("share", "flat", "rising", at=4), "holds"),
     (claims.leads("share", "rising", "flat", at=4), "does not"),
     (claims.leads("share", "flat", "falling", at=4), "not decidable here"),
+    (claims.Bound("falls", (claims.Change("share", "apart", 4, 1),), "below", -0.1), "holds"),
+    (claims.Bound("falls", (claims.Change("share", "apart", 4, 1),), "below", -0.18), "not decidable here"),
+    (claims.Bound("falls", (claims.Change("share", "half", 4, 1),), "below", 1.0), "not decidable here"),
     (BOTH, "does not"),
 ]
 
@@ -121,6 +136,8 @@ UNKNOWN = [
     (lambda: RESULTS.loss("none", 1), "no run of none is done"),
     (lambda: RESULTS.loss("short", 16), "1,024 symbols were not tested"),
     (lambda: RESULTS.measure("share", "falling", 4), "share of falling at 256 symbols was not measured"),
+    (lambda: RESULTS.measure("share", "half", 4), "share of half at 256 symbols was not measured"),
+    (lambda: RESULTS.change("share", ("apart", 1), ("other", 1)), "apart and other have no seed in common"),
     (lambda: Results(L, {"a": {0: model(1)}, "b": {1: model(1)}}).difference(("a", 1), ("b", 1)), "no seed in common"),
     (lambda: Results(L, {"a": {0: {L: np.ones(1)}}}).loss("a", 1), "one segment has no interval"),
 ]

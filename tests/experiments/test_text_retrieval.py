@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments import reproduction
 from experiments.experiment import Scale
 from experiments.text import retrieval
-from experiments.text.retrieval import Found, exact_match, found_at, gain_by_third, middle_gain, retriever
+from experiments.text.claims import Bound, Change, Claim
+from experiments.text.results import Interval
+from experiments.text.retrieval import EXACT, Found, exact_match, found_at, gain_by_third, middle_gain, retriever
+from experiments.text.table import TextTable, text_table
 from regulargpt import data
 from regulargpt.analysis.alignment.setting import find, setting_of
 from regulargpt.analysis.needles_report import needles_report
 from regulargpt.config.recipes import resolve
 from regulargpt.runs.run import run
-from regulargpt.storage.folder import RunFolder
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.names import name_of
+from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
+from tests.experiments.folders import ENVIRONMENT
 
 SMALL = {
     **{"device": "cpu", "model.d_model": 16, "model.n_heads": 2, "model.d_ff": 32, "training.steps": 30},
@@ -90,3 +98,74 @@ def test_a_row_is_the_recipe_for_its_task(task: str, scale: Scale):
     assert source.lengths(config.data.train_len)
     if scale == "cpu":
         assert config.replaced({}) == resolve("retrieval", "transformer", f"retrieval:{task}", "retrieval")
+
+
+# What has not been learned.
+
+
+def share(folder: RunFolder, strategy: str) -> dict[int, Interval]:
+    values = folder.load_summary()["measures"]["exact_match"]["values"]
+    return {int(T): Interval(value, value, value) for T, value in values.items()}
+
+
+def table_of(rows: tuple[str, ...]) -> TextTable:
+    falls = Bound("less is found", tuple(Change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
+    return text_table(
+        "made-up",
+        "Made up",
+        {row: retriever(row) for row in rows},
+        [],
+        [Claim("Less is found in longer documents.", "nowhere", (falls,))],
+        sharpening={EXACT: share},
+        drawn=EXACT,
+        shown=EXACT,
+    )
+
+
+def page_of(path: Path, table: TextTable, at_first: dict[str, list[float]], scale: Scale = "cpu") -> dict[str, Any]:
+    """The page of runs that find so much at their training length, each a seed, and half of it beyond."""
+    folder, configs = SweepFolder.create(path), {name_of(one): one for one in table.all_configs(scale)}
+    folder.add(configs)
+    for name, config in configs.items():
+        run_folder = RunFolder.create(folder.run_path(name), config.render(), ENVIRONMENT)
+        run_folder.append_metrics([{"step": 1, "loss": 0.5}])
+        (run_folder.path / WEIGHTS).write_bytes(b"weights")
+        (run_folder.path / MODEL_CONFIG).write_text("{}")
+        first, *further = map(str, config.tested)
+        value = at_first[config.data.name.partition(":")[2]][config.seed]
+        values = {first: value, **dict.fromkeys(further, value / 2)}
+        measures = {"exact_match": {"values": values, "intervals": {T: [v, v] for T, v in values.items()}}}
+        run_folder.write_measures(dict.fromkeys(values, 16), measures)
+        known = {"train_seconds": 60.0, "steps": 600, "parameters": 100_000, "proven": None, "extra_protocols": {}}
+        test = {"test_from": config.scored[0], "test_len": config.test_len, "factor": 2, "measure": "exact_match"}
+        run_folder.write_summary({**known, **test, "samples": dict.fromkeys(values, 16), "measures": measures})
+        run_folder.finish()
+    return reproduction.write_page(folder.path, table, scale)
+
+
+def test_a_run_that_learned_too_little_is_named_and_counts_in_no_figure(tmp_path: Path):
+    result = page_of(tmp_path / "r", table_of(("line",)), {"line": [100.0, 30.0, 90.0]})
+    (claim,) = result["claims"]
+    assert (claim["answer"], claim["figure"].split(" = ")[1]) == ("holds", "-47.50 [-50.00, -45.00]")
+    assert [(one["run"].split("seed")[1][0], one["value"]) for one in result["unlearned"]] == [("1", 30.0)]
+    (row,) = result["models"]
+    assert (row["done"], row["runs"], row["unlearned"]) == (3, 3, 1)
+    page = Path(result["page"]).read_text()
+    assert "3 of 3, 1 learned too little" in page
+    assert "## Runs that learned too little to count" in page
+    assert "30 % at the training length" in page
+
+
+def test_where_no_run_learned_the_task_nothing_is_decided(tmp_path: Path):
+    result = page_of(tmp_path / "r", table_of(("line", "topic")), {"line": [1.0, 2.0, 3.0], "topic": [100.0] * 3})
+    (claim,) = result["claims"]
+    assert claim["answer"] == "not decidable here"
+    rows = {row["row"]: row["problem"] for row in result["models"]}
+    assert rows == {"line": "no run learned the task", "topic": ""}
+    assert all(cell["measure"] is None for cell in result["cells"] if cell["row"] == "line")
+
+
+def test_after_a_few_steps_nothing_has_to_be_learned(tmp_path: Path):
+    result = page_of(tmp_path / "r", table_of(("line",)), {"line": [1.0]}, "smoke")
+    assert result["unlearned"] == []
+    assert "learned too little" not in Path(result["page"]).read_text()
