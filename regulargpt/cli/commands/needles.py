@@ -1,4 +1,4 @@
-"""`regulargpt needles RUN --lengths 96,192,384`."""
+"""`regulargpt needles RUN --lengths 64,128,256`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regulargpt.tables import percent
 
 @click.command()
 @click.argument("folder", metavar="RUN", type=PATH)
-@click.option("--lengths", help="Lengths and ranges, as in 96,192,384.  [default: those of the run's test]")
+@click.option("--lengths", help="Lengths and ranges, as in 64,128,256.  [default: those of the run's test]")
 @click.option("--bins", type=click.IntRange(1, 100), default=10, show_default=True, help="Parts of a document.")
 @click.option("--words", type=click.IntRange(min=1), default=128, show_default=True, help="Documents a length.")
 @click.option("--temperature", type=PATH, help="File of `regulargpt align`: sharpen attention so.")
