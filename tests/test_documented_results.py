@@ -164,6 +164,19 @@ def test_the_claims_of_a_page_about_texts_are_counted_as_it_has_them(folder: Pat
     assert row in (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
 
 
+def test_what_ten_times_the_training_does_is_that_of_its_pages():
+    text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+    cells = [
+        cell
+        for name in ("long-training-cpu", "long-training-2-cpu")
+        for cell in json.loads((RESULTS / name / "page.json").read_text(encoding="utf-8"))["cells"]
+        if cell["multiple"] == 2 and cell["ratio"]
+    ]
+    assert {cell["row"] for cell in cells} == {"sandwich", "kerple_log", "alibi"}
+    for ratio in (cell["ratio"] for cell in cells):
+        assert f"{ratio['value']:.3f} \\[{ratio['low']:.3f}, {ratio['high']:.3f}\\]" in text
+
+
 def test_the_guide_to_texts_quotes_what_its_commands_print():
     lines = (RESULTS / "texts" / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
     found = [json.loads(line) for line in lines]

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from regulargpt.analysis.alignment.setting import Setting
     from regulargpt.analysis.alignment.statistics import Logits
 
-TEMPERATURE, ABOVE = "temperature", "temperature by P_max minus that of Proposition 5.1"
+TEMPERATURE = "temperature"
+ABOVE = "temperature by P_max minus that of Proposition 5.1"
+ABOVE_ENTROPY = "temperature by entropy minus that of Proposition 5.2"
 LARGEST, GAUSSIAN = "largest entry of the average logit vector", "correlation of its QQ plot"
 P_MAX, ENTROPY = "P_max", "entropy of attention in nats"
 TAU, GAP = "temperature by P_max", "temperature by entropy minus that by P_max"
@@ -93,17 +95,42 @@ largest_logit = of_logits(lambda logits: logits.largest)
 gaussian = of_logits(lambda logits: logits.gaussian)
 
 
-def above_proposition(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
-    """How far the temperature that is found for P_max lies above that of Proposition 5.1, where that has one."""
+def above_proposition(
+    strategy: str, said: Callable[[Setting, float, float], float | None]
+) -> Callable[[RunFolder, str], Mapping[int, Interval]]:
+    """How far a temperature that is found lies above that of a proposition, where this has one.
+
+    `said` is told the spread of the average logit vector at both lengths.
+    """
+
+    def measured(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
+        from regulargpt.analysis.alignment.setting import find
+        from regulargpt.analysis.alignment.statistics import average_logits
+
+        def difference(setting: Setting) -> float:
+            short, long = (average_logits(setting.model, words).sigma for words in (setting.short, setting.long))
+            tau = said(setting, short, long)
+            return np.nan if tau is None else find(setting, strategy).tau[0][0] - tau
+
+        found = by_length(folder, difference)
+        return {length: one for length, one in found.items() if np.isfinite(one.value)}
+
+    return measured
+
+
+def of_p_max(setting: Setting, short: float, long: float) -> float | None:
+    """Proposition 5.1."""
     from regulargpt.analysis.alignment import propositions
-    from regulargpt.analysis.alignment.setting import find
-    from regulargpt.analysis.alignment.statistics import average_logits
 
-    def difference(setting: Setting) -> float:
-        short, long = (average_logits(setting.model, words).sigma for words in (setting.short, setting.long))
-        p_max = float(setting.before["short"].p_max.mean())
-        said = propositions.of_p_max(*setting.lengths, short, long, p_max)
-        return np.nan if said is None else find(setting, "p_max").tau[0][0] - said
+    return propositions.of_p_max(*setting.lengths, short, long, float(setting.before["short"].p_max.mean()))
 
-    found = by_length(folder, difference)
-    return {length: one for length, one in found.items() if np.isfinite(one.value)}
+
+def of_entropy(setting: Setting, short: float, long: float) -> float | None:
+    """Proposition 5.2."""
+    from regulargpt.analysis.alignment import propositions
+
+    return propositions.of_entropy(*setting.lengths, short, long)
+
+
+above_p_max = above_proposition("p_max", of_p_max)
+above_entropy = above_proposition("entropy", of_entropy)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 RESOLUTION, HEADS = "attention resolution", "heads with an effective length up to x"
 KERNEL, FLATTEST = "mean bias at distance x", "bias of the flattest head at distance x"
+STEEPEST = "bias of the steepest head at distance x"
 VARIANCE = "variance of the attention output of layer 0 over that at position 1"
 SLOPE, HIGHER = "slope of its logarithm in layer 0", "slope in the last layer minus that in layer 0"
 SHARE, GRADIENT = "share of the gradient within L", "share of the gradient on the last x symbols"
@@ -135,6 +136,12 @@ def flattest_kernel(folder: RunFolder, attention: str) -> Mapping[int, Interval]
     """The same of the head that has lost least."""
     bias = kernels(folder).bias["after"]  # (n_heads, distances)
     return by_distance(folder, (bias - bias[:, :1]).max(0))
+
+
+def steepest_kernel(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
+    """The same of the head that has lost most."""
+    bias = kernels(folder).bias["after"]  # (n_heads, distances)
+    return by_distance(folder, (bias - bias[:, :1]).min(0))
 
 
 @lru_cache(maxsize=1)

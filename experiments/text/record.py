@@ -42,7 +42,7 @@ class TextCell:
 
 @dataclass(frozen=True)
 class TextRow:
-    """A row's runs: how many, how many are done, what each was trained on, and why it was not tested, if it was not."""
+    """A row's runs: how many, how many are done, what each was trained on at most, and why it was not tested."""
 
     row: str
     title: str

@@ -266,8 +266,11 @@ def model(row: str, gathered: Gathered) -> TextRow:
     """A row's runs."""
     configs, subject = gathered.configs[row], gathered.table.subjects[row]
     config, done = configs[0], gathered.done(row)
-    tokens = config.training.steps * config.training.batch_size * config.data.train_len
-    seconds = sum(gathered.summaries[name]["train_seconds"] for _, name in done)
+    summaries = [gathered.summaries[name] for _, name in done]
+    # A run that is trained until it is solved takes as many steps as it needs.
+    steps = max((one["steps"] for one in summaries), default=config.training.steps)
+    tokens = steps * config.training.batch_size * config.data.train_len
+    seconds = sum(one["train_seconds"] for one in summaries)
     view, problem = subject.view(config.data.train_len), gathered.problems.get(row, "")
     return TextRow(
         row, subject.title, view, len(configs), len(done), config.data.train_len, tokens, round(seconds, 1), problem

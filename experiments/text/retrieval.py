@@ -40,7 +40,7 @@ ABOUT = (
     "on words of at most the training length. They can show whether what was concluded also holds here."
 )
 SMOKE: Fields = {
-    **{"data.train_len": 40, "model.d_model": 16, "model.d_ff": 32, "evaluation.samples": 8},
+    **{"data.train_len": 56, "model.d_model": 16, "model.d_ff": 32, "evaluation.samples": 8},
     **{"training.steps": 4, "training.batch_size": 4, "training.warmup": 1},
 }
 # The published models are not trained on these tasks: sizes of our own, with words as long as theirs.

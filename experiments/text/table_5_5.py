@@ -12,7 +12,7 @@ AVERAGES = {8: "10/average", 16: "20/average"}
 
 
 def by_documents(data: str, row: str, length: int) -> tuple[str, str]:
-    """Rows are strategies of a model, columns are numbers of documents: ours have four a training length."""
+    """Rows are strategies of a model, columns are numbers of documents: ours have six a training length."""
     return f"{data}/{row.partition('/')[2]}", AVERAGES.get(length // Source.train_len, "")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.alignment import ABOVE, GAUSSIAN, LARGEST, above_proposition, gaussian, largest_logit
+from experiments.text.alignment import ABOVE, GAUSSIAN, LARGEST, above_p_max, gaussian, largest_logit
 from experiments.text.claims import Bound, Change, Claim, Level
 from experiments.text.retrieval import ABOUT, by_statistic, retriever
 from experiments.text.table import Source, text_table
@@ -51,7 +51,7 @@ EXPERIMENT = text_table(
     {task: retriever(task) for task in TASKS},
     [Source("table-5.7", {"largest": "Flan-T5-XL"}, by_statistic)],
     CLAIMS,
-    measuring={LARGEST: largest_logit, GAUSSIAN: gaussian, ABOVE: above_proposition},
+    measuring={LARGEST: largest_logit, GAUSSIAN: gaussian, ABOVE: above_p_max},
     drawn=LARGEST,
     shown=LARGEST,
     about=ABOUT,

@@ -1,4 +1,4 @@
-"""Tables 5.9 and 5.10 of the thesis: the temperatures that are found for retrieval tasks."""
+"""Table 5.9 of the thesis: the temperatures that are found for retrieval tasks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from experiments.text.table import Source, text_table
 TASKS = ("topic", "line", "passkey")
 LONGER = (2, 4, 8, 16)
 SECTION = "thesis, section 5.5.2"
-ROWS = {
-    row: subject
-    for task in (*TASKS, "documents")
-    for row, subject in aligned(task, retriever(task)).items()
-    if subject.sharpened
-}
+ROWS = {row: subject for task in TASKS for row, subject in aligned(task, retriever(task)).items() if subject.sharpened}
 
 
 def falls(strategy: str) -> Bound:

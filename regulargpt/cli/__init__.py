@@ -65,7 +65,7 @@ EXAMPLES = {
     "receptive-field": (RUN, f"{RUN_ON_TEXT} --attention bca"),
     "resolution": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --attention bca"),
     "align": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --by head"),
-    "needles": (f"{RUN_ON_RETRIEVAL} --lengths 64,128,256", f"{RUN_ON_RETRIEVAL} --bins 5"),
+    "needles": (f"{RUN_ON_RETRIEVAL} --lengths 64,256", f"{RUN_ON_RETRIEVAL} --bins 5"),
     "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
     "results": ("runs --measure accuracy", "runs --where model=regulargpt --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),

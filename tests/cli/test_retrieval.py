@@ -130,7 +130,7 @@ WRONG = [
     ("positions transformer", "transformer is a run on the retrieval task retrieval:line; choose a run on a text, suc"),
     ("resolution transformer", "transformer is a run on the retrieval task retrieval:line; choose a run on a text, su"),
     ("position-variance transformer", "is a run on the retrieval task retrieval:line; choose a run on a text, such"),
-    ("kernels gru", "gru is a run of gru: it has no encoding; choose a transformer's"),
+    ("kernels gru", "gru is a run of gru, not of a transformer; choose a transformer's"),
     ("align gru", "gru is a run of gru: it has no softmax over positions; choose a transformer's"),
     ("needles transformer --lengths 20,99", "length 20: retrieval:line has words of 35 symbols and more; choose a lo"),
     ("needles transformer --lengths 5-3", "'5-3' is not a length or an increasing range"),

@@ -40,7 +40,7 @@ ROWS = {
     "line": Row("lines:Lines", "lines `key value`; the value of a key", 16, 64, 16),
     "needles": Row("lines:Needles", "four such lines in noise, two values a key", 8, 64, 16),
     "passkey": Row("lines:Passkey", "one key in noise, and its five digits", 5, 1, 10),
-    "documents": Row("sections:Documents", "documents with a key and a value each; the value of a key", 8, 16, 16),
+    "documents": Row("sections:Documents", "documents with a key and a value each; the value of a key", 16, 16, 16),
     "code-key": Row("sections:CodeKey", "functions, of which one returns a value", 1, 64, 16),
     "topic": Row("sections:Topic", "a conversation in topics; the first of them", 1, 64, 0),
 }

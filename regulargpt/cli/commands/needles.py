@@ -1,4 +1,4 @@
-"""`regulargpt needles RUN --lengths 64,128,256`."""
+"""`regulargpt needles RUN --lengths 64,256`."""
 
 from __future__ import annotations
 

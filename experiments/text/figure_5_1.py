@@ -1,0 +1,41 @@
+"""Figure 5.1 of the thesis: some heads of T5 look near, others far."""
+
+from __future__ import annotations
+
+from experiments.text.claims import Claim, above, below
+from experiments.text.measures import FLATTEST, STEEPEST, flattest_kernel, steepest_kernel
+from experiments.text.retrieval import retriever
+from experiments.text.subjects import T5, alone
+from experiments.text.table import Source, by_length, text_table
+
+# A symbol far away has e times as much weight as the same symbol at distance 0, or as little.
+ONE = 1.0
+SECTION = "thesis, section 5.3.2"
+ROWS = {"text": alone(T5), **{task: alone(retriever(task)) for task in ("line", "passkey", "topic")}}
+CLAIMS = (
+    Claim(
+        "One head learns to look at symbols nearby: those at 4x have less than 1/e of the weight.",
+        SECTION,
+        tuple(below(STEEPEST, row, -ONE, at=4) for row in ROWS),
+    ),
+    Claim(
+        "Another learns to look at symbols far away: those at 4x have more than e times the weight.",
+        SECTION,
+        tuple(above(FLATTEST, row, ONE, at=4) for row in ROWS),
+    ),
+)
+EXPERIMENT = text_table(
+    "figure-5.1",
+    "Biases that T5 learns",
+    ROWS,
+    [Source("figure-5.1", {"": "Flan-T5-XL"}, by_length)],
+    CLAIMS,
+    measuring={FLATTEST: flattest_kernel, STEEPEST: steepest_kernel},
+    shown=FLATTEST,
+    drawn=FLATTEST,
+    axis="distance",
+    remarks=(
+        "The bias at distance 0 is subtracted. Ours are causal models, so distances have one direction. "
+        "`regulargpt kernels RUN` draws every head.",
+    ),
+)

@@ -1,0 +1,47 @@
+"""Figures 5.4, 5.6 and 5.7 of the thesis: temperatures by length, found and from the propositions, for retrieval."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from experiments.text.alignment import ABOVE, ABOVE_ENTROPY, GAP, TAU, above_entropy, above_p_max, gap, temperature
+from experiments.text.claims import Bound, Change, Claim, Level
+from experiments.text.retrieval import ABOUT, retriever
+from experiments.text.subjects import alone
+from experiments.text.table import Source, by_length, text_table
+
+FIGURES = {"topic": "5.4", "line": "5.6", "passkey": "5.7"}
+ROWS = {task: alone(retriever(task)) for task in FIGURES}
+
+
+def level(measure: str, side: Literal["below", "above"]) -> Bound:
+    """A difference has one sign at 16x, for every task."""
+    return Bound(f"{side} 0 at 16x", tuple(Level(measure, row, 16) for row in ROWS), side, 0.0)
+
+
+CLAIMS = (
+    Claim(
+        "The temperature falls with the length.",
+        "thesis, section 5.7",
+        (Bound("lower at 16x than at 2x", tuple(Change(TAU, row, 16, 2) for row in ROWS), "below", 0.0),),
+    ),
+    Claim("The temperature by entropy is lower than that by P_max.", "thesis, section 5.7", (level(GAP, "below"),)),
+    Claim(
+        "The search finds higher temperatures than the propositions.",
+        "thesis, section 5.10.4",
+        (level(ABOVE, "above"), level(ABOVE_ENTROPY, "above")),
+    ),
+)
+EXPERIMENT = text_table(
+    "figure-5.4",
+    "Temperatures by length for retrieval",
+    ROWS,
+    [Source(f"figure-{printed}", {task: ""}, by_length) for task, printed in FIGURES.items()],
+    CLAIMS,
+    measuring={TAU: temperature, GAP: gap, ABOVE: above_p_max, ABOVE_ENTROPY: above_entropy},
+    shown=TAU,
+    drawn=TAU,
+    multiples=(2, 4, 8, 16),
+    about=ABOUT,
+    remarks=("Where a proposition has no solution there is nothing to compare.",),
+)

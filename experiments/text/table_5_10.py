@@ -1,0 +1,58 @@
+"""Table 5.10 and Figure 5.8 of the thesis: the temperatures that are found for one of several documents."""
+
+from __future__ import annotations
+
+from experiments.text.alignment import ABOVE, TEMPERATURE, above_p_max, temperature_of
+from experiments.text.claims import Bound, Change, Claim, Lead, Level
+from experiments.text.retrieval import ABOUT, SIZES, aligned, retriever
+from experiments.text.table import Source, text_table
+
+LONGER = (2, 4, 8, 16)
+SECTION = "thesis, sections 5.5.3 and 5.7"
+PLAIN = "documents/t5"
+DOCUMENTS = retriever("documents")
+ROWS = {row: one for row, one in aligned("documents", DOCUMENTS).items() if one.sharpened}
+# Which published column is as many training lengths long as ours, to 20 %: 3.3, 6.4 and 9.8.
+AS_LONG = {4: "10", 8: "30"}
+
+
+def by_documents(data: str, row: str, length: int) -> tuple[str, str]:
+    """Rows are strategies of a model, columns are numbers of documents."""
+    return f"{data}/{row.partition('/')[2]}", AS_LONG.get(length // Source.train_len, "")
+
+
+def falls(strategy: str) -> Bound:
+    """The temperature is lower at 8x, where there is a published one, than at 4x."""
+    figures = (Change(TEMPERATURE, f"{PLAIN}+{strategy}", 8, 4),)
+    return Bound(f"{TEMPERATURE} at 8x lower than at 4x", figures, "below", 0.0)
+
+
+CLAIMS = (
+    Claim("The temperature by P_max falls with the length.", SECTION, (falls("p_max"),)),
+    Claim("The temperature by entropy falls with the length.", SECTION, (falls("entropy"),)),
+    Claim(
+        "Entropy lowers the temperature more than P_max does.",
+        SECTION,
+        (Bound("lower at 8x", (Lead(TEMPERATURE, f"{PLAIN}+entropy", f"{PLAIN}+p_max", 8),), "below", 0.0),),
+    ),
+    Claim(
+        "The search finds a higher temperature than Proposition 5.1 does.",
+        "thesis, section 5.10.4, Figure 5.8",
+        (Bound("difference at 16x above 0", (Level(ABOVE, f"{PLAIN}+p_max", 16),), "above", 0.0),),
+        "where the proposition has no solution there is nothing to compare",
+    ),
+)
+EXPERIMENT = text_table(
+    "table-5.10",
+    "Temperatures for one of several documents",
+    ROWS,
+    [Source("table-5.10", SIZES, by_documents)],
+    CLAIMS,
+    sharpening={TEMPERATURE: temperature_of},
+    measuring={ABOVE: above_p_max},
+    drawn=TEMPERATURE,
+    shown=TEMPERATURE,
+    multiples=LONGER,
+    about=ABOUT,
+    remarks=("The published ones are on a grid from 1 to 0.5 by steps of 0.05; ours are found by halving.",),
+)
