@@ -217,15 +217,16 @@ def test_the_guide_to_alignment_quotes_what_was_measured():
 
 def test_the_guide_to_retrieval_quotes_what_its_commands_print():
     text = (ROOT / "docs" / "retrieval.md").read_text(encoding="utf-8")
-    records = (RESULTS / "texts").glob("*-line*.json")
-    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in records}
-    assert {report["run_dir"] for report in found.values()} == {"runs/line"}
-    for name in ("needles-line", "needles-line-p_max"):
-        assert f"```\n{needles_text(found[name])}\n```" in text
-    _, *lines, page = align_text(found["align-line"]).splitlines()
+    aligned, *needles = (
+        json.loads((RESULTS / "texts" / f"retrieval-{name}.json").read_text(encoding="utf-8"))
+        for name in ("align", "needles", "needles-p_max")
+    )
+    assert {report["run_dir"] for report in (aligned, *needles)} == {"runs/line"}
+    assert all(f"```\n{needles_text(report)}\n```" in text for report in needles)
+    _, *lines, page = align_text(aligned).splitlines()
     assert page == "a page to look at: runs/line/align/align.html"
     assert "```\n" + "\n".join(lines) + "\n```" in text
-    assert found["needles-line-p_max"]["temperature"] == shown(found["align-line"]["strategies"]["p_max"]["tau"])
+    assert [report["temperature"] for report in needles] == [None, shown(aligned["strategies"]["p_max"]["tau"])]
 
 
 def test_the_guide_to_retrieval_has_every_run_of_its_record():
@@ -253,7 +254,7 @@ def test_the_record_of_a_run_on_lines_is_the_one_whose_depths_the_guide_shows():
         for line in (RESULTS / "texts" / "retrieval-runs.jsonl").read_text("utf-8").splitlines()
         if (run := json.loads(line))["task"] == "retrieval:line"
     )
-    report = json.loads((RESULTS / "texts" / "needles-line.json").read_text(encoding="utf-8"))
+    report = json.loads((RESULTS / "texts" / "retrieval-needles.json").read_text(encoding="utf-8"))
     values = {length: found["all"]["value"] for length, found in report["by_length"].items()}
     assert values == pytest.approx(run["exact_match"], abs=1e-5)
 
