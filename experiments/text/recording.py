@@ -278,7 +278,7 @@ def model(row: str, gathered: Gathered) -> TextRow:
 
 
 def conditions(gathered: Gathered) -> Iterator[tuple[str, str, str]]:
-    """What was published of the conditions, beside ours."""
+    """Ours, and beside them what was published, if it was."""
     stated = [known for one in gathered.table.sources for known in one.stated()]
     row = next(iter(gathered.configs))
     configs = gathered.configs[row]
@@ -290,9 +290,9 @@ def conditions(gathered: Gathered) -> Iterator[tuple[str, str, str]]:
     }
     for key, (name, own) in CONDITIONS.items():
         values = distinct(shown(known[key]) for known in stated if key in known)
-        if values:
-            each = (shown(value_of(c, own)) for found in gathered.configs.values() for c in found if own)
-            yield name, values, ours.get(key) or distinct(each)
+        each = (shown(value_of(c, own)) for found in gathered.configs.values() for c in found if own)
+        if here := ours.get(key) or distinct(each):
+            yield name, values or "–", here
     steps, batch, length = (configs[0].training.steps, configs[0].training.batch_size, configs[0].data.train_len)
     products = (
         k["training.steps"] * k["training.batch_size"] * k["data.train_len"]

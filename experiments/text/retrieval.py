@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
@@ -37,7 +36,8 @@ SIZES = {"large": "Flan-T5-Large", "xl": "Flan-T5-XL", "xxl": "Flan-T5-XXL"}
 
 ABOUT = (
     "The published models are large, and were never trained on these tasks. Ours are small, and were trained on them, "
-    "on words of at most the training length. They can show whether what was concluded also holds here."
+    "on words of at most the training length, until their loss was below 0.03. They can show whether what was "
+    "concluded also holds here."
 )
 SMOKE: Fields = {
     **{"data.train_len": 56, "model.d_model": 16, "model.d_ff": 32, "evaluation.samples": 8},
@@ -101,6 +101,7 @@ def found_at(folder: RunFolder, length: int, strategy: str) -> Found:
 
     from regulargpt import objectives
     from regulargpt.analysis.alignment.setting import find, setting_of
+    from regulargpt.analysis.needles import found_in, needle_depths
     from regulargpt.data.retrieval import RetrievalData
     from regulargpt.objectives.retrieval import Retrieve
     from regulargpt.runs.load import load_reader
@@ -115,10 +116,7 @@ def found_at(folder: RunFolder, length: int, strategy: str) -> Found:
         temperature = find(setting_of(folder, length), strategy)
         model.set_temperature(torch.tensor(temperature.tau), temperature.on)
     words = source.test(config.seed, length, WORDS)
-    with torch.no_grad():
-        right = [objective.right(model, words[at : at + 1], torch.device("cpu")).numpy() for at in range(len(words))]
-    depth = source.task.depths(words).reshape(len(words), -1, source.task.together)[:, :, 0]  # (words, needles)
-    return Found(np.concatenate(right).ravel(), depth.ravel())
+    return Found(found_in(objective, model, words).ravel(), needle_depths(source.task, words).ravel())
 
 
 def middle_gain(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:

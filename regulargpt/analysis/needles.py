@@ -60,12 +60,17 @@ def needle_depths(task: Retrieval, words: Words) -> Float[ndarray, "batch needle
 
 
 @torch.no_grad()
-def found_at(objective: Retrieve, model: Model, words: Words, bins: int) -> ByDepth:
-    """What the model, which is on the CPU, finds in these words, by depth."""
+def found_in(objective: Retrieve, model: Model, words: Words) -> Bool[ndarray, "batch needles"]:
+    """Which needles of these words the model finds, which is on the CPU."""
     cpu, at_once = torch.device("cpu"), words_at_once(model, words.shape[1])
     parts = [objective.right(model, words[at : at + at_once], cpu) for at in range(0, len(words), at_once)]
-    found: Bool[ndarray, "batch needles"] = torch.cat(parts).numpy()
-    return ByDepth.of(found.flatten(), needle_depths(objective.task, words).flatten(), bins)
+    return torch.cat(parts).numpy()
+
+
+def found_at(objective: Retrieve, model: Model, words: Words, bins: int) -> ByDepth:
+    """The same by depth."""
+    found, depths = found_in(objective, model, words), needle_depths(objective.task, words)
+    return ByDepth.of(found.flatten(), depths.flatten(), bins)
 
 
 def edges(bins: int) -> Int[ndarray, "edges"] | Float[ndarray, "edges"]:
