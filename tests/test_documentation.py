@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from regulargpt.cli import group
+from languages.text.retrieval import listing, retrieval
+from regulargpt.cli import call, group
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("experiments/**/*.md"))]
@@ -61,6 +62,22 @@ def test_what_its_python_imports_can_be_imported(page: Path):
     for kind, code in FENCED.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
             exec("\n".join(line for line in code.splitlines() if line.startswith(("import ", "from "))), {})
+
+
+def test_the_words_in_the_guide_to_retrieval_are_those_that_sample_prints(capsys):
+    blocks = [code for _, code in FENCED.findall((ROOT / "docs" / "retrieval.md").read_text(encoding="utf-8"))]
+    shown = [one for block in blocks for one in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+    assert [re.findall(r"retrieval:[\w-]+", one)[0] for one in shown] == [name for name, _ in listing()]
+    for one in shown:
+        command, _, printed = one.partition("\n")
+        assert call(shlex.split(command)[1:]) == 0
+        assert capsys.readouterr().out.strip() == printed.strip()
+
+
+def test_the_chances_in_the_guide_to_retrieval_are_those_of_the_tasks():
+    text = (ROOT / "docs" / "retrieval.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^\| `(retrieval:[\w-]+)` .* \| ([\d.]+) % \|$", text, re.MULTILINE))
+    assert shown == {name: f"{100 * retrieval(name).chance:.3g}" for name, _ in listing()}
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=name)

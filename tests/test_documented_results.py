@@ -11,6 +11,8 @@ from experiments.page.files import page as written
 from experiments.page.files import read_record, to_json
 from experiments.page.record import Record
 from regulargpt.cli.commands.align import text as align_text
+from regulargpt.cli.commands.needles import text as needles_text
+from regulargpt.evaluation.temperature import shown
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 from regulargpt.tables import percent
@@ -211,6 +213,50 @@ def test_the_guide_to_alignment_quotes_what_was_measured():
     assert f"| t5 | {' | '.join(t5)} |" in text
     for row in ("none", "rotary", "alibi", "kerple_log"):
         assert f"| {row} | {ratios[row]} | {ratios[f'{row}+p_max']} |" in text
+
+
+def test_the_guide_to_retrieval_quotes_what_its_commands_print():
+    text = (ROOT / "docs" / "retrieval.md").read_text(encoding="utf-8")
+    aligned, *needles = (
+        json.loads((RESULTS / "texts" / f"retrieval-{name}.json").read_text(encoding="utf-8"))
+        for name in ("align", "needles", "needles-p_max")
+    )
+    assert {report["run_dir"] for report in (aligned, *needles)} == {"runs/line"}
+    assert all(f"```\n{needles_text(report)}\n```" in text for report in needles)
+    _, *lines, page = align_text(aligned).splitlines()
+    assert page == "a page to look at: runs/line/align/align.html"
+    assert "```\n" + "\n".join(lines) + "\n```" in text
+    assert [report["temperature"] for report in needles] == [None, shown(aligned["strategies"]["p_max"]["tau"])]
+
+
+def test_the_guide_to_retrieval_has_every_run_of_its_record():
+    text = (ROOT / "docs" / "retrieval.md").read_text(encoding="utf-8")
+    *runs, other = map(json.loads, (RESULTS / "texts" / "retrieval-runs.jsonl").read_text("utf-8").splitlines())
+    tasks = list(dict.fromkeys(run["task"] for run in runs))
+    assert tasks == [row[0].strip("`") for row in table("docs/retrieval.md", "task | at the training length")]
+    for task in tasks:
+        mine = [run for run in runs if run["task"] == task]
+        assert [run["seed"] for run in mine] == [0, 1, 2]
+        scores = [[percent(run["exact_match"][str(k * run["train_len"])]) for run in mine] for k in (1, 8, 16)]
+        steps = [f"{run['steps']:,}" for run in mine]
+        assert f"| `{task}` | {' | '.join(', '.join(cell) for cell in (*scores, steps))} |" in text
+    seconds = [run["train_seconds"] for run in runs if run["steps"] < 4000]
+    assert f"Those that were solved took {min(seconds)} to {max(seconds)} seconds" in text
+    assert (other["model"], other["task"], other["steps"]) == ("encoder-decoder", "retrieval:line:keys=32", 600)
+    near, far = (percent(other["exact_match"][length]) for length in ("64", "512"))
+    took = f"which took {other['train_seconds']} seconds"
+    assert f"finds {near} % after 600 steps of 128 words, {took}, and {far} % at 512" in " ".join(text.split())
+
+
+def test_the_record_of_a_run_on_lines_is_the_one_whose_depths_the_guide_shows():
+    run = next(
+        run
+        for line in (RESULTS / "texts" / "retrieval-runs.jsonl").read_text("utf-8").splitlines()
+        if (run := json.loads(line))["task"] == "retrieval:line"
+    )
+    report = json.loads((RESULTS / "texts" / "retrieval-needles.json").read_text(encoding="utf-8"))
+    values = {length: found["all"]["value"] for length, found in report["by_length"].items()}
+    assert values == pytest.approx(run["exact_match"], abs=1e-5)
 
 
 def test_the_table_of_encodings_on_languages_is_that_of_its_page():

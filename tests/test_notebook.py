@@ -4,6 +4,7 @@ import ast
 import contextlib
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,16 @@ def cells_of(name: str) -> list[dict[str, Any]]:
     return [cell for cell in json.loads((NOTEBOOKS / name).read_text())["cells"] if cell["cell_type"] == "code"]
 
 
+def figureless(text: str) -> str:
+    """Without the figures, which may differ from machine to machine."""
+    return " ".join(re.sub(r"[\d.]+", "0", text).split())
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    """What the pattern captures, as numbers."""
+    return [float(found) for found in re.findall(pattern, text)]
+
+
 def test_the_notebook_on_patching_runs_and_says_what_it_shows():
     names: dict[str, Any] = {}
     for cell in cells_of("patching.ipynb"):
@@ -54,3 +65,40 @@ def test_the_notebook_for_a_class_runs_and_says_what_it_shows():
     assert printed[5] == shown(cells[5])
     assert printed[6].startswith("RUN/damaged.safetensors is not the weights of this certificate")
     assert printed[7] == shown(cells[7]) == "shortest wrong word: 1\n"
+
+
+def assert_alignment_mends(printed: list[str]):
+    """What the notebook on alignment says in words: trained, lost with the length, found again with a temperature."""
+    _, trained, attention, sharpness, search, _, scores, _, depths = printed
+    found = numbers(r"([\d.]+) % found", trained)
+    assert found[0] > 97
+    assert found[-1] < 80
+    short, long = numbers(r"(\d+) % of its attention", attention)
+    assert short > long + 10
+    short, long = numbers(r"P_max ([\d.]+)", sharpness)
+    assert short > long
+    assert numbers(r"P_max ([\d.]+)", search)[-1] == pytest.approx(short, abs=0.01)
+    before, after = numbers(r"([\d.]+) %", scores)
+    assert after > before + 15
+    shares = numbers(r"([\d.]+) %", depths)
+    assert sum(shares[5:]) > sum(shares[:5])
+
+
+def test_the_notebook_on_alignment_shows_what_it_says():
+    cells = cells_of("alignment.ipynb")
+    assert_alignment_mends([shown(cell) for cell in cells])
+    pictures = [output["data"] for cell in cells for output in cell["outputs"] if output["output_type"] != "stream"]
+    assert [list(picture) for picture in pictures] == [["image/png"]] * 2
+    assert (NOTEBOOKS / "alignment.ipynb").stat().st_size < 100_000
+
+
+@pytest.mark.slow
+def test_the_notebook_on_alignment_runs_and_says_what_it_shows():
+    cells = cells_of("alignment.ipynb")
+    names: dict[str, Any] = {}
+    printed, values = zip(*(execute("".join(cell["source"]), names) for cell in cells), strict=True)
+    assert printed[0] == shown(cells[0])
+    assert [figureless(text) for text in printed] == [figureless(shown(cell)) for cell in cells]
+    assert_alignment_mends(list(printed))
+    drawn = [value._repr_png_()[:4] for value in values if value is not None]
+    assert drawn == [b"\x89PNG"] * 2

@@ -179,7 +179,7 @@ def sentence(report: dict[str, Any]) -> str:
 
 
 def picture(path: Path, report: dict[str, Any], title: str) -> None:
-    """A heat map: a row a length, a column a bin; chance is a line on the scale."""
+    """A heat map: a row a length, a column a bin; chance is a line on the scale, a temperature is in the title."""
     found, ends = report["by_length"], report["depths"]
     values = np.array([[np.nan if one["value"] is None else one["value"] for one in T["bins"]] for T in found.values()])
     figure = plots.new_figure(8, min(8.0, 1.9 + 0.42 * len(found)))
@@ -203,5 +203,6 @@ def picture(path: Path, report: dict[str, Any], title: str) -> None:
     axes.set(xlabel="depth in the document (%)", ylabel="length T")
     scale = figure.colorbar(mesh, ax=axes, label=measure(report["measure"]).label)
     scale.ax.axhline(report["chance"], color=plots.VERMILION)
-    figure.suptitle(title, fontsize=10, parse_math=False)
+    sharpened = "" if report["temperature"] is None else f", temperature {report['temperature']}"
+    figure.suptitle(title + sharpened, fontsize=10, parse_math=False)
     plots.save(path, figure)

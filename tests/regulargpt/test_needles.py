@@ -192,6 +192,16 @@ def test_the_picture_has_a_cell_a_length_and_depth_on_a_scale_to_100(
     assert [text.get_text() for text in axes.texts] == ["100"] * 10 + ["0", "0"]
 
 
+@pytest.mark.parametrize(("temperature", "end"), [(None, ""), (TAU, ", temperature 0.2 to 0.4")])
+def test_the_title_names_the_temperature(
+    trained: RunFolder, tmp_path: Path, monkeypatch, temperature: Temperature | None, end: str
+):
+    drawn: list[matplotlib.figure.Figure] = []
+    monkeypatch.setattr(plots, "save", lambda path, figure: drawn.append(figure))
+    needles_report(trained, lengths=(28,), words=2, temperature=temperature, out=tmp_path)
+    assert drawn[0].get_suptitle() == plots.title(RunConfig.parse(trained.config_text)) + end
+
+
 def test_the_words_are_few_at_once(trained: RunFolder, tmp_path: Path, monkeypatch):
     """Pieces change no number."""
     whole = needles_report(trained, lengths=(56,), words=20, out=tmp_path)
