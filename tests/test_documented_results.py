@@ -257,6 +257,18 @@ def test_the_record_of_a_run_on_lines_is_the_one_whose_depths_the_guide_shows():
     report = json.loads((RESULTS / "texts" / "retrieval-needles.json").read_text(encoding="utf-8"))
     values = {length: found["all"]["value"] for length, found in report["by_length"].items()}
     assert values == pytest.approx(run["exact_match"], abs=1e-5)
+def test_the_guide_to_alignment_quotes_the_needles_that_were_found():
+    text = " ".join((ROOT / "docs" / "alignment.md").read_text(encoding="utf-8").split())
+    line, passkey = (
+        json.loads((RESULTS / "texts" / f"align-{name}.json").read_text(encoding="utf-8"))
+        for name in ("line", "passkey")
+    )
+    assert " ".join(align_text(line).split("Propositions")[0].split()).partition(" strategy ")[2] in text
+    assert (line["train_len"], line["length"]) == (passkey["train_len"], passkey["length"]) == (64, 4096)
+    found = {name: f"{one['score']['value']:.4g} %" for name, one in passkey["strategies"].items()}
+    assert passkey["score"]["value"] == 0
+    assert f"by P_max in {found['p_max']} of the documents and by `log` in {found['log']}" in text
+    assert f"by `entropy` in {found['entropy']}" in text
 
 
 def test_the_table_of_encodings_on_languages_is_that_of_its_page():
