@@ -257,6 +257,8 @@ def test_the_record_of_a_run_on_lines_is_the_one_whose_depths_the_guide_shows():
     report = json.loads((RESULTS / "texts" / "retrieval-needles.json").read_text(encoding="utf-8"))
     values = {length: found["all"]["value"] for length, found in report["by_length"].items()}
     assert values == pytest.approx(run["exact_match"], abs=1e-5)
+
+
 def test_the_guide_to_alignment_quotes_the_needles_that_were_found():
     text = " ".join((ROOT / "docs" / "alignment.md").read_text(encoding="utf-8").split())
     line, passkey = (
