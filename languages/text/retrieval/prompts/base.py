@@ -12,7 +12,6 @@ import numpy as np
 
 from languages.errors import CorpusError
 
-NUMBER = re.compile(r"\d+")
 LARGEST = 50_000
 """Numbers to be found are 1 to this, in both papers."""
 
@@ -85,6 +84,15 @@ def of_tokens(
         else:
             beyond = amount
     return found
+
+
+def numbers(said: str) -> list[str]:
+    """The numbers in a text, without zeros before them.
+
+    >>> numbers("<024169>, or 7?")
+    ['24169', '7']
+    """
+    return [found.lstrip("0") for found in re.findall(r"[0-9]+", said)]
 
 
 def number(random: np.random.Generator) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from languages.text.retrieval.prompts.base import NUMBER, Prompt, PromptTask, number
+from languages.text.retrieval.prompts.base import Prompt, PromptTask, number, numbers
 from languages.text.retrieval.prompts.names import ADJECTIVES, NOUNS
 
 TASK = (
@@ -45,5 +45,4 @@ class LinePrompts(PromptTask):
         >>> LinePrompts().is_right("The <REGISTER_CONTENT> is <24169>.", "24169"), LinePrompts().is_right("1", "24169")
         (True, False)
         """
-        numbers = NUMBER.findall(said)
-        return bool(numbers) and int(numbers[-1]) == int(answer)
+        return numbers(said)[-1:] == [answer]

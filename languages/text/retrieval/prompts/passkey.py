@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from languages.text.retrieval.prompts.base import NUMBER, Prompt, PromptTask, number
+from languages.text.retrieval.prompts.base import Prompt, PromptTask, number, numbers
 
 TASK = (
     "There is an important info hidden inside a lot of irrelevant text. Find it and memorize them. "
@@ -39,5 +39,4 @@ class PasskeyPrompts(PromptTask):
         >>> PasskeyPrompts().is_right("4. Remember it", "4"), PasskeyPrompts().is_right("green", "4")
         (True, False)
         """
-        found = NUMBER.search(said)
-        return found is not None and int(found.group()) == int(answer)
+        return numbers(said)[:1] == [answer]

@@ -47,7 +47,7 @@ class TopicPrompts(PromptTask):
 
     def conversation(self, random: np.random.Generator, count: int, words: int) -> Prompt:
         """So many topics of so many words, or a few more."""
-        chosen = [TOPICS[at] for at in random.choice(len(TOPICS), count, replace=False).tolist()]
+        chosen: list[str] = [TOPICS[at] for at in random.choice(len(TOPICS), count, replace=False).tolist()]
         parts = [part for topic in chosen for part in discussed(random, topic, words)]
         return Prompt("\n".join([TASK.format(count=count), *parts]) + QUESTION, chosen[0])
 
@@ -66,7 +66,8 @@ class TopicPrompts(PromptTask):
 def discussed(random: np.random.Generator, topic: str, words: int) -> list[str]:
     """What both say about a topic, as lines: an opening, exchanges until there are so many words, and a closing."""
     lines, so_far = [line.format(topic=topic) for line in OPENING], 0
-    for at in random.permutation(len(EXCHANGES)).tolist():
+    order: list[int] = random.permutation(len(EXCHANGES)).tolist()
+    for at in order:
         if so_far >= words:
             break
         lines += [f"USER: {EXCHANGES[at][0]}", f"ASSISTANT: {EXCHANGES[at][1]}"]
