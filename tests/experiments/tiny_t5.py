@@ -7,7 +7,6 @@ import torch
 
 from experiments.text.checkpoint.plan import plan
 
-
 VOCABULARY = 2000
 
 
@@ -38,8 +37,11 @@ def make(folder: Path, seed: int = 0) -> Path:
         torch.manual_seed(seed)
         config = transformers.T5Config(**sizes, feed_forward_proj="gated-gelu", decoder_start_token_id=0)
         model = transformers.T5ForConditionalGeneration(config)
-        # New ones are nearly flat, and a temperature would change nothing.
-        model.encoder.block[0].layer[0].SelfAttention.q.weight.data.mul_(30)
+        # New ones are nearly flat: what is read would change no answer, and a temperature nothing of what is read.
+        encoder, decoder = model.encoder.block[0], model.decoder.block[0]
+        for attention in (encoder.layer[0].SelfAttention, decoder.layer[1].EncDecAttention):
+            attention.q.weight.data.mul_(30)
+            attention.o.weight.data.mul_(10)
     model.save_pretrained(folder)
     tokenizer().save(str(folder / "tokenizer.json"))
     return folder

@@ -90,7 +90,14 @@ def claims(plan: Plan) -> tuple[Claim, ...]:
         Claim(
             "As trained, the model finds less in the longest inputs than in the shortest.",
             SECTION,
-            (Bound("less is found at the last size of a task than at its first", tuple(fewer), "below", 0.0),),
+            (
+                Bound(
+                    "less is found at the last size of each task that was asked than at its first",
+                    tuple(fewer),
+                    "below",
+                    0.0,
+                ),
+            ),
         ),
         *(
             Claim(f"P_max makes the model find more: {task}.", SECTION, (more([task], "p_max", NONE),))
@@ -108,7 +115,14 @@ def claims(plan: Plan) -> tuple[Claim, ...]:
             Claim(
                 f"The temperature by {title} falls with the length.",
                 OF_TEMPERATURES,
-                (Bound("lower at the last size of a task than at its first", lower[strategy], "below", 0.0),),
+                (
+                    Bound(
+                        "lower at the last size of each task that was asked than at its first",
+                        lower[strategy],
+                        "below",
+                        0.0,
+                    ),
+                ),
             )
             for strategy, title in (("p_max", "P_max"), ("entropy", "entropy"))
         ),

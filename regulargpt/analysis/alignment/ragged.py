@@ -25,7 +25,7 @@ class RaggedSetting(Setting):
     @property
     def lengths(self) -> tuple[int, int]:
         """The mean lengths, in whole symbols."""
-        short, long = (round(float(np.mean(self.sizes[name]))) - self.unread for name in ("short", "long"))
+        short, long = (round(float(np.mean(self.sizes[name])) - self.unread) for name in ("short", "long"))
         return short, long
 
     def sharpness(self, name: str) -> Sharpness:

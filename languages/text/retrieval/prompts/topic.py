@@ -35,20 +35,20 @@ class TopicPrompts(PromptTask):
 
     name = "topic"
     unit = "topics"
-    most = 90  # of which the exchanges come to an end
+    most = 1000  # words, of which the exchanges come to an end
 
     def prompt(self, random: np.random.Generator, size: int) -> Prompt:
-        """Each topic as long as LongEval's."""
-        return self.conversation(random, size, WORDS)
+        """Each topic as long as LongEval's, and its exchanges whole."""
+        return self.conversation(random, size, WORDS, is_whole=True)
 
     def growing(self, random: np.random.Generator, amount: int) -> Prompt:
-        """Two topics, each with so many tens of words of exchanges."""
-        return self.conversation(random, FEW, 10 * amount)
+        """Two topics, each with so many words of exchanges: the last answer of each is cut there."""
+        return self.conversation(random, FEW, amount, is_whole=False)
 
-    def conversation(self, random: np.random.Generator, count: int, words: int) -> Prompt:
+    def conversation(self, random: np.random.Generator, count: int, words: int, is_whole: bool) -> Prompt:
         """So many topics of so many words, or a few more."""
         chosen: list[str] = [TOPICS[at] for at in random.choice(len(TOPICS), count, replace=False).tolist()]
-        parts = [part for topic in chosen for part in discussed(random, topic, words)]
+        parts = [part for topic in chosen for part in discussed(random, topic, words, is_whole)]
         return Prompt("\n".join([TASK.format(count=count), *parts]) + QUESTION, chosen[0])
 
     def is_right(self, said: str, answer: str) -> bool:
@@ -63,15 +63,21 @@ class TopicPrompts(PromptTask):
         return f" {plain(answer)} " in f" {plain(said)} "
 
 
-def discussed(random: np.random.Generator, topic: str, words: int) -> list[str]:
-    """What both say about a topic, as lines: an opening, exchanges until there are so many words, and a closing."""
+def discussed(random: np.random.Generator, topic: str, words: int, is_whole: bool) -> list[str]:
+    """What both say about a topic, as lines: an opening, exchanges until there are so many words, and a closing.
+
+    If it is not to be whole, the last answer ends where there are so many words, but has one at least.
+    """
     lines, so_far = [line.format(topic=topic) for line in OPENING], 0
     order: list[int] = random.permutation(len(EXCHANGES)).tolist()
     for at in order:
         if so_far >= words:
             break
-        lines += [f"USER: {EXCHANGES[at][0]}", f"ASSISTANT: {EXCHANGES[at][1]}"]
-        so_far += len(" ".join(EXCHANGES[at]).split())
+        question, answer = EXCHANGES[at]
+        so_far += len(question.split())
+        said = answer.split() if is_whole else answer.split()[: max(1, words - so_far)]
+        so_far += len(said)
+        lines += [f"USER: {question}", f"ASSISTANT: {' '.join(said)}"]
     return [*lines, *(line.format(topic=topic) for line in CLOSING)]
 
 
