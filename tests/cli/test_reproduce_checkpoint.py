@@ -223,7 +223,8 @@ def test_a_file_of_another_format_is_refused(asked):
 
 def test_a_checkpoint_that_cannot_be_asked_is_refused_before_anything_is_written(cli: Cli, folder: Path):
     here = ("reproduce", "table-5.4", "--scale", "smoke", "--model")
-    refused(cli(*here, "hf:nowhere"), "nowhere: no such folder")
+    for nowhere in ("hf:nowhere", "hf:~nobody-of-this-name/t5", "a" * 5000):
+        refused(cli(*here, nowhere), ": no such folder")
     refused(
         cli(*here, f"hf:{folder}", "--page-only"), "nothing of flan-t5-xl was asked for in ", "leave --page-only out"
     )

@@ -90,8 +90,13 @@ def folder_of(place: str | Path) -> Path:
     Traceback (most recent call last):
     languages.errors.UserError: google/flan-t5-small: no such folder; a checkpoint is read from disk: download it first
     """
-    folder = Path(str(place).removeprefix(PREFIX)).expanduser()
-    if not folder.is_dir():
+    folder = Path(str(place).removeprefix(PREFIX))
+    try:
+        folder = folder.expanduser()
+        is_there = folder.is_dir()
+    except (OSError, RuntimeError):  # a name that is too long, the home of nobody
+        is_there = False
+    if not is_there:
         raise UserError(f"{shown(folder)}: no such folder; a checkpoint is read from disk: download it first")
     return folder
 
