@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 
 from experiments.experiment import Experiment
 from languages.errors import UserError, nearest, one_of
@@ -49,6 +50,10 @@ EXPERIMENTS = {
 }
 
 
+# Those that a checkpoint on disk can be asked, and the module behind `reproduce NAME --model`.
+OF_CHECKPOINTS = {"table-5.4": "experiments.text.checkpoint.command"}
+
+
 def experiment(name: str) -> Experiment:
     """The experiment of this name; UserError with the nearest one for another.
 
@@ -61,3 +66,18 @@ def experiment(name: str) -> Experiment:
     if name not in EXPERIMENTS:
         raise UserError(f"unknown experiment '{name}';{nearest(name, EXPERIMENTS) or ' choose ' + one_of(EXPERIMENTS)}")
     return import_module(EXPERIMENTS[name]).EXPERIMENT
+
+
+def of_checkpoints(name: str) -> ModuleType:
+    """What a checkpoint is asked in an experiment; UserError for one that trains networks of its own alone.
+
+    >>> of_checkpoints("table-6.2")
+    Traceback (most recent call last):
+    languages.errors.UserError: --model: table-6.2 is of networks that it trains; only 'table-5.4' takes a checkpoint
+    """
+    if name not in OF_CHECKPOINTS:
+        known = experiment(name).name
+        raise UserError(
+            f"--model: {known} is of networks that it trains; only {one_of(OF_CHECKPOINTS)} takes a checkpoint"
+        )
+    return import_module(OF_CHECKPOINTS[name])

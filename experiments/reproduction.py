@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from experiments import sessions
 from experiments.cells import Comparison
 from experiments.compare import compare
 from experiments.experiment import Experiment, Scale
@@ -32,7 +33,6 @@ from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import ENVIRONMENT, RunFolder
 
-SESSIONS = "sessions.json"
 # Of environment.json, what a reader of the page wants to know.
 ENVIRONMENT_KEYS = ("commit", "source", "python", "torch", "numpy", "device", "device_name", "cpu_count", "system")
 
@@ -115,21 +115,12 @@ def command(experiment: Experiment, scale: Scale, path: Path, rows: Sequence[str
 
 def session_seconds(path: Path, experiment: Experiment, scale: Scale) -> list[float]:
     """The seconds of each session so far; FormatError if the file says something else."""
-    file = place(path, experiment, scale) / SESSIONS
-    if not file.exists():
-        return []
-    seconds = atomic.parse_json(atomic.read_bytes(file), file).get("seconds")
-    if not isinstance(seconds, list) or not all(isinstance(one, int | float) for one in seconds):
-        raise atomic.FormatError(f"{atomic.shown(file)} has no list of seconds; restore it from a copy, or delete it")
-    return seconds
+    return sessions.seconds_in(place(path, experiment, scale))
 
 
 def add_session(path: Path, experiment: Experiment, scale: Scale, seconds: float) -> None:
     """Record how long a session took."""
-    out = place(path, experiment, scale)
-    before = session_seconds(path, experiment, scale)
-    atomic.make_folder(out)
-    atomic.write_json(out / SESSIONS, {"seconds": [*before, round(seconds, 1)]})
+    sessions.add(place(path, experiment, scale), seconds)
 
 
 def environments(folder: SweepFolder, names: Sequence[str]) -> tuple[tuple[Mapping[str, Any], int], ...]:

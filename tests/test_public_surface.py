@@ -62,8 +62,8 @@ FLAGS = {
     "positions": "folder --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
-        "name --scale --only --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus "
-        "--gpus --retry --dry-run --page-only --json --wide"
+        "name --scale --only --model --samples --out --engine --jobs --per-gpu --partition --account --qos --minutes "
+        "--memory --cpus --gpus --retry --dry-run --page-only --json --wide"
     ),
     "report": "folders --out --json",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from experiments.page import details
 from experiments.page.contents import joined
@@ -31,7 +31,7 @@ VERDICTS = (
 def page(found: TextRecord) -> str:
     """page.md."""
     sections = {
-        "Which published claims hold here": claims(found),
+        "Which published claims hold here": claims(found.claims),
         found.title: lengths(found),
         "Conditions": conditions(found),
         f"By {found.axis}": curves(found),
@@ -51,18 +51,18 @@ def unlearned(found: TextRecord) -> list[str]:
     return [why, items(f"{one['run']}: {one['value']:.4g} % at the training length" for one in found.unlearned)]
 
 
-def claims(found: TextRecord) -> list[str]:
-    """A row a claim, and the rules."""
+def claims(found: Sequence[ClaimRecord], verdicts: str = VERDICTS) -> list[str]:
+    """A row a claim, and the rules; `verdicts` say what a verdict means."""
     rows = [
         (f"{number}. {one.sentence} ({one.source})", verdict(one), one.figure or "–", one.published or "–")
-        for number, one in enumerate(found.claims, 1)
+        for number, one in enumerate(found, 1)
     ]
-    counts = Counter(one.answer for one in found.claims)
+    counts = Counter(one.answer for one in found)
     told = f"{counts[HOLDS]} hold, {counts[FAILS]} do not, {counts[OPEN]} are not decidable"
-    rules = [f"{number}: {'; '.join(one.rules)}" for number, one in enumerate(found.claims, 1)]
+    rules = [f"{number}: {'; '.join(one.rules)}" for number, one in enumerate(found, 1)]
     header = ("claim", "here", "our figure [95 % interval]", "as published")
     folded = f"<details><summary>The rule of each claim</summary>\n\n{items(rules)}\n\n</details>"
-    return [safe(f"Of {len(found.claims)} claims: {told}. {VERDICTS}"), table(header, rows), folded]
+    return [safe(f"Of {len(found)} claims: {told}. {verdicts}"), table(header, rows), folded]
 
 
 def verdict(claim: ClaimRecord) -> Entry:

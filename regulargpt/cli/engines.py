@@ -56,6 +56,20 @@ def choose_engine(options: Mapping[str, Any]) -> Callable[[list[RunConfig]], Eng
     return lambda configs: local_engine(configs, jobs, per_gpu or 1)
 
 
+def given(options: Mapping[str, Any]) -> list[str]:
+    """The options about engines that were given, as they are typed.
+
+    >>> given({"engine": "local", "jobs": 2, "per_gpu": None, "slurm_time": 60})
+    ['--jobs', '--minutes']
+    """
+    typed = {f"slurm_{key}": option for option, (key, _, _) in SLURM.items()}
+    return [
+        typed.get(key, f"--{key.replace('_', '-')}")
+        for key, value in options.items()
+        if value is not None and (key, value) != ("engine", "local")
+    ]
+
+
 def local_engine(configs: list[RunConfig], jobs: int | None, per_gpu: int) -> Engine:
     """This machine, with the GPUs that the runs may use."""
     from regulargpt.runs.sweep.gpus import gpus_for

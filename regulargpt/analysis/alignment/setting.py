@@ -64,7 +64,11 @@ class Setting:
     @cached_property
     def before(self) -> dict[str, Sharpness]:
         """How sharp attention is in both without a temperature."""
-        return {name: sharpness(self.model, words) for name, words in self.words.items()}
+        return {name: self.sharpness(name) for name in self.words}
+
+    def sharpness(self, name: str) -> Sharpness:
+        """How sharp attention is in the short or the long words, as the model is set."""
+        return sharpness(self.model, self.words[name])
 
     def groups(self, values: ByHead) -> Groups:
         """The means of the groups that share a temperature."""
@@ -81,7 +85,7 @@ class Setting:
         """How sharp attention is in the long words at these temperatures."""
         self.model.set_temperature(torch.from_numpy(self.spread(tau)), self.on)
         try:
-            return sharpness(self.model, self.long)
+            return self.sharpness("long")
         finally:
             self.model.set_temperature(None)
 

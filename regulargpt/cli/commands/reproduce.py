@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.engines import choose_engine, engine_options
+from regulargpt.cli.engines import choose_engine, engine_options, given
 from regulargpt.cli.output import emit, printed, say, table
 from regulargpt.cli.types import PATH
 from regulargpt.runs.exits import FAILED, STOPPED
@@ -32,8 +32,16 @@ SCALES = ("smoke", "cpu", "full")
     show_default=True,
     help="smoke: does it run? cpu: two cores, hours. full: as published.",
 )
-@click.option("--only", metavar="ROW,...", help="Only these rows of the table.")
-@click.option("--out", type=PATH, help="Folder of runs and pages.  [default: reproduced/SCALE]")
+@click.option("--only", metavar="ROW,...", help="Only these rows of the table; with --model, these tasks.")
+@click.option("--model", type=PATH, help="Of table-5.4: ask a T5 checkpoint on disk, hf:PATH.")
+@click.option(
+    "--samples", type=click.IntRange(min=1), help="With --model: prompts a column.  [default: 2, 20 or 100 by scale]"
+)
+@click.option(
+    "--out",
+    type=PATH,
+    help="Folder of runs and pages.  [default: reproduced/SCALE; with --model reproduced/checkpoints]",
+)
 @engine_options
 @click.option("--retry", is_flag=True, help="Run those again that failed.")
 @click.option("--dry-run", is_flag=True, help="Print the runs and how far they are; write nothing.")
@@ -43,6 +51,8 @@ def command(
     name: str,
     scale: str,
     only: str | None,
+    model: Path | None,
+    samples: int | None,
     out: Path | None,
     retry: bool,
     dry_run: bool,
@@ -53,14 +63,24 @@ def command(
     """Run everything behind a published table or figure, and write a page: published, ours, and what differs.
 
     NAME is one of `regulargpt list experiments`. The same command goes on where it was stopped.
+
+    table-5.4 takes a checkpoint with --model: nothing is trained, the checkpoint is asked in English.
     """
-    experiment = import_module("experiments.registry").experiment(name)
+    registry = import_module("experiments.registry")
     rows = () if only is None else tuple(dict.fromkeys(row.strip() for row in only.split(",")))
+    if page_only and (dry_run or retry or only):
+        raise UserError("--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out")
+    if model is not None:
+        asked = registry.of_checkpoints(name)
+        for flag in [*["--retry"] * retry, *given(options)]:
+            raise UserError(f"{flag} is for trainings, and with --model there are none; leave it out")
+        return of_checkpoint(asked.session(model, scale, rows, samples, out), dry_run, page_only, as_json)
+    if samples is not None:
+        raise UserError(f"--samples {samples} is for --model; leave it out, or add that")
+    experiment = registry.experiment(name)
     configs = experiment.all_configs(scale, rows)
     engine = choose_engine(options)
     folder = out or Path("reproduced") / scale
-    if page_only and (dry_run or retry or only):
-        raise UserError("--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out")
     if dry_run:
         return preview(configs, folder, as_json)
     if page_only:
@@ -117,6 +137,24 @@ def page_again(experiment: Any, scale: str, folder: Path, as_json: bool) -> int:
     result = import_module("experiments.reproduction").write_page(folder, experiment, scale, notice)
     told(result, as_json)
     return FAILED if result["failed"] else STOPPED if result["missing"] else 0
+
+
+def of_checkpoint(session: Any, dry_run: bool, page_only: bool, as_json: bool) -> int:
+    """Ask a checkpoint for what is missing, and write the page; the exit code."""
+    if dry_run:
+        states = session.states
+        if as_json:
+            emit({"out": str(session.kept.place), "columns": [{"name": n, "state": s} for n, s in states.items()]})
+        else:
+            say(table(list(states.items()), ("column", "state")))
+            say(f"{len(states)} columns in {session.kept.place}: {list(states.values()).count('missing')} missing")
+        return 0
+    stopped = "" if page_only else session.ask(lambda text: say(f"asking {text}", err=True))
+    result = session.page()
+    told(result, as_json)
+    if stopped:
+        say(f"stopped by {stopped}; the same command goes on from there", err=True)
+    return STOPPED if stopped or (page_only and result["missing"]) else 0
 
 
 def notice(text: str) -> None:

@@ -11,6 +11,7 @@ from languages.errors import UserError, one_of, shown
 from regulargpt.encodings.options import T5Options
 from regulargpt.storage import atomic
 
+PREFIX = "hf:"
 CONFIG, GENERATION = "config.json", "generation_config.json"
 # Those whose every layer has the first one's bias: the others have a network of their own.
 TYPES = ("t5", "mt5")
@@ -80,6 +81,24 @@ class Config:
             "scale_readout": self.scales_readout,
             "norm_epsilon": self.epsilon,
         }
+
+
+def folder_of(place: str | Path) -> Path:
+    """The folder that is meant; UserError if there is none.
+
+    >>> folder_of("hf:google/flan-t5-small")
+    Traceback (most recent call last):
+    languages.errors.UserError: google/flan-t5-small: no such folder; a checkpoint is read from disk: download it first
+    """
+    folder = Path(str(place).removeprefix(PREFIX))
+    try:
+        folder = folder.expanduser()
+        is_there = folder.is_dir()
+    except (OSError, RuntimeError):  # a name that is too long, the home of nobody
+        is_there = False
+    if not is_there:
+        raise UserError(f"{shown(folder)}: no such folder; a checkpoint is read from disk: download it first")
+    return folder
 
 
 def read_config(folder: Path) -> Config:

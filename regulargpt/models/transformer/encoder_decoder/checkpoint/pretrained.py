@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from languages.errors import UserError, shown
-from languages.text.tokens import Tokens, read_tokens
-from regulargpt.models.transformer.encoder_decoder.checkpoint.config import read_config
-from regulargpt.models.transformer.encoder_decoder.checkpoint.load import folder_of, network
+from languages.text.tokens import Tokens
+from regulargpt.models.transformer.encoder_decoder.checkpoint.config import folder_of, read_config
+from regulargpt.models.transformer.encoder_decoder.checkpoint.loading import network
 from regulargpt.models.transformer.encoder_decoder.checkpoint.stored import digest
+from regulargpt.models.transformer.encoder_decoder.checkpoint.tokenizer import tokens_of
 from regulargpt.models.transformer.encoder_decoder.greedy import greedy
 from regulargpt.models.transformer.encoder_decoder.model import EncoderDecoder
 
-TOKENIZER = "tokenizer.json"
 MOST = 64
 """Tokens of an answer where nobody says otherwise."""
 
@@ -44,17 +43,7 @@ class Pretrained:
     @cached_property
     def tokens(self) -> Tokens:
         """The tokenizer beside the weights, by the extra `hf`. UserError if there is none that fits."""
-        path = self.folder / TOKENIZER
-        if not path.is_file():
-            raise UserError(
-                f"{shown(self.folder)} has no {TOKENIZER}; save the fast tokenizer beside the weights: "
-                "AutoTokenizer.from_pretrained(NAME).save_pretrained(FOLDER)"
-            )
-        found = read_tokens(path)
-        if found.vocabulary_size > self.vocabulary_size:
-            known = f"{self.vocabulary_size:,}"
-            raise UserError(f"{shown(path)} has {found.vocabulary_size:,} tokens, and the network knows {known}")
-        return found
+        return tokens_of(self.folder, self.vocabulary_size)
 
     @cached_property
     def digest(self) -> str:

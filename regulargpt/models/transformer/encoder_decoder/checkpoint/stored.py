@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError, shown
 from regulargpt.storage import atomic
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 # In the index stand names of files in the same folder.
@@ -42,7 +42,7 @@ class Stored:
 
     def read(self, name: str) -> Tensor:
         """A tensor in float32."""
-        return self.files[self.place[name]].get_tensor(name).to(torch.float32)
+        return self.files[self.place[name]].get_tensor(name).float()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from languages.errors import UserError, shown
-from regulargpt.models.transformer.encoder_decoder.checkpoint.config import Config, read_config
+from regulargpt.models.transformer.encoder_decoder.checkpoint.config import Config, folder_of, read_config
 from regulargpt.models.transformer.encoder_decoder.checkpoint.names import (
     COPIES,
     EMBEDDING,
@@ -19,8 +19,6 @@ from regulargpt.models.transformer.encoder_decoder.checkpoint.names import (
 )
 from regulargpt.models.transformer.encoder_decoder.checkpoint.stored import Stored, opened
 from regulargpt.models.transformer.encoder_decoder.model import EncoderDecoder
-
-PREFIX = "hf:"
 
 
 def load(place: str | Path) -> EncoderDecoder:
@@ -33,19 +31,6 @@ def load(place: str | Path) -> EncoderDecoder:
     """
     folder = folder_of(place)
     return network(folder, read_config(folder))
-
-
-def folder_of(place: str | Path) -> Path:
-    """The folder that is meant; UserError if there is none.
-
-    >>> folder_of("hf:google/flan-t5-small")
-    Traceback (most recent call last):
-    languages.errors.UserError: google/flan-t5-small: no such folder; a checkpoint is read from disk: download it first
-    """
-    folder = Path(str(place).removeprefix(PREFIX)).expanduser()
-    if not folder.is_dir():
-        raise UserError(f"{shown(folder)}: no such folder; a checkpoint is read from disk: download it first")
-    return folder
 
 
 def network(folder: Path, config: Config) -> EncoderDecoder:

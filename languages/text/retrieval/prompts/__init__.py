@@ -1,0 +1,22 @@
+"""Retrieval in English, for networks that follow instructions: what the thesis asked Flan-T5 (section 5.5.2).
+
+base       a prompt and its answer; a prompt of so many tokens
+lines      LongEval's lines: "line torrid-kid: REGISTER_CONTENT is <24169>" (Li et al. 2023)
+passkey    a pass key in filler sentences (Mohtashami and Jaggi 2023)
+topic      LongEval's conversation in topics, of which the first is asked for (Li et al. 2023)
+names      adjectives and nouns, for names of lines
+topics     topics and exchanges about any of them, written for this project
+
+The wording around lines and the pass key is that of the papers. LongEval's topics and conversations are a data set;
+topics and conversations here are ours, in the same form and about as long.
+"""
+
+from languages.text.retrieval.prompts.base import Prompt, PromptTask, of_tokens
+from languages.text.retrieval.prompts.lines import LinePrompts
+from languages.text.retrieval.prompts.passkey import PasskeyPrompts
+from languages.text.retrieval.prompts.topic import TopicPrompts
+
+PROMPTS: dict[str, PromptTask] = {task.name: task for task in (TopicPrompts(), LinePrompts(), PasskeyPrompts())}
+"""The tasks by name, in the order of the published table."""
+
+__all__ = ["PROMPTS", "Prompt", "PromptTask", "of_tokens"]

@@ -1,0 +1,100 @@
+"""A prompt with its answer, a task that draws prompts, and the longest prompt of so many tokens."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from languages.errors import CorpusError
+
+LARGEST = 50_000
+"""Numbers to be found are 1 to this, in both papers."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A text that ends with a question, and what the answer is to say."""
+
+    text: str
+    answer: str
+
+
+class PromptTask(ABC):
+    """A task in English. A prompt is a pure function of the size and the random numbers.
+
+    >>> from languages.randomness import rng
+    >>> from languages.text.retrieval.prompts import PROMPTS
+    >>> prompt = PROMPTS["passkey"].prompt(rng(0, "example"), size=100)
+    >>> prompt.answer in prompt.text, PROMPTS["passkey"].is_right(f"It is {prompt.answer}.", prompt.answer)
+    (True, True)
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[str]
+    """What a size counts, in the plural."""
+    most: ClassVar[int] = 10**9
+    """The largest amount of a growing prompt."""
+
+    @abstractmethod
+    def prompt(self, random: np.random.Generator, size: int) -> Prompt:
+        """A prompt of so many topics, lines or characters of filler."""
+
+    def growing(self, random: np.random.Generator, amount: int) -> Prompt:
+        """A prompt that becomes longer with the amount, 1 to `most`, in small steps."""
+        return self.prompt(random, amount)
+
+    @abstractmethod
+    def is_right(self, said: str, answer: str) -> bool:
+        """Whether what was said is the answer."""
+
+
+def of_tokens(
+    task: PromptTask, count: Callable[[str], int], tokens: int, draw: Callable[[], np.random.Generator]
+) -> Prompt:
+    """A prompt as long as it can be with at most so many tokens, as `count` counts them.
+
+    `draw` gives the same random numbers at every call. Raises CorpusError if the shortest prompt has more tokens.
+
+    >>> from languages.randomness import rng
+    >>> from languages.text.retrieval.prompts import PROMPTS
+    >>> def words(text: str) -> int:
+    ...     return len(text.split())
+    >>> words(of_tokens(PROMPTS["line"], words, 150, lambda: rng(0, "example")).text)
+    147
+    """
+
+    def at(amount: int) -> Prompt:
+        return task.growing(draw(), amount)
+
+    found, fits, beyond = at(1), 1, task.most + 1
+    if (least := count(found.text)) > tokens:
+        what = f"the shortest prompt of '{task.name}' has {least:,} tokens of this tokenizer"
+        raise CorpusError(f"{what}; at most {tokens:,} are wanted")
+    while beyond - fits > 1:
+        # Doubled until it is too long, and halved from there on.
+        amount = min(2 * fits, (fits + beyond) // 2)
+        longer = at(amount)
+        if count(longer.text) <= tokens:
+            found, fits = longer, amount
+        else:
+            beyond = amount
+    return found
+
+
+def numbers(said: str) -> list[str]:
+    """The numbers in a text, without zeros before them.
+
+    >>> numbers("<024169>, or 7?")
+    ['24169', '7']
+    """
+    return [found.lstrip("0") for found in re.findall(r"[0-9]+", said)]
+
+
+def number(random: np.random.Generator) -> int:
+    """A number to be found."""
+    return int(random.integers(1, LARGEST + 1))

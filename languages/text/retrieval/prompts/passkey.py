@@ -1,0 +1,42 @@
+"""A pass key in filler sentences (Mohtashami and Jaggi 2023; thesis, section 5.5.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from languages.text.retrieval.prompts.base import Prompt, PromptTask, number, numbers
+
+TASK = (
+    "There is an important info hidden inside a lot of irrelevant text. Find it and memorize them. "
+    "I will quiz you about the important information there."
+)
+FILLER = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again. "
+KEY = "The pass key is {key}. Remember it. {key} is the pass key."
+QUESTION = "What is the pass key? The pass key is"
+
+
+class PasskeyPrompts(PromptTask):
+    """So many characters of filler, and the key somewhere between them, every place equally likely.
+
+    >>> from languages.randomness import rng
+    >>> PasskeyPrompts().prompt(rng(1, "example"), size=60).text.splitlines()[1:]
+    ['The g', 'The pass key is 10273. Remember it. 10273 is the pass key.', 'The grass is green. The sky is blue. The sun is yellow.', 'What is the pass key? The pass key is']
+    """  # noqa: E501
+
+    name = "passkey"
+    unit = "characters of filler"
+
+    def prompt(self, random: np.random.Generator, size: int) -> Prompt:
+        """As in the paper's code both parts of the filler begin with its first sentence, and end anywhere."""
+        before = int(random.integers(size + 1))
+        key, filler = number(random), FILLER * (size // len(FILLER) + 1)
+        lines = [TASK, filler[:before], KEY.format(key=key), filler[: size - before], QUESTION]
+        return Prompt("\n".join(lines), str(key))
+
+    def is_right(self, said: str, answer: str) -> bool:
+        """The first number in what was said is the key.
+
+        >>> PasskeyPrompts().is_right("4. Remember it", "4"), PasskeyPrompts().is_right("green", "4")
+        (True, False)
+        """
+        return numbers(said)[:1] == [answer]
