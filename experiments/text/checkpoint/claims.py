@@ -58,7 +58,7 @@ class Gap:
 
     def known(self, results: Results, place: Place) -> Interval:
         """The measure at a place."""
-        found = results.measured.get(self.measure, {}).get(place.row, {}).get(place.size)
+        found = results.curve(self.measure, place.row).get(place.size)
         if found is None:
             raise Unknown(f"{place.text} was not asked")
         return found

@@ -44,7 +44,9 @@ def record(
 ) -> CheckpointRecord:
     """The page as values, of the columns of a plan."""
     model = published_as(identity.sizes)
-    results = Results(1, {}, {EXACT: exact(plan, found), TEMPERATURE: temperatures(plan, found)})
+    measured = {EXACT: exact(plan, found), TEMPERATURE: temperatures(plan, found)}
+    # A checkpoint is one network, as a run with one seed is.
+    results = Results(1, {}, {name: {row: {0: one} for row, one in rows.items()} for name, rows in measured.items()})
     asked = list(product(plan.columns, STRATEGIES))
     return CheckpointRecord(
         experiment=TABLE,
