@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from experiments.text.alignment import ABOVE, TEMPERATURE, above_p_max, temperature_of
-from experiments.text.claims import Bound, Change, Claim, Lead, Level
+from experiments.text.claims import Bound, Claim, Level
 from experiments.text.retrieval import ABOUT, SIZES, aligned, retriever
 from experiments.text.table import Source, text_table
+from experiments.text.temperatures import temperatures_fall
 
 LONGER = (2, 4, 8, 16)
-SECTION = "thesis, sections 5.5.3 and 5.7"
 PLAIN = "documents/t5"
 DOCUMENTS = retriever("documents")
 ROWS = {row: one for row, one in aligned("documents", DOCUMENTS).items() if one.sharpened}
@@ -21,20 +21,9 @@ def by_documents(data: str, row: str, length: int) -> tuple[str, str]:
     return f"{data}/{row.partition('/')[2]}", AS_LONG.get(length // Source.train_len, "")
 
 
-def falls(strategy: str) -> Bound:
-    """The temperature is lower at 8x, where there is a published one, than at 4x."""
-    figures = (Change(TEMPERATURE, f"{PLAIN}+{strategy}", 8, 4),)
-    return Bound(f"{TEMPERATURE} at 8x lower than at 4x", figures, "below", 0.0)
-
-
+# There are published ones at 4x and 8x.
 CLAIMS = (
-    Claim("The temperature by P_max falls with the length.", SECTION, (falls("p_max"),)),
-    Claim("The temperature by entropy falls with the length.", SECTION, (falls("entropy"),)),
-    Claim(
-        "Entropy lowers the temperature more than P_max does.",
-        SECTION,
-        (Bound("lower at 8x", (Lead(TEMPERATURE, f"{PLAIN}+entropy", f"{PLAIN}+p_max", 8),), "below", 0.0),),
-    ),
+    *temperatures_fall([PLAIN], "thesis, sections 5.5.3 and 5.7", far=8, near=4),
     Claim(
         "The search finds a higher temperature than Proposition 5.1 does.",
         "thesis, section 5.10.4, Figure 5.8",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from experiments.text.alignment import TEMPERATURE, temperature_of
-from experiments.text.claims import Bound, Change, Claim, Lead
 from experiments.text.completion import AS_LONG, PUBLISHED_LENGTH
 from experiments.text.subjects import T5, alone, sharpened
 from experiments.text.table import Source, text_table
+from experiments.text.temperatures import temperatures_fall
 
 LONGER = (2, 4, 8, 16)
-SECTION = "thesis, section 5.7"
 ROWS = {
     f"t5+{key}": sharpened(alone(T5), key, title)
     for key, title in (("p_max", "P_max"), ("entropy", "entropy"), ("log", "log"))
@@ -21,21 +20,7 @@ def as_long(data: str, row: str, length: int) -> tuple[str, str]:
     return row, AS_LONG.get(length // PUBLISHED_LENGTH, "12000" if length == 16 * PUBLISHED_LENGTH else "")
 
 
-def falls(strategy: str) -> Bound:
-    """The temperature is lower at the longest length than at the shortest."""
-    figures = (Change(TEMPERATURE, f"t5+{strategy}", 16, 2),)
-    return Bound(f"{TEMPERATURE} at 16x lower than at 2x", figures, "below", 0.0)
-
-
-CLAIMS = (
-    Claim("The temperature by P_max falls with the length.", SECTION, (falls("p_max"),)),
-    Claim("The temperature by entropy falls with the length.", SECTION, (falls("entropy"),)),
-    Claim(
-        "Entropy lowers the temperature more than P_max does.",
-        SECTION,
-        (Bound("lower at 16x", (Lead(TEMPERATURE, "t5+entropy", "t5+p_max", 16),), "below", 0.0),),
-    ),
-)
+CLAIMS = temperatures_fall(["t5"], "thesis, section 5.7")
 EXPERIMENT = text_table(
     "table-5.11",
     "Temperatures for code",

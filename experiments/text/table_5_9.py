@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 from experiments.text.alignment import TEMPERATURE, temperature_of
-from experiments.text.claims import Bound, Change, Claim, Lead
 from experiments.text.retrieval import ABOUT, SIZES, aligned, by_task, retriever
 from experiments.text.table import Source, text_table
+from experiments.text.temperatures import temperatures_fall
 
 TASKS = ("topic", "line", "passkey")
 LONGER = (2, 4, 8, 16)
-SECTION = "thesis, section 5.5.2"
 ROWS = {row: subject for task in TASKS for row, subject in aligned(task, retriever(task)).items() if subject.sharpened}
 
 
-def falls(strategy: str) -> Bound:
-    """The temperature is lower at the longest length than at the shortest."""
-    figures = tuple(Change(TEMPERATURE, f"{task}/t5+{strategy}", 16, 2) for task in TASKS)
-    return Bound(f"{TEMPERATURE} at 16x lower than at 2x", figures, "below", 0.0)
-
-
-CLAIMS = (
-    Claim("The temperature by P_max falls with the length.", SECTION, (falls("p_max"),)),
-    Claim("The temperature by entropy falls with the length.", SECTION, (falls("entropy"),)),
-    Claim(
-        "Entropy lowers the temperature more than P_max does.",
-        "thesis, section 5.7",
-        (
-            Bound(
-                "lower at 16x",
-                tuple(Lead(TEMPERATURE, f"{task}/t5+entropy", f"{task}/t5+p_max", 16) for task in TASKS),
-                "below",
-                0.0,
-            ),
-        ),
-    ),
-)
+CLAIMS = temperatures_fall([f"{task}/t5" for task in TASKS], "thesis, sections 5.5.2 and 5.7")
 EXPERIMENT = text_table(
     "table-5.9",
     "Temperatures for retrieval",
