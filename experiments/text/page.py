@@ -47,7 +47,7 @@ def unlearned(found: TextRecord) -> list[str]:
     """Names, and what they come to at their training length."""
     if not found.unlearned:
         return []
-    why = "What a network has not learned at its training length it cannot lose beyond it, and no temperature finds it."
+    why = "What a network has not learned at its training length it cannot lose beyond it."
     return [why, items(f"{one['run']}: {one['value']:.4g} % at the training length" for one in found.unlearned)]
 
 
