@@ -14,24 +14,29 @@ FIGURES = {"topic": "5.4", "line": "5.6", "passkey": "5.7"}
 ROWS = {task: alone(retriever(task)) for task in FIGURES}
 
 
-def level(measure: str, side: Literal["below", "above"]) -> Bound:
-    """A difference has one sign at 16x, for every task."""
-    return Bound(f"{side} 0 at 16x", tuple(Level(measure, row, 16) for row in ROWS), side, 0.0)
+def claims(task: str) -> tuple[Claim, Claim, Claim]:
+    """What the temperatures of a task do."""
+
+    def level(measure: str, side: Literal["below", "above"]) -> Bound:
+        return Bound(f"{side} 0 at 16x", (Level(measure, task, 16),), side, 0.0)
+
+    falls = Bound("lower at 16x than at 2x", (Change(TAU, task, 16, 2),), "below", 0.0)
+    return (
+        Claim(f"The temperature falls with the length: {task}.", "thesis, section 5.7", (falls,)),
+        Claim(
+            f"The temperature by entropy is lower than that by P_max: {task}.",
+            "thesis, section 5.7",
+            (level(GAP, "below"),),
+        ),
+        Claim(
+            f"The search finds higher temperatures than the propositions: {task}.",
+            "thesis, section 5.10.4",
+            (level(ABOVE, "above"), level(ABOVE_ENTROPY, "above")),
+        ),
+    )
 
 
-CLAIMS = (
-    Claim(
-        "The temperature falls with the length.",
-        "thesis, section 5.7",
-        (Bound("lower at 16x than at 2x", tuple(Change(TAU, row, 16, 2) for row in ROWS), "below", 0.0),),
-    ),
-    Claim("The temperature by entropy is lower than that by P_max.", "thesis, section 5.7", (level(GAP, "below"),)),
-    Claim(
-        "The search finds higher temperatures than the propositions.",
-        "thesis, section 5.10.4",
-        (level(ABOVE, "above"), level(ABOVE_ENTROPY, "above")),
-    ),
-)
+CLAIMS = [claim for task in FIGURES for claim in claims(task)]
 EXPERIMENT = text_table(
     "figure-5.4",
     "Temperatures by length for retrieval",

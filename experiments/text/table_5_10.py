@@ -23,7 +23,7 @@ def by_documents(data: str, row: str, length: int) -> tuple[str, str]:
 
 # There are published ones at 4x and 8x.
 CLAIMS = (
-    *temperatures_fall([PLAIN], "thesis, sections 5.5.3 and 5.7", far=8, near=4),
+    *temperatures_fall(PLAIN, "thesis, sections 5.5.3 and 5.7", far=8, near=4),
     Claim(
         "The search finds a higher temperature than Proposition 5.1 does.",
         "thesis, section 5.10.4, Figure 5.8",

@@ -12,7 +12,9 @@ LONGER = (2, 4, 8, 16)
 ROWS = {row: subject for task in TASKS for row, subject in aligned(task, retriever(task)).items() if subject.sharpened}
 
 
-CLAIMS = temperatures_fall([f"{task}/t5" for task in TASKS], "thesis, sections 5.5.2 and 5.7")
+CLAIMS = [
+    claim for task in TASKS for claim in temperatures_fall(f"{task}/t5", "thesis, sections 5.5.2 and 5.7", of=task)
+]
 EXPERIMENT = text_table(
     "table-5.9",
     "Temperatures for retrieval",

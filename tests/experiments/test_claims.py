@@ -192,6 +192,12 @@ CONTRADICTED = {
 }
 
 
+def is_of_shown(claim: Claim, table: TextTable) -> bool:
+    """Whether a claim is of what the cells show; of other measures a table may print no numbers."""
+    figures = [figure for test in claim.tests for figure in test.figures]
+    return any(getattr(figure, "measure", table.shown) == table.shown for figure in figures)
+
+
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_claims_hold_in_the_published_numbers(table: TextTable):
     found, contradicted = 0, set()
@@ -207,6 +213,6 @@ def test_claims_hold_in_the_published_numbers(table: TextTable):
                         contradicted.add((table.name, claim.sentence, title))
     # Of most figures words were published, and no numbers.
     values = [value for source in table.sources for row in source.table.rows for value in row.values.values()]
-    of_papers = [claim for claim in table.claims if claim.source != "ours"]
+    of_papers = [claim for claim in table.claims if claim.source != "ours" and is_of_shown(claim, table)]
     assert found >= len(of_papers) - 2 or all(isinstance(value[0], str) for value in values)
     assert contradicted == {one for one in CONTRADICTED if one[0] == table.name}
