@@ -125,7 +125,9 @@ class _Parser:
     def error(self, expected: str) -> AutomatonError:
         """What was expected, with the line and the token that stands there."""
         line = line_at(self.drawing.text, self.token.at)
-        return AutomatonError(f"line {line}: {expected}, found {self.token.text:.40}")
+        # A quoted name may hold a newline; the message stays a line.
+        found = self.token.text[:40].replace("\n", "\\n")
+        return AutomatonError(f"line {line}: {expected}, found {found}")
 
     def graph(self) -> Drawing:
         """graph = "strict"? "digraph" identifier? "{" (statement ";"*)* "}", and nothing behind it."""

@@ -26,11 +26,11 @@ def described(task: Retrieval, seed: int) -> dict[str, Any]:
         "answers": list(task.answers),
         "shortest": task.shortest,
         "chance": 100 * task.chance,
-        "sample": drawn(task, max(SAMPLE_LENGTH, task.shortest), 1, seed)[0],
+        "sample": records(task, max(SAMPLE_LENGTH, task.shortest), 1, seed)[0],
     }
 
 
-def drawn(task: Retrieval, length: int, count: int, seed: int) -> list[dict[str, Any]]:
+def records(task: Retrieval, length: int, count: int, seed: int) -> list[dict[str, Any]]:
     """`count` words: the document, the questions behind it, their answers, and where in the document these stand.
 
     LengthEmpty if there is no word of this length.

@@ -8,7 +8,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 from automata.fa.dfa import DFA
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from languages.automata import Dfa, MooreMachine, Semiautomaton
@@ -234,6 +234,7 @@ def test_names_that_cannot_be_drawn() -> None:
     assert from_json(to_json(machine)) == machine
 
 
+@example('"\n"')
 @given(st.text('digraph{}[]"->;=, \n\\/*#<ablep0', max_size=40))
 def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
     for read in (from_dot, from_json):

@@ -287,7 +287,13 @@ def test_a_report_restores_what_it_says(trained: RunFolder, tmp_path: Path, by: 
     assert report["strategies"]["log"]["tau"] == [pytest.approx(math.log(8) / math.log(32), abs=1e-4)]
     assert report["strategies"]["fixed"]["tau"] == [0.7]
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
-        ["align.csv", "align.json", "align.png", *(f"temperature-{name}.json" for name in report["strategies"])]
+        [
+            "align.csv",
+            "align.html",
+            "align.json",
+            "align.png",
+            *(f"temperature-{name}.json" for name in report["strategies"]),
+        ]
     )
 
 

@@ -80,24 +80,24 @@ def command(
         noun = "text" if is_text(language) else "retrieval task"
         raise UserError(f"--near-misses: {language} is a {noun}, which has no members; leave it out")
     if is_text(language):
-        drawn = segments(language, length, count, seed)
+        found = segments(language, length, count, seed)
     elif is_retrieval(language):
-        drawn = documents(language, length, count, seed)
+        found = documents(language, length, count, seed)
     else:
-        drawn = words(language, length, count, seed, {"near_misses": near_misses, "edits": edits, "swaps": swaps})
-    render = drawn.line if text else lambda record: json.dumps(record, ensure_ascii=False) + "\n"
-    content = "".join(map(render, drawn.records))
+        found = words(language, length, count, seed, {"near_misses": near_misses, "edits": edits, "swaps": swaps})
+    render = found.line if text else lambda record: json.dumps(record, ensure_ascii=False) + "\n"
+    content = "".join(map(render, found.records))
     if out is not None:
         from regulargpt.storage.atomic import write_text
 
         write_text(out, content)
-    if drawn.notice:
-        say(drawn.notice, err=True)
+    if found.notice:
+        say(found.notice, err=True)
     if as_json:
-        where = {drawn.kind: drawn.records} if out is None else {"count": count, "out": str(out)}
-        emit({**drawn.name, "length": length, "seed": seed, **where})
+        where = {found.kind: found.records} if out is None else {"count": count, "out": str(out)}
+        emit({**found.name, "length": length, "seed": seed, **where})
     else:
-        written = f"{count} {drawn.kind} of length {length} written to {out}\n"
+        written = f"{count} {found.kind} of length {length} written to {out}\n"
         click.echo(content if out is None else written, nl=False)
 
 
@@ -107,9 +107,9 @@ def words(language: str, length: int, count: int, seed: int, mixed: dict[str, An
     from languages.randomness import rng
 
     task = languages.get(language)
-    drawn = task.sample(rng(seed, "sample"), length, count, **mixed)
-    names = [task.output_names[label] for label in task.labels(drawn)]
-    pairs = [{"word": task.machine.decode(word), "label": name} for word, name in zip(drawn, names, strict=True)]
+    sampled = task.sample(rng(seed, "sample"), length, count, **mixed)
+    names = [task.output_names[label] for label in task.labels(sampled)]
+    pairs = [{"word": task.machine.decode(word), "label": name} for word, name in zip(sampled, names, strict=True)]
     return Drawn("words", {"language": task.name}, pairs, "{word} {label}\n".format_map, task.describe_length(length))
 
 
@@ -127,5 +127,5 @@ def documents(name: str, length: int, count: int, seed: int) -> Drawn:
     from languages.text.retrieval import retrieval
     from regulargpt.cli import documents
 
-    found = documents.drawn(retrieval(name), length, count, seed)
+    found = documents.records(retrieval(name), length, count, seed)
     return Drawn("documents", {"task": name}, found, documents.passage)
