@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from regulargpt.storage.folder import RunFolder
 MEASURE = "bits_per_byte"
 # Before it symbols cost so much that the rest of a curve by position would be flat.
 FIRST_DRAWN = 8
+# More lines are too many for one picture.
+MOST_LINES = 12
 # What published conditions are called on the page, and the key of ours.
 CONDITIONS = {
     "data": ("data", "data.name"),
@@ -158,7 +161,7 @@ def record(
         heading=heading(table),
         title=table.title,
         lead=tuple(lead(table, scale, gathered)),
-        curves=tuple(picture for picture, _ in curves(gathered)),
+        curves=tuple(drawn for drawn, _ in curves(gathered)),
         left_out=gathered.left_out,
         failed=tuple({"run": name, "reason": reason} for name, reason in failed.items()),
         missing=tuple(name for name in gathered.names if name not in gathered.summaries and name not in failed),
@@ -328,14 +331,26 @@ def distinct(texts: Iterable[str]) -> str:
 
 
 def curves(gathered: Gathered) -> list[tuple[Picture, list[Line]]]:
-    """Bits per byte by length, or what a figure draws: a line a row."""
-    drawn = [line for row in gathered.configs if (line := line_of(row, gathered)).lengths]
-    if not drawn:
-        return []
-    what, table = gathered.table.drawn or "bits per byte", gathered.table
-    each = "; ".join(f"{line.name}: {line.values[0]:.2f} to {line.values[-1]:.2f}" for line in drawn)
-    file = f"curves/{what.replace(' ', '-')}.svg"
-    return [(Picture(what, file, f"{what} by {table.axis}: {each}"), drawn)]
+    """Bits per byte by length, or what a figure draws: a line a row. Many rows have a picture a task."""
+    table = gathered.table
+    drawn = {row: line for row in gathered.configs if (line := line_of(row, gathered)).lengths}
+    if len(drawn) <= MOST_LINES or not all("/" in row for row in drawn):
+        return [picture("", list(drawn.values()), table)] if drawn else []
+    tasks = groupby(sorted(drawn, key=task_of), key=task_of)
+    return [picture(task, [drawn[row] for row in rows], table) for task, rows in tasks]
+
+
+def task_of(row: str) -> str:
+    """What stands before the model."""
+    return row.partition("/")[0]
+
+
+def picture(task: str, lines: list[Line], table: TextTable) -> tuple[Picture, list[Line]]:
+    """What is drawn, in words and in a file, of one task or of all rows."""
+    what = table.drawn or "bits per byte"
+    each = "; ".join(f"{line.name}: {line.values[0]:.2f} to {line.values[-1]:.2f}" for line in lines)
+    name = "-".join(filter(None, (task, what.replace("%", "percent").replace(" ", "-"))))
+    return Picture(f"{task}: {what}" if task else what, f"curves/{name}.svg", f"{what} by {table.axis}: {each}"), lines
 
 
 def line_of(row: str, gathered: Gathered) -> Line:
@@ -360,10 +375,10 @@ def in_bits(nats: Interval) -> Interval:
 def draw(gathered: Gathered, place: Path) -> None:
     """Write the picture of the page into its folder."""
     table, marks = gathered.table, {"training length": gathered.results.train_len}
-    for picture, lines in curves(gathered):
-        atomic.make_folder((place / picture.file).parent)
+    for drawn, lines in curves(gathered):
+        atomic.make_folder((place / drawn.file).parent)
         # Distances and recent symbols are counted evenly, lengths and positions by doublings.
         long = math.inf if table.drawn else 0
         figure = plots.single(lines, measure(table.drawn or MEASURE), marks=marks, long=long)
         figure.axes[0].set_xlabel(table.axis)
-        plots.save(place / picture.file, figure)
+        plots.save(place / drawn.file, figure)

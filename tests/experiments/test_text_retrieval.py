@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from experiments.text import retrieval
 from experiments.text.claims import Bound, Change, Claim
 from experiments.text.results import Interval
 from experiments.text.retrieval import EXACT, Found, exact_match, found_at, gain_by_third, middle_gain, retriever
-from experiments.text.table import TextTable, text_table
+from experiments.text.table import TextTable, text_table, trained
 from regulargpt import data
 from regulargpt.analysis.alignment.setting import find, setting_of
 from regulargpt.analysis.needles_report import needles_report
@@ -169,3 +170,18 @@ def test_after_a_few_steps_nothing_has_to_be_learned(tmp_path: Path):
     result = page_of(tmp_path / "r", table_of(("line",)), {"line": [1.0]}, "smoke")
     assert result["unlearned"] == []
     assert "learned too little" not in Path(result["page"]).read_text()
+
+
+def test_many_rows_have_a_picture_a_task_whose_file_has_a_plain_name(tmp_path: Path):
+    rows = {f"{task}/{name}": retriever(task, name) for task in ("line", "topic") for name in ("t5", "none", "alibi")}
+    rows |= {f"line/{i}": retriever("line", "rotary") for i in range(7)}
+    table = replace(table_of(("line",)), subjects=rows, rows=tuple(rows), claims=())
+    table = replace(table, configs=lambda row, runs, scale: trained(rows[row], scale))
+    result = page_of(tmp_path / "r", table, {"line": [100.0] * 3, "topic": [90.0] * 3})
+    files = [curve["file"] for curve in result["curves"]]
+    assert files == ["curves/line-exact-match-in-percent.svg", "curves/topic-exact-match-in-percent.svg"]
+    place = Path(result["page"]).parent
+    assert all((place / file).stat().st_size > 1000 for file in files)
+    assert all(f"({file})" in (place / "page.md").read_text() for file in files)
+    few = page_of(tmp_path / "few", table_of(("line",)), {"line": [100.0] * 3})
+    assert [curve["file"] for curve in few["curves"]] == ["curves/exact-match-in-percent.svg"]
