@@ -259,6 +259,44 @@ def test_the_record_of_a_run_on_lines_is_the_one_whose_depths_the_guide_shows():
     assert values == pytest.approx(run["exact_match"], abs=1e-5)
 
 
+def at_16x(name: str) -> dict[str, str]:
+    """What the rows of a page come to at 16 times the training length."""
+    page = json.loads((RESULTS / name / "page.json").read_text(encoding="utf-8"))
+    return {c["row"]: f"{c['measure']['value']:.1f}" for c in page["cells"] if c["multiple"] == 16 and c["measure"]}
+
+
+def test_the_guide_to_alignment_quotes_what_was_found_in_long_documents():
+    text = " ".join((ROOT / "docs" / "alignment.md").read_text(encoding="utf-8").split())
+    found = at_16x("table-5.4-cpu")
+    for task in ("topic", "code-key", "line", "needles", "passkey"):
+        cells = [found[f"{task}/t5{end}"] for end in ("", "+p_max", "+entropy", "+log")]
+        assert f"| {task} | {' | '.join(cells)} |" in text
+    for name in ("kerple_log", "alibi", "rotary", "none"):
+        cells = [found.get(f"{task}/{name}{end}", "") for task in ("line", "passkey") for end in ("", "+p_max")]
+        assert " ".join(f"| {name} | {' | '.join(cells)} |".split()) in text
+    page = json.loads((RESULTS / "table-5.4-cpu" / "page.json").read_text(encoding="utf-8"))
+    learned = [c for c in page["cells"] if c["multiple"] == 1 and c["row"].endswith("/t5")]
+    assert len(learned) == 5
+    assert all(cell["measure"]["value"] > 99.8 for cell in learned)
+    assert f"find {found['topic/both']} % at 16 times, and {found['topic/both+p_max']} % with" in text
+    (lines,) = [row for row in page["models"] if row["row"] == "line/both"]
+    assert (lines["runs"], lines["unlearned"]) == (3, 2)
+    documents = at_16x("table-5.5-cpu")
+    assert f"finds {documents['documents/t5']} % at 16 times, and {documents['documents/t5+p_max']} % with" in text
+    code = json.loads((RESULTS / "table-5.6-cpu" / "page.json").read_text(encoding="utf-8"))["cells"]
+    (near,) = [f"{c['measure']['value']:.1f}" for c in code if (c["row"], c["multiple"]) == ("t5", 1)]
+    far = at_16x("table-5.6-cpu")
+    assert f"falls from {near} to {far['t5']} at 16 times. With `p_max` it is {far['t5+p_max']}" in text
+
+
+def test_the_results_quote_what_is_found_with_and_without_a_temperature():
+    text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+    found = {row: float(value) for row, value in at_16x("table-5.4-cpu").items()}
+    before, after = ([found[f"{task}/t5{end}"] for task in ("line", "needles", "passkey")] for end in ("", "+p_max"))
+    assert f"T5 finds {min(before):.0f} to {max(before):.0f} % of lines, needles and pass keys" in text
+    assert f"with a temperature {min(after):.0f} to {max(after):.0f} %" in text
+
+
 def test_the_guide_to_alignment_quotes_the_needles_that_were_found():
     text = " ".join((ROOT / "docs" / "alignment.md").read_text(encoding="utf-8").split())
     line, passkey = (
