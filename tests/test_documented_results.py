@@ -289,6 +289,20 @@ def test_the_guide_to_alignment_quotes_what_was_found_in_long_documents():
     assert f"falls from {near} to {far['t5']} at 16 times. With `p_max` it is {far['t5+p_max']}" in text
 
 
+def test_the_guide_to_alignment_quotes_what_languages_hold():
+    text = " ".join((ROOT / "docs" / "alignment.md").read_text(encoding="utf-8").split())
+    cells = json.loads((RESULTS / "alignment-languages-cpu" / "page.json").read_text(encoding="utf-8"))["cells"]
+    at = {cell["row"]: f"{cell['measure']['value']:.1f} %" for cell in cells if cell["length"] == 320}
+    assert (
+        f"right on {at['tomita-4/t5']} of the words of 320 symbols, with `p_max` on {at['tomita-4/t5+p_max']}" in text
+    )
+    assert f"of Tomita 3 on {at['tomita-3/t5']} and {at['tomita-3/t5+p_max']}" in text
+    assert at["even-pairs/t5"] == at["even-pairs/t5+p_max"] == "100.0 %"
+    for language in ("dyck-2", "dyck-4"):
+        assert len({value for row, value in at.items() if row.startswith(language)}) == 1
+        assert 64 < float(at[f"{language}/t5"].removesuffix(" %")) < 72
+
+
 def test_the_results_quote_what_is_found_with_and_without_a_temperature():
     text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
     found = {row: float(value) for row, value in at_16x("table-5.4-cpu").items()}
