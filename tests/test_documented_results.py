@@ -289,6 +289,18 @@ def test_the_guide_to_alignment_quotes_what_was_found_in_long_documents():
     assert f"falls from {near} to {far['t5']} at 16 times. With `p_max` it is {far['t5+p_max']}" in text
 
 
+def test_the_guide_to_alignment_says_why_heads_that_average_are_not_rescued():
+    text = " ".join((ROOT / "docs" / "alignment.md").read_text(encoding="utf-8").split())
+    found = json.loads((RESULTS / "texts" / "align-encoder-decoder.json").read_text(encoding="utf-8"))
+    sharp = [value for layer in found["before"]["short"]["p_max_by_head"] for value in layer]
+    assert f"their P_max is {min(sharp):.2f} to {max(sharp):.2f}" in text
+    bias = found["bias_by_distance"]
+    # A key at distance -1 stands behind the query.
+    assert f"({max(bias['-1']):.1f} to {min(bias['-1']):.1f})" in text
+    others = [value for distance, heads in bias.items() if distance not in ("0", "-1") for value in heads]
+    assert f"alike ({min(others):.1f} to {max(others):.1f})" in text
+
+
 def test_the_guide_to_alignment_quotes_what_languages_hold():
     text = " ".join((ROOT / "docs" / "alignment.md").read_text(encoding="utf-8").split())
     cells = json.loads((RESULTS / "alignment-languages-cpu" / "page.json").read_text(encoding="utf-8"))["cells"]
