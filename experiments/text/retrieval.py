@@ -131,6 +131,7 @@ def middle_gain(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
 def gain_by_third(before: Found, after: Found) -> Interval:
     """In points: the mean gain in the middle third minus that in the outer ones.
 
+    >>> import numpy as np
     >>> depth = np.array([0.1, 0.2, 0.4, 0.5, 0.9, 0.8])
     >>> none, middle = np.zeros(6, bool), np.array([0, 0, 1, 1, 0, 0], bool)
     >>> gain_by_third(Found(none, depth), Found(middle, depth)).value
