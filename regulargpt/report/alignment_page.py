@@ -16,7 +16,7 @@ from regulargpt.analysis.alignment.questions import questions_of
 from regulargpt.analysis.alignment.seen import Seen, View, Word
 from regulargpt.analysis.alignment.stops import TRAINED, trained
 from regulargpt.config.options import as_mapping
-from regulargpt.report.page import THEME, embedded, file
+from regulargpt.report.document import document, file
 from regulargpt.report.svg import tag, text
 from regulargpt.storage.atomic import write_text
 
@@ -47,10 +47,7 @@ def write(seen: Seen, out: Path) -> None:
 def render(seen: Seen) -> str:
     """The page as text: one file, with nothing fetched from anywhere."""
     at = trained(list(seen.stops))
-    title = plots.title(seen.run.config)
-    return Template(file("alignment.html")).substitute(
-        title=text(f"Attention before and after: {title}"),
-        style="\n".join(map(file, ("page.css", "alignment.css"))),
+    body = Template(file("alignment.html")).substitute(
         identity=text(identity(seen)),
         lead="".join(tag("p", text(sentence)) for sentence in sentences(seen)),
         questions="".join(tag("option", text(name), value=i) for i, name in enumerate(question_names(seen))),
@@ -64,8 +61,15 @@ def render(seen: Seen) -> str:
         short=panel(seen.short, f"{seen.extent.lengths[0]:,} symbols, as in training"),
         long=panel(seen.long, f"{seen.extent.lengths[1]:,} symbols, as trained"),
         notes=text(" ".join(notes(seen))),
-        data=embedded(script_data(seen, at)),
-        script="\n".join(map(file, (THEME, "alignment.js"))),
+    )
+    return document(
+        title=f"Attention before and after: {plots.title(seen.run.config)}",
+        heading="Attention before and after",
+        skip=("temperature", "To the temperature"),
+        body=body,
+        data=script_data(seen, at),
+        styles=("page.css", "alignment.css"),
+        scripts=("alignment.js",),
     )
 
 

@@ -1,10 +1,8 @@
-"""The page: everything in one HTML file, with nothing fetched from anywhere."""
+"""The page of runs: what each network learned, and what is proven of it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -13,13 +11,13 @@ import numpy as np
 
 from regulargpt.report import automaton, curves, facts, text_page
 from regulargpt.report.data import Gathered
+from regulargpt.report.document import document, file
 from regulargpt.report.network import script_data
 from regulargpt.report.scatter import scatter
 from regulargpt.report.svg import section, tag, text
 from regulargpt.report.text import TextRun
 from regulargpt.storage.atomic import write_text
 
-THEME = "theme.js"
 SCRIPTS = ("word.js", "nodes.js", "tree.js", "cayley.js", "run.js", "page.js")
 MOST_WORDS = 2  # of a prototype, in its label
 
@@ -46,32 +44,16 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
     ]
     if len(on_texts) > 1:
         articles.insert(0, text_page.comparison(on_texts))
-    return Template(file("page.html")).substitute(
-        title=text(f"What a network learned: {names}"),
-        style="\n".join(map(file, ("page.css", *(["text.css"] if on_texts else [])))),
-        form=file("form.html") if has_words else "",
-        footer=file("footer.html") if has_words else "",
-        runs="\n".join(articles),
-        data=embedded(data),
-        script="\n".join(map(file, (THEME, *(SCRIPTS if has_words else ())))),
+    body = Template(file("page.html")).substitute(form=file("form.html") if has_words else "", runs="\n".join(articles))
+    return document(
+        title=f"What a network learned: {names}",
+        heading="What a network learned",
+        skip=("runs", "To the runs"),
+        body=body + (file("footer.html") if has_words else ""),
+        data=data,
+        styles=("page.css", *(["text.css"] if on_texts else [])),
+        scripts=SCRIPTS if has_words else (),
     )
-
-
-def file(name: str) -> str:
-    """A part of the page that lies beside this module."""
-    return (resources.files("regulargpt.report") / name).read_text("utf-8")
-
-
-def embedded(value: Any) -> str:
-    """JSON that may stand in a script element: nothing in it ends the element or opens a comment.
-
-    >>> embedded(["</script>", "<!--", chr(0x2028)])
-    '["\\\\u003c/script>","\\\\u003c!--","\\\\u2028"]'
-    """
-    dense = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<\u2028\u2029":
-        dense = dense.replace(character, f"\\u{ord(character):04x}")
-    return dense
 
 
 def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:

@@ -25,8 +25,9 @@ from regulargpt.construct.configuration import configuration
 from regulargpt.models.regulargpt.tree import tree_levels
 from regulargpt.report.automaton import drawing, table
 from regulargpt.report.data import gather
+from regulargpt.report.document import embedded
 from regulargpt.report.layout import positions
-from regulargpt.report.page import embedded, render, write
+from regulargpt.report.page import render, write
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.load import load_model
