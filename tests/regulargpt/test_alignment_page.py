@@ -7,7 +7,6 @@ import copy
 import json
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,11 @@ from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.attending import options_of, transformer, words
-from tests.regulargpt.browser import CHROMIUM, Browser, chromium
+from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.small import config
 from tests.regulargpt.test_text_report import CONTRAST, EVIL
 from tests.regulargpt.texts import text_config
 
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine; Debian: apt install chromium")
 TASK = "retrieval:line:keys=8,values=4,questions=3"
 SMALL = {
     "device": "cpu",
@@ -62,12 +60,6 @@ STRANGE = {
     },
     "outputs": {"</script>": "\u2028no", "<!--": "<i>yes"},
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

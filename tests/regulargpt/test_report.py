@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +32,9 @@ from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.load import load_model
 from regulargpt.storage import manifest
 from regulargpt.storage.folder import RunFolder
-from tests.regulargpt.browser import CHROMIUM, Browser, chromium
+from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.certified import ACCEPTED, believed, certify, folder, spoil
 
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine; Debian: apt install chromium")
 EVIL = {
     "states": ["</script>", "<!--"],
     "alphabet": ["<b>", "'\"&"],
@@ -56,12 +54,6 @@ CASES = [
     ("modular-arithmetic:modulus=2,plus=true", 2, False),
     ("evil", 2, True),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 def made(path: Path, language: str, C: int, spoilt: bool) -> tuple[dict[str, Any], MooreMachine]:

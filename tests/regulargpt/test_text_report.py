@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +17,12 @@ from regulargpt.report.text import TextRun
 from regulargpt.report.text_page import LEVELS, level
 from regulargpt.runs import run as running
 from regulargpt.storage.folder import RunFolder
-from tests.regulargpt.browser import CHROMIUM, Browser, chromium
+from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.certified import folder as of_words
 from tests.regulargpt.small import config
 
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine; Debian: apt install chromium")
 EVIL = b"</script><!-- \xff\x00\x1b[2J \xe2\x80\xae\xc3\xa9 <b>&amp;\t'\"\n"
 ENCODINGS = ("alibi", "rotary", "t5", "kerple_log")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
