@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from languages.errors import UserError, shown
 from regulargpt import data, plots
@@ -66,7 +65,7 @@ def needles_report(
     """
     run = asked_of(folder, lengths, words, seed, out)
     if temperature is not None:
-        run.model.set_temperature(torch.tensor(temperature.tau), temperature.on)
+        temperature.set_on(run.model)
     objective = Retrieve(run.data)
     with run.seen():
         found = {T: found_at(objective, run.model, run.data.test(run.seed, T, words), bins) for T in run.lengths}

@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
-
 from languages.errors import UserError
 from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
@@ -81,7 +79,7 @@ def points_again(
         raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
     device, model = prepare(config), load_reader(folder, changes)
     if temperature is not None:
-        model.set_temperature(torch.tensor(temperature.tau), temperature.on)
+        temperature.set_on(model)
     return measures_by_length(
         model.to(device),
         words,

@@ -1,15 +1,22 @@
-"""A temperature in a file: what `align` writes and `evaluate --temperature FILE` reads."""
+"""A temperature of a model: in a file, which `align` writes and `evaluate --temperature FILE` reads, or for a while."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from jaxtyping import Float
+from numpy import ndarray
 
 from languages.errors import UserError
 from regulargpt.storage import atomic, manifest
 from regulargpt.storage.folder import WEIGHTS, RunFolder
+
+if TYPE_CHECKING:
+    from regulargpt.models.base import Model
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,24 @@ class Temperature:
     def __str__(self) -> str:
         """As `shown`."""
         return shown([value for layer in self.tau for value in layer])
+
+    def set_on(self, model: Model) -> None:
+        """Divide a model's attention by it from now on; the `UserError` of `set_temperature` for what does not fit."""
+        import torch
+
+        model.set_temperature(torch.tensor(self.tau), self.on)
+
+
+@contextmanager
+def at_temperature(model: Model, tau: Float[ndarray, "n_layers n_heads"] | None, on: str = "all") -> Iterator[None]:
+    """Divide a model's attention by tau while this lasts; None leaves it as trained. Afterwards it has none."""
+    import torch
+
+    model.set_temperature(None if tau is None else torch.from_numpy(tau), on)
+    try:
+        yield
+    finally:
+        model.set_temperature(None)
 
 
 def shown(tau: Sequence[float]) -> str:

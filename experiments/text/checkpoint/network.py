@@ -8,9 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from experiments.text.checkpoint.plan import NONE
 from languages.errors import UserError
 from languages.text.tokens import Tokens
+from regulargpt.evaluation.temperature import at_temperature
 from regulargpt.models.transformer.encoder_decoder.checkpoint.config import Config, folder_of, read_config
 from regulargpt.models.transformer.encoder_decoder.checkpoint.stored import digest, index_of
 from regulargpt.models.transformer.encoder_decoder.checkpoint.tokenizer import tokens_of
@@ -107,15 +110,10 @@ class OfT5:
 
     def answer(self, text: str, tau: float) -> str:
         """Without special tokens."""
-        import torch
-
         attentions = self.loaded.model.attentions
         shape = len(attentions), attentions[0].n_heads
-        self.loaded.model.set_temperature(None if tau == 1 else torch.full(shape, tau))
-        try:
+        with at_temperature(self.loaded.model, None if tau == 1 else np.full(shape, tau)):
             return self.loaded.decode(self.loaded.answer(self.loaded.encode(text), MOST))
-        finally:
-            self.loaded.model.set_temperature(None)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from regulargpt.analysis.subject import refuse_file, refuse_many
 from regulargpt.data.base import Words
 from regulargpt.evaluation.by_length import Point, Value
 from regulargpt.evaluation.measures import measure
-from regulargpt.evaluation.temperature import Temperature
+from regulargpt.evaluation.temperature import Temperature, at_temperature
 from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
 from regulargpt.objectives.answers import to_tensor
 
@@ -46,12 +46,9 @@ class Continuation:
 
     def point(self, temperature: Temperature | None) -> Point:
         """The perplexity at a temperature, or without one."""
-        tau = None if temperature is None else torch.tensor(temperature.tau)
-        self.loaded.model.set_temperature(tau, "all" if temperature is None else temperature.on)
-        try:
+        tau, on = (None, "all") if temperature is None else (np.array(temperature.tau), temperature.on)
+        with at_temperature(self.loaded.model, tau, on):
             nll = np.array([self.loss(to_tensor(one[None], torch.device("cpu"))) for one in self.segments])
-        finally:
-            self.loaded.model.set_temperature(None)
         mean, made = Value.of_mean(nll), measure("perplexity").of_mean
         value = Value(made(mean.value), made(mean.low), made(mean.high))
         read = self.segments.shape[1] - CONTINUED

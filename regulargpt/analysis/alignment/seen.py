@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -17,7 +16,7 @@ from regulargpt.analysis.alignment.stops import Stop, stops, trained
 from regulargpt.analysis.patterns import rows_at
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
-from regulargpt.evaluation.temperature import Temperature
+from regulargpt.evaluation.temperature import Temperature, at_temperature
 from regulargpt.models.transformer import Transformer
 
 
@@ -116,16 +115,13 @@ def views_of(shape: tuple[int, int], layers: int) -> tuple[View, ...]:
 def word(model: Transformer, on: str, asked: Asked, views: tuple[View, ...], steps: list[Stop]) -> Word:
     """What a word's questions attend to, and are answered by, at these temperatures."""
     rows, answers, p = [], [], []
-    try:
-        for stop in steps:
-            model.set_temperature(torch.from_numpy(stop.tau), on)
+    for stop in steps:
+        with at_temperature(model, stop.tau, on):
             found, logits = rows_at(model, asked.word, asked.at)
-            rows.append([seen_by(view, found.double().numpy()) for view in views])
-            names, right = asked.reading.said(logits)
-            answers.append(names)
-            p.append(right)
-    finally:
-        model.set_temperature(None)
+        rows.append([seen_by(view, found.double().numpy()) for view in views])
+        names, right = asked.reading.said(logits)
+        answers.append(names)
+        p.append(right)
     whole = np.array(rows).transpose(2, 1, 0, 3)  # (questions, views, stops, keys), stops and views before questions
     return Word(asked, whole, tuple(zip(*answers, strict=True)), np.array(p).T)
 

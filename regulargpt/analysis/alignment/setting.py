@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import torch
 
 from languages.errors import UserError
 from regulargpt import data
@@ -15,7 +14,7 @@ from regulargpt.analysis.alignment.search import Groups, Search, search
 from regulargpt.analysis.alignment.statistics import ByHead, Sharpness, sharpness
 from regulargpt.analysis.subject import config_of, refuse_many
 from regulargpt.data.base import Words
-from regulargpt.evaluation.temperature import Temperature, weights_of
+from regulargpt.evaluation.temperature import Temperature, at_temperature, weights_of
 from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import prepare, refuse_other_data
@@ -83,11 +82,8 @@ class Setting:
 
     def at(self, tau: Groups) -> Sharpness:
         """How sharp attention is in the long words at these temperatures."""
-        self.model.set_temperature(torch.from_numpy(self.spread(tau)), self.on)
-        try:
+        with at_temperature(self.model, self.spread(tau), self.on):
             return self.sharpness("long")
-        finally:
-            self.model.set_temperature(None)
 
     def temperature(self, tau: Groups, strategy: str) -> Temperature:
         """As it is kept in a file."""
