@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.encodings_languages import runs
 from experiments.experiment import Scale
 from experiments.text.claims import Bound, Change, Claim, Lead
-from experiments.text.subjects import sharpened
+from experiments.text.subjects import aligned
 from experiments.text.table import Subject, text_table
 from experiments.text.tested import tested_as
 from regulargpt.config.schema import RunConfig
@@ -34,15 +34,12 @@ def rows() -> dict[str, Subject]:
     found: dict[str, Subject] = {}
     for language in LANGUAGES:
         for encoding in ENCODINGS:
-            row, subject = f"{language}/{encoding}", trained_on(language, encoding)
-            found |= {row: subject} | {
-                f"{row}+{key}": sharpened(subject, key, title) for key, title in (("p_max", "P_max"), ("log", "log"))
-            }
+            found |= aligned(f"{language}/{encoding}", trained_on(language, encoding), ["p_max", "log"])
     return found
 
 
 def gains(language: str) -> Bound:
-    """Sharpened by P_max, the network with T5's biases is right more often at some greater length."""
+    """Sharpened by P_max, the network with T5's biases is right more often at every greater length."""
     figures = tuple(Lead(ACCURACY, f"{language}/t5+p_max", f"{language}/t5", k) for k in LONGER)
     return Bound("accuracy higher at 2x, 4x and 8x", figures, "above", 0.0)
 

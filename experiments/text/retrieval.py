@@ -11,7 +11,6 @@ from numpy import ndarray
 
 from experiments.experiment import Fields, Scale
 from experiments.text.results import Interval, of_mean
-from experiments.text.subjects import sharpened
 from experiments.text.table import PUBLISHED_LENGTH, Source, Subject
 from experiments.text.tested import tested_as
 from regulargpt import data
@@ -22,7 +21,6 @@ from regulargpt.storage.folder import RunFolder
 EXACT = "exact match in %"
 MIDDLE = "gain in the middle third minus that in the outer thirds, in points of exact match"
 SEEDS = 3
-STRATEGIES = {"p_max": "P_max", "entropy": "entropy", "log": "log"}
 # A run that finds less than this at its training length has not learned the task.
 LEARNED = 90.0
 # Words that are looked at by depth.
@@ -61,12 +59,6 @@ def retriever(task: str, encoding: str = "t5", title: str = "T5", model: str = "
         return known.replaced({"smoke": SMOKE, "cpu": {}, "full": WHOLE}[scale])
 
     return Subject(f"{task}: {title}", {"model.encoding.name": encoding}, SEEDS, base=base, learned=LEARNED)
-
-
-def aligned(task: str, subject: Subject, name: str = "t5") -> dict[str, Subject]:
-    """A row as it is, and one a strategy."""
-    found = {f"{task}/{name}": subject}
-    return found | {f"{task}/{name}+{key}": sharpened(subject, key, title) for key, title in STRATEGIES.items()}
 
 
 def by_task(data: str, row: str, length: int) -> tuple[str, str]:

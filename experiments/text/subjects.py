@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from experiments.text.table import PUBLISHED_LENGTH, Option, Subject
 from regulargpt.config.schema import FURTHEST, RunConfig
 
 MAIN_SEEDS = 2
+# By which a temperature is found, and what they are called.
+STRATEGIES = {"p_max": "P_max", "entropy": "entropy", "log": "log"}
 CPU_LENGTH = 64
 # Why encodings may not fall beyond L here.
 SHORT = "2.5 million bytes of training teach little that lies further back than L"
@@ -51,6 +53,15 @@ def alone(subject: Subject) -> Subject:
 def sharpened(subject: Subject, strategy: str, title: str) -> Subject:
     """The same runs, with the temperature that a strategy finds for each length."""
     return replace(subject, sharpened=strategy, title=f"{subject.title} + {title}")
+
+
+def aligned(row: str, subject: Subject, strategies: Iterable[str] = STRATEGIES) -> dict[str, Subject]:
+    """A row as it is, and the same with each strategy behind its name.
+
+    >>> list(aligned("t5", T5, ["p_max"]))
+    ['t5', 't5+p_max']
+    """
+    return {row: subject, **{f"{row}+{key}": sharpened(subject, key, STRATEGIES[key]) for key in strategies}}
 
 
 def bca(subject: Subject) -> Subject:

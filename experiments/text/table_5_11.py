@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from experiments.text.alignment import TEMPERATURE, temperature_of
 from experiments.text.completion import AS_LONG, PUBLISHED_LENGTH
-from experiments.text.subjects import T5, alone, sharpened
+from experiments.text.subjects import T5, aligned, alone
 from experiments.text.table import Source, text_table
 from experiments.text.temperatures import temperatures_fall
 
 LONGER = (2, 4, 8, 16)
-ROWS = {
-    f"t5+{key}": sharpened(alone(T5), key, title)
-    for key, title in (("p_max", "P_max"), ("entropy", "entropy"), ("log", "log"))
-}
+ROWS = {row: one for row, one in aligned("t5", alone(T5)).items() if one.sharpened}
 
 
 def as_long(data: str, row: str, length: int) -> tuple[str, str]:

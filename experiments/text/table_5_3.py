@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from experiments.text.claims import Claim, beats, explodes, no_better
-from experiments.text.subjects import ALIBI, KERPLE_LOG, ROTARY, T5, alone, encoding, sharpened
+from experiments.text.subjects import ALIBI, KERPLE_LOG, ROTARY, T5, aligned, alone, encoding
 from experiments.text.table import Source, by_data_and_model, text_table
 
 SECTION, OURS = "thesis, section 5.5.1", "ours"
 FAR, FARTHER = (4, 8, 16), (8, 16)
 NONE = encoding("No positions", "none")
-T5_ALONE = alone(T5)
 CLAIMS = (
     Claim("T5 explodes from 4x on.", SECTION, (explodes("t5", beyond=2),)),
     Claim(
@@ -36,15 +35,8 @@ EXPERIMENT = text_table(
     "table-5.3",
     "Sharpened attention beyond the training length",
     {
-        "t5": T5_ALONE,
-        "t5+p_max": sharpened(T5_ALONE, "p_max", "P_max"),
-        "t5+entropy": sharpened(T5_ALONE, "entropy", "entropy"),
-        "t5+log": sharpened(T5_ALONE, "log", "log"),
-        **{
-            name: subject
-            for row, base in OTHERS.items()
-            for name, subject in ((row, base), (f"{row}+p_max", sharpened(base, "p_max", "P_max")))
-        },
+        **aligned("t5", alone(T5)),
+        **{name: one for row, base in OTHERS.items() for name, one in aligned(row, base, ["p_max"]).items()},
     },
     [Source("table-5.3", {"large": "T5-Large-LM", "xl": "T5-XL-LM", "xxl": "T5-XXL-LM"}, by_data_and_model)],
     CLAIMS,

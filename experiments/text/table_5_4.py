@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from experiments.text.claims import Bound, Change, Claim, Lead, Level
-from experiments.text.retrieval import ABOUT, EXACT, SIZES, aligned, by_task, exact_match, retriever
-from experiments.text.subjects import sharpened
+from experiments.text.retrieval import ABOUT, EXACT, SIZES, by_task, exact_match, retriever
+from experiments.text.subjects import aligned
 from experiments.text.table import Source, Subject, text_table
 
 SECTION, OURS = "thesis, section 5.5.2", "ours"
@@ -36,14 +36,13 @@ def falls(*rows: str) -> Bound:
 
 def rows() -> dict[str, Subject]:
     """Every strategy on every task, and with and without: other encodings on two tasks, the other model on three."""
-    found = {row: subject for task in ALL for row, subject in aligned(task, retriever(task)).items()}
+    found = {row: subject for task in ALL for row, subject in aligned(f"{task}/t5", retriever(task)).items()}
     for task in ("line", "passkey"):
         for name, title in OTHERS.items():
-            subject = retriever(task, name, title)
-            found |= {f"{task}/{name}": subject, f"{task}/{name}+p_max": sharpened(subject, "p_max", "P_max")}
+            found |= aligned(f"{task}/{name}", retriever(task, name, title), ["p_max"])
     for task in BY_BOTH:
-        subject = retriever(task, title="encoder-decoder", model="encoder-decoder")
-        found |= {f"{task}/both": subject, f"{task}/both+p_max": sharpened(subject, "p_max", "P_max")}
+        both = retriever(task, title="encoder-decoder", model="encoder-decoder")
+        found |= aligned(f"{task}/both", both, ["p_max"])
     return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from experiments.text.claims import Bound, Change, Claim, Lead, Level
-from experiments.text.retrieval import ABOUT, EXACT, MIDDLE, aligned, exact_match, middle_gain, retriever
+from experiments.text.retrieval import ABOUT, EXACT, MIDDLE, exact_match, middle_gain, retriever
+from experiments.text.subjects import aligned
 from experiments.text.table import Source, text_table
 
 SECTION = "thesis, section 5.5.3"
@@ -57,7 +58,7 @@ CLAIMS = (
 EXPERIMENT = text_table(
     "table-5.5",
     "One of several documents",
-    aligned("documents", retriever("documents")),
+    aligned("documents/t5", retriever("documents")),
     [Source("table-5.5", {"large": "Flan-T5-Large", "xl": "Flan-T5-XL", "xxl": "Flan-T5-XXL"}, by_documents)],
     CLAIMS,
     sharpening={EXACT: exact_match, MIDDLE: middle_gain},

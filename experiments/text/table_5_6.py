@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.text.claims import Bound, Change, Claim, Lead
 from experiments.text.completion import EXACT, SIMILAR, TRUNCATION, exact, published_similarity, similar
-from experiments.text.subjects import T5, alone, sharpened
+from experiments.text.subjects import T5, aligned, alone, sharpened
 from experiments.text.table import text_table
 
 SECTION = "thesis, section 5.5.4"
@@ -45,10 +45,7 @@ EXPERIMENT = text_table(
     "table-5.6",
     "Code completion",
     {
-        "t5": T5_ALONE,
-        "t5+p_max": sharpened(T5_ALONE, "p_max", "P_max"),
-        "t5+entropy": sharpened(T5_ALONE, "entropy", "entropy"),
-        "t5+log": sharpened(T5_ALONE, "log", "log"),
+        **aligned("t5", T5_ALONE),
         "t5+truncation": sharpened(T5_ALONE, TRUNCATION, "context cut to L"),
     },
     [published_similarity()],

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from experiments.text.alignment import TEMPERATURE, temperature_of
-from experiments.text.retrieval import ABOUT, SIZES, aligned, by_task, retriever
+from experiments.text.retrieval import ABOUT, SIZES, by_task, retriever
+from experiments.text.subjects import aligned
 from experiments.text.table import Source, text_table
 from experiments.text.temperatures import temperatures_fall
 
 TASKS = ("topic", "line", "passkey")
 LONGER = (2, 4, 8, 16)
-ROWS = {row: subject for task in TASKS for row, subject in aligned(task, retriever(task)).items() if subject.sharpened}
+ROWS = {
+    row: subject
+    for task in TASKS
+    for row, subject in aligned(f"{task}/t5", retriever(task)).items()
+    if subject.sharpened
+}
 
 
 CLAIMS = [
