@@ -186,7 +186,7 @@ CIRCLES = [
     # A section of options names its registry; a registry makes options.
     {"regulargpt.config.options", "regulargpt.config.registry"},
     # One function computed three ways: each way is a file, and the model calls them.
-    {f"regulargpt.models.regulargpt.{name}" for name in ("dense", "every", "model", "tree")},
+    {f"regulargpt.models.regulargpt.{name}" for name in ("dense", "every", "model")},
     # A trainer runs phases, and a phase trains what the trainer holds.
     {f"regulargpt.training.{name}" for name in ("phase", "trainer", "words")},
 ]

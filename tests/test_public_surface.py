@@ -70,7 +70,7 @@ FLAGS = {
 KEYS = """
 recipe protocol seed device threads compile tensorboard
 data.name data.train_len data.train_from
-objective.name objective.output_token
+objective.name objective.output_token objective.bracketings objective.merged
 model.name model.chunk_size model.thickness model.d_model model.n_heads model.d_ff model.norm model.activation
 model.attention_bias model.embedding_std model.embedding_scale model.state_norm model.state_noise model.noise_loss
 model.noise_growth model.distinct_levels model.levels model.pad model.attention model.tied
@@ -84,6 +84,10 @@ evaluation.extra_lengths evaluation.samples evaluation.symbols evaluation.extra_
 # The options of the parts that are not in the default config.
 OPTIONS = {
     **dict.fromkeys(("model.rnn", "model.lstm", "model.gru", "model.linear-rnn"), "name d_model n_layers"),
+    "model.gated-regulargpt": "name chunk_size thickness d_model n_heads d_ff norm activation attention_bias"
+    " embedding_std embedding_scale state_norm state_noise noise_loss noise_growth distinct_levels levels pad attention"
+    " tied",
+    "model.ldru": "name operator d_model dropout state_noise noise_loss noise_growth",
     "model.transformer": "name d_model n_heads d_ff n_layers norm activation dropout causal encoding.name tied"
     " scale_embedding random_positions",
     "model.encoder-decoder": "name d_model n_heads d_head d_ff n_layers decoder_layers activation gated dropout"
@@ -94,7 +98,7 @@ OPTIONS = {
     "objective.language_model": "name",
     "objective.retrieve": "name",
     "objective.subwords": "name weight compositions alignment",
-    "phases.table_fine_tuning": "every steps windows lr noise contraction missed",
+    "phases.table_fine_tuning": "every automaton steps windows lr noise contraction missed",
     "data.dyck-2": (
         "name train_len train_from members near_misses edits swaps "
         "test.members test.near_misses test.edits test.swaps test.both_classes"
@@ -173,14 +177,24 @@ def test_every_part_is_here():
 
 def test_registries():
     assert [family.pattern for family in FAMILIES] == LANGUAGES.split()
-    assert list(MODELS) == ["regulargpt", "rnn", "lstm", "gru", "transformer", "encoder-decoder", "linear-rnn"]
+    assert list(MODELS) == [
+        "regulargpt",
+        "gated-regulargpt",
+        "ldru",
+        "rnn",
+        "lstm",
+        "gru",
+        "transformer",
+        "encoder-decoder",
+        "linear-rnn",
+    ]
     encodings = (
         "none sinusoidal learned rotary xpos alibi kerple_power kerple_log kerple_bias_wht kerple_log3 gauss_bias2 "
         "gauss_bias3 gauss_wht1 gauss_wht2 t5 sandwich sandwich_smooth transformer_xl window fire forgetting cope "
         "ssmax log_n"
     )
     assert " ".join(ENCODINGS) == encodings
-    assert list(RECIPES) == ["robust", "robust-subwords", "paper", "gpt2", "text", "retrieval"]
+    assert list(RECIPES) == ["robust", "robust-subwords", "answers", "paper", "gpt2", "text", "retrieval"]
     expected = ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1", "hard-2"]
     assert list(PROTOCOLS) == expected
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]

@@ -90,7 +90,7 @@ def levels(found: Compared) -> int | None:
     """How many levels a word has, where a cell shows that."""
     if found.shows.what != "depth" or not found.configs:
         return None
-    from regulargpt.models.regulargpt.depth import depth
+    from regulargpt.models.tree.depth import depth
 
     assert found.shows.length is not None
     return depth(found.shows.length, value_of(found.configs[0], "model.chunk_size"))

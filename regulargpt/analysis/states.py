@@ -19,7 +19,8 @@ from regulargpt.data.language import Words
 from regulargpt.evaluation.by_length import words_at_once
 from regulargpt.models.hooks import hook_names, run_with_cache
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.tree import tree_levels
+from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.levels import tree_levels
 from regulargpt.objectives.answers import to_tensor
 
 # Of each depth so many nodes are drawn, and so many distinct sub-words of theirs are kept.
@@ -62,12 +63,23 @@ class NodeStates:
 
 @dataclass(frozen=True)
 class Layer:
-    """One depth before rows are drawn: `states[w, i]` stands at `positions[i]` and depends on `reach` symbols."""
+    """One depth before rows are drawn: `states[w, i]` stands for the sub-word from `starts[i]` to `positions[i]`.
+
+    No sub-word has more than `reach` symbols.
+    """
 
     depth: int
     states: npt.NDArray[np.float32]  # (batch, nodes, width)
+    starts: npt.NDArray[np.int64]  # (nodes,)
     positions: npt.NDArray[np.int64]  # (nodes,)
     reach: int
+
+    @classmethod
+    def reaching(
+        cls, depth: int, states: npt.NDArray[np.float32], positions: npt.NDArray[np.int64], reach: int
+    ) -> Layer:
+        """States that depend on the last `reach` symbols, or on as many as there are."""
+        return cls(depth, states, np.maximum(positions + 1 - reach, 0), positions, reach)
 
 
 @torch.no_grad()
@@ -76,11 +88,11 @@ def node_states(
 ) -> NodeStates:
     """The states of the model on words of one length, at every depth, with their true monoid elements.
 
-    RegularGPT: the nodes of the tree, or with `all_positions` those of every position. Of a thick level (K > 1), the
-    last layer. Pads are left out; a node at the left end stands for what it has of the word. With full attention there
-    is no tree: all positions, with the monoid element of the prefix. Of other models the state that passes `hook_state`
-    (recurrent models: of the last layer), or else the residual stream after each block (Transformer). Both are taken at
-    every position, with the monoid element of the prefix.
+    RegularGPT and ldru: the nodes of the tree, or of RegularGPT with `all_positions` those of every position. Of a
+    thick level (K > 1), the last layer. Pads are left out; a node at an end stands for what it has of the word. With
+    full attention there is no tree: all positions, with the monoid element of the prefix. Of other models the state
+    that passes `hook_state` (recurrent models: of the last layer), or else the residual stream after each block
+    (Transformer). Both are taken at every position, with the monoid element of the prefix.
 
     Of each depth at most `MAX_NODES` nodes are drawn by `seed`, and at most `MAX_SUBWORDS` distinct sub-words kept.
 
@@ -112,9 +124,11 @@ def layers(model: nn.Module, words: Words, all_positions: bool) -> list[Layer]:
     """The states of every depth at every node."""
     if isinstance(model, RegularGPT):
         return position_layers(model, words) if all_positions or model.full else tree_layers(model, words)
+    if isinstance(model, Tree):
+        return tree_layers(model, words)
     length = words.shape[1]
     found = hooked(model, words, state_points(model))
-    return [Layer(depth, states, np.arange(length), length) for depth, states in enumerate(found, start=1)]
+    return [Layer.reaching(depth, states, np.arange(length), length) for depth, states in enumerate(found, start=1)]
 
 
 def state_points(model: nn.Module) -> list[str]:
@@ -136,15 +150,20 @@ def state_points(model: nn.Module) -> list[str]:
     return found
 
 
-def tree_layers(model: RegularGPT, words: Words) -> list[Layer]:
-    """The nodes of the tree; those of depth l stand C^l apart, counted from the right end."""
+def tree_layers(model: Tree, words: Words) -> list[Layer]:
+    """The nodes of the tree; those of depth l stand C^l apart, counted from the side on which it is aligned."""
     C, length = model.chunk_size, words.shape[1]
-    levels = list(tree_levels(model, to_tensor(words, torch.device("cpu"))))[:: model.thickness]
+    thickness = model.thickness if isinstance(model, RegularGPT) else 1
+    levels = list(tree_levels(model, to_tensor(words, torch.device("cpu"))))[::thickness]
     found = []
     for depth, level in enumerate(levels):
-        # The last node of a depth stands at the word's end, whatever its length; at the left end there may be no room.
-        positions = np.arange(length - 1, -1, -min(C**depth, length))[::-1]
-        found.append(Layer(depth, level.states[level.node].float().numpy(), positions, C**depth))
+        states, span = level.states[level.node].float().numpy(), min(C**depth, length)
+        if model.aligned == "right":
+            # The last node stands at the word's end, whatever its length; at the left end there may be no room.
+            found.append(Layer.reaching(depth, states, np.arange(length - 1, -1, -span)[::-1], C**depth))
+        else:
+            starts = np.arange(0, length, span)
+            found.append(Layer(depth, states, starts, np.minimum(starts + span, length) - 1, span))
     return found
 
 
@@ -154,7 +173,7 @@ def position_layers(model: RegularGPT, words: Words) -> list[Layer]:
     _, *states = hooked(model, words, ["hook_embed", "hook_state"])
     length = words.shape[1]
     reach = [length if model.full and depth else model.chunk_size**depth for depth in range(len(states))]
-    return [Layer(depth, x, np.arange(length), reach[depth]) for depth, x in enumerate(states)]
+    return [Layer.reaching(depth, x, np.arange(length), reach[depth]) for depth, x in enumerate(states)]
 
 
 def hooked(model: nn.Module, words: Words, names: Sequence[str]) -> list[npt.NDArray[np.float32]]:
@@ -174,33 +193,37 @@ def draw(layer: Layer, words: Words, monoid: TransitionMonoid, seed: int) -> Nod
     n_nodes = len(words) * len(layer.positions)
     drawn = np.sort(random.permutation(n_nodes)[: min(MAX_NODES, max(1, MAX_SYMBOLS // reach))])
     word, node = drawn // len(layer.positions), drawn % len(layer.positions)
-    position = layer.positions[node]
-    below = sub_words(words, word, position, reach, before=len(monoid.alphabet))
+    start, position = layer.starts[node], layer.positions[node]
+    below = sub_words(words, word, start, position, reach, before=len(monoid.alphabet))
     first, counts = distinct(below)
     kept = np.sort(random.permutation(len(first))[:MAX_SUBWORDS])
     rows = first[kept]
-    word, node, position = word[rows], node[rows], position[rows]
+    word, node, start, position = word[rows], node[rows], start[rows], position[rows]
     return NodeStates(
         layer.states[word, node],
         elements_of(monoid, below[rows]),
         np.full(len(rows), layer.depth),
         word,
-        np.maximum(position + 1 - reach, 0),
+        start,
         position + 1,
         counts[kept],
     )
 
 
-def sub_words(words: Words, word: npt.NDArray, position: npt.NDArray, reach: int, before: int) -> Words:
-    """The last `reach` symbols up to each position of each word (rows, reach), `before` what stands before the word.
+def sub_words(
+    words: Words, word: npt.NDArray, start: npt.NDArray, position: npt.NDArray, reach: int, before: int
+) -> Words:
+    """The sub-words from `start` to `position` of each word (rows, reach), `before` what stands before them.
 
-    >>> sub_words(np.array([[0, 1, 1]]), np.array([0, 0]), np.array([0, 2]), 2, before=2).tolist()
+    >>> sub_words(np.array([[0, 1, 1]]), np.array([0, 0]), np.array([0, 1]), np.array([0, 2]), 2, before=2).tolist()
     [[2, 0], [1, 1]]
     """
     # In the smallest integers that hold the symbols: there are `reach` of them for each row.
     kind = smallest_unsigned(before + 1)
     padded = np.concatenate([np.full((len(words), reach - 1), before, kind), words.astype(kind)], axis=1)
-    return np.lib.stride_tricks.sliding_window_view(padded, reach, axis=1)[word, position]
+    found = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=1)[word, position]
+    outside = np.arange(reach) < (start - position - 1 + reach)[:, None]  # (rows, reach)
+    return np.where(outside, kind(before), found)
 
 
 def elements_of(monoid: TransitionMonoid, rows: Words) -> npt.NDArray[np.int64]:

@@ -19,7 +19,7 @@ from regulargpt.bench.subjects import (
     training,
 )
 from regulargpt.bench.timing import Effort, Row, compare, exponent, in_turn
-from regulargpt.models.regulargpt.depth import depth
+from regulargpt.models.tree.depth import depth
 
 METHOD = (
     "every: C shifted copies a level; sdpa: scaled_dot_product_attention with a (T, T) mask a level, same parameters, "

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.depth import depth
+from regulargpt.models.tree.depth import depth
 
 if TYPE_CHECKING:
     from regulargpt.models.regulargpt.block import Block

@@ -19,7 +19,7 @@ from regulargpt.bench.subjects import (
 )
 from regulargpt.bench.timing import Effort, Row, compare, exponent, in_turn
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.depth import depth
+from regulargpt.models.tree.depth import depth
 
 METHOD = (
     "tree: each distinct sub-word once; plain-tree: every node; dense: (T, T) masks (dense.py); "

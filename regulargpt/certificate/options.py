@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from regulargpt.config.options import option
 from regulargpt.training.options import PhaseOptions
@@ -24,10 +24,17 @@ class TableFineTuningOptions(PhaseOptions):
     `contraction`; then training ends. With `missed` > 0 it is trained so on the true table as soon as no more than that
     share of its windows is missed, and if the certificate does not hold after 1000 steps of that, once more or again on
     words.
+
+    With `automaton = learned` nothing of the language's automaton is used. The machine is then learned from the
+    network's own answers to words of the training lengths (extraction/from_answers.py); until it is right on fresh
+    words, there is no attempt at a certificate, and the true table is that machine's.
     """
 
     every: int = option(
         100, "Steps between attempts at the certificate; 0: no attempt.", least=0, why=f"{STEPS}, 0 for never"
+    )
+    automaton: Literal["known", "learned"] = option(
+        "known", "The language's own automaton, or one learned from the network's answers.", needs="every"
     )
     steps: int = option(1000, "Steps on the table once the certificate holds.", least=0, why=STEPS, needs="every")
     windows: int = option(

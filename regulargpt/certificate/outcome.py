@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.convert.json_text import to_json
 from languages.task import Task
@@ -21,12 +22,15 @@ from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.invariant_balls import NotInvariant, find_invariant_balls
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.certificate.search.specification import specified_machine
+from regulargpt.extraction.nonempty import counterexample
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
 # Words that the network itself answers, shortest first, in search of one that it answers wrongly.
 MAX_WORDS = 1 << 15
+NOT_LEARNED = "no machine of the network's answers is right on fresh words of the training lengths"
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,14 @@ def outcome_of(
     weights: bytes,
     network: bytes,
     progress: Progress = lambda part, done, count: None,
+    learned: MooreMachine | None = None,
 ) -> Outcome:
-    """Make the certificate of what was found, and have it checked; or say why there is none."""
-    found = described(certifier, quantised)
+    """Make the certificate of what was found, and have it checked; or say why there is none.
+
+    It is about the language's automaton, or about the one that was `learned` from the network's answers; of that one
+    the report also says whether it is the language's.
+    """
+    found = described(certifier, quantised) | ({} if learned is None else {"learned": against(learned, task)})
     if not quantised.proof.holds:
         return refused(weights, {**found, **wrong_words(task, model, quantised)})
     if not quantised.certain:
@@ -80,6 +89,19 @@ def outcome_of(
         return refused(weights, {**found, "reason": f"the independent check rejects it: {error}"})
     found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
     return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: with_balls or certificate})
+
+
+def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
+    """A learned machine beside the task's, and the shortest word that they answer differently."""
+    true = specified_machine(task)
+    word = counterexample(learned, true)
+    found: dict[str, Any] = {"states": learned.n_states, "language": task.name, "equal": word is None}
+    if word is not None:
+        names = {UNDEFINED: None, **dict(enumerate(task.output_names))}
+        symbols = np.array([word])
+        answers = {"learned": names[int(learned.answers(symbols)[0])], "right": names[int(true.answers(symbols)[0])]}
+        found["differs"] = {"word": task.machine.decode(symbols[0]), "length": len(word), **answers}
+    return found
 
 
 def refused(weights: bytes, report: dict[str, Any]) -> Outcome:

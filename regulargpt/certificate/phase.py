@@ -8,16 +8,21 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import nn
 
+from languages.automata import MooreMachine
+from languages.convert.json_text import from_json, to_json
 from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.outcome import Outcome, outcome_of
+from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.base import Data
-from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.extraction.from_answers import AnswerLearner
+from regulargpt.models.base import Model
+from regulargpt.models.tree.base import Tree
 from regulargpt.storage.folder import CERTIFICATE, RunFolder
 
 if TYPE_CHECKING:
@@ -28,6 +33,8 @@ FALL = 0.6
 # A fine-tuning that has not brought the certificate in so many steps begins anew if it has mended half of what was
 # missed; else it is given up.
 MENDING, MENDED = 1000, 0.5
+# Of its Adam; the second is short, for the errors shrink by orders of magnitude.
+BETAS = (0.9, 0.98)
 
 
 @dataclass(frozen=True)
@@ -89,16 +96,24 @@ class TableFineTuning:
     table, and training ends. It may miss little: then the true table says what is to be mended, and what was there
     before is kept, in case that brings nothing. Raises AutomatonError or UserError for a language whose monoid is too
     large or trivial.
+
+    Where the automaton is `learned` there is no certifier until the network's own answers have given a machine.
     """
 
     name, timer = "table_fine_tuning", "certify_seconds"
 
     def __init__(self, options: TableFineTuningOptions, config: RunConfig, data: Data):
         self.options, self.task = options, of_words(config.data).task
-        self.certifier = Certifier.of(self.task, config.model.chunk_size)  # type: ignore[attr-defined]
+        self.learner = AnswerLearner(of_words(config.data), config.seed) if options.automaton == "learned" else None
+        self.machine: MooreMachine | None = None
+        self.learned_at: int | None = None
+        self.certifier: Certifier | None = None
+        if self.learner is None:
+            C, aligned = config.model.chunk_size, config.model.aligned  # type: ignore[attr-defined]
+            self.certifier = Certifier.of(self.task, C, aligned)
         self.standing = Standing()
-        self.attempt: Callable[[nn.Module, TrainingTable | None, float], Attempt] = self.certifier.attempt
         self.table: TrainingTable | None = None
+        self.own_optimiser: torch.optim.Optimizer | None = None
         self.before: dict[str, Any] | None = None
         self.missed: float | None = None
 
@@ -106,6 +121,11 @@ class TableFineTuning:
     def is_active(self) -> bool:
         """Whether there is a table to train on."""
         return self.table is not None
+
+    def optimiser(self, trainer: Trainer) -> torch.optim.Optimizer:
+        """One of its own, which begins with the table: the moments of the words' loss say nothing about this one."""
+        assert self.own_optimiser is not None, "there is one wherever there is a table"
+        return self.own_optimiser
 
     def lr(self, trainer: Trainer) -> float:
         """Constant, then falling to 0."""
@@ -118,7 +138,7 @@ class TableFineTuning:
     def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
         """Gradients of the loss on the table; the share of windows that come near their prototype."""
         assert self.table is not None
-        assert isinstance(trainer.model, RegularGPT), "the options refuse other models"
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
         left = self.standing.left(trainer.step_count, self.options)
         windows, noise, contraction = self.options.windows, self.options.noise, self.options.contraction
         loss, near = self.table.loss(trainer.model, windows, noise, contraction, left)
@@ -135,8 +155,10 @@ class TableFineTuning:
         """
         if not self.asks(trainer):
             return
-        certified = self.standing.certified_at is not None
-        found = self.attempt(trainer.model, self.table if certified else None, self.standing.allowed(self.options))
+        if self.certifier is None and not self.learn(trainer):
+            return
+        known = self.table if self.standing.certified_at is not None else None
+        found = self.attempt(trainer.model, known, self.standing.allowed(self.options))
         # Also where nothing else follows: words near the wrong one are trained on after the next cooldown.
         trainer.words.wrong, self.missed = found.wrong, found.missed
         is_last = trainer.step_count == trainer.config.training.steps
@@ -153,6 +175,25 @@ class TableFineTuning:
             else:
                 self.give_up(trainer)
 
+    def attempt(self, model: nn.Module, known: TrainingTable | None, allowed: float) -> Attempt:
+        """Try the certificate."""
+        assert self.certifier is not None, "a machine was learned"
+        return self.certifier.attempt(model, known, allowed)
+
+    def learn(self, trainer: Trainer) -> bool:
+        """Whether the network's answers give a machine; from then on the certificate is about that one."""
+        assert self.learner is not None, "without a learner there is a certifier from the start"
+        if (machine := self.learner.machine(trainer.model)) is None:
+            return False
+        self.accept(machine, trainer.model)
+        self.learned_at = trainer.step_count
+        return True
+
+    def accept(self, machine: MooreMachine, model: nn.Module) -> None:
+        """The machine that was learned."""
+        assert isinstance(model, Tree), "the options refuse other models"
+        self.machine, self.certifier = machine, Certifier.of_machine(machine, model.chunk_size, model.aligned)
+
     def asks(self, trainer: Trainer) -> bool:
         """Whether the certificate is to be tried now: every so many steps and at an end.
 
@@ -167,14 +208,15 @@ class TableFineTuning:
 
     def keep(self, trainer: Trainer) -> None:
         """Remember what there was before."""
-        state = {"weights": trainer.model.state_dict(), "optimiser": trainer.optimiser.state_dict()}
         # Copied: a state dict shares its tensors with the model, which goes on being trained.
-        self.before = deepcopy(state)
+        self.before = deepcopy(trainer.model.state_dict())
 
     def train_on(self, found: Attempt, trainer: Trainer) -> None:
         """The table that was found, from here on."""
         assert found.table is not None
         self.table = found.table().to(trainer.device)
+        if self.own_optimiser is None:
+            self.own_optimiser = make_optimiser(trainer.model)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed)
         # A network that is certified is not given up any more.
         if found.certain:
@@ -183,9 +225,8 @@ class TableFineTuning:
     def give_up(self, trainer: Trainer) -> None:
         """Words again, with the weights from before a fine-tuning that brought no certificate."""
         if self.before is not None:
-            trainer.model.load_state_dict(self.before["weights"])
-            trainer.optimiser.load_state_dict(self.before["optimiser"])
-        self.table = self.before = None
+            trainer.model.load_state_dict(self.before)
+        self.table = self.before = self.own_optimiser = None
         self.standing = self.standing.ended()
 
     def last_step(self, trainer: Trainer) -> int:
@@ -202,6 +243,8 @@ class TableFineTuning:
         tried = (
             f"tried every {self.options.every} steps" if self.missed is None else f"{100 * self.missed:.1f} % missed"
         )
+        if self.certifier is None:
+            tried = f"no automaton learned yet, {tried}"
         proof = f"waits for a proof ({tried})"
         if self.standing.since is None:
             return [proof, *trainer.words.awaited(trainer)]
@@ -213,8 +256,12 @@ class TableFineTuning:
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """The steps at which it began and at which the certificate held."""
-        return {"began_at": self.standing.began_at, "certified_at": self.standing.certified_at}
+        """The steps at which it began and at which the certificate held; of a learned automaton, what it took."""
+        steps = {"began_at": self.standing.began_at, "certified_at": self.standing.certified_at}
+        if self.learner is None:
+            return steps
+        states = None if self.machine is None else self.machine.n_states
+        return steps | {"learned_at": self.learned_at, "states": states, "answers_told": self.learner.told}
 
     def state(self) -> dict[str, Any]:
         """Where it stands, its table, and what there was before."""
@@ -222,13 +269,32 @@ class TableFineTuning:
             "standing": dataclasses.asdict(self.standing),
             "table": None if self.table is None else self.table.state(),
             "before": self.before,
+            "optimiser": None if self.own_optimiser is None else self.own_optimiser.state_dict(),
+            **self.learned_state(),
         }
+
+    def learned_state(self) -> dict[str, Any]:
+        """What there is of a learned automaton."""
+        if self.learner is None:
+            return {}
+        machine = None if self.machine is None else to_json(self.machine)
+        return {"machine": machine, "learned_at": self.learned_at, "fresh": self.learner.fresh}
 
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
         device = next(model.parameters()).device
         self.standing, self.before = Standing(**state["standing"]), state["before"]
         self.table = None if state["table"] is None else TrainingTable.load(state["table"]).to(device)
+        if state["optimiser"] is not None:
+            assert isinstance(model, Tree), "the options refuse other models"
+            self.own_optimiser = make_optimiser(model)
+            self.own_optimiser.load_state_dict(state["optimiser"])
+        if self.learner is not None:
+            self.learner.fresh, self.learned_at = state["fresh"], state["learned_at"]
+            if state["machine"] is not None:
+                machine = from_json(state["machine"])
+                assert isinstance(machine, MooreMachine), "as it was saved"
+                self.accept(machine, model)
 
     @staticmethod
     def restore(folder: RunFolder, summary: Mapping[str, Any]) -> None:
@@ -240,5 +306,13 @@ class TableFineTuning:
 
     def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """What is proven of the trained model, by the files that say what it is."""
+        if self.certifier is None:
+            return refused(weights, {"reason": NOT_LEARNED})
         quantised = self.certifier.certify(model, None if self.table is None else self.table.prototypes)
-        return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check)
+        return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, self.machine)
+
+
+def make_optimiser(model: Model) -> torch.optim.Optimizer:
+    """Adam over all parameters, in the groups that the model makes of them; nothing decays."""
+    groups = [{**group, "weight_decay": 0.0} for group in model.parameter_groups()]
+    return torch.optim.Adam(groups, betas=BETAS, fused=True)

@@ -19,6 +19,24 @@ def unquantised_sentence(found: dict[str, Any]) -> str:
     return f"without replacing states it is tested, not proven: {found['reason']}"
 
 
+def learned_sentences(report: dict[str, Any]) -> list[str]:
+    """What was learned from the network's answers, and whether it is the language.
+
+    >>> learned_sentences({"learned": {"states": 2, "language": "parity", "equal": True}})
+    ["automaton of 2 states, learned from the network's answers alone; compared afterwards, it is that of parity"]
+    """
+    if "learned" not in report:
+        return []
+    found = report["learned"]
+    line = (
+        f"automaton of {found['states']} states, learned from the network's answers alone; compared afterwards, it is"
+    )
+    if found["equal"]:
+        return [f"{line} that of {found['language']}"]
+    word = found["differs"]
+    return [f"{line} not that of {found['language']}: {word['word']} is {word['right']}, not {word['learned']}"]
+
+
 def sentences(report: dict[str, Any]) -> list[str]:
     """The outcome in words.
 
@@ -28,12 +46,13 @@ def sentences(report: dict[str, Any]) -> list[str]:
     if report["proven"]:
         kind = "the transition monoid's own multiplication" if report["homomorphism"] else "right at every root"
         return [
+            *learned_sentences(report),
             f"proven at every length, states replaced by the nearest of {report['prototypes']} prototypes: "
             f"{report['entries']} entries, {kind}, smallest margin {report['smallest_margin']:.2f}",
             unquantised_sentence(report["unquantised"]),
             f"certificate: {shown(report['file'])}; check it with `regulargpt check {shown(report['file'])}`",
         ]
-    lines = [f"no certificate: {report['reason']}"]
+    lines = [*learned_sentences(report), f"no certificate: {report['reason']}"]
     for key, who in (("wrong", "quantised network's"), ("wrong_unquantised", "network's own")):
         if key in report:
             word = report[key]

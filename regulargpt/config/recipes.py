@@ -78,6 +78,13 @@ PUBLISHED: Fields = {
 }
 # Solved in training, then cooled down: with a running loss this low there is nothing left to learn from more steps.
 UNTIL_SOLVED: Fields = {"training.solved_loss": 0.02, "training.cooldown": 500}
+# The optimiser and the L2 norm of Pert et al. 2026.
+LDRU: Fields = {
+    "training.optimiser": "amsgrad",
+    "training.batch_size": 256,
+    "training.beta2": 0.999,
+    "training.weight_decay": 1e-3,
+}
 SETTLED: Fields = {
     "model.state_norm": True,
     "model.state_noise": 0.4,
@@ -110,6 +117,21 @@ SUBWORDS: Fields = {
     **CERTIFY,
     "phases.table_fine_tuning.missed": 0.5,
     "phases.table_fine_tuning.lr": 8e-3,
+}
+# Final answers alone: random trees, and the automaton that the network's own answers have come to. Of Pert et al. 2026
+# the optimiser and the L2 norm; a batch of 256.
+FROM_ANSWERS: Fields = {
+    "objective.bracketings": 0.5,
+    "training.optimiser": "amsgrad",
+    "training.batch_size": 256,
+    "training.beta2": 0.999,
+    "training.weight_decay": 1e-3,
+    "evaluation.extra_lengths": (10_000, 1_000_000),
+    EVERY: 250,
+    "phases.table_fine_tuning.automaton": "learned",
+    "phases.table_fine_tuning.steps": 3000,
+    "phases.table_fine_tuning.missed": 0.5,
+    "phases.table_fine_tuning.lr": 5e-3,
 }
 # More than two children: with words of one and two levels first, or groups such as Tomita 5 and 6 are not learned.
 STAGES = (3, 9)
@@ -191,6 +213,8 @@ RECIPES: dict[str, Recipe] = {
         "state norm, state noise raised as the loss allows, early stop; final answers only",
         {
             "regulargpt": SETTLED,
+            "gated-regulargpt": SETTLED,
+            "ldru": {**LDRU, **UNTIL_SOLVED},
             **{name: {**fields, **UNTIL_SOLVED} for name, fields in BASELINES.items()},
             "encoder-decoder": {**ENCODER_DECODER, **UNTIL_SOLVED},
             "*": UNTIL_SOLVED,
@@ -205,6 +229,12 @@ RECIPES: dict[str, Recipe] = {
         NEAR_MISSES,
         {"regulargpt": SHORT_FIRST_SUBWORDS},
         {"regulargpt": {"modular-arithmetic": {**PAIRS, **MANY}}},
+    ),
+    "answers": Recipe(
+        "final answers only, through random trees; then the table of the automaton that the network's answers give",
+        {"regulargpt": FROM_ANSWERS, "gated-regulargpt": FROM_ANSWERS, "ldru": {**LDRU, **FROM_ANSWERS}},
+        NEAR_MISSES,
+        languages={name: {"modular-arithmetic": PAIRS} for name in ("regulargpt", "gated-regulargpt", "ldru")},
     ),
     "paper": Recipe(
         "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",

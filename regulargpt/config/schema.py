@@ -59,7 +59,7 @@ class TrainingOptions(Options):
     lengths_per_step: int = option(
         1, "Lengths a step.", least=1, most=1_048_576, why="a step has words of at least 1 length"
     )
-    optimiser: Literal["adam", "adamw"] = option("adamw", "The optimiser.")
+    optimiser: Literal["adam", "amsgrad", "adamw"] = option("adamw", "The optimiser.")
     lr: float = option(1e-3, "Learning rate.", least=0, most=1_000_000, why=RATE, flag="--lr")
     beta1: float = option(0.9, "Decay of the mean of the gradients.", least=0, below=1, why=SHARE)
     beta2: float = option(0.98, "Decay of the mean of their squares.", least=0, below=1, why=SHARE)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +73,8 @@ class Blind:
             except UserError as error:
                 failure = failure or error
                 continue
-            given = table.answers()[0][np.concatenate([roots(network.chunk_size, table.image, w) for w in words]) - 1]
+            at = partial(roots, network.chunk_size, table.image, aligned=network.aligned)
+            given = table.answers()[0][np.concatenate([at(w) for w in words]) - 1]
             agreement = float(np.mean(given == right))
             if best is None or agreement > best.agreement:
                 best = cls(table, cut, agreement)
@@ -112,6 +114,7 @@ def closure(
     symbols = Entries(len(network.symbols), lambda windows: grow(network.over_symbols(windows)))
     # Windows are numbered to the base of the most prototypes there may be: there will be more than there are.
     nodes = Entries(1 + max_prototypes, lambda windows: grow(network.over(book.prototypes, windows)))
-    for _ in levels(specification, network.chunk_size, lambda level, windows: (nodes if level else symbols)(windows)):
+    image = lambda level, windows: (nodes if level else symbols)(windows)  # noqa: E731
+    for _ in levels(specification, network.chunk_size, image, network.aligned):
         pass
     return book.means()

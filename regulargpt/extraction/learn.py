@@ -22,6 +22,7 @@ from regulargpt.certificate.search.specification import Specification
 from regulargpt.extraction.lstar import Learner, Unbounded
 from regulargpt.extraction.nonempty import Word, counterexample, machine, smallest_machine
 from regulargpt.extraction.trees import roots
+from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
 
@@ -53,10 +54,11 @@ class Teacher:
     image: Image
     at_prototypes: Ints
     domain: Dfa | None = None
+    aligned: Side = "right"
 
     def answers(self, words: Ints) -> Ints:
         """The answers (n,) to words (n, T); -1 outside the domain."""
-        found = self.at_prototypes[roots(self.chunk_size, self.image, words) - 1]
+        found = self.at_prototypes[roots(self.chunk_size, self.image, words, self.aligned) - 1]
         return found if self.domain is None else np.where(self.domain.accepts(words), found, -1)
 
     def find_counterexample(self, table: Ints, colours: Ints, first: Sequence[tuple[Ints, Ints]]) -> Word | None:
@@ -73,7 +75,7 @@ class Teacher:
         if (outside := self._outside_domain(table, colours)) is not None:
             return outside
         specification = Specification.of_machine(proposed, MAX_ELEMENTS)
-        return prove(specification, self.chunk_size, self.image, self.at_prototypes).wrong
+        return prove(specification, self.chunk_size, self.image, self.at_prototypes, self.aligned).wrong
 
     def _outside_domain(self, table: Ints, colours: Ints) -> Word | None:
         """The shortest word of the domain that the machine has no answer to, or the other way round."""

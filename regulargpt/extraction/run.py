@@ -26,7 +26,7 @@ from regulargpt.extraction.learn import Extracted, Teacher, learn
 from regulargpt.extraction.nonempty import Word, answer_to_empty_word, counterexample
 from regulargpt.extraction.recurrent import Automaton, Step
 from regulargpt.models.recurrent import TorchRecurrent
-from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model
 from regulargpt.storage.folder import RunFolder
 
@@ -69,7 +69,7 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, 
     words = samples(task, config.seed, config.data.train_len)
     if isinstance(model, TorchRecurrent):
         return task, of_recurrent(model, task, words)
-    assert isinstance(model, RegularGPT), "other models are refused before they are loaded"
+    assert isinstance(model, Tree), "other models are refused before they are loaded"
     return task, of_tree(model, task, words, codebook)
 
 
@@ -79,17 +79,19 @@ def samples(task: Task, seed: int, longest: int) -> list[Ints]:
     return [batch.astype(np.int64) for batch in drawn]
 
 
-def of_tree(model: RegularGPT, task: Task, words: list[Ints], codebook: str) -> Extraction:
+def of_tree(model: Tree, task: Task, words: list[Ints], codebook: str) -> Extraction:
     """Quantise to a codebook, "blind" or of the "classes", learn the machine, compare."""
     network = Float64Network(model)
     if codebook == "blind":
         blind = Blind.of(network, every_word(task.alphabet, task.domain), words)
         table, cut, agreement = blind.table, blind.cut, blind.agreement
     else:
-        table, cut, agreement = Certifier.of(task, network.chunk_size).certify(model).table, None, None
+        table, cut, agreement = Certifier.of(task, network.chunk_size, network.aligned).certify(model).table, None, None
     # From here on the network is its table: L* and the proof look at nothing else.
     at_prototypes = table.answers()[0]
-    teacher = Teacher(task.alphabet, task.output_names, network.chunk_size, table.image, at_prototypes, task.domain)
+    teacher = Teacher(
+        task.alphabet, task.output_names, network.chunk_size, table.image, at_prototypes, task.domain, network.aligned
+    )
     found = learn(teacher, words, empty=answer_to_empty_word(task))
     # What is proven to be the network's machine is compared as a machine; else the network itself is, if it can be.
     equal, word = compared(found, task) if found.proven else decided(teacher, task)
@@ -115,7 +117,7 @@ def compared(found: Extracted, task: Task) -> tuple[bool, Word | None]:
 def decided(teacher: Teacher, task: Task) -> tuple[bool | None, Word | None]:
     """The same of the quantised network itself; (None, None) where that is too large to decide."""
     try:
-        proof = prove(Specification.of(task), teacher.chunk_size, teacher.image, teacher.at_prototypes)
+        proof = prove(Specification.of(task), teacher.chunk_size, teacher.image, teacher.at_prototypes, teacher.aligned)
     except UserError:
         return None, None
     return proof.holds, proof.wrong

@@ -11,12 +11,13 @@ from torch import Tensor
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.levels import Image, levels
 from regulargpt.certificate.search.specification import Specification
-from regulargpt.models.regulargpt.depth import depth
+from regulargpt.models.tree.depth import depth
+from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
 
 
-def roots(chunk_size: int, image: Image, words: Ints) -> Ints:
+def roots(chunk_size: int, image: Image, words: Ints, aligned: Side = "right") -> Ints:
     """What `image` gives at the roots (n,) of the trees of words (n, T) of one length T >= 1.
 
     >>> ones = lambda level, windows: 1 + np.where(windows > 0, windows - 1, 0).sum(1) % 2
@@ -25,9 +26,11 @@ def roots(chunk_size: int, image: Image, words: Ints) -> Ints:
     """
     nodes = 1 + words.astype(np.int64)
     for level in range(depth(words.shape[1], chunk_size)):
-        left = -nodes.shape[1] % chunk_size
-        # Padded at the left end to whole windows; reversed, for windows are by offset from the right.
-        windows = np.pad(nodes, ((0, 0), (left, 0))).reshape(-1, chunk_size)[:, ::-1]  # (n * windows, C)
+        missing = -nodes.shape[1] % chunk_size
+        # Filled up at the far end to whole windows; reversed where they are by offset from the right.
+        fill = (missing, 0) if aligned == "right" else (0, missing)
+        windows = np.pad(nodes, ((0, 0), fill)).reshape(-1, chunk_size)  # (n * windows, C), from the left
+        windows = windows[:, ::-1] if aligned == "right" else windows
         nodes = image(level, windows).reshape(len(words), -1)  # (n, windows)
     return nodes[:, 0]
 
@@ -42,7 +45,7 @@ def states(network: Float64Network, words: Ints) -> tuple[Float[Tensor, "nodes d
         found.append(network.over(found[-1], distinct) if level else network.over_symbols(distinct))
         return 1 + which.reshape(-1)  # (n * windows,), whichever shape numpy gives
 
-    at = roots(network.chunk_size, image, words)
+    at = roots(network.chunk_size, image, words, network.aligned)
     return torch.cat(found), found[-1][at - 1]
 
 
@@ -62,7 +65,7 @@ def states_of_short_words(
         return first + np.arange(len(windows))
 
     # The levels are followed with each state as its own prototype: nothing is brought together yet.
-    for level in levels(specification, network.chunk_size, image):
+    for level in levels(specification, network.chunk_size, image, network.aligned):
         if len(level.nodes) ** network.chunk_size > max_windows:
             break
     return torch.cat([states for level in found for states in level] or [network.symbols[:0]])

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from regulargpt.config.registry import Registry, Row
+from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, TransformerOptions
-from regulargpt.models.regulargpt.options import RegularGPTOptions
+from regulargpt.models.regulargpt.options import GatedRegularGPTOptions, RegularGPTOptions
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 
 if TYPE_CHECKING:
@@ -26,6 +27,17 @@ MODELS = Registry(
             RegularGPTOptions,
             "one weight-shared block, depth log_C T, sliding-dilated attention",
             "Chi et al. 2023",
+        ),
+        "gated-regulargpt": Row(
+            f"{PLACE}.regulargpt.gated:GatedRegularGPT",
+            GatedRegularGPTOptions,
+            "regulargpt whose attention mixes gated values; gates read the whole chunk",
+        ),
+        "ldru": Row(
+            f"{PLACE}.ldru.model:Ldru",
+            LdruOptions,
+            "log-depth recurrent unit, a binary tree of one operator",
+            "Pert et al. 2026",
         ),
         "rnn": Row(f"{PLACE}.rnn:Rnn", RecurrentOptions, "recurrent network with ReLU", "Elman 1990"),
         "lstm": Row(

@@ -8,6 +8,7 @@ from typing import Literal
 
 from regulargpt.config.options import Options, option, section
 from regulargpt.encodings.options import EncodingOptions
+from regulargpt.models.tree.shape import Side
 
 MOST_PARAMETERS = 1_000_000_000
 
@@ -40,6 +41,11 @@ class ModelOptions(Options):
     def quadratic(self) -> bool:
         """Whether attention holds a number for each pair of positions."""
         return False
+
+    @property
+    def aligned(self) -> Side:
+        """Of a tree, the side from which words are cut into windows."""
+        return "right"
 
     @property
     def noise(self) -> Noise | None:

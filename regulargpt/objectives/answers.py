@@ -15,6 +15,8 @@ from languages.automata.moore import UNDEFINED
 from languages.task import Task
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
+from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.bracketings import bracketed_root
 
 
 class Objective(Protocol):
@@ -42,11 +44,13 @@ class Objective(Protocol):
 class Last:
     """The machine's answer to the word, read at its last symbol or, with `output_token`, at a token after it.
 
-    The token is what Deletang et al. 2023 append: a symbol of no other meaning, the last of `n_inputs`.
+    The token is what Deletang et al. 2023 append: a symbol of no other meaning, the last of `n_inputs`. In training the
+    share `bracketings` of the batches goes through random trees (models/tree/bracketings.py).
     """
 
-    def __init__(self, data: LanguageData, output_token: bool = False):
+    def __init__(self, data: LanguageData, output_token: bool = False, bracketings: float = 0.0, merged: float = 0.5):
         self.task, self.output_token = data.task, output_token
+        self.bracketings, self.merged = bracketings, merged
         self.n_inputs, self.n_outputs = self.task.n_symbols + output_token, self.task.n_outputs
 
     def read(self, words: Words, device: torch.device) -> Int[Tensor, "batch length"]:
@@ -57,8 +61,19 @@ class Last:
     def loss(self, model: nn.Module, words: Words, device: torch.device) -> tuple[Tensor, Mapping[str, float]]:
         """Cross-entropy of the last answers."""
         labels = to_tensor(self.task.labels(words), device)
-        logits = model(self.read(words, device))
+        logits = self.logits(model, self.read(words, device))
         return F.cross_entropy(logits, labels), accuracy(logits.argmax(-1) == labels)
+
+    def logits(self, model: nn.Module, symbols: Int[Tensor, "batch length"]) -> Float[Tensor, "batch n_outputs"]:
+        """The answers in training: by the model's own tree, or by a random one where it is that batch's turn."""
+        if not self.bracketings:
+            return model(symbols)
+        assert isinstance(model, Tree), "the options refuse other models"
+        # On the CPU: the tree's shape is decided there.
+        generator = model.state_noise.next_generator(torch.device("cpu"))
+        if torch.rand((), generator=generator) >= self.bracketings:
+            return model(symbols)
+        return model.readout(bracketed_root(model, symbols, self.merged, generator))
 
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
         """Which last answers are right."""

@@ -65,6 +65,23 @@ class LastOptions(ObjectiveOptions):
     """The answer to the word."""
 
     output_token: bool = option(False, "Read the answer at a symbol of no other meaning after the word.")
+    bracketings: float = option(
+        0.0, "Share of the batches that go through random trees.", least=0, most=1, why="it is a share, 0 to 1"
+    )
+    merged: float = option(
+        0.5,
+        "Share of a random tree's windows that are merged at a time: the fewer, the deeper it is.",
+        least=0,
+        most=1,
+        needs="bracketings",
+        why="it is a share, 0 to 1",
+    )
+
+    def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
+        """Random trees need one map for all levels."""
+        yield from super().refuse(data, model)
+        if self.bracketings and (reason := model.not_one_map()) is not None:
+            yield f"objective.bracketings = {self.bracketings:g} needs one map that makes any tree: {reason}"
 
     def no_map_of_words(self) -> str | None:
         """An output token is no symbol."""

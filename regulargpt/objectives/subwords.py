@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.tree import Level, tree_levels
+from regulargpt.models.tree.levels import Level, tree_levels
 from regulargpt.objectives.answers import UNDEFINED, Last, accuracy, to_tensor
 from regulargpt.training.kinds import row_of_kind
 

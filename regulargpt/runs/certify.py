@@ -8,14 +8,17 @@ import torch
 from torch import Tensor
 
 import languages
+from languages.automata import MooreMachine
 from languages.errors import UserError
 from regulargpt.certificate.checker import Progress
-from regulargpt.certificate.options import no_certificate
-from regulargpt.certificate.outcome import Outcome, outcome_of, refused
+from regulargpt.certificate.options import TableFineTuningOptions, no_certificate
+from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import TrainingTable
 from regulargpt.config.schema import RunConfig
-from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.data import of_words
+from regulargpt.extraction.from_answers import AnswerLearner
+from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model
 from regulargpt.storage import checkpoint
 from regulargpt.storage.atomic import disk, parse_json, read_bytes
@@ -34,13 +37,31 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
         return write(folder, refused(weights, {"reason": reason}))
     task = languages.get(config.data.name)
     model = load_model(folder)
-    assert isinstance(model, RegularGPT), "the options refuse other models"
+    assert isinstance(model, Tree), "the options refuse other models"
     try:
-        certifier = Certifier.of(task, model.chunk_size)
+        learned = learned_machine(config, model)
+        if learned is None:
+            certifier = Certifier.of(task, model.chunk_size, model.aligned)
+        else:
+            certifier = Certifier.of_machine(learned, model.chunk_size, model.aligned)
         quantised = certifier.certify(model, known_prototypes(folder))
     except UserError as error:
         return write(folder, refused(weights, {"reason": str(error)}))
-    return write(folder, outcome_of(certifier, task, model, quantised, weights, network, progress))
+    return write(folder, outcome_of(certifier, task, model, quantised, weights, network, progress, learned))
+
+
+def learned_machine(config: RunConfig, model: Tree) -> MooreMachine | None:
+    """The machine of the network's answers, for a run whose training used no other; None for other runs.
+
+    Raises UserError if its answers give none.
+    """
+    tuning = next((phase for phase in config.phases if isinstance(phase, TableFineTuningOptions)), None)
+    if tuning is None or tuning.automaton != "learned":
+        return None
+    machine = AnswerLearner(of_words(config.data), config.seed).machine(model)
+    if machine is None:
+        raise UserError(NOT_LEARNED)
+    return machine
 
 
 def known_prototypes(folder: RunFolder) -> Tensor | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    import torch
     from torch import nn
 
     from regulargpt.storage.folder import RunFolder
@@ -40,6 +41,10 @@ class Phase(Protocol):
     @property
     def is_active(self) -> bool:
         """Whether it wants the next step."""
+        ...
+
+    def optimiser(self, trainer: Trainer) -> torch.optim.Optimizer:
+        """What moves the weights in the next step."""
         ...
 
     def lr(self, trainer: Trainer) -> float:

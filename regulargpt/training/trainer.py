@@ -90,15 +90,16 @@ class Trainer:
         # Dropout and noise are a function of (seed, step): a resumed run draws what it would have drawn.
         seed_counted(self.model, self.config.seed, self.step_count)
         self.model.set_noise(phase.noise())
-        for group in self.optimiser.param_groups:
+        optimiser = phase.optimiser(self)
+        for group in optimiser.param_groups:
             group["lr"] = phase.lr(self) * group.get("times", 1.0)
         # None rather than zeros: a parameter that this step does not use keeps its moments as they are.
-        self.optimiser.zero_grad(set_to_none=True)
+        optimiser.zero_grad(set_to_none=True)
         loss, measured = phase.backward(self)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip).item()
         # Before the weights move: the state that is saved then is still a good one.
         self._refuse_infinite(loss, norm)
-        self.optimiser.step()
+        optimiser.step()
         # Here and not before the next pass: the last weights are those that are tested and kept.
         with torch.no_grad():
             self.model.project()
@@ -191,7 +192,13 @@ def train(
 
 
 def make_optimiser(model: Model, config: TrainingOptions) -> torch.optim.Optimizer:
-    """Adam or AdamW over all parameters, in the groups that the model makes of them."""
-    cls = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimiser]
-    betas = (config.beta1, config.beta2)
-    return cls(model.parameter_groups(), lr=config.lr, betas=betas, weight_decay=config.weight_decay, fused=True)
+    """Adam, AMSGrad or AdamW over all parameters, in the groups that the model makes of them."""
+    cls = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
+    return cls(
+        model.parameter_groups(),
+        lr=config.lr,
+        betas=(config.beta1, config.beta2),
+        weight_decay=config.weight_decay,
+        amsgrad=config.optimiser == "amsgrad",
+        fused=True,
+    )

@@ -48,6 +48,10 @@ class WordTraining:
         """Whether no stage of the curriculum is left."""
         return self.progress.stage == self.plan.stages
 
+    def optimiser(self, trainer: Trainer) -> torch.optim.Optimizer:
+        """The trainer's."""
+        return trainer.optimiser
+
     def lr(self, trainer: Trainer) -> float:
         """Warm-up, schedule, cooldown."""
         return self.progress.lr(trainer.step_count, self.plan)

@@ -82,7 +82,7 @@ def test_what_rows_mean_at_each_scale(name: str, row: str, scale: Scale, values:
 
 
 def test_the_depths_of_regulargpt_grow_where_the_published_ones_do():
-    from regulargpt.models.regulargpt.depth import depth
+    from regulargpt.models.tree.depth import depth
 
     for row in ("32/6", "64/6", "128/6", "128/12", "256/6"):
         published = int(row.partition("/")[0])

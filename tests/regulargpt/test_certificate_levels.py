@@ -22,7 +22,7 @@ from regulargpt.certificate.search.codebook import Target
 from regulargpt.certificate.search.levels import windows
 from regulargpt.certificate.search.proof import Proof, prove
 from regulargpt.certificate.search.specification import Specification, specified_machine
-from regulargpt.models.regulargpt.depth import depth
+from regulargpt.models.tree.depth import depth
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, se
     first = next(i for i in range(1, len(found)) if found[i].key() == found[-1].key())
     level, height = found[-1], len(found) - 1
     for later in range(height + 1, height + 7):
-        level = levels.next_level(level, later, C**later, specification, C, network.image)
+        level = levels.next_level(level, later, C**later, specification, C, network.image, "right")
         then = found[first + 1 + (later - height - 1) % (height - first)]
-        for mine, known in ((level.full, then.full), (level.left, then.left), (level.roots, then.roots)):
+        for mine, known in ((level.full, then.full), (level.rest, then.rest), (level.roots, then.roots)):
             assert pairs(mine) <= pairs(known)
 
 
@@ -201,7 +201,7 @@ def test_a_task_whose_words_have_even_length_only_leaves_odd_ones_out():
     specification = Specification.of(task)
     # From the level of two symbols on, full nodes have even length; so have left ones that can begin a word.
     for level in itertools.islice(levels.levels(specification, 2, ideal_network(specification)), 1, None):
-        for kinds in (level.full, level.left):
+        for kinds in (level.full, level.rest):
             assert all(len(specification.monoid.words[e]) % 2 == 0 for e in kinds.elements)
 
 

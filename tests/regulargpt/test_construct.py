@@ -21,7 +21,7 @@ from regulargpt.construct.one_hot import one_hot
 from regulargpt.construct.plan import MAX_BYTES, REPRESENTATIONS, model_config, plan
 from regulargpt.construct.weights import constructed
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.tree import tree_levels
+from regulargpt.models.tree.levels import tree_levels
 from regulargpt.runs.load import load_model
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder

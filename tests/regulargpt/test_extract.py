@@ -203,6 +203,7 @@ def network_of(machine: MooreMachine, chunk_size: int, blur: float, copies: int 
 
     return SimpleNamespace(
         chunk_size=chunk_size,
+        aligned="right",
         symbols=torch.zeros(1 + machine.n_symbols, points.shape[1], dtype=torch.float64),
         over=over,
         over_symbols=lambda windows: placed(image(0, windows), windows),

@@ -281,7 +281,7 @@ def test_while_the_table_is_trained_on_the_words_wait():
         trainer.step()
     assert trainer.words.progress == words
     assert trainer.log_row().keys() == {"step", "loss", "accuracy", "near", "longest", "noise", "lr"}
-    assert trainer.optimiser.param_groups[0]["lr"] == 2e-3  # its own, which falls in the last six steps
+    assert trainer.phase.optimiser(trainer).param_groups[0]["lr"] == 2e-3  # its own, which falls in the last six steps
 
 
 def test_without_steps_for_it_nothing_is_trained_on_the_table():

@@ -256,9 +256,9 @@ def test_every_model_is_a_model(name: str):
     assert isinstance(model, Model)
     assert model.quadratic == (name in ("transformer", "encoder-decoder"))
     parts = model.compiled_parts()
-    assert list(parts) == (list(model.blocks) if name == "regulargpt" else [model])
+    assert list(parts) == (list(model.blocks) if isinstance(model, RegularGPT) else [model])
     model.set_noise(0.5)
-    if name == "regulargpt":
+    if isinstance(model, RegularGPT):
         assert model.state_noise.level == 0.5
         assert RegularGPT(3, 4, attention="full").quadratic
     assert model(WORDS).shape == (4, 4)

@@ -16,7 +16,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data import read_data
 from regulargpt.models.gru import Gru
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.tree import Level, tree_levels
+from regulargpt.models.tree.levels import Level, tree_levels
 from regulargpt.objectives import OBJECTIVES
 from regulargpt.objectives.answers import Last, Next, Objective, Prefixes
 from regulargpt.objectives.subwords import ROUNDS, SubWords, Subwords, confusion, kinds

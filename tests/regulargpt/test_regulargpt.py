@@ -13,8 +13,8 @@ from torch import Tensor
 from languages.errors import UserError
 from regulargpt.models.hooks import hook_names, run_with_cache
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.depth import depth
-from regulargpt.models.regulargpt.tree import tree_levels
+from regulargpt.models.tree.depth import depth
+from regulargpt.models.tree.levels import tree_levels
 
 SYMBOLS, OUTPUTS = 3, 4
 

@@ -21,7 +21,7 @@ from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt.certificate.search.float64_network import as_float64
 from regulargpt.construct.configuration import configuration
-from regulargpt.models.regulargpt.tree import tree_levels
+from regulargpt.models.tree.levels import tree_levels
 from regulargpt.report.automaton import drawing, table
 from regulargpt.report.data import gather
 from regulargpt.report.document import embedded

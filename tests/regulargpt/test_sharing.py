@@ -6,9 +6,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regulargpt.models.regulargpt import RegularGPT, sharing
-from regulargpt.models.regulargpt.sharing import identify
-from regulargpt.models.regulargpt.tree import tree_levels
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.tree import sharing
+from regulargpt.models.tree.levels import tree_levels
+from regulargpt.models.tree.sharing import identify
 
 # n_rows ** C for C = 2..8 passes 2**62 well inside these, and MAX_MARKS and 16 * nodes too.
 ROWS = [1, 2, 3, 17, 300, 2**16, 2**21, 2**31, 2**40, 2**62]

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.errors import UserError
 from languages.task import Task
@@ -21,7 +22,8 @@ from regulargpt.certificate.search.proof import Proof, prove
 from regulargpt.certificate.search.separation import separated
 from regulargpt.certificate.search.specification import Specification
 from regulargpt.certificate.search.table import QuantisedTable
-from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.shape import Side
 
 # An entry that lies this much nearer to its prototype than to the next is the same in float32.
 CERTAIN_MARGIN = 1e-2
@@ -45,7 +47,7 @@ class Quantised:
         """Compute the table as far as it occurs, and decide."""
         table = QuantisedTable(network, book.prototypes)
         answers, margins = table.answers()
-        proof = prove(specification, network.chunk_size, table.image, answers)
+        proof = prove(specification, network.chunk_size, table.image, answers, network.aligned)
         return cls(specification, book, table, answers, margins, proof)
 
     @property
@@ -106,19 +108,25 @@ class Certifier:
     target: Target
 
     @classmethod
-    def of(cls, task: Task, chunk_size: int) -> Certifier:
+    def of(cls, task: Task, chunk_size: int, aligned: Side = "right") -> Certifier:
         """Raises AutomatonError or UserError where the monoid, or what is to be looked at, is too large or trivial."""
         specification = Specification.of(task)
         if specification.monoid.size < 2 or len(task.output_names) < 2:
             raise UserError(f"all words of {task.name} are alike: there is nothing to prove, choose another language")
-        return cls(specification, Target.of(specification, chunk_size))
+        return cls(specification, Target.of(specification, chunk_size, aligned))
+
+    @classmethod
+    def of_machine(cls, machine: MooreMachine, chunk_size: int, aligned: Side = "right") -> Certifier:
+        """The same for a machine that was learned. Raises AutomatonError or UserError where it is too large."""
+        specification = Specification.of_machine(machine)
+        return cls(specification, Target.of(specification, chunk_size, aligned))
 
     def certify(self, model: nn.Module, prototypes: Tensor | None = None) -> Quantised:
         """The first codebook that proves the language; else the one with which the network is right farthest.
 
         `prototypes` (K, d_model), if there are any, are tried first.
         """
-        assert isinstance(model, RegularGPT), "validation refuses other models"
+        assert isinstance(model, Tree), "validation refuses other models"
         network, best = Float64Network(model), None
         given = [] if prototypes is None else [unlabelled(prototypes)]
         for book in chain(given, codebooks(network, self.target)):
@@ -136,7 +144,7 @@ class Certifier:
         If so, there is its table to train on. If not, but no more than the share `allowed` of its windows is taken for
         another element, there is the true table.
         """
-        assert isinstance(model, RegularGPT), "validation refuses other models"
+        assert isinstance(model, Tree), "validation refuses other models"
         network = Float64Network(model)
         if known is not None and Quantised.of(network, unlabelled(known.prototypes), self.specification).certain:
             return Attempt(True, lambda: known)

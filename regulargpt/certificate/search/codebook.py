@@ -18,9 +18,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regulargpt.certificate.search.float64_network import ROWS, Float64Network
-from regulargpt.certificate.search.levels import MAX_WINDOWS, levels
+from regulargpt.certificate.search.levels import MAX_WINDOWS, from_left, levels
 from regulargpt.certificate.search.specification import Specification
 from regulargpt.certificate.search.table import Entries
+from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
 
@@ -57,7 +58,7 @@ class Target:
     products: Ints  # (n,)
 
     @classmethod
-    def of(cls, specification: Specification, chunk_size: int) -> Target:
+    def of(cls, specification: Specification, chunk_size: int, aligned: Side = "right") -> Target:
         """The windows of all trees of all words with an answer.
 
         >>> import languages
@@ -72,14 +73,15 @@ class Target:
 
             def product(windows: Ints) -> tuple[Ints, npt.NDArray[np.float64]]:
                 e = np.zeros(len(windows), dtype=np.int64)
-                for column in reversed(windows.T):  # offsets count from the right, words are read from the left
+                for column in from_left(list(windows.T), aligned):
                     e = np.where(column > 0, times[e, value[column - 1]], e).astype(np.int64)
                 return 1 + e, np.zeros(len(e))
 
             return Entries(1 + len(value), product)
 
         symbols, nodes = entries(specification.monoid.generators.astype(np.int64)), entries(np.arange(size))
-        for _ in levels(specification, chunk_size, lambda level, windows: (nodes if level else symbols)(windows)):
+        image = lambda level, windows: (nodes if level else symbols)(windows)  # noqa: E731
+        for _ in levels(specification, chunk_size, image, aligned):
             pass  # the entries note which windows occur
         # The task's own machine may tell fewer elements apart: windows that are then the same are one.
         elements = specification.task_elements

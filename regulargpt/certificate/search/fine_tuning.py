@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from languages.automata.moore import UNDEFINED
-from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.tree.base import Tree
 from regulargpt.training.kinds import row_of_kind
 
 # The noise falls with the learning rate, but no further: what lies near a prototype shall still come back to it.
@@ -36,7 +36,7 @@ CANDIDATES = 4
 class TrainingTable:
     """A table: prototypes, what windows of symbols and of prototypes give, the answers, -1 where no word needs one.
 
-    Windows count from 1 by offset, 0 is the pad; images count from 0.
+    Windows count from 1 by offset, 0 is an absent place; images count from 0.
     """
 
     prototypes: Float[Tensor, "K d_model"]
@@ -56,7 +56,7 @@ class TrainingTable:
         return cls(**state)
 
     def loss(
-        self, model: RegularGPT, n_windows: int, noise: float, contraction: float, left: float
+        self, model: Tree, n_windows: int, noise: float, contraction: float, left: float
     ) -> tuple[Float[Tensor, ""], float]:
         """Squared distances to the table's prototypes, the answers' cross-entropy, the Jacobian's norm; the share near.
 
@@ -68,14 +68,15 @@ class TrainingTable:
         """
         generator = model.state_noise.next_generator(self.prototypes.device)
         first, children = self.draw_hard(model, n_windows, noise * max(LEAST_NOISE, left), generator)
-        states = apply_block(model, children)
-        leaves = model.settle(model.layers(0)[0](model.leaves(), self.leaf_windows))
+        states = apply_map(model, children, self.windows[first])
+        leaves = model.merge(model.leaves(), self.leaf_windows)
         found, images = torch.cat([states, leaves]), torch.cat([self.images[first], self.leaf_images])
         errors = self.squared_errors(found, images)
         # A second step from where the first one ended: an error shall shrink on its way up the tree, not grow.
         # Sorted by error, so that of several states for one prototype the one farthest off comes last and is taken.
         second, order = self.draw(n_windows, generator), errors[: len(states)].argsort(stable=True)
-        again = apply_block(model, self.children_from(model, second, first[order], states[order].detach()))
+        below = self.children_from(model, second, first[order], states[order].detach())
+        again = apply_map(model, below, self.windows[second])
         logits, answers = model.readout(found), self.answers[images]
         # Means apart, so that leaves count as much as nodes, however many there are of each.
         loss = errors[: len(states)].mean() + errors[len(states) :].mean()
@@ -98,7 +99,7 @@ class TrainingTable:
         return torch.where(coin < 0.5, row_of_kind(order, sizes, kind, share), (share * len(self.windows)).long())
 
     def draw_hard(
-        self, model: RegularGPT, n: int, level: float, generator: torch.Generator
+        self, model: Tree, n: int, level: float, generator: torch.Generator
     ) -> tuple[Int[Tensor, "n"], Float[Tensor, "n C d_model"]]:
         """Windows and their disturbed children: half at random, the others with the largest errors of `CANDIDATES` n.
 
@@ -107,16 +108,16 @@ class TrainingTable:
         drawn = self.draw(CANDIDATES * n, generator)
         children = self.children(model, drawn) + self.noise(self.windows[drawn], level, generator)
         with torch.no_grad():  # only to choose: the chosen go through the block once more, with gradients
-            errors = self.squared_errors(apply_block(model, children), self.images[drawn])
+            errors = self.squared_errors(apply_map(model, children, self.windows[drawn]), self.images[drawn])
         kept = torch.cat([errors.topk(n // 2).indices, torch.arange(n - n // 2, device=drawn.device)])
         return drawn[kept], children[kept]
 
-    def children(self, model: RegularGPT, windows: Int[Tensor, "n"]) -> Float[Tensor, "n C d_model"]:
-        """The prototypes, and the pad, under these windows."""
-        return torch.cat([model.pad, self.prototypes])[self.windows[windows]]
+    def children(self, model: Tree, windows: Int[Tensor, "n"]) -> Float[Tensor, "n C d_model"]:
+        """The prototypes, and what stands for absent places, under these windows."""
+        return torch.cat([model.absent, self.prototypes])[self.windows[windows]]
 
     def children_from(
-        self, model: RegularGPT, windows: Int[Tensor, "n"], below: Int[Tensor, "m"], states: Float[Tensor, "m d_model"]
+        self, model: Tree, windows: Int[Tensor, "n"], below: Int[Tensor, "m"], states: Float[Tensor, "m d_model"]
     ) -> Float[Tensor, "n C d_model"]:
         """What is under these windows if the windows `below` gave these `states`; prototypes where none gave any.
 
@@ -173,22 +174,24 @@ class Attempt:
     missed: float = 1.0
 
 
-def apply_block(model: RegularGPT, children: Float[Tensor, "n C d_model"]) -> Float[Tensor, "n d_model"]:
-    """The block and the state norm on windows that have rows of their own."""
-    n, C, _ = children.shape
-    own = torch.arange(n * C, device=children.device).view(n, C)  # (n, C): which row is at which place
-    return model.settle(model.layers(0)[0](children.flatten(0, 1), own))  # rows (n * C, d_model)
+def apply_map(
+    model: Tree, children: Float[Tensor, "n C d_model"], windows: Int[Tensor, "n C"]
+) -> Float[Tensor, "n d_model"]:
+    """The model's map on windows that have rows of their own; where `windows` is 0, there is no node."""
+    own = 1 + torch.arange(windows.numel(), device=children.device).view_as(windows)  # (n, C): which row is where
+    rows = torch.cat([model.absent, children.flatten(0, 1)])  # (1 + n * C, d_model)
+    return model.merge(rows, own * (windows > 0))
 
 
 def squared_jacobian(
-    model: RegularGPT, clean: Float[Tensor, "n C d_model"], windows: Int[Tensor, "n C"], generator: torch.Generator
+    model: Tree, clean: Float[Tensor, "n C d_model"], windows: Int[Tensor, "n C"], generator: torch.Generator
 ) -> Float[Tensor, ""]:
     """An unbiased estimate of the squared Frobenius norm of the Jacobian, a mean over the windows: E ||J^T v||^2.
 
     Only children that can move count, not the pad. Source: Hutchinson's estimator, 1989.
     """
     clean = clean.requires_grad_()
-    states = apply_block(model, clean)
+    states = apply_map(model, clean, windows)
     v = torch.empty_like(states).normal_(generator=generator)
     # One product with J^T instead of the whole Jacobian; `create_graph`, for the loss is derived once more.
     (back,) = torch.autograd.grad(states, clean, v, create_graph=True)

@@ -1,8 +1,9 @@
-"""RegularGPT in float64 and without gradients: what the table of the quantised network is computed with."""
+"""A weight-shared tree in float64 and without gradients: what the table of the quantised network is computed with."""
 
 from __future__ import annotations
 
 import copy
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from languages.errors import UserError
-from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.shape import Side
 
+Network = TypeVar("Network", bound=Tree)
 Ints = npt.NDArray[np.int64]
 
 # Windows that go through the block, and states that are compared with all prototypes, at once.
@@ -20,22 +23,16 @@ ROWS = 4096
 
 
 class Float64Network:
-    """The maps that RegularGPT iterates, in float64 and without gradients.
+    """The map that a weight-shared tree iterates, in float64 and without gradients.
 
-    Raises UserError for a network whose levels are not one and the same map at every length: thickness above 1, no
-    weight sharing, a fixed depth, a masked pad, full attention.
+    Raises UserError for a network whose levels are not one and the same map at every length.
     """
 
-    def __init__(self, model: RegularGPT):
-        if model.thickness > 1 or model.distinct_levels > 1:
-            what = f"thickness = {model.thickness}, distinct_levels = {model.distinct_levels}"
-            raise UserError(f"{what}: a certificate is for one weight-shared layer, thickness = 1, distinct_levels = 1")
-        if model.levels or model.masked or model.full:
-            what = f"levels = {model.levels}, masked = {model.masked}, full = {model.full}"
-            raise UserError(f"{what}: a certificate is for adaptive depth, a learned pad and dilated attention")
+    def __init__(self, model: Tree):
+        if (reason := model.not_one_map()) is not None:
+            raise UserError(f"{reason}: a certificate is for one map of children, the same at every level")
         self.model = as_float64(model)
-        self.block = self.model.layers(0)[0]
-        self.pad = self.model.pad.detach()
+        self.absent = self.model.absent.detach()
         self.symbols = self.model.leaves().detach()
 
     @property
@@ -43,12 +40,17 @@ class Float64Network:
         """C."""
         return self.model.chunk_size
 
+    @property
+    def aligned(self) -> Side:
+        """The side from which words are cut into windows."""
+        return self.model.aligned
+
     def over(self, states: Float[Tensor, "rows d_model"], windows: Ints) -> Float[Tensor, "n d_model"]:
-        """The states over windows of these states, counted from 1; 0 is the pad."""
-        return self._over(torch.cat([self.pad, states]), windows)
+        """The states over windows of these states, counted from 1; 0 is what is absent."""
+        return self._over(torch.cat([self.absent, states]), windows)
 
     def over_symbols(self, windows: Ints) -> Float[Tensor, "n d_model"]:
-        """The states over windows of symbols, counted from 1; 0 is the pad."""
+        """The states over windows of symbols, counted from 1; 0 is what is absent."""
         return self._over(self.symbols, windows)
 
     @torch.no_grad()
@@ -56,7 +58,7 @@ class Float64Network:
         children: Int[Tensor, "n C"] = torch.from_numpy(np.ascontiguousarray(windows))
         if not len(children):
             return rows[:0]
-        return torch.cat([self.model.settle(self.block(rows, batch)) for batch in children.split(ROWS)])
+        return torch.cat([self.model.merge(rows, batch) for batch in children.split(ROWS)])
 
     @torch.no_grad()
     def readout(self, states: Float[Tensor, "n d_model"]) -> Float[Tensor, "n n_outputs"]:
@@ -64,6 +66,6 @@ class Float64Network:
         return self.model.readout(states)
 
 
-def as_float64(model: RegularGPT) -> RegularGPT:
+def as_float64(model: Network) -> Network:
     """A copy in float64, on the CPU, in evaluation mode."""
     return copy.deepcopy(model).to("cpu", torch.float64).eval()

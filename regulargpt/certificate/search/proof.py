@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from regulargpt.certificate.search.levels import Image, Kinds, Level, levels, shortest_word
 from regulargpt.certificate.search.specification import Specification
+from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
 
@@ -42,7 +43,7 @@ class Proof:
         return len(np.unique(self.pairs[:, 0])) == len(self.pairs)
 
 
-def prove(specification: Specification, chunk_size: int, image: Image, answers: Ints) -> Proof:
+def prove(specification: Specification, chunk_size: int, image: Image, answers: Ints, aligned: Side = "right") -> Proof:
     """Follow the levels to their end, or to the first wrong answer.
 
     `image` is the quantised network's table, `answers` (K,) its answers at the prototypes.
@@ -64,14 +65,14 @@ def prove(specification: Specification, chunk_size: int, image: Image, answers: 
         of_nodes, of_roots = (np.unique(np.concatenate(rows), axis=0) for rows in (pairs, roots))
         return Proof(n_levels, of_nodes, of_roots, wrong)
 
-    for height, level in enumerate(levels(specification, chunk_size, image)):
+    for height, level in enumerate(levels(specification, chunk_size, image, aligned)):
         found.append(level)
         if not height:
             continue  # leaves are symbols, and counted apart from prototypes
         for kinds, rows in ((level.nodes, pairs), (level.roots, roots)):
             rows.append(np.stack([kinds.states, kinds.elements], axis=1))
         if (wrong := wrong_root(level.roots, specification, answers)) is not None:
-            return proof(height, tuple(shortest_word(found, height, level.roots, wrong)))
+            return proof(height, tuple(shortest_word(found, height, level.roots, wrong, aligned)))
     return proof(len(found) - 1, None)
 
 

@@ -13,6 +13,7 @@ from languages.automata.monoid import TransitionMonoid
 from languages.automata.moore import UNDEFINED
 from languages.automata.semiautomaton import numbered
 from languages.task import Task
+from regulargpt.models.tree.shape import Side
 
 Flags = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -85,25 +86,44 @@ class Specification:
         """The state (M,) to which each element leads from the initial state."""
         return self.monoid.elements[:, self.machine.initial_index].astype(np.int64)
 
+    @cached_property
+    def step(self) -> Flags:
+        """Whether one symbol leads from a state to another (Q, Q)."""
+        step = np.zeros((self.machine.n_states,) * 2, dtype=bool)
+        step[np.arange(self.machine.n_states)[:, None], self.machine.table] = True  # indices (Q, Sigma)
+        return step
+
     def answerable(self, span: int) -> Flags:
         """The states (Q,) from which a word of a multiple of `span` symbols, possibly none, leads to an answer."""
-        step = np.zeros((self.machine.n_states,) * 2, dtype=np.int64)
-        np.add.at(step, (np.arange(self.machine.n_states)[:, None], self.machine.table), 1)  # indices (Q, Sigma)
-        jump = relation_power(step > 0, span)
+        jump = relation_power(self.step, span)
         found = self.machine.output_table >= 0
         # Backwards, `span` symbols at a time, until nothing is added: at most Q times.
         while not np.array_equal(more := found | (jump & found).any(1), found):
             found = more
         return found
 
-    def can_be_inside(self, span: int) -> Flags:
-        """The elements (M,) that a full node `span` symbols wide can have in some word with an answer."""
-        reached = operations.search(self.machine.table, self.machine.initial_index).nodes
-        return np.asarray(self.answerable(span)[self.monoid.elements[:, reached]].any(1))
+    def reached(self, span: int) -> Flags:
+        """The states (Q,) to which a word of a multiple of `span` symbols, possibly none, leads from the first."""
+        jump = relation_power(self.step, span)
+        found = np.zeros(self.machine.n_states, dtype=bool)
+        found[self.machine.initial_index] = True
+        while not np.array_equal(more := found | jump[found].any(0), found):
+            found = more
+        return found
 
-    def can_be_leftmost(self, span: int) -> Flags:
-        """The elements (M,) of the leftmost node, to the right of which stand nodes `span` symbols wide."""
-        return self.answerable(span)[self.ends]
+    def can_be_inside(self, span: int, aligned: Side = "right") -> Flags:
+        """The elements (M,) that a full node `span` symbols wide can have in some word with an answer.
+
+        On the side `aligned` of it stand full nodes, on the other side any word.
+        """
+        before, after = (1, span) if aligned == "right" else (span, 1)
+        return np.asarray(self.answerable(after)[self.monoid.elements[:, self.reached(before)]].any(1))
+
+    def can_be_rest(self, span: int, aligned: Side = "right") -> Flags:
+        """The elements (M,) of the rest of a word, beside which stand nodes `span` symbols wide."""
+        if aligned == "right":
+            return self.answerable(span)[self.ends]
+        return np.asarray((self.machine.output_table >= 0)[self.monoid.elements[:, self.reached(span)]].any(1))
 
 
 def relation_power(relation: Flags, exponent: int) -> Flags:

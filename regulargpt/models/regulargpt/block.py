@@ -7,6 +7,7 @@ The layer's parameters live here; *which* nodes form a window is decided by the 
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -24,8 +25,11 @@ ROWS = 8192
 class Attention(Hooked):
     """Multi-head attention whose logits carry one learned scalar r_i per head and offset i in [C] (Eq. 6.1).
 
-    `masked`: places before the word take no part, instead of holding the pad.
+    `masked`: places before the word take no part, instead of holding the pad. `reads_window`: whether a value depends
+    on the whole window, not on its own node alone.
     """
+
+    reads_window: ClassVar[bool] = False
 
     def __init__(
         self, d_model: int, n_heads: int, chunk_size: int, *, bias: bool, masked: bool, generator: torch.Generator
@@ -85,7 +89,7 @@ class Attention(Hooked):
         """Attend from each window's own node (offset 0) to its C nodes; projections run once per distinct node."""
         # F.embedding is the quickest gather whose backward adds in a fixed order on every device.
         k = self.heads(F.embedding(children, keys))  # (windows, C, n_heads, d_head)
-        v = self.heads(F.embedding(children, values))  # (windows, C, n_heads, d_head)
+        v = self.values_of(children, values)
         own = children[:, 0]
         gather_first = len(own) < len(x)
         query = self.query(F.embedding(own, x)) if gather_first else F.embedding(own, self.query(x))
@@ -99,9 +103,17 @@ class Attention(Hooked):
         pattern = pattern.unsqueeze(-1)  # (windows, C, n_heads, 1)
         return self.out_of((pattern * v).sum(1))
 
+    def values_of(
+        self, children: Int[Tensor, "windows C"], values: Float[Tensor, "nodes d_model"]
+    ) -> Float[Tensor, "windows C n_heads d_head"]:
+        """The values of each window's nodes, from what `keys_and_values` made of the nodes."""
+        return self.heads(F.embedding(children, values))
+
 
 class Block(Hooked):
     """Attention and FFN with residuals, pre- or post-LN. `norm="pre"` is GPT-2's order, "post" the original code's."""
+
+    attention: ClassVar[type[Attention]] = Attention
 
     def __init__(
         self,
@@ -119,7 +131,9 @@ class Block(Hooked):
         super().__init__()
         self.pre = choose("norm", norm, {"pre": True, "post": False})
         self.ln1 = nn.LayerNorm(d_model)
-        self.attn = Attention(d_model, n_heads, chunk_size, bias=attention_bias, masked=masked, generator=generator)
+        self.attn = self.attention(
+            d_model, n_heads, chunk_size, bias=attention_bias, masked=masked, generator=generator
+        )
         self.ln2 = nn.LayerNorm(d_model)
         self.ff_in = linear(d_model, d_ff, generator)
         self.ff_out = linear(d_ff, d_model, generator)

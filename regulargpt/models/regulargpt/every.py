@@ -38,6 +38,8 @@ def sliding_dilated(
     """One layer of Sliding-Dilated-Attention: position m reads m - j * dilation, j in [C]; the pad before the word."""
     attn = block.attn
     T, C = x.shape[1], attn.r.shape[1]
+    if attn.reads_window:
+        return by_windows(block, x, pad, dilation)
     if C >= SMALLEST and block.may_split:
         return banded_dilated(block, x, pad, dilation)
     normed, normed_pad = block.normed(x), block.normed(pad)
@@ -72,3 +74,15 @@ def with_pad(
     # One call for both: who changes all values alike changes the pad's too, in each word.
     heard = point(torch.cat([pad.expand(len(x), 1, -1, -1), x], 1))  # (batch, 1 + length, n_heads, d_head)
     return heard[:, :1], heard[:, 1:]
+
+
+def by_windows(
+    block: Block, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
+) -> Float[Tensor, "batch length d_model"]:
+    """The same window by window, for a block whose values depend on the whole window."""
+    B, T, C = *x.shape[:2], block.attn.r.shape[1]
+    place = torch.arange(T, device=x.device)[:, None] - dilation * torch.arange(C, device=x.device)  # (length, C)
+    start = 1 + T * torch.arange(B, device=x.device)[:, None, None]  # (batch, 1, 1): row 0 is the pad
+    children = torch.where(place >= 0, start + place, 0).flatten(0, 1)  # (batch * length, C)
+    rows = torch.cat([pad, x.flatten(0, 1)])  # (1 + batch * length, d_model)
+    return block(rows, children).view_as(x)  # (batch, length, d_model)

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from languages.errors import UserError
-from regulargpt.models.base import Model
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout, TiedReadout, check_words, choose, embedding, linear
 from regulargpt.models.regulargpt.block import Block
 from regulargpt.models.regulargpt.dense import dense_state
-from regulargpt.models.regulargpt.depth import depth
 from regulargpt.models.regulargpt.every import every_state
-from regulargpt.models.regulargpt.noise import StateNoise
-from regulargpt.models.regulargpt.tree import Layer, tree_levels
+from regulargpt.models.tree.base import Layer, Tree
+from regulargpt.models.tree.depth import depth
+from regulargpt.models.tree.levels import tree_levels
+from regulargpt.models.tree.noise import StateNoise
+from regulargpt.models.tree.shape import Side
 
 Computation = Literal["auto", "tree", "plain-tree", "every", "dense"]
 
 
-class RegularGPT(Model):
+class RegularGPT(Tree):
     """RegularGPT with a learned pad as the identity on the left of the word.
 
     Three computations of the same function: `tree` (the default for readout "last"), `every` (the default for
@@ -45,6 +46,8 @@ class RegularGPT(Model):
     True
     """
 
+    block: ClassVar[type[Block]] = Block
+    aligned: Side = "right"
     pad: Tensor
 
     def __init__(
@@ -91,7 +94,7 @@ class RegularGPT(Model):
         else:
             self.pad = nn.Parameter(vector)
         self.blocks = nn.ModuleList(
-            Block(
+            self.block(
                 d_model,
                 n_heads,
                 d_ff,
@@ -117,9 +120,13 @@ class RegularGPT(Model):
         """The blocks: around them the tree depends on the words."""
         return list(self.blocks)
 
-    def set_noise(self, level: float) -> None:
-        """`level` times the RMS of each state."""
-        self.state_noise.level = level
+    def not_one_map(self) -> str | None:
+        """Thickness above 1, no weight sharing, a fixed depth, a masked pad, full attention."""
+        if self.thickness > 1 or self.distinct_levels > 1:
+            return f"thickness = {self.thickness}, distinct_levels = {self.distinct_levels}"
+        if self.levels or self.masked or self.full:
+            return f"levels = {self.levels}, masked = {self.masked}, full = {self.full}"
+        return None
 
     def depth(self, length: int) -> int:
         """The number of levels for words of this length."""
@@ -132,8 +139,26 @@ class RegularGPT(Model):
 
     def tree_layers(self, length: int) -> list[Layer]:
         """All layers for words of this length, from the leaves up."""
-        levels = (self.layers(level) for level in range(self.depth(length)))
-        return [Layer(block, k == self.thickness - 1) for blocks in levels for k, block in enumerate(blocks)]
+        return [layer for level in range(self.depth(length)) for layer in self.level_layers(level)]
+
+    def level_layers(self, level: int) -> list[Layer]:
+        """The K layers of one level as the tree applies them: the states settle after the last."""
+        *inner, last = self.layers(level)
+        return [
+            *(Layer(block, False) for block in inner),
+            Layer(lambda x, windows: self.settle(last(x, windows)), True),
+        ]
+
+    def merge(
+        self, states: Float[Tensor, "rows d_model"], children: Int[Tensor, "windows C"]
+    ) -> Float[Tensor, "windows d_model"]:
+        """The one weight-shared layer over windows of states."""
+        return self.settle(self.layers(0)[0](states, children))
+
+    @property
+    def absent(self) -> Float[Tensor, "1 d_model"]:
+        """The pad."""
+        return self.pad
 
     def leaves(self) -> Float[Tensor, "leaves d_model"]:
         """The states of the leaves: row 0 the pad, row 1 + s the symbol s."""

@@ -164,3 +164,24 @@ class RegularGPTOptions(ModelOptions):
                 f"set it to at most {self.levels}"
             )
         yield from super().problems()
+
+
+@dataclass(frozen=True)
+class GatedRegularGPTOptions(RegularGPTOptions):
+    """Gated RegularGPT: as RegularGPT, with the dilated mask and the learned pad.
+
+    >>> GatedRegularGPTOptions("gated-regulargpt", chunk_size=3).label
+    'gated-regulargpt-C3'
+    """
+
+    def parameters(self) -> int:
+        """Also the gates of every layer."""
+        gates = self.d_model**2 * (6 * self.chunk_size + 8)
+        return super().parameters() + self.thickness * self.distinct_levels * gates
+
+    def problems(self) -> Iterator[str]:
+        """Gates read every place of a chunk."""
+        for name, usual in (("pad", "learned"), ("attention", "dilated")):
+            if getattr(self, name) != usual:
+                yield f"{name} = {getattr(self, name)!r}: {self.name} needs {usual!r}"
+        yield from super().problems()

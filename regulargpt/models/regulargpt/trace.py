@@ -14,7 +14,7 @@ from languages.errors import UserError
 from regulargpt.models.hooks import HookPoint, hooks
 from regulargpt.models.layers import check_words
 from regulargpt.models.regulargpt.model import RegularGPT
-from regulargpt.models.regulargpt.tree import Layer, Level, levels_above, windows_from_right
+from regulargpt.models.tree.levels import Layer, Level, levels_above, windows_from_right
 
 Nodes = tuple[Tensor, ...]
 

@@ -1,33 +1,24 @@
-"""RegularGPT as a tree: only the nodes the last position depends on, O(T) of them, each distinct sub-word once."""
+"""The nodes of a word's tree: those the answer depends on, O(T) of them, each distinct sub-word once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from regulargpt.models.regulargpt.sharing import MAX_DISTINCT, MIN_NODES, identify
-
-if TYPE_CHECKING:
-    from regulargpt.models.regulargpt.block import Block
-    from regulargpt.models.regulargpt.model import RegularGPT
-
-
-class Layer(NamedTuple):
-    """A block, and whether it is the last of the K layers of its level."""
-
-    block: Block
-    last: bool
+from regulargpt.models.tree.base import Layer, Tree
+from regulargpt.models.tree.shape import Side
+from regulargpt.models.tree.sharing import MAX_DISTINCT, MIN_NODES, identify
 
 
 @dataclass(frozen=True)
 class Level:
-    """The nodes of one layer: `node[b, i]` is the row of `states` of the i-th node of word b; row 0 is the pad.
+    """The nodes of one layer: `node[b, i]` is the row of `states` of the i-th node of word b; row 0 is the pad, or what
+    else stands for an absent place.
 
     `children[u]` holds, by offset, the rows of the level below from which row 1 + u was computed; leaves have none.
     """
@@ -52,7 +43,25 @@ def windows_from_right(
     return F.pad(node, (left, 0)).unfold(1, chunk_size, stride).flip(-1)  # (batch, windows, C)
 
 
-def tree_levels(model: RegularGPT, words: Int[Tensor, "batch length"], share: bool = True) -> Iterator[Level]:
+def windows_from_left(node: Int[Tensor, "batch nodes"], chunk_size: int) -> Int[Tensor, "batch windows C"]:
+    """Windows of C nodes, taken from the left end one after the other; 0 is what is absent, on the right only.
+
+    >>> windows_from_left(torch.tensor([[1, 2, 3]]), 2).tolist()
+    [[[1, 2], [3, 0]]]
+    """
+    return F.pad(node, (0, -node.shape[1] % chunk_size)).unfold(1, chunk_size, chunk_size)  # (batch, windows, C)
+
+
+def windows_of(
+    node: Int[Tensor, "batch nodes"], chunk_size: int, aligned: Side, last: bool
+) -> Int[Tensor, "batch windows C"]:
+    """The windows of a layer. Only the last of a level's K layers thins the nodes out: the others feed each of them."""
+    if aligned == "left":
+        return windows_from_left(node, chunk_size)
+    return windows_from_right(node, chunk_size, stride=chunk_size if last else 1)
+
+
+def tree_levels(model: Tree, words: Int[Tensor, "batch length"], share: bool = True) -> Iterator[Level]:
     """The levels of the tree from the leaves up; the last node of the last one is the answer's.
 
     With adaptive depth it is the only one there; with a fixed depth there are more where a word is too long for it, and
@@ -66,22 +75,21 @@ def tree_levels(model: RegularGPT, words: Int[Tensor, "batch length"], share: bo
     yield from levels_above(model, leaves, model.tree_layers(words.shape[1]), share)
 
 
-def leaf_level(model: RegularGPT, words: Int[Tensor, "batch length"], share: bool) -> Level:
+def leaf_level(model: Tree, words: Int[Tensor, "batch length"], share: bool) -> Level:
     """The leaves: a row for each symbol, or for each position where somebody listens to each."""
     none = words.new_zeros(0, model.chunk_size, dtype=torch.long)
     if not model.hook_embed.listened_to() or share:
         return Level(words.long() + 1, model.leaves(), none)
-    states = torch.cat([model.pad, model.positions(words).flatten(0, 1)])  # (1 + batch * length, d_model)
+    states = torch.cat([model.absent, model.positions(words).flatten(0, 1)])  # (1 + batch * length, d_model)
     node = 1 + torch.arange(words.numel(), device=words.device).view(words.shape)  # (batch, length)
     return Level(node, states, none)
 
 
-def levels_above(model: RegularGPT, level: Level, layers: Sequence[Layer], share: bool) -> Iterator[Level]:
+def levels_above(model: Tree, level: Level, layers: Sequence[Layer], share: bool) -> Iterator[Level]:
     """What the layers make of a level, one after the other."""
-    C, node, states = model.chunk_size, level.node, level.states
-    for block, last in layers:
-        # Only the last of a level's K layers thins the nodes out: the others feed each node that it reads.
-        windows = windows_from_right(node, C, stride=C if last else 1)
+    node, states = level.node, level.states
+    for apply, last in layers:
+        windows = windows_of(node, model.chunk_size, model.aligned, last)
         share = share and windows.shape[0] * windows.shape[1] >= MIN_NODES
         if share:
             children, node = identify(windows, len(states))
@@ -90,6 +98,5 @@ def levels_above(model: RegularGPT, level: Level, layers: Sequence[Layer], share
             children = windows.flatten(0, 1)  # (batch * nodes, C)
             node = torch.arange(len(children), device=node.device).view(windows.shape[:2])  # (batch, nodes)
         node = node + 1
-        states = block(states, children)
-        states = torch.cat([model.pad, model.settle(states) if last else states])
+        states = torch.cat([model.absent, apply(states, children)])
         yield Level(node, states, children)

@@ -1,0 +1,145 @@
+"""The machine behind a network's answers to short words: no state is looked at, no automaton is known.
+
+L* asks the network about words of at most the training length, and proposes a machine. The proposal is held against
+fresh labelled words of those lengths. A word that it answers wrongly, and the network rightly, shows L* a state that
+was missing. A proposal that is right on all of them is accepted: it is what the network has come to, where it is sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from languages.automata import Dfa, MooreMachine
+from languages.automata.moore import UNDEFINED
+from regulargpt.data.language import LanguageData
+from regulargpt.extraction.lstar import Learner, Unbounded
+from regulargpt.extraction.nonempty import machine, smallest_machine
+
+Ints = npt.NDArray[np.int64]
+
+# A network that is wrong on short words makes L* split states without end: then it is left alone.
+MOST_STATES = 256
+MOST_REFINEMENTS = 64
+# Held-out words, over about so many of the lengths, evenly.
+HELD_OUT, HELD_OUT_LENGTHS = 4096, 16
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A network asked for its answers, up to a length; words outside the domain are not asked, and have none."""
+
+    model: nn.Module
+    longest: int
+    domain: Dfa | None = None
+
+    def __call__(self, words: Ints) -> Ints:
+        """The answers (n,) to words (n, T), -1 outside the domain. Raises Unbounded for words that are too long."""
+        if words.shape[1] > self.longest:
+            raise Unbounded
+        found = np.full(len(words), UNDEFINED, dtype=np.int64)
+        asked = np.ones(len(words), dtype=bool) if self.domain is None else self.domain.accepts(words)
+        if asked.any():
+            device = next(self.model.parameters()).device
+            with torch.no_grad():
+                found[asked] = self.model(torch.from_numpy(words[asked]).to(device)).argmax(1).cpu().numpy()
+        return found
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Fresh words, batches (n, T) of one length each, and their answers."""
+
+    words: Sequence[Ints]
+    answers: Sequence[Ints]
+
+    @classmethod
+    def draw(cls, data: LanguageData, seed: int, number: int) -> HeldOut:
+        """Words of lengths from 1 to the training's, the longest among them, drawn as in training; no others."""
+        lengths = np.array(data.lengths(data.options.train_len))
+        chosen = np.unique(lengths[np.linspace(0, len(lengths) - 1, HELD_OUT_LENGTHS).round().astype(int)])
+        each = -(-HELD_OUT // len(chosen))
+        first = number * HELD_OUT_LENGTHS
+        words = [data.batch(seed, "held out", first + i, [int(T)], each).astype(np.int64) for i, T in enumerate(chosen)]
+        return cls(words, [data.task.labels(batch).astype(np.int64) for batch in words])
+
+    @property
+    def count(self) -> int:
+        """How many answers it tells."""
+        return sum(map(len, self.words))
+
+    def wrong(self, proposed: MooreMachine) -> list[tuple[int, ...]]:
+        """The words that a machine answers otherwise, the shortest first."""
+        return [
+            tuple(words[i].tolist())
+            for words, right in zip(self.words, self.answers, strict=True)
+            for i in np.flatnonzero(proposed.answers(words) != right)
+        ]
+
+
+class AnswerLearner:
+    """Learns machines from the answers of a network in training, and counts the right answers that it is told.
+
+    Proposals are refined on one set of labelled words, the same every time, and accepted on a fresh one.
+    """
+
+    def __init__(self, data: LanguageData, seed: int):
+        self.data, self.seed, self.fresh = data, seed, 0
+
+    @cached_property
+    def first(self) -> HeldOut:
+        """The words on which proposals are refined."""
+        return HeldOut.draw(self.data, self.seed, 0)
+
+    @property
+    def told(self) -> int:
+        """How many right answers it has been told."""
+        return self.first.count * (1 + self.fresh)
+
+    def machine(self, model: nn.Module) -> MooreMachine | None:
+        """The minimal machine of the network's answers, if it is right on fresh words; else None."""
+        task, training = self.data.task, model.training
+        network = Answers(model.eval(), self.data.options.train_len, task.domain)
+        try:
+            found = propose(network, task.alphabet, task.output_names, self.first)
+        except Unbounded:
+            return None
+        finally:
+            model.train(training)
+        if found is None:
+            return None
+        self.fresh += 1
+        return None if HeldOut.draw(self.data, self.seed, self.fresh).wrong(found) else found
+
+
+def propose(
+    network: Answers, alphabet: tuple[str, ...], output_names: tuple[str, ...], held_out: HeldOut
+) -> MooreMachine | None:
+    """L* until no held-out word is wrong, or none is left on which the network knows better.
+
+    Raises Unbounded where the network's answers need too many states.
+    """
+    learner = Learner(len(alphabet), network, MOST_STATES)
+    for _ in range(MOST_REFINEMENTS):
+        table, colours = learner.hypothesis()
+        wrong = held_out.wrong(machine(table, colours, alphabet, output_names))
+        if not wrong:
+            return smallest_machine(table, colours, alphabet, output_names)
+        proposed = machine(table, colours, alphabet, output_names)
+        better = next((word for word in wrong if parts(network, proposed, word)), None)
+        if better is None:
+            return None
+        learner.refine(table, better)
+    return None
+
+
+def parts(network: Answers, proposed: MooreMachine, word: tuple[int, ...]) -> bool:
+    """Whether the network answers a word otherwise than the machine that was made of its answers."""
+    words = np.array([word])
+    return int(network(words)[0]) != int(proposed.answers(words)[0])

@@ -1,0 +1,1 @@
+"""The log-depth recurrent unit (LDRU): a binary tree of one operator over the symbols."""

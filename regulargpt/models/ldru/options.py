@@ -1,0 +1,90 @@
+"""The options of ldru. Never imports torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from regulargpt.config.options import option
+from regulargpt.models.options import ModelOptions, Noise
+from regulargpt.models.tree.shape import Side
+
+
+@dataclass(frozen=True)
+class LdruOptions(ModelOptions):
+    """ldru, a binary tree of one operator.
+
+    >>> LdruOptions("ldru").label, LdruOptions("ldru", operator="sum").label
+    ('ldru', 'ldru-sum')
+    """
+
+    operator: Literal["mlp", "gated-sum", "sum", "linear"] = option("mlp", "How the states of two nodes become one.")
+    d_model: int = option(
+        64, "Width of a state.", least=1, most=65_536, why="a state has at least 1 number", flag="--d-model"
+    )
+    dropout: float = option(
+        0.1, "Share of entries dropped in training.", least=0, below=1, why="it is a share, 0 to below 1"
+    )
+    state_noise: float = option(
+        0.0,
+        "Noise on the states in training, in units of their RMS.",
+        least=0,
+        most=1_000_000,
+        why="a size is not negative",
+    )
+    noise_loss: float = option(
+        0.0,
+        "The noise grows while the running loss is below; 0: at once.",
+        least=0,
+        why="a loss is not negative",
+        needs="state_noise",
+    )
+    noise_growth: float = option(
+        1.01,
+        "Factor a step by which it grows.",
+        least=1,
+        most=1_000_000,
+        needs="noise_loss",
+        why="the noise is multiplied by it as it grows: give 1 or more",
+    )
+
+    def arguments(self) -> dict[str, Any]:
+        """How strong the noise is, the training decides."""
+        return {key: value for key, value in super().arguments().items() if "noise" not in key}
+
+    @property
+    def label(self) -> str:
+        """The model with its operator, if it is not the usual one."""
+        return self.name if self.operator == "mlp" else f"{self.name}-{self.operator}"
+
+    @property
+    def noise(self) -> Noise:
+        """The state noise."""
+        return Noise(self.state_noise, self.noise_loss, self.noise_growth)
+
+    @property
+    def shortest(self) -> int:
+        """One pair."""
+        return 2
+
+    @property
+    def chunk_size(self) -> int:
+        """Two nodes become one."""
+        return 2
+
+    @property
+    def aligned(self) -> Side:
+        """From the word's beginning."""
+        return "left"
+
+    def parameters(self) -> int:
+        """The operator's layers and three maps, and two FFNs."""
+        return 39 * self.d_model**2
+
+    def not_a_tree(self) -> str | None:
+        """It is one."""
+        return None
+
+    def not_one_map(self) -> str | None:
+        """It is one, at every level."""
+        return None

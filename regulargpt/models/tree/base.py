@@ -1,0 +1,76 @@
+"""What a weight-shared tree is: one map of C children to their parent's state, used at every level of any word."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regulargpt.models.base import Model
+from regulargpt.models.hooks import HookPoint
+from regulargpt.models.tree.depth import depth
+from regulargpt.models.tree.noise import StateNoise
+from regulargpt.models.tree.shape import Side
+
+Map = Callable[[Float[Tensor, "rows d_model"], Int[Tensor, "windows C"]], Float[Tensor, "windows d_model"]]
+
+
+class Layer(NamedTuple):
+    """A map of windows of nodes to states, and whether it is the last of its level, which thins the nodes out."""
+
+    apply: Map
+    last: bool
+
+
+class Tree(Model):
+    """A model that computes a word as a tree. It is trained on random bracketings, and certified, by what stands here.
+
+    The word is cut into windows of `chunk_size` nodes, counted from the side `aligned`; the last window, on the other
+    side, may hold fewer. Windows are by offset: place 0 is the node nearest to the side `aligned`, and is always there.
+    Each network says itself what it makes of places that are absent. `state_norm` is the last layer of the map.
+    """
+
+    chunk_size: int
+    aligned: Side
+    state_noise: StateNoise
+    state_norm: nn.Module
+    readout: nn.Module
+    hook_embed: HookPoint
+
+    @property
+    @abstractmethod
+    def absent(self) -> Float[Tensor, "1 d_model"]:
+        """What stands in row 0 for a place without a node."""
+
+    @abstractmethod
+    def leaves(self) -> Float[Tensor, "leaves d_model"]:
+        """The states of the leaves: row 0 is `absent`, row 1 + s the symbol s."""
+
+    @abstractmethod
+    def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
+        """The state of the leaf at every position; where somebody listens to `hook_embed`, each passes it alone."""
+
+    @abstractmethod
+    def merge(
+        self, states: Float[Tensor, "rows d_model"], children: Int[Tensor, "windows C"]
+    ) -> Float[Tensor, "windows d_model"]:
+        """The state over each window of rows; row 0 is `absent`."""
+
+    def not_one_map(self) -> str | None:
+        """Why its levels are not one and the same map at every length; None if they are."""
+        return None
+
+    def depth(self, length: int) -> int:
+        """The number of levels for words of this length."""
+        return depth(length, self.chunk_size)
+
+    def tree_layers(self, length: int) -> list[Layer]:
+        """All layers for words of this length, from the leaves up."""
+        return [Layer(self.merge, True)] * self.depth(length)
+
+    def set_noise(self, level: float) -> None:
+        """`level` times the RMS of each state."""
+        self.state_noise.level = level
