@@ -19,11 +19,11 @@ STEPS = "give a number of steps"
 class TableFineTuningOptions(PhaseOptions):
     """The certificate is tried every `every` steps. A cooldown that ends without it is undone, and training goes on.
 
-    When it holds, the network is trained for `steps` steps on its own table at the rate `lr`, `windows` windows a
-    step, disturbed by noise of up to `noise` times the RMS of the states, its Jacobian at the prototypes drawn to 0 by
-    `contraction`; then training ends. With `missed` > 0 it is trained so on the true table as soon as no more than that
-    share of its windows is missed, and if the certificate does not hold after 1000 steps of that, once more or again on
-    words.
+    When it holds, the network is trained for at most `steps` steps on its own table at the rate `lr`, `windows`
+    windows a step, disturbed by noise of up to `noise` times the RMS of the states, its Jacobian at the prototypes
+    drawn to 0 by `contraction`; then training ends. With `missed` > 0 it is trained so on the true table as soon as no
+    more than that share of its windows is missed, and if the certificate does not hold after 1000 steps of that, once
+    more or again on words.
 
     With `automaton = learned` nothing of the language's automaton is used. The machine is then learned from the
     network's own answers to words of the training lengths (extraction/from_answers.py); until it is right on fresh
@@ -36,7 +36,13 @@ class TableFineTuningOptions(PhaseOptions):
     automaton: Literal["known", "learned"] = option(
         "known", "The language's own automaton, or one learned from the network's answers.", needs="every"
     )
-    steps: int = option(1000, "Steps on the table once the certificate holds.", least=0, why=STEPS, needs="every")
+    steps: int = option(
+        1000,
+        "Most steps on the table once the certificate holds; a small one takes fewer.",
+        least=0,
+        why=STEPS,
+        needs="every",
+    )
     windows: int = option(
         512, "Windows of the table a step.", least=1, most=1_048_576, why="give a number of windows", needs="steps"
     )

@@ -35,19 +35,24 @@ FALL = 0.6
 MENDING, MENDED = 1000, 0.5
 # Of its Adam; the second is short, for the errors shrink by orders of magnitude.
 BETAS = (0.9, 0.98)
+# How long a certified network is trained on its table: so many steps, and each window about so many times; and how many
+# windows of a small table make a step.
+FEWEST_STEPS, PASSES, COPIES, FEWEST_WINDOWS = 200, 40, 8, 64
 
 
 @dataclass(frozen=True)
 class Standing:
     """Where the fine-tuning stands: the steps at which it began and at which the certificate held first.
 
-    `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
+    `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing;
+    `budget` is how many steps a table of its size needs.
     """
 
     began_at: int | None = None
     certified_at: int | None = None
     missed: float = 1.0
     given_up: int = 0
+    budget: int | None = None
 
     @property
     def since(self) -> int | None:
@@ -55,8 +60,9 @@ class Standing:
         return self.began_at if self.certified_at is None else self.certified_at
 
     def steps(self, options: TableFineTuningOptions) -> int:
-        """How long it lasts; without certificate no longer than `MENDING`."""
-        return options.steps if self.certified_at is not None else min(options.steps, MENDING)
+        """How long it lasts: by the size of the table, and without certificate `MENDING`."""
+        wanted = MENDING if self.certified_at is None else self.budget
+        return options.steps if wanted is None else min(options.steps, wanted)
 
     def left(self, step: int, options: TableFineTuningOptions) -> float:
         """1 in the first part, then falling to 0: its learning rate and its noise; 1 before it."""
@@ -73,16 +79,16 @@ class Standing:
         """The share of the table that may be missed when it begins: half as much after one was given up."""
         return options.missed * 0.5**self.given_up if options.steps else 0.0
 
-    def begun(self, step: int, certain: bool, missed: float) -> Standing:
+    def begun(self, step: int, certain: bool, missed: float, budget: int | None = None) -> Standing:
         """From here on, or anew, on a table of which the network misses the share `missed`.
 
         If it is `certain`, the certificate holds, since now or since before; else it does not, or no longer.
         """
         if not certain:
-            return replace(self, began_at=step, certified_at=None, missed=missed)
+            return replace(self, began_at=step, certified_at=None, missed=missed, budget=budget)
         begun = step if self.began_at is None else self.began_at
         holds = step if self.certified_at is None else self.certified_at
-        return replace(self, began_at=begun, certified_at=holds, missed=missed)
+        return replace(self, began_at=begun, certified_at=holds, missed=missed, budget=budget)
 
     def ended(self) -> Standing:
         """Given up: words again."""
@@ -140,7 +146,8 @@ class TableFineTuning:
         assert self.table is not None
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         left = self.standing.left(trainer.step_count, self.options)
-        windows, noise, contraction = self.options.windows, self.options.noise, self.options.contraction
+        windows = min(self.options.windows, max(FEWEST_WINDOWS, COPIES * len(self.table.windows)))
+        noise, contraction = self.options.noise, self.options.contraction
         loss, near = self.table.loss(trainer.model, windows, noise, contraction, left)
         loss.backward()
         return loss.item(), {"near": near}
@@ -217,7 +224,8 @@ class TableFineTuning:
         self.table = found.table().to(trainer.device)
         if self.own_optimiser is None:
             self.own_optimiser = make_optimiser(trainer.model)
-        self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed)
+        budget = budget_of(len(self.table.windows), self.options)
+        self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, budget)
         # A network that is certified is not given up any more.
         if found.certain:
             self.before = None
@@ -232,7 +240,8 @@ class TableFineTuning:
     def last_step(self, trainer: Trainer) -> int:
         """The end of the fine-tuning once the certificate holds; before, that of all steps."""
         certified_at = self.standing.certified_at
-        return trainer.config.training.steps if certified_at is None else certified_at + self.options.steps
+        steps = self.standing.steps(self.options)
+        return trainer.config.training.steps if certified_at is None else certified_at + steps
 
     def known_end(self, trainer: Trainer) -> int | None:
         """Known once the certificate holds."""
@@ -310,6 +319,16 @@ class TableFineTuning:
             return refused(weights, {"reason": NOT_LEARNED})
         quantised = self.certifier.certify(model, None if self.table is None else self.table.prototypes)
         return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, self.machine)
+
+
+def budget_of(n_windows: int, options: TableFineTuningOptions) -> int:
+    """How many steps a table of so many windows needs once the certificate holds.
+
+    >>> options = TableFineTuningOptions("table_fine_tuning", windows=512)
+    >>> [budget_of(n, options) for n in (6, 1_000, 24_000)]
+    [200, 278, 2075]
+    """
+    return FEWEST_STEPS + PASSES * n_windows // options.windows
 
 
 def make_optimiser(model: Model) -> torch.optim.Optimizer:

@@ -126,12 +126,14 @@ FROM_ANSWERS: Fields = {
     "training.batch_size": 256,
     "training.beta2": 0.999,
     "training.weight_decay": 1e-3,
+    "training.curriculum": (10,),
+    "training.stage_loss": 0.05,
     "evaluation.extra_lengths": (10_000, 1_000_000),
-    EVERY: 250,
+    EVERY: 100,
     "phases.table_fine_tuning.automaton": "learned",
     "phases.table_fine_tuning.steps": 3000,
-    "phases.table_fine_tuning.missed": 0.5,
-    "phases.table_fine_tuning.lr": 5e-3,
+    "phases.table_fine_tuning.missed": 1.0,
+    "phases.table_fine_tuning.lr": 1e-2,
 }
 # More than two children: with words of one and two levels first, or groups such as Tomita 5 and 6 are not learned.
 STAGES = (3, 9)
