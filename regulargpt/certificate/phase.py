@@ -38,6 +38,8 @@ BETAS = (0.9, 0.98)
 # How long a certified network is trained on its table: so many steps, and each window about so many times; and how many
 # windows of a small table make a step.
 FEWEST_STEPS, PASSES, COPIES, FEWEST_WINDOWS = 200, 40, 8, 64
+# It is trained longer while a state can drift farther than this, in units of half the distance of two prototypes.
+MOST_DRIFT = 0.5
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,8 @@ class TableFineTuning:
         is_last = trainer.step_count == trainer.config.training.steps
         if found.certain:
             self.train_on(found, trainer)
+            if known is not None:
+                self.go_on(trainer)
         elif self.table is None:
             if found.table is not None and self.options.steps and not is_last:
                 self.keep(trainer)
@@ -224,11 +228,19 @@ class TableFineTuning:
         self.table = found.table().to(trainer.device)
         if self.own_optimiser is None:
             self.own_optimiser = make_optimiser(trainer.model)
-        budget = budget_of(len(self.table.windows), self.options)
+        budget = max(self.standing.budget or 0, budget_of(len(self.table.windows), self.options))
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, budget)
         # A network that is certified is not given up any more.
         if found.certain:
             self.before = None
+
+    def go_on(self, trainer: Trainer) -> None:
+        """At the end of the training on a certified table: as long again, if states still drift."""
+        assert self.table is not None, "it was trained on"
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
+        steps = self.standing.steps(self.options)
+        if steps < self.options.steps and self.table.drift(trainer.model) > MOST_DRIFT:
+            self.standing = replace(self.standing, budget=2 * steps)
 
     def give_up(self, trainer: Trainer) -> None:
         """Words again, with the weights from before a fine-tuning that brought no certificate."""

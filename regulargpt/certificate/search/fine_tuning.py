@@ -30,6 +30,8 @@ from regulargpt.training.kinds import row_of_kind
 LEAST_NOISE = 0.1
 # Of so many times the windows of a step, those with the largest error are taken.
 CANDIDATES = 4
+# A drift is followed over so many levels, and over so many windows of a table.
+ROUNDS, DRIFT_WINDOWS = 16, 20_000
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,27 @@ class TrainingTable:
             clean = self.children(model, first).detach()
             loss = loss + contraction * squared_jacobian(model, clean, self.windows[first], generator)
         return loss, (errors.detach().sqrt() < 0.5 * self.separation).double().mean().item()
+
+    @torch.no_grad()
+    def drift(self, model: Tree) -> float:
+        """How far states go astray on their way up a tree, in units of half the smallest distance of two prototypes.
+
+        `ROUNDS` levels are built one on the other, from prototypes: of all states that come to a prototype the next
+        level takes the one farthest from it. Of a large table a sample of windows is taken, evenly.
+        """
+        chosen = torch.arange(0, len(self.windows), -(-len(self.windows) // DRIFT_WINDOWS), device=self.windows.device)
+        states, windows, images = self.prototypes, self.windows[chosen], self.images[chosen]
+        farthest = 0.0
+        for _ in range(ROUNDS):
+            found = model.merge(torch.cat([model.absent, states]), windows)
+            errors = self.squared_errors(found, images)
+            order = errors.argsort(stable=True)
+            # Where several rows are for one prototype, the last stays: on every device the greatest place.
+            row = torch.full((len(states),), -1, device=states.device)
+            row.scatter_reduce_(0, images[order], torch.arange(len(order), device=states.device), "amax")
+            states = torch.where((row >= 0)[:, None], found[order][row.clamp(min=0)], states)  # (K, d_model)
+            farthest = max(farthest, errors.max().sqrt().item())
+        return farthest / (0.5 * self.separation)
 
     def draw(self, n: int, generator: torch.Generator) -> Int[Tensor, "n"]:
         """Windows of the table, by their numbers: about half of them uniform, the others uniform by what they give.

@@ -1,0 +1,200 @@
+"""The machine behind a network's answers, learned without the automaton, and the training that uses it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import languages
+from languages.automata import MooreMachine
+from regulargpt.certificate.outcome import against
+from regulargpt.certificate.phase import TableFineTuning
+from regulargpt.certificate.search.specification import specified_machine
+from regulargpt.config.schema import RunConfig
+from regulargpt.data import of_words
+from regulargpt.data.language import LanguageData
+from regulargpt.extraction.from_answers import HELD_OUT, AnswerLearner, Answers, HeldOut
+from regulargpt.extraction.lstar import Unbounded
+from regulargpt.extraction.nonempty import counterexample
+from regulargpt.models.tree.base import Tree
+from regulargpt.runs.certify import learned_machine
+from regulargpt.runs.load import load_model
+from regulargpt.runs.run import Watch, resume, run
+from regulargpt.storage.folder import RunFolder
+from regulargpt.training.trainer import Trainer
+from tests.regulargpt.small import COMMON, trainer_of
+
+
+class Machine(nn.Module):
+    """A network that answers as a machine does, but for words longer than `knows`: there it answers 0."""
+
+    def __init__(self, machine: MooreMachine, knows: int = 40):
+        super().__init__()
+        self.machine, self.knows, self.weight = machine, knows, nn.Parameter(torch.zeros(1))
+        self.asked: list[int] = []
+
+    def forward(self, words: Tensor) -> Tensor:
+        self.asked.append(words.shape[1])
+        answers = np.maximum(self.machine.answers(words.numpy()), 0) * (words.shape[1] <= self.knows)
+        return nn.functional.one_hot(torch.from_numpy(answers).long(), len(self.machine.output_names)).double()
+
+
+def data_of(spec: str, **fields: Any) -> LanguageData:
+    return of_words(RunConfig().replaced({"data.name": spec, **fields}).data)
+
+
+LANGUAGES = [
+    "parity",
+    "cycle-navigation",
+    "even-pairs",
+    "tomita-3",
+    "tomita-5",
+    "modular-arithmetic:plus=true",
+    "aa-star",
+]
+
+
+@pytest.mark.parametrize("spec", [*LANGUAGES, "dyck-4:depth=every", "regex:(ab)*", "symmetric-3"])
+def test_a_network_that_is_right_gives_the_automaton(spec: str):
+    data = data_of(spec)
+    network = Machine(specified_machine(data.task))
+    found = AnswerLearner(data, seed=0).machine(network)
+    assert found is not None
+    assert counterexample(found, specified_machine(data.task)) is None
+    assert max(network.asked) <= 40
+    assert network.training  # as it was
+
+
+@pytest.mark.parametrize("spec", LANGUAGES)
+def test_short_words_are_enough(spec: str):
+    data = data_of(spec)
+    found = AnswerLearner(data, seed=0).machine(Machine(specified_machine(data.task), knows=12))
+    assert found is not None
+    assert counterexample(found, specified_machine(data.task)) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "other"), [("tomita-3", "tomita-4"), ("tomita-5", "tomita-6"), ("parity", "even-pairs")]
+)
+def test_a_network_that_knows_another_language_gives_none(spec: str, other: str):
+    data, learner = data_of(spec), AnswerLearner(data_of(spec), seed=0)
+    machine = specified_machine(languages.get(other))
+    assert machine.alphabet == data.task.alphabet
+    assert learner.machine(Machine(machine)) is None
+    assert learner.fresh == 0  # refused on the first words: none of the others were used
+
+
+def test_a_network_without_any_rule_gives_none():
+    class Hash(Machine):
+        def forward(self, words: Tensor) -> Tensor:
+            numbers = (words * 2654435761 ** torch.arange(1, 1 + words.shape[1]) % 1_000_003).sum(1)
+            return nn.functional.one_hot(numbers % 2, 2).double()
+
+    data = data_of("parity")
+    assert AnswerLearner(data, seed=0).machine(Hash(specified_machine(data.task))) is None
+
+
+def test_the_words_it_is_told_are_counted_and_never_too_long():
+    data = data_of("cycle-navigation", **{"data.train_len": 12})
+    learner = AnswerLearner(data, seed=3)
+    assert learner.machine(Machine(specified_machine(data.task))) is not None
+    drawn = [HeldOut.draw(data, 3, number) for number in (0, 1)]
+    assert learner.told == sum(held_out.count for held_out in drawn)
+    assert all(HELD_OUT <= held_out.count < HELD_OUT + 16 for held_out in drawn)
+    assert all({batch.shape[1] for batch in held_out.words} == set(range(1, 13)) for held_out in drawn)
+    assert not any(np.array_equal(a, b) for a, b in zip(drawn[0].words[4:], drawn[1].words[4:], strict=True))
+
+
+def test_longer_words_are_not_asked_and_words_outside_the_domain_have_no_answer():
+    task = languages.get("modular-arithmetic:plus=true")
+    network = Machine(specified_machine(task))
+    answers = Answers(network, longest=4, domain=task.domain)
+    assert answers(task.machine.encode("2*3+")[None].astype(np.int64)).tolist() == [-1]
+    assert network.asked == []
+    with pytest.raises(Unbounded):
+        answers(np.zeros((1, 5), dtype=np.int64))
+
+
+def test_a_learned_machine_is_compared_with_the_language():
+    task = languages.get("tomita-3")
+    assert against(specified_machine(task), task) == {
+        "states": specified_machine(task).n_states,
+        "language": "tomita-3",
+        "equal": True,
+    }
+    other = against(specified_machine(languages.get("tomita-4")), task)
+    assert not other["equal"]
+    right = task.output_names[task.labels(task.machine.encode(other["differs"]["word"])[None])[0]]
+    assert (other["differs"]["right"], other["differs"]["length"]) == (right, len(other["differs"]["word"]))
+    assert other["differs"]["learned"] != right
+
+
+ANSWERS = {
+    "data.name": "parity",
+    "data.train_len": 20,
+    "objective.bracketings": 0.5,
+    "training.steps": 2000,
+    "training.batch_size": 128,
+    "training.checkpoint_every": 50,
+    "model.d_model": 32,
+    "model.d_ff": 64,
+    "phases.table_fine_tuning.every": 50,
+    "phases.table_fine_tuning.automaton": "learned",
+    "phases.table_fine_tuning.steps": 100,
+    "phases.table_fine_tuning.missed": 1.0,
+    "phases.table_fine_tuning.lr": 1e-2,
+    "evaluation.test_len": 30,
+    "evaluation.samples": 32,
+}
+
+
+def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(tmp_path: Path):
+    config = RunConfig().replaced({**COMMON, **ANSWERS})
+    whole = run(config, tmp_path / "whole")
+    phase = whole["phases"]["table_fine_tuning"]
+    assert whole["proven"]
+    assert (phase["states"], phase["learned_at"] <= phase["certified_at"]) == (2, True)
+    assert phase["answers_told"] % HELD_OUT < 64 * (1 + phase["answers_told"] // HELD_OUT)
+    stopping = Stopped(phase["learned_at"] + 20)
+    with pytest.raises(Exception, match="stopped here"):
+        run(config, tmp_path / "stopped", Watch(on_step=stopping))
+    again = resume(tmp_path / "stopped")
+    same = ("proven", "steps", "phases", "score", "measures")
+    assert {key: again[key] for key in same} == {key: whole[key] for key in same}
+    for file in ("model.safetensors", "certificate.json", "automaton.json"):
+        assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / "stopped" / file).read_bytes()
+    # What the certificate is about is what the network's answers give, not what the language's name says.
+    folder = RunFolder.open(tmp_path / "whole")
+    model = load_model(folder)
+    assert isinstance(model, Tree)
+    machine = learned_machine(config, model)
+    assert machine is not None
+    assert counterexample(machine, specified_machine(languages.get("parity"))) is None
+
+
+class Stopped:
+    """Ends the process's training after a step."""
+
+    def __init__(self, step: int):
+        self.step = step
+
+    def __call__(self, trainer: Trainer) -> None:
+        if trainer.step_count == self.step:
+            raise RuntimeError("stopped here")
+
+
+def test_without_a_machine_there_is_no_attempt_and_no_certificate():
+    config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 3, "phases.table_fine_tuning.every": 1})
+    trainer = trainer_of(config)
+    (phase,) = trainer.further
+    assert isinstance(phase, TableFineTuning)
+    while not trainer.finished:
+        trainer.step()
+    assert (phase.certifier, phase.table, phase.learned_at) == (None, None, None)
+    assert phase.awaited(trainer)[0] == "waits for a proof (no automaton learned yet, tried every 1 steps)"
+    outcome = phase.conclude(trainer.model, b"", b"", lambda *_: None)
+    assert not outcome.proven
+    assert "no machine of the network's answers" in outcome.report["reason"]

@@ -1,0 +1,223 @@
+"""Weight-shared trees: gated RegularGPT and ldru against what their equations say, and random bracketings."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+import languages
+from languages.errors import UserError
+from regulargpt.construct.configuration import configuration
+from regulargpt.construct.weights import constructed
+from regulargpt.models.hooks import HookPoint
+from regulargpt.models.layers import Readout
+from regulargpt.models.ldru.model import Ldru
+from regulargpt.models.ldru.operators import OPERATORS, MlpOperator
+from regulargpt.models.regulargpt.gated import GatedAttention, GatedRegularGPT
+from regulargpt.models.regulargpt.options import RegularGPTOptions
+from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.bracketings import bracketed_root, random_windows
+from regulargpt.models.tree.levels import tree_levels
+from regulargpt.models.tree.noise import StateNoise
+from regulargpt.models.tree.shape import Side
+
+D = 6
+
+
+def gated(C: int, **options: Any) -> GatedRegularGPT:
+    generator = torch.Generator().manual_seed(C)
+    return (
+        GatedRegularGPT(3, 4, chunk_size=C, d_model=D, n_heads=2, d_ff=8, generator=generator, **options)
+        .double()
+        .eval()
+    )
+
+
+def ldru(operator: str = "mlp") -> Ldru:
+    model = Ldru(3, 4, d_model=D, operator=operator, generator=torch.Generator().manual_seed(1)).double().eval()
+    with torch.no_grad():  # away from the identity and from 0, where much would go unseen
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2)))
+    return model
+
+
+TREES = [*(gated(C) for C in (2, 3, 4)), gated(2, norm="post", activation="relu"), *map(ldru, OPERATORS)]
+
+
+def words_of(length: int, count: int = 40) -> Tensor:
+    return torch.randint(3, (count, length), generator=torch.Generator().manual_seed(length))
+
+
+@pytest.mark.parametrize("model", TREES, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 8, 9, 16, 17, 27, 30])
+def test_shared_sub_words_change_nothing_and_every_prefix_ends_as_the_word(model: Tree, length: int):
+    words = words_of(length)
+    shared, plain = (list(tree_levels(model, words, share=share))[-1] for share in (True, False))
+    answers = model.readout(plain.states[plain.node[:, 0]])
+    torch.testing.assert_close(model.readout(shared.states[shared.node[:, 0]]), answers, rtol=0, atol=1e-12)
+    torch.testing.assert_close(model(words), answers, rtol=0, atol=1e-12)
+    every = model(words, readout="all")
+    assert every.shape == (len(words), length, 4)
+    torch.testing.assert_close(every[:, -1], answers, rtol=0, atol=1e-12)
+    for T in {1, (length + 1) // 2, length - 1} - {0}:
+        # RegularGPT has as many levels at every position as the whole word needs, ldru as many as the prefix.
+        if isinstance(model, GatedRegularGPT) and model.depth(T) < model.depth(length):
+            continue
+        torch.testing.assert_close(every[:, T - 1], model(words[:, :T]), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", TREES, ids=lambda model: type(model).__name__)
+def test_gradients_are_those_of_the_plain_tree(model: Tree):
+    words, found = words_of(13), []
+    for share in (True, False):
+        model.zero_grad()
+        *_, root = tree_levels(model, words, share=share)
+        model.readout(root.states[root.node[:, 0]]).square().sum().backward()
+        found.append({name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})
+    assert found[0].keys() == found[1].keys()
+    for name in found[0]:
+        torch.testing.assert_close(found[0][name], found[1][name], rtol=1e-9, atol=1e-9)
+
+
+def left_tree(model: Ldru, word: list[int]) -> Tensor:
+    """Section 7 of the paper's conventions, a pair at a time: what is alone passes the level through FFN and norm."""
+    nodes = [model.embedding_ffn(model.embedding_norm(model.embedding.weight[symbol]))[None] for symbol in word]
+    while True:
+        pairs = [nodes[i : i + 2] for i in range(0, len(nodes), 2)]
+        joined = [model.operator(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        nodes = [model.state_norm(z + model.ffn.ff_out(model.ffn.ff_in(z).relu())) for z in joined]
+        if len(nodes) == 1:
+            return model.readout(nodes[0])[0]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 6, 7, 12])
+def test_ldru_is_the_binary_tree_from_the_left(operator: str, length: int):
+    model, words = ldru(operator), words_of(length, 5)
+    expected = torch.stack([left_tree(model, word) for word in words.tolist()])
+    torch.testing.assert_close(model(words), expected, rtol=0, atol=1e-12)
+
+
+def test_the_operator_of_ldru_starts_as_a_gated_sum():
+    model = Ldru(2, 2, d_model=4)
+    assert isinstance(model.operator, MlpOperator)
+    x, y = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
+    operator = model.operator
+    hidden = operator.wider(operator.wide(torch.cat([x, y], 1)).relu()).relu()
+    g_x, g_y = operator.gates(hidden).split(4, dim=1)
+    torch.testing.assert_close(operator(x, y), g_x * x + g_y * y)
+
+
+def test_the_norms_of_ldru_do_not_decay():
+    decaying, kept = Ldru(2, 2, d_model=4).parameter_groups()
+    assert kept["weight_decay"] == 0
+    assert sum(p.numel() for p in kept["params"]) == 4 * 4  # two norms with gain and bias
+    assert "weight_decay" not in decaying
+
+
+@pytest.mark.parametrize("C", [2, 3])
+def test_a_gated_window_is_as_its_equation_says(C: int):
+    model = gated(C)
+    states = torch.randn(5, D, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    rows = torch.cat([model.pad, states])
+    block = model.layers(0)[0]
+    for window in itertools.product(range(1, 6), *[range(6)] * (C - 1)):
+        x = block.ln1(rows[list(window)])  # (C, d)
+        assert isinstance(block.attn, GatedAttention)
+        gates = block.attn.gates
+        g = gates.gate(gates.wider(gates.wide(x.flatten()).relu()).relu()).view(C, D)
+        attended = torch.zeros(D, dtype=torch.float64)
+        mixed = []
+        for h in range(2):
+            cut = slice(h * D // 2, (h + 1) * D // 2)
+            q, k = block.attn.query(x[0])[cut], block.attn.key(x)[:, cut]
+            p = (k @ q / (D // 2) ** 0.5 + block.attn.r[h]).softmax(0)
+            mixed.append(p @ block.attn.value(g * x)[:, cut])
+        attended = block.attn.out(torch.cat(mixed))
+        own = rows[window[0]] + attended
+        expected = model.state_norm(own + block.ff_out(nn.functional.gelu(block.ff_in(block.ln2(own)))))
+        found = model.merge(rows, torch.tensor([window]))[0]
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("options", "said"), [({"pad": "masked"}, "pad"), ({"attention": "full"}, "attention")])
+def test_gates_need_every_place(options: dict[str, Any], said: str):
+    with pytest.raises(UserError, match=said):
+        gated(2, **options)
+    with pytest.raises(UserError, match="no gates"):
+        gated(2)(words_of(4), computation="dense")
+
+
+class Concatenation(Tree):
+    """A tree whose states are the words themselves: (number of the word, k to its length)."""
+
+    hook_embed: HookPoint
+
+    def __init__(self, chunk_size: int, aligned: Side):
+        super().__init__()
+        self.chunk_size, self.aligned, self.state_noise = chunk_size, aligned, StateNoise()
+        self.readout, self.state_norm, self.hook_embed = nn.Identity(), nn.Identity(), HookPoint()
+
+    @property
+    def absent(self) -> Tensor:
+        return torch.tensor([[0.0, 1.0]], dtype=torch.float64)
+
+    def leaves(self) -> Tensor:
+        return torch.tensor([[0.0, 1.0], [0.0, 3.0], [1.0, 3.0], [2.0, 3.0]], dtype=torch.float64)
+
+    def positions(self, words: Tensor) -> Tensor:
+        return self.leaves()[1:][words]
+
+    def merge(self, states: Tensor, children: Tensor) -> Tensor:
+        windows = states[children].unbind(1)
+        value, size = torch.zeros(2, len(children), dtype=torch.float64)
+        size = size + 1
+        for column in windows[::-1] if self.aligned == "right" else windows:
+            value, size = value * column[:, 1] + column[:, 0], size * column[:, 1]
+        return torch.stack([value, size], 1)
+
+    def forward(self, words: Tensor, readout: Readout = "last") -> Tensor:
+        *_, root = tree_levels(self, words)
+        return root.states[root.node[:, 0]]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    C=st.integers(2, 5),
+    aligned=st.sampled_from(["right", "left"]),
+    length=st.integers(1, 30),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 10**6),
+)
+def test_any_bracketing_keeps_the_word(C: int, aligned: Side, length: int, share: float, seed: int):
+    tree, words = Concatenation(C, aligned), words_of(length, 3)
+    number = (words * 3 ** torch.arange(length - 1, -1, -1)).sum(1).double()
+    found = bracketed_root(tree, words, share, torch.Generator().manual_seed(seed))
+    assert torch.equal(found[:, 0], number)
+    assert torch.equal(tree(words)[:, 0], number)
+
+
+@settings(max_examples=60, deadline=None)
+@given(C=st.integers(2, 5), more=st.integers(1, 30), share=st.floats(0, 1), seed=st.integers(0, 10**6))
+def test_random_windows_are_disjoint_and_leave_the_rest(C: int, more: int, share: float, seed: int):
+    n = C + more
+    starts, rest = random_windows(n, C, share, torch.Generator().manual_seed(seed))
+    inside = [start + j for start in starts.tolist() for j in range(C)]
+    assert len(starts) >= 1
+    assert sorted(inside + rest.tolist()) == list(range(n))
+
+
+@pytest.mark.parametrize("spec", ["parity", "cycle-navigation", "symmetric-3"])
+@pytest.mark.parametrize("C", [2, 3])
+def test_a_network_that_is_right_is_right_in_every_bracketing(spec: str, C: int):
+    task, made = languages.get(spec), configuration(spec, chunk_size=C)
+    assert isinstance(made.model, RegularGPTOptions)
+    model = constructed(made.model, task, made.recipe.removeprefix("constructed-"))
+    for seed, length in enumerate((2, 7, 20)):
+        words = task.sample(languages.rng(seed, "test", length), length, 64)
+        root = bracketed_root(model, torch.from_numpy(words).long(), 0.5, torch.Generator().manual_seed(seed))
+        assert (model.readout(root).argmax(1).numpy() == task.labels(words)).all()
