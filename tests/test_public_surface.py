@@ -130,7 +130,7 @@ run_with_hooks verify
 """
 LANGUAGES = """
 parity even-pairs cycle-navigation modular-arithmetic modular-arithmetic-left-to-right tomita-N dyck-N aa-star aaaa-star
-abab-star 012-02 ab-d-bc aa-bb-cc-dd-ee cyclic-N dihedral-N symmetric-N alternating-N flip-flop
+abab-star 012-02 ab-d-bc aa-bb-cc-dd-ee cyclic-N dihedral-N symmetric-N alternating-N flip-flop prefix
 regex:EXPRESSION dfa:FILE
 """
 
