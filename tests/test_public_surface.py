@@ -195,7 +195,15 @@ def test_registries():
     )
     assert " ".join(ENCODINGS) == encodings
     assert list(RECIPES) == ["robust", "robust-subwords", "answers", "paper", "gpt2", "text", "retrieval"]
-    expected = ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1", "hard-2"]
+    expected = [
+        "thesis-1",
+        "regular-gpt-code-1",
+        "deletang2023-1",
+        "bhattamishra2020-1",
+        "ldru2026-1",
+        "hard-1",
+        "hard-2",
+    ]
     assert list(PROTOCOLS) == expected
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]
 
