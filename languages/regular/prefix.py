@@ -39,7 +39,7 @@ def prefix(p: int = 2, k: int = 2) -> Task:
     named = {word: word or "start" for word in words}
     delta = {named[word]: {a: named[(word + a)[:p]] for a in alphabet} for word in words}
     classes = {word: i for i, word in enumerate(word for word in words if len(word) == p)}
-    outputs = tuple(classes.get(word, k**p) for word in words)
+    outputs = tuple(classes.get(word, len(classes)) for word in words)
     last = str(k - 1)
     return Task(
         name=spec("prefix", {"p": (p, 2), "k": (k, 2)}),
