@@ -30,6 +30,10 @@ GROUP = (
     Parameter("answer", "element", "'element' or 'identity'", ("element", "identity")),
     Parameter("letters", "generators", "'generators' or 'elements'", ("generators", "elements")),
 )
+PREFIX = (
+    Parameter("p", 2, "the number of symbols asked for, 1 to 20"),
+    Parameter("k", 2, "the number of symbols there are, 2 to 10"),
+)
 P_IGNORE = Parameter("p_ignore", 0.8, "the probability of an ignored symbol, from 0.0, less than 1.0")
 
 FAMILIES = (
@@ -81,6 +85,7 @@ FAMILIES = (
     Family("symmetric-N", "groups:symmetric", "word problem of S_N", ("symmetric-3", "symmetric-5"), GROUP),
     Family("alternating-N", "groups:alternating", "word problem of A_N", ("alternating-5",), GROUP),
     Family("flip-flop", "flip_flop:flip_flop", "the bit written last", ("flip-flop",), (P_IGNORE,)),
+    Family("prefix", "prefix:prefix", "the first p symbols of a word over k, or 'too short'", ("prefix",), PREFIX),
     Family(
         "regex:EXPRESSION",
         "user:regex",

@@ -130,7 +130,7 @@ run_with_hooks verify
 """
 LANGUAGES = """
 parity even-pairs cycle-navigation modular-arithmetic modular-arithmetic-left-to-right tomita-N dyck-N aa-star aaaa-star
-abab-star 012-02 ab-d-bc aa-bb-cc-dd-ee cyclic-N dihedral-N symmetric-N alternating-N flip-flop
+abab-star 012-02 ab-d-bc aa-bb-cc-dd-ee cyclic-N dihedral-N symmetric-N alternating-N flip-flop prefix
 regex:EXPRESSION dfa:FILE
 """
 
@@ -195,7 +195,15 @@ def test_registries():
     )
     assert " ".join(ENCODINGS) == encodings
     assert list(RECIPES) == ["robust", "robust-subwords", "answers", "paper", "gpt2", "text", "retrieval"]
-    expected = ["thesis-1", "regular-gpt-code-1", "deletang2023-1", "bhattamishra2020-1", "hard-1", "hard-2"]
+    expected = [
+        "thesis-1",
+        "regular-gpt-code-1",
+        "deletang2023-1",
+        "bhattamishra2020-1",
+        "ldru2026-1",
+        "hard-1",
+        "hard-2",
+    ]
     assert list(PROTOCOLS) == expected
     assert list(CONSTRUCTED) == ["constructed-matrix", "constructed-one-hot"]
 

@@ -97,9 +97,10 @@ def levels(found: Compared) -> int | None:
 
 
 def heading(found: Comparison) -> str:
-    """What is reproduced, as it is called in print."""
-    printed = found.experiment.published or found.experiment.statements
-    return f"{published(printed).printed}, reproduced" if printed else found.experiment.title
+    """What is reproduced, as it is called in print; the title where that has no name, as a sentence of an abstract."""
+    name = found.experiment.published or found.experiment.statements
+    printed = published(name) if name else None
+    return f"{printed.printed}, reproduced" if printed and printed.section else found.experiment.title
 
 
 def lead(found: Comparison) -> list[str]:

@@ -266,6 +266,20 @@ PROTOCOLS: dict[str, Protocol] = {
             {"data.members": 1.0, "data.near_misses": 0.0, **PLAIN, "data.test.members": 1.0},
             departures=(UNIFORM, "lengths are uniform in each range (the data sets have fixed files)"),
         ),
+        Protocol(
+            "ldru2026",
+            1,
+            "Length Generalization with Log-Depth Recurrent Units: trained to 40, scored on 41..500; no near misses",
+            "Pert et al. 2026, MLP-LDRU on 21 regular languages, and its supplementary code",
+            f"{MEAN} over 41..500, of 3 seeds",
+            {**lengths((1, 40), (41, 500)), "objective.output_token": False},
+            {"data.members": 0.5, "data.near_misses": 0.0, **PLAIN},
+            departures=(
+                "members are uniform among the words of their length (of D_n nearly so there, of Tomita from walks)",
+                "lengths without words, the even ones of modular arithmetic, are left out",
+                "every language is trained to 40 (three had longer training words there as well)",
+            ),
+        ),
         HARD,
         replace(
             HARD,

@@ -51,6 +51,10 @@ def last_written(word: str) -> str:
     return word.replace("-", "")[-1]
 
 
+def first_symbols(word: str, p: int = 2) -> str:
+    return word[:p] if len(word) >= p else "too short"
+
+
 def counting(rule: Callable[[int, int], bool], word: str) -> str:
     return "accept" if rule(word.count("0"), word.count("1")) else "reject"
 
@@ -83,6 +87,7 @@ ORACLES: dict[str, Callable[[str], str]] = {
     "ab-d-bc": partial(fullmatch, "[ab]*d[bc]*"),
     "aa-bb-cc-dd-ee": partial(fullmatch, "aa*bb*cc*dd*ee*"),
     "flip-flop": last_written,
+    "prefix": first_symbols,
 }
 
 
@@ -162,6 +167,11 @@ def many_last_written(words: Words) -> Answers:
     return words[np.arange(len(words)), last].astype(np.int64)
 
 
+def many_first_two(words: Words) -> Answers:
+    """Two bits as a number; 4 is too short."""
+    return 2 * words[:, 0].astype(np.int64) + words[:, 1] if words.shape[1] > 1 else np.full(len(words), 4)
+
+
 def transitions(words: Words) -> Answers:
     return (words[:, 1:] != words[:, :-1]).sum(axis=1)
 
@@ -191,6 +201,7 @@ VECTORISED: dict[str, Callable[[Words], Answers]] = {
     "ab-d-bc": many_ab_d_bc,
     "aa-bb-cc-dd-ee": many_a_to_e,
     "flip-flop": many_last_written,
+    "prefix": many_first_two,
 }
 
 

@@ -32,6 +32,8 @@ SPECIFICATIONS = [
     "symmetric-4:answer=identity,letters=elements",
     "alternating-3",
     "flip-flop:p_ignore=0.98",
+    "prefix:p=1",
+    "prefix:p=4,k=4",
     "regex:(ab)*",
     "regex:(0|1)*00,=:*",
     "regex:(aa)*;alphabet=ab",
@@ -58,6 +60,8 @@ def test_a_name_leads_back_to_its_task(specification: str) -> None:
         ("dyck-4:depth=any", "dyck-4"),
         ("dyck-4:members=uniform,depth=every", "dyck-4:depth=every"),
         ("tomita-5:members=uniform", "tomita-5"),
+        ("prefix:k=2,p=2", "prefix"),
+        ("prefix:k=4,p=1", "prefix:p=1,k=4"),
     ],
 )
 def test_equal_tasks_have_one_name(specification: str, name: str) -> None:
@@ -143,6 +147,14 @@ REFUSED = [
                                      "LANGUAGES_BUDGET=7 allows more"),
     ("cyclic-5:answer=foo", "cyclic-5: answer is 'foo'; it is 'element' or 'identity'"),
     ("flip-flop:p_ignore=1.0", "flip-flop: p_ignore is 1.0; it is a probability from 0.0, less than 1.0"),
+    ("prefix:p=0", "prefix: p is 0; it is the number of symbols asked for, 1 to 20"),
+    ("prefix:p=999999999", "prefix: p is 999999999; it is the number of symbols asked for, 1 to 20"),
+    ("prefix:k=1", "prefix: k is 1; it is the number of symbols there are, 2 to 10"),
+    ("prefix:k=11", "prefix: k is 11; it is the number of symbols there are, 2 to 10"),
+    ("prefix:k=two", "prefix: k is 'two'; it is the number of symbols there are, 2 to 10"),
+    ("prefix:p=5,k=4", "prefix: p = 5 and k = 4 make 1,365 states; at most 1,000 are allowed, "
+                       "LANGUAGES_BUDGET=2 allows more"),
+    ("prefix:q=2", "prefix has no parameter 'q'; its parameters are 'p', 'k'"),
 ]  # fmt: skip
 
 

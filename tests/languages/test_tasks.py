@@ -48,6 +48,7 @@ SIZES = {
     "symmetric-5": (120, 120, False),
     "alternating-5": (60, 60, False),
     "flip-flop": (3, 3, True),
+    "prefix": (7, 7, True),
 }
 
 

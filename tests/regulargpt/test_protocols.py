@@ -25,6 +25,9 @@ CASES = [
     ("regular-gpt-code", "dyck-12", 80, 82, 500, "dyck-12:members=blocks"),
     ("deletang2023", "cycle-navigation", 40, 41, 500, "cycle-navigation"),
     ("bhattamishra2020", "tomita-5", 50, 51, 100, "tomita-5"),
+    ("ldru2026", "prefix:p=4,k=4", 40, 41, 500, "prefix:p=4,k=4"),
+    ("ldru2026", "dyck-8", 40, 41, 500, "dyck-8"),
+    ("ldru2026", "modular-arithmetic-left-to-right", 40, 41, 500, "modular-arithmetic-left-to-right"),
     ("hard", "parity", 40, 41, 500, "parity"),
     ("hard", "dyck-12", 40, 41, 500, "dyck-12:depth=every"),
 ]
@@ -154,6 +157,16 @@ def test_a_run_is_tested_under_further_protocols(recipe: str, tmp_path: Path):
     extra = summary["extra_protocols"]["hard-2"]
     assert [int(T) for T in extra["measures"]["accuracy"]["values"]] == [*range(76, 501, 50), 1000, 10000]
     assert (extra["language"], extra["test_from"]) == ("tomita-5", 51)
+
+
+@pytest.mark.parametrize("recipe", ["robust", "answers"])
+def test_ldru2026_draws_half_members_and_no_near_misses(recipe: str):
+    """Two edits leave at most four 1s more than 0s, or fewer; of uniform words 43 in 100 are further off."""
+    words = validate(protocol("ldru2026").apply(made("dyck-8", recipe, "regulargpt")))
+    for drawn in (words.batch(0, "train", 0, [40], 2000), words.test(0, 40, 2000)):
+        balance = (drawn.astype(int).sum(1) * 2 - 40)[words.task.labels(drawn) == 0]
+        assert len(balance) == 1000
+        assert (abs(balance) > 4).mean() > 0.3
 
 
 def test_members_only_is_what_is_drawn():

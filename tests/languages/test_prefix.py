@@ -1,0 +1,67 @@
+"""The prefix languages P_{p,k}: answers against slicing, and the monoid against brute force."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from languages import get, rng
+from languages.automata.monoid import TransitionMonoid
+from languages.regular.prefix import MAX_STATES, prefix
+from tests.languages.oracles import first_symbols
+from tests.languages.test_tasks import is_aperiodic, transition_monoid
+
+PUBLISHED = [(p, k) for p in (1, 2, 4) for k in (2, 4)]
+LONGEST = {2: 9, 4: 5}  # symbols: of every word
+
+
+@pytest.mark.parametrize(("p", "k"), PUBLISHED)
+def test_answers_of_all_short_words(p: int, k: int) -> None:
+    task = prefix(p, k)
+    for length in range(1, LONGEST[k] + 1):
+        words = np.array(list(product(range(k), repeat=length)), dtype=np.uint8)
+        expected = [first_symbols("".join(map(str, word)), p) for word in words]
+        assert [task.output_names[label] for label in task.labels(words)] == expected
+
+
+@pytest.mark.parametrize(("p", "k"), PUBLISHED)
+def test_classes(p: int, k: int) -> None:
+    task = prefix(p, k)
+    assert task.output_names == (*("".join(word) for word in product("0123"[:k], repeat=p)), "too short")
+    assert task.machine.answers("").item() == k**p
+
+
+@pytest.mark.parametrize(("p", "k"), PUBLISHED)
+def test_states_and_monoid_by_brute_force(p: int, k: int) -> None:
+    """As many as there are words of up to p symbols; no group in it."""
+    machine = prefix(p, k).machine
+    monoid = transition_monoid(machine)
+    assert machine.n_states == machine.minimise().n_states == len(monoid) == sum(k**n for n in range(p + 1))
+    assert TransitionMonoid.of(machine).size == len(monoid)
+    assert is_aperiodic(monoid)
+
+
+@given(st.sampled_from(PUBLISHED), st.data())
+def test_what_comes_after_the_first_symbols_does_not_count(sizes: tuple[int, int], data: st.DataObject) -> None:
+    p, k = sizes
+    symbols = st.text("0123"[:k], max_size=8)
+    machine = prefix(p, k).machine
+    u, v = data.draw(symbols), data.draw(symbols)
+    assert machine.answers(u + v).item() == machine.answers((u + v)[:p]).item()
+
+
+def test_words_are_uniform() -> None:
+    """Of 40,000 words each of the 16 classes has 2,500 +- 5 standard deviations."""
+    task = get("prefix:p=2,k=4")
+    labels = task.labels(task.sample(rng(0, "prefixes"), 40, 40_000))
+    counts = np.bincount(labels, minlength=task.n_outputs)
+    assert counts[-1] == 0
+    assert (abs(counts[:-1] - 2500) < 5 * np.sqrt(2500)).all()
+
+
+def test_the_bound_is_on_the_states() -> None:
+    largest = {k: max(p for p in range(1, 9) if sum(k**n for n in range(p + 1)) <= MAX_STATES) for k in (2, 4, 10)}
+    assert largest == {2: 8, 4: 4, 10: 2}
+    assert [get(f"prefix:p={p},k={k}").machine.n_states for k, p in largest.items()] == [511, 341, 111]
