@@ -16,6 +16,7 @@ EXPERIMENTS = {
     "section-6.4.3": "experiments.section_6_4_3",
     "ablations": "experiments.ablations",
     "encodings-languages": "experiments.encodings_languages",
+    "answers": "experiments.answers",
     "ldru-2026": "experiments.ldru_2026",
     "alignment-languages": "experiments.text.alignment_languages",
     "figure-2.7": "experiments.text.figure_2_7",

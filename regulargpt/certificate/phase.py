@@ -13,6 +13,7 @@ from torch import nn
 
 from languages.automata import MooreMachine
 from languages.convert.json_text import from_json, to_json
+from languages.errors import UserError
 from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
@@ -115,6 +116,7 @@ class TableFineTuning:
         self.learner = AnswerLearner(of_words(config.data), config.seed) if options.automaton == "learned" else None
         self.machine: MooreMachine | None = None
         self.learned_at: int | None = None
+        self.uncertified = NOT_LEARNED  # why, if there is no certifier at the end
         self.certifier: Certifier | None = None
         if self.learner is None:
             C, aligned = config.model.chunk_size, config.model.aligned  # type: ignore[attr-defined]
@@ -194,16 +196,20 @@ class TableFineTuning:
     def learn(self, trainer: Trainer) -> bool:
         """Whether the network's answers give a machine; from then on the certificate is about that one."""
         assert self.learner is not None, "without a learner there is a certifier from the start"
-        if (machine := self.learner.machine(trainer.model)) is None:
+        if self.machine is not None or (machine := self.learner.machine(trainer.model)) is None:
             return False
-        self.accept(machine, trainer.model)
         self.learned_at = trainer.step_count
-        return True
+        self.accept(machine, trainer.model)
+        return self.certifier is not None
 
     def accept(self, machine: MooreMachine, model: nn.Module) -> None:
-        """The machine that was learned."""
+        """The machine that was learned. If its table is too large, there is no certifier, and words go on."""
         assert isinstance(model, Tree), "the options refuse other models"
-        self.machine, self.certifier = machine, Certifier.of_machine(machine, model.chunk_size, model.aligned)
+        self.machine = machine
+        try:
+            self.certifier = Certifier.of_machine(machine, model.chunk_size, model.aligned)
+        except UserError as error:
+            self.uncertified = str(error)
 
     def asks(self, trainer: Trainer) -> bool:
         """Whether the certificate is to be tried now: every so many steps and at an end.
@@ -265,7 +271,7 @@ class TableFineTuning:
             f"tried every {self.options.every} steps" if self.missed is None else f"{100 * self.missed:.1f} % missed"
         )
         if self.certifier is None:
-            tried = f"no automaton learned yet, {tried}"
+            tried = f"no automaton learned yet, {tried}" if self.machine is None else "its table is too large"
         proof = f"waits for a proof ({tried})"
         if self.standing.since is None:
             return [proof, *trainer.words.awaited(trainer)]
@@ -328,7 +334,7 @@ class TableFineTuning:
     def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """What is proven of the trained model, by the files that say what it is."""
         if self.certifier is None:
-            return refused(weights, {"reason": NOT_LEARNED})
+            return refused(weights, {"reason": self.uncertified})
         quantised = self.certifier.certify(model, None if self.table is None else self.table.prototypes)
         return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, self.machine)
 

@@ -198,3 +198,18 @@ def test_without_a_machine_there_is_no_attempt_and_no_certificate():
     outcome = phase.conclude(trainer.model, b"", b"", lambda *_: None)
     assert not outcome.proven
     assert "no machine of the network's answers" in outcome.report["reason"]
+
+
+def test_a_learned_machine_whose_table_is_too_large_ends_no_training(monkeypatch: pytest.MonkeyPatch):
+    config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 4, "phases.table_fine_tuning.every": 2})
+    trainer = trainer_of(config)
+    (phase,) = trainer.further
+    assert isinstance(phase, TableFineTuning)
+    assert phase.learner is not None
+    monkeypatch.setattr(phase.learner, "machine", lambda model: specified_machine(languages.get("parity")))
+    monkeypatch.setattr("regulargpt.certificate.search.levels.MAX_WINDOWS", 3)
+    while not trainer.finished:
+        trainer.step()
+    assert (phase.learned_at, phase.certifier, trainer.step_count) == (2, None, 4)
+    assert "too large" in phase.awaited(trainer)[0]
+    assert "too many to look at" in phase.conclude(trainer.model, b"", b"", lambda *_: None).report["reason"]
