@@ -63,9 +63,9 @@ class Standing:
         return self.began_at if self.certified_at is None else self.certified_at
 
     def steps(self, options: TableFineTuningOptions) -> int:
-        """How long it lasts: by the size of the table, and without certificate `MENDING`."""
-        wanted = MENDING if self.certified_at is None else self.budget
-        return options.steps if wanted is None else min(options.steps, wanted)
+        """How long it lasts: by the size of the table, and without certificate at least `MENDING`."""
+        wanted = max(self.budget or 0, MENDING if self.certified_at is None else 0)
+        return min(options.steps, wanted) if wanted else options.steps
 
     def left(self, step: int, options: TableFineTuningOptions) -> float:
         """1 in the first part, then falling to 0: its learning rate and its noise; 1 before it."""

@@ -122,6 +122,7 @@ SUBWORDS: Fields = {
 # the optimiser and the L2 norm; a batch of 256.
 FROM_ANSWERS: Fields = {
     "objective.bracketings": 0.5,
+    "training.lr": 5e-4,
     "training.optimiser": "amsgrad",
     "training.batch_size": 256,
     "training.beta2": 0.999,
