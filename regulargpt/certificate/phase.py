@@ -36,26 +36,29 @@ FALL = 0.6
 MENDING, MENDED = 1000, 0.5
 # Of its Adam; the second is short, for the errors shrink by orders of magnitude.
 BETAS = (0.9, 0.98)
-# How long a certified network is trained on its table: so many steps, and each window about so many times; and how many
-# windows of a small table make a step.
-FEWEST_STEPS, PASSES, COPIES, FEWEST_WINDOWS = 200, 40, 8, 64
-# It is trained longer while a state can drift farther than this, in units of half the distance of two prototypes.
-MOST_DRIFT = 0.5
+# A step takes so many times the windows of a small table, but no fewer than these.
+COPIES, FEWEST_WINDOWS = 8, 64
+# A certified network is trained on its table while states drift farther than this, in units of half the smallest
+# distance of two prototypes. That is asked every so many steps. The learning rate halves in so many, or in as many as it
+# takes to see each window of a large table ten times.
+MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 400, 10
 
 
 @dataclass(frozen=True)
 class Standing:
     """Where the fine-tuning stands: the steps at which it began and at which the certificate held first.
 
-    `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing;
-    `budget` is how many steps a table of its size needs.
+    `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
+    `half_life` is how many steps halve the learning rate on a table of its size, and `steady_at` the step at which a
+    certified network's states no longer drifted.
     """
 
     began_at: int | None = None
     certified_at: int | None = None
     missed: float = 1.0
     given_up: int = 0
-    budget: int | None = None
+    half_life: int = HALF_LIFE
+    steady_at: int | None = None
 
     @property
     def since(self) -> int | None:
@@ -63,35 +66,38 @@ class Standing:
         return self.began_at if self.certified_at is None else self.certified_at
 
     def steps(self, options: TableFineTuningOptions) -> int:
-        """How long it lasts: by the size of the table, and without certificate at least `MENDING`."""
-        wanted = max(self.budget or 0, MENDING if self.certified_at is None else 0)
-        return min(options.steps, wanted) if wanted else options.steps
+        """How long it lasts at most: without certificate `MENDING`, or twice the half-life if that is longer."""
+        if self.certified_at is not None:
+            return options.steps
+        return min(options.steps, max(MENDING, 2 * self.half_life))
 
     def left(self, step: int, options: TableFineTuningOptions) -> float:
-        """1 in the first part, then falling to 0: its learning rate and its noise; 1 before it."""
+        """Its learning rate and noise: with a certificate halved again and again; without, falling to 0 at the end."""
         if self.since is None:
             return 1.0
+        if self.certified_at is not None:
+            return 0.5 ** ((step - self.certified_at) / self.half_life)
         left = self.since + self.steps(options) - step
         return min(1.0, left / max(1.0, FALL * self.steps(options)))
 
     def ends(self, step: int, options: TableFineTuningOptions) -> bool:
-        """Whether it has had its steps."""
-        return self.since is not None and step >= self.since + self.steps(options)
+        """Whether it has had its steps, or needs no more."""
+        return self.steady_at is not None or (self.since is not None and step >= self.since + self.steps(options))
 
     def allowed(self, options: TableFineTuningOptions) -> float:
         """The share of the table that may be missed when it begins: half as much after one was given up."""
         return options.missed * 0.5**self.given_up if options.steps else 0.0
 
-    def begun(self, step: int, certain: bool, missed: float, budget: int | None = None) -> Standing:
+    def begun(self, step: int, certain: bool, missed: float, half_life: int = HALF_LIFE) -> Standing:
         """From here on, or anew, on a table of which the network misses the share `missed`.
 
         If it is `certain`, the certificate holds, since now or since before; else it does not, or no longer.
         """
         if not certain:
-            return replace(self, began_at=step, certified_at=None, missed=missed, budget=budget)
+            return replace(self, began_at=step, certified_at=None, missed=missed, half_life=half_life)
         begun = step if self.began_at is None else self.began_at
         holds = step if self.certified_at is None else self.certified_at
-        return replace(self, began_at=begun, certified_at=holds, missed=missed, budget=budget)
+        return replace(self, began_at=begun, certified_at=holds, missed=missed, half_life=half_life)
 
     def ended(self) -> Standing:
         """Given up: words again."""
@@ -116,6 +122,7 @@ class TableFineTuning:
         self.learner = AnswerLearner(of_words(config.data), config.seed) if options.automaton == "learned" else None
         self.machine: MooreMachine | None = None
         self.learned_at: int | None = None
+        self.drift: float | None = None
         self.uncertified = NOT_LEARNED  # why, if there is no certifier at the end
         self.certifier: Certifier | None = None
         if self.learner is None:
@@ -150,6 +157,8 @@ class TableFineTuning:
         assert self.table is not None
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         left = self.standing.left(trainer.step_count, self.options)
+        # Without dropout: the map that is certified has none.
+        trainer.model.eval()
         windows = min(self.options.windows, max(FEWEST_WINDOWS, COPIES * len(self.table.windows)))
         noise, contraction = self.options.noise, self.options.contraction
         loss, near = self.table.loss(trainer.model, windows, noise, contraction, left)
@@ -175,8 +184,6 @@ class TableFineTuning:
         is_last = trainer.step_count == trainer.config.training.steps
         if found.certain:
             self.train_on(found, trainer)
-            if known is not None:
-                self.go_on(trainer)
         elif self.table is None:
             if found.table is not None and self.options.steps and not is_last:
                 self.keep(trainer)
@@ -220,7 +227,8 @@ class TableFineTuning:
         if not (trainer.words.in_last_stage or self.options.missed):
             return False
         if self.standing.certified_at is not None:
-            return ends
+            self.look_for_drift(trainer)
+            return self.standing.ends(step, self.options)
         return step % self.options.every == 0 or step == trainer.config.training.steps or ends
 
     def keep(self, trainer: Trainer) -> None:
@@ -234,19 +242,24 @@ class TableFineTuning:
         self.table = found.table().to(trainer.device)
         if self.own_optimiser is None:
             self.own_optimiser = make_optimiser(trainer.model)
-        budget = max(self.standing.budget or 0, budget_of(len(self.table.windows), self.options))
-        self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, budget)
+        half_life = half_life_of(len(self.table.windows), self.options)
+        self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, half_life)
         # A network that is certified is not given up any more.
         if found.certain:
             self.before = None
 
-    def go_on(self, trainer: Trainer) -> None:
-        """At the end of the training on a certified table: as long again, if states still drift."""
-        assert self.table is not None, "it was trained on"
+    def look_for_drift(self, trainer: Trainer) -> None:
+        """Every so many steps: whether the states of a certified network still drift; if not, the training may end."""
+        assert self.table is not None, "a certified network has one"
         assert isinstance(trainer.model, Tree), "the options refuse other models"
-        steps = self.standing.steps(self.options)
-        if steps < self.options.steps and self.table.drift(trainer.model) > MOST_DRIFT:
-            self.standing = replace(self.standing, budget=2 * steps)
+        assert self.standing.certified_at is not None, "asked only then"
+        step = trainer.step_count
+        if self.standing.steady_at is None and step > self.standing.certified_at and step % DRIFT_EVERY == 0:
+            training = trainer.model.training
+            self.drift = self.table.drift(trainer.model.eval(), trainer.config.seed)
+            trainer.model.train(training)
+            if self.drift < MOST_DRIFT:
+                self.standing = replace(self.standing, steady_at=step)
 
     def give_up(self, trainer: Trainer) -> None:
         """Words again, with the weights from before a fine-tuning that brought no certificate."""
@@ -257,13 +270,14 @@ class TableFineTuning:
 
     def last_step(self, trainer: Trainer) -> int:
         """The end of the fine-tuning once the certificate holds; before, that of all steps."""
+        if self.standing.steady_at is not None:
+            return self.standing.steady_at
         certified_at = self.standing.certified_at
-        steps = self.standing.steps(self.options)
-        return trainer.config.training.steps if certified_at is None else certified_at + steps
+        return trainer.config.training.steps if certified_at is None else certified_at + self.options.steps
 
     def known_end(self, trainer: Trainer) -> int | None:
-        """Known once the certificate holds."""
-        return None if self.standing.certified_at is None else self.last_step(trainer)
+        """Known once states no longer drift."""
+        return self.standing.steady_at
 
     def awaited(self, trainer: Trainer) -> list[str]:
         """A proof, and what the network is doing for it."""
@@ -275,6 +289,9 @@ class TableFineTuning:
         proof = f"waits for a proof ({tried})"
         if self.standing.since is None:
             return [proof, *trainer.words.awaited(trainer)]
+        if self.standing.certified_at is not None:
+            drift = "not measured yet" if self.drift is None else f"{self.drift:.2f}"
+            return [f"proven; waits for states that drift less than {MOST_DRIFT:g} ({drift})"]
         done = trainer.step_count - self.standing.since
         return [proof, f"table fine-tuning {done:,} of {self.standing.steps(self.options):,}"]
 
@@ -339,14 +356,14 @@ class TableFineTuning:
         return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, self.machine)
 
 
-def budget_of(n_windows: int, options: TableFineTuningOptions) -> int:
-    """How many steps a table of so many windows needs once the certificate holds.
+def half_life_of(n_windows: int, options: TableFineTuningOptions) -> int:
+    """The steps in which the learning rate on a table of so many windows halves.
 
     >>> options = TableFineTuningOptions("table_fine_tuning", windows=512)
-    >>> [budget_of(n, options) for n in (6, 1_000, 24_000)]
-    [200, 278, 2075]
+    >>> [half_life_of(n, options) for n in (6, 1_000, 24_000)]
+    [400, 400, 468]
     """
-    return FEWEST_STEPS + PASSES * n_windows // options.windows
+    return max(HALF_LIFE, PASSES * n_windows // options.windows)
 
 
 def make_optimiser(model: Model) -> torch.optim.Optimizer:

@@ -357,15 +357,44 @@ def test_a_cooldown_without_certificate_is_undone():
     assert progress.cooldowns == 2
 
 
+@pytest.mark.parametrize("certain", [True, False])
 @pytest.mark.parametrize("steps", [10, 0])
-def test_training_ends_after_the_fine_tuning_whose_rate_falls_to_nothing(steps: int):
+def test_the_rate_of_a_fine_tuning_falls(steps: int, certain: bool):
     options = TableFineTuningOptions("table_fine_tuning", every=2, steps=steps)
-    standing = Standing().begun(20, certain=True, missed=0.0)
+    standing = Standing().begun(20, certain=certain, missed=0.0, half_life=5)
     ends = [standing.ends(20 + i, options) for i in range(steps + 1)]
     assert ends == [False] * steps + [True]
     left = [standing.left(20 + i, options) for i in range(steps + 1)]
     assert left == sorted(left, reverse=True)
-    assert (left[: steps // 2], left[-1]) == ([1.0] * (steps // 2), 0.0)
+    if certain:  # halved every five steps, for as long as it takes
+        assert (left[::5], standing.left(120, options)) == ([0.5**i for i in range(1 + steps // 5)], 0.5**20)
+    else:
+        assert (left[: steps // 2], left[-1]) == ([1.0] * (steps // 2), 0.0)
+    assert dataclasses.replace(standing, steady_at=22).ends(22, options)
+
+
+def test_the_fine_tuning_of_a_certified_network_ends_when_its_states_no_longer_drift(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("regulargpt.certificate.phase.DRIFT_EVERY", 3)
+    drifts = iter([2.0, 0.6, 0.4])
+    monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
+    trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=50)
+    while not trainer.finished:
+        trainer.step()
+    # Certified at 5, asked at 6, 9 and 12.
+    assert (phase_of(trainer).standing.steady_at, trainer.step_count, trainer.known_end) == (12, 12, 12)
+
+
+@pytest.mark.parametrize(("spec", "C"), [("cycle-navigation", 2), ("dyck-3", 2), ("even-pairs", 3)])
+def test_made_weights_do_not_drift_and_disturbed_ones_do(spec: str, C: int):
+    model, table = table_of(spec, C)
+    model = model.eval()
+    table = dataclasses.replace(table, prototypes=table.prototypes.double())
+    assert table.drift(model.double(), seed=0) < 1e-3
+    with torch.no_grad():
+        for parameter in model.layers(0)[0].parameters():
+            parameter.mul_(1 + 0.3 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(0)))
+    assert table.drift(model, seed=0) > 0.5
+    assert table.drift(model, seed=0) == table.drift(model, seed=0)
 
 
 def test_the_end_is_known_once_the_certificate_holds_and_asked_for_only_then():
@@ -374,7 +403,8 @@ def test_the_end_is_known_once_the_certificate_holds_and_asked_for_only_then():
     assert (trainer.known_end, trainer.last_step) == (None, 50)
     assert trainer.awaited[0] == "waits for a proof (tried every 5 steps)"
     phase.standing = Standing().begun(20, certain=True, missed=0.0)
-    assert (trainer.known_end, trainer.last_step, trainer.awaited) == (30, 30, [])
+    assert (trainer.known_end, trainer.last_step) == (None, 30)
+    assert trainer.awaited == ["proven; waits for states that drift less than 0.5 (not measured yet)"]
     assert [phase.asks(dataclasses.replace(trainer, step_count=20 + i)) for i in range(11)] == [False] * 10 + [True]
 
 

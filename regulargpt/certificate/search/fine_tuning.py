@@ -30,8 +30,8 @@ from regulargpt.training.kinds import row_of_kind
 LEAST_NOISE = 0.1
 # Of so many times the windows of a step, those with the largest error are taken.
 CANDIDATES = 4
-# A drift is followed over so many levels, and over so many windows of a table.
-ROUNDS, DRIFT_WINDOWS = 16, 20_000
+# A drift is followed over so many levels of so many nodes.
+ROUNDS, NODES = 16, 4096
 
 
 @dataclass(frozen=True)
@@ -90,24 +90,28 @@ class TrainingTable:
         return loss, (errors.detach().sqrt() < 0.5 * self.separation).double().mean().item()
 
     @torch.no_grad()
-    def drift(self, model: Tree) -> float:
-        """How far states go astray on their way up a tree, in units of half the smallest distance of two prototypes.
+    def drift(self, model: Tree, seed: int) -> float:
+        """How far states go astray on their way up, in units of half the smallest distance of two prototypes.
 
-        `ROUNDS` levels are built one on the other, from prototypes: of all states that come to a prototype the next
-        level takes the one farthest from it. Of a large table a sample of windows is taken, evenly.
+        `ROUNDS` levels of `NODES` random windows are built one on the other, from prototypes; each place holds a random
+        one of the states that the level below has for its prototype. Of all these nodes it is the farthest.
         """
-        chosen = torch.arange(0, len(self.windows), -(-len(self.windows) // DRIFT_WINDOWS), device=self.windows.device)
-        states, windows, images = self.prototypes, self.windows[chosen], self.images[chosen]
-        farthest = 0.0
+        # On the CPU, the same for every device.
+        generator = torch.Generator().manual_seed(seed)
+        device, prototypes = self.prototypes.device, torch.arange(len(self.prototypes), device=self.windows.device)
+        states, images, farthest = self.prototypes, prototypes, 0.0
         for _ in range(ROUNDS):
-            found = model.merge(torch.cat([model.absent, states]), windows)
-            errors = self.squared_errors(found, images)
-            order = errors.argsort(stable=True)
-            # Where several rows are for one prototype, the last stays: on every device the greatest place.
-            row = torch.full((len(states),), -1, device=states.device)
-            row.scatter_reduce_(0, images[order], torch.arange(len(order), device=states.device), "amax")
-            states = torch.where((row >= 0)[:, None], found[order][row.clamp(min=0)], states)  # (K, d_model)
-            farthest = max(farthest, errors.max().sqrt().item())
+            order, sizes = images.argsort(stable=True), images.bincount(minlength=len(self.prototypes))
+            drawn = torch.randint(len(self.windows), (NODES,), generator=generator).to(device)
+            share = torch.rand(NODES, self.windows.shape[1], generator=generator, dtype=torch.float64).to(device)
+            windows = self.windows[drawn]  # (NODES, C), from 1
+            below = (windows - 1).clamp(min=0)
+            # A prototype that the level below has not come to stands for itself, behind the states.
+            known = row_of_kind(torch.cat([order, order[:1]]), sizes, below, share)
+            row = 1 + torch.where(sizes[below] > 0, known, len(states) + below)
+            rows = torch.cat([model.absent, states, self.prototypes])
+            states, images = model.merge(rows, torch.where(windows > 0, row, 0)), self.images[drawn]
+            farthest = max(farthest, self.squared_errors(states, images).max().sqrt().item())
         return farthest / (0.5 * self.separation)
 
     def draw(self, n: int, generator: torch.Generator) -> Int[Tensor, "n"]:
