@@ -115,7 +115,10 @@ def certify_unquantised(
     quantised: Quantised, files: Mapping[str, bytes], progress: Progress
 ) -> tuple[str | None, dict[str, Any]]:
     """The first certificate with balls that the checker accepts, and what it says of the network; or why none is."""
-    network = NumpyNetwork(tensors(files["weights"]), json.loads(files["network"])["model"])
+    model = json.loads(files["network"])["model"]
+    if model["name"] != "regulargpt":
+        return None, {"proven": False, "reason": f"no balls are looked for in {model['name']}"}
+    network = NumpyNetwork(tensors(files["weights"]), model)
     C, table = quantised.table.chunk_size, quantised.table
     leaves, nodes = ((part.windows(C), part.images) for part in (table.leaves, table.nodes))
     answers = np.where(quantised.has_answer, quantised.answers, UNDEFINED)

@@ -23,6 +23,9 @@ from regulargpt.certificate.search.levels import windows
 from regulargpt.certificate.search.proof import Proof, prove
 from regulargpt.certificate.search.specification import Specification, specified_machine
 from regulargpt.models.tree.depth import depth
+from regulargpt.models.tree.shape import Side
+
+SIDES = st.sampled_from(["right", "left"])
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Synthetic:
     seed: int
     K: int
     outputs: int
+    aligned: Side = "right"
 
     def image(self, level: int, rows: np.ndarray) -> np.ndarray:
         return np.array([self.one(level, tuple(row)) for row in rows.tolist()], dtype=np.int64)
@@ -44,11 +48,13 @@ class Synthetic:
         return np.random.default_rng(self.seed).integers(self.outputs, size=self.K)
 
     def answer(self, word: tuple[int, ...], C: int) -> int:
-        """The tree as section 6.2 describes it, one window at a time."""
+        """The tree as section 6.2 describes it, or from the left, one window at a time."""
         nodes = [1 + symbol for symbol in word]
         for level in range(depth(len(word), C)):
-            nodes = [0] * (-len(nodes) % C) + nodes
-            nodes = [self.one(level, tuple(reversed(nodes[i : i + C]))) for i in range(0, len(nodes), C)]
+            absent = [0] * (-len(nodes) % C)
+            nodes = absent + nodes if self.aligned == "right" else nodes + absent
+            windows = [tuple(nodes[i : i + C]) for i in range(0, len(nodes), C)]
+            nodes = [self.one(level, w[::-1] if self.aligned == "right" else w) for w in windows]
         return int(self.answers[nodes[0] - 1])
 
 
@@ -74,10 +80,10 @@ def first_wrong(machine: MooreMachine, network: Synthetic, C: int, longest: int)
 
 
 @settings(max_examples=60, deadline=None)
-@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
-def test_the_decision_is_that_of_all_short_words(machine: MooreMachine, seed: int, K: int, C: int):
-    network = Synthetic(seed, K, 2)
-    proof = prove(specification_of(machine), C, network.image, network.answers)
+@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
+def test_the_decision_is_that_of_all_short_words(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
+    network = Synthetic(seed, K, 2, aligned)
+    proof = prove(specification_of(machine), C, network.image, network.answers, aligned)
     shortest = first_wrong(machine, network, C, 9)
     if proof.wrong is None:
         assert shortest is None
@@ -92,10 +98,10 @@ def as_json(machine: MooreMachine) -> object:
 
 
 @settings(max_examples=60, deadline=None)
-@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
-def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int, K: int, C: int):
-    network = Synthetic(seed, K, 2)
-    proof = prove(specification_of(machine), C, network.image, network.answers)
+@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
+def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
+    network = Synthetic(seed, K, 2, aligned)
+    proof = prove(specification_of(machine), C, network.image, network.answers, aligned)
     every = {
         level: {
             w: network.one(level, w)
@@ -104,7 +110,7 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
         }
         for level, size in ((0, 2), (1, K))
     }
-    arguments = Machine(as_json(machine), "it"), C, every[0], every[1], network.answers.tolist()
+    arguments = Machine(as_json(machine), "it"), C, every[0], every[1], network.answers.tolist(), aligned
     if proof.holds:
         found = induction(*arguments)
         homomorphism = all(len(functions) == 1 for functions in found.functions.values())
@@ -117,12 +123,14 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
 
 @settings(max_examples=200, deadline=None)
 @given(machines(most=4), st.integers(1, 6), st.integers(1, 6))
-def test_from_a_state_that_answers_by_long_spans_short_ones_answer_too(machine: MooreMachine, span: int, times: int):
+def test_what_long_spans_answer_or_reach_short_ones_do_too(machine: MooreMachine, span: int, times: int):
     specification, checker = specification_of(machine), Machine(as_json(machine), "it")
     for short, long in itertools.pairwise(span * times**level for level in range(6)):
         assert not (specification.answerable(long) & ~specification.answerable(short)).any()
         assert checker.answerable(long) <= checker.answerable(short)
         assert checker.answerable(long) == set(np.flatnonzero(specification.answerable(long)).tolist())
+        assert checker.reached(long) <= checker.reached(short)
+        assert checker.reached(long) == set(np.flatnonzero(specification.reached(long)).tolist())
 
 
 def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:
@@ -130,14 +138,14 @@ def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:
 
 
 @settings(max_examples=30, deadline=None)
-@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
-def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, seed: int, K: int, C: int):
-    specification, network = specification_of(machine), Synthetic(seed, K, 2)
-    found = list(levels.levels(specification, C, network.image))
+@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
+def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
+    specification, network = specification_of(machine), Synthetic(seed, K, 2, aligned)
+    found = list(levels.levels(specification, C, network.image, aligned))
     first = next(i for i in range(1, len(found)) if found[i].key() == found[-1].key())
     level, height = found[-1], len(found) - 1
     for later in range(height + 1, height + 7):
-        level = levels.next_level(level, later, C**later, specification, C, network.image, "right")
+        level = levels.next_level(level, later, C**later, specification, C, network.image, aligned)
         then = found[first + 1 + (later - height - 1) % (height - first)]
         for mine, known in ((level.full, then.full), (level.rest, then.rest), (level.roots, then.roots)):
             assert pairs(mine) <= pairs(known)

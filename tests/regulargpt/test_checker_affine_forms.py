@@ -18,7 +18,7 @@ from regulargpt.certificate.checker.affine_forms import (
     layer_norm,
 )
 from regulargpt.certificate.checker.balls import exact, norm
-from regulargpt.certificate.checker.network import Network
+from regulargpt.certificate.checker.regulargpt import RegularGPT as Checked
 from regulargpt.models.regulargpt import RegularGPT
 from tests.regulargpt.networks import (
     D_FF,
@@ -40,10 +40,10 @@ from tests.regulargpt.test_checker_network import as_record, middle
 Floats = npt.NDArray[np.float64]
 
 
-def network(model: RegularGPT, shape: dict[str, Any]) -> Network:
+def network(model: RegularGPT, shape: dict[str, Any]) -> Checked:
     """The checker's network with this model's weights."""
     known = {"d_model": D, "n_heads": HEADS, "d_ff": D_FF, "embedding_scale": 1.0}
-    return Network(weights(model), as_record(known | shape, 2, 2))
+    return Checked(weights(model), as_record(known | shape, 2, 2))
 
 
 def bounds(model: RegularGPT, shape: dict[str, Any], prototypes: Floats, radii: Floats, images: Any) -> Floats:

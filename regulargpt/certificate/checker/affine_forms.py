@@ -28,7 +28,8 @@ from regulargpt.certificate.checker.balls import (
     product,
     spectral,
 )
-from regulargpt.certificate.checker.network import ACTIVATIONS, Ints, Network, R, softmax
+from regulargpt.certificate.checker.network import ACTIVATIONS, Ints
+from regulargpt.certificate.checker.regulargpt import R, RegularGPT, softmax
 
 # A source counts hardly if it moves a vector by less than this share of what all do.
 NEGLIGIBLE = 0.02
@@ -143,7 +144,7 @@ def density(x: Balls) -> Balls:
 class BlockBounds:
     """The block over windows of states that move in balls of `radii` (K,) around `prototypes` (K, d)."""
 
-    def __init__(self, network: Network, prototypes: Balls, radii: Balls):
+    def __init__(self, network: RegularGPT, prototypes: Balls, radii: Balls):
         self.network, self.w = network, network.w
         self.prototypes, self.radii, self.eye = prototypes, radii, identity(network.d)
         self._heads: dict[int, Heads] = {}
@@ -164,7 +165,7 @@ class BlockBounds:
     def row(self, row: int) -> AffineForm:
         """A prototype in its ball, or 0: the pad, which does not move."""
         if row == 0:
-            return AffineForm(self.network.pad[0], (), ())
+            return AffineForm(self.network.absent[0], (), ())
         return AffineForm(self.prototypes[row - 1], (self.eye,), (self.radii[row - 1],))
 
     def heads(self, row: int) -> Heads:
@@ -194,7 +195,7 @@ class Heads:
     v: list[AffineForm]
 
     @classmethod
-    def of(cls, network: Network, x: AffineForm) -> Heads:
+    def of(cls, network: RegularGPT, x: AffineForm) -> Heads:
         """What attention makes of a row (d,)."""
         w, width = network.w, network.d // network.n_heads
 
@@ -209,7 +210,7 @@ class Heads:
         return cls([q.scaled(scale) for q in parts("query")], parts("key"), values)
 
 
-def attend(network: Network, window: list[Heads]) -> AffineForm:
+def attend(network: RegularGPT, window: list[Heads]) -> AffineForm:
     """sum_jh p_jh v_jh + b over the heads h and offsets j of a window, p_h = softmax of the logits q_0h k_jh + r_hj.
 
     When everything moves, logit j moves by tau_j = a linear part + beta_j, |beta_j| <= |dq| |dk_j|. Let w be the
