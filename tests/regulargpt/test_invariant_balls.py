@@ -27,7 +27,7 @@ from regulargpt.certificate.search.invariant_balls import (
 )
 from regulargpt.certificate.search.numpy_network import NumpyNetwork, erf
 from regulargpt.certificate.search.remainders import LAYER_NORM_CURVATURE, gelu_remainder, layer_norm, relu_remainder
-from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.tree.base import Tree
 from tests.regulargpt.networks import (
     HEADS,
     IDS,
@@ -46,13 +46,13 @@ from tests.regulargpt.networks import (
 Floats = npt.NDArray[np.float64]
 
 
-def network(seed: int = 0, size: float = 2.0, **shape: Any) -> tuple[RegularGPT, NumpyNetwork]:
+def network(seed: int = 0, size: float = 2.0, **shape: Any) -> tuple[Tree, NumpyNetwork]:
     """A random network, in torch and in numpy."""
     model = random_model(seed, size, **shape)
     return model, as_numpy(model, shape)
 
 
-def as_numpy(model: RegularGPT, shape: dict[str, Any]) -> NumpyNetwork:
+def as_numpy(model: Tree, shape: dict[str, Any]) -> NumpyNetwork:
     """The network in numpy with this model's weights."""
     settings = {"n_heads": HEADS, "embedding_scale": 1.0, "state_norm": True, "norm": "pre", "activation": "gelu"}
     return NumpyNetwork(weights(model), settings | {"chunk_size": 2} | shape)

@@ -9,7 +9,8 @@ regulargpt, gated, ldru  the maps of RegularGPT (section 6.2), of gated RegularG
 networks  which of them the weights are
 machine   the automaton, and from which of its states an answer can still come
 induction the levels of the trees of all words, until they repeat
-affine_forms  how far the block's image moves when its children move in balls: the network without quantising
+affine_forms  how far vectors move when the states under them move in balls: linear maps, LayerNorm, activation, product
+image_bounds, block_bounds, ldru_bounds  the same for the image of a window: the networks without quantising
 steps     the steps of a check, in order
 claims    what is proven, in words
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from regulargpt.certificate.checker.balls import Balls, exact, exp, positive
+from regulargpt.certificate.checker.balls import Balls, exact, positive
 from regulargpt.certificate.checker.files import Floats, Malformed
-from regulargpt.certificate.checker.network import Ints, Network, Shapes, linear_shapes, norm_shapes
+from regulargpt.certificate.checker.network import Ints, Network, Shapes, linear_shapes, norm_shapes, sigmoid
 
 
 class Ldru(Network):
@@ -73,6 +73,6 @@ class Ldru(Network):
             x, y = np.split(self.linear("operator.gates", hidden) * both, 2, axis=1)
             return self.linear("operator.out", self.linear("operator.left", x) + self.linear("operator.right", y))
         if kind == "gated-sum":
-            g = 1 / (1 + exp(-self.linear("operator.gates", both)))
+            g = sigmoid(self.linear("operator.gates", both))
             return g * x + (1 - g) * y
         return x + y if kind == "sum" else self.linear("operator.left", x) + self.linear("operator.right", y)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from regulargpt.certificate.checker.balls import Balls, erf, exact, positive, product, sqrt
+from regulargpt.certificate.checker.balls import Balls, erf, exact, exp, positive, product, sqrt
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields
 from regulargpt.certificate.checker.machine import Side
 
@@ -120,7 +120,12 @@ def gelu(x: Balls) -> Balls:
     return x * (1 + erf(x / arb(2).sqrt())) / 2
 
 
-ACTIVATIONS = {"gelu": gelu, "relu": positive}
+def sigmoid(x: Balls) -> Balls:
+    """1 / (1 + exp(-x))."""
+    return 1 / (1 + exp(-x))
+
+
+ACTIVATIONS = {"gelu": gelu, "relu": positive, "sigmoid": sigmoid}
 
 
 def linear_shapes(name: str, n_out: int, n_in: int, bias: bool = True) -> Shapes:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from regulargpt.certificate.checker.affine_forms import BlockBounds, TooFar
+from regulargpt.certificate.checker.affine_forms import TooFar
 from regulargpt.certificate.checker.balls import Balls, Undecided, exact, least, less, norm, product, sqrt
 from regulargpt.certificate.checker.claims import claim, language_claim, quoted, unquantised_claim
 from regulargpt.certificate.checker.files import (
@@ -32,8 +32,7 @@ from regulargpt.certificate.checker.files import (
 from regulargpt.certificate.checker.induction import Part, induction
 from regulargpt.certificate.checker.machine import Function, Machine, distinguishing_word
 from regulargpt.certificate.checker.network import Ints, Network
-from regulargpt.certificate.checker.networks import network_of
-from regulargpt.certificate.checker.regulargpt import RegularGPT
+from regulargpt.certificate.checker.networks import bounds_of, network_of
 
 FORMAT = "regulargpt certificate 2"
 MAX_SIZES = {"weights": MAX_WEIGHTS, "network": MAX_OTHER, "automaton": MAX_OTHER}
@@ -295,9 +294,7 @@ class Checker:
         self.readout_holds(answers, exact(radii))
         for window, image, far in zip(leaves, leaves.values(), residuals, strict=True):
             self.inside("leaves", window, image, far + slack, radii)
-        if type(self.network) is not RegularGPT:
-            raise Rejected(f"no bound is known for balls in {self.network.model['name']}")
-        bounds = BlockBounds(self.network, self.prototypes, exact(radii))
+        bounds = bounds_of(self.network, self.prototypes, exact(radii))
         for at, (window, image) in enumerate(nodes.items()):
             self.progress("balls", at, len(nodes))
             try:
