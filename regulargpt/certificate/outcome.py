@@ -21,7 +21,7 @@ from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.invariant_balls import NotInvariant, find_invariant_balls
-from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.certificate.search.networks import numpy_network
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.extraction.nonempty import counterexample
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
@@ -115,10 +115,7 @@ def certify_unquantised(
     quantised: Quantised, files: Mapping[str, bytes], progress: Progress
 ) -> tuple[str | None, dict[str, Any]]:
     """The first certificate with balls that the checker accepts, and what it says of the network; or why none is."""
-    model = json.loads(files["network"])["model"]
-    if model["name"] != "regulargpt":
-        return None, {"proven": False, "reason": f"no balls are looked for in {model['name']}"}
-    network = NumpyNetwork(tensors(files["weights"]), model)
+    network = numpy_network(tensors(files["weights"]), json.loads(files["network"])["model"])
     C, table = quantised.table.chunk_size, quantised.table
     leaves, nodes = ((part.windows(C), part.images) for part in (table.leaves, table.nodes))
     answers = np.where(quantised.has_answer, quantised.answers, UNDEFINED)

@@ -20,7 +20,7 @@ from regulargpt.certificate.checker.balls import Undecided, exact, least, less, 
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.checker.networks import network_of
 from regulargpt.certificate.search.float64_network import Float64Network
-from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.certificate.search.numpy_regulargpt import NumpyRegularGPT
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.gated import GatedRegularGPT
@@ -206,15 +206,15 @@ def what_the_ffn_reads(weights: dict[str, torch.Tensor], model: dict[str, Any], 
     """LayerNorm of every window's node after attention, (windows, d)."""
     read: list[Floats] = []
 
-    class Listening(NumpyNetwork):
-        def ffn(self, x: Floats) -> Floats:
+    class Listening(NumpyRegularGPT):
+        def feed_forward(self, x: Floats) -> Floats:
             read.append(x)
-            return super().ffn(x)
+            return super().feed_forward(x)
 
     network = Listening({name: w.double().numpy() for name, w in weights.items()}, model)
     for part, rows in (
         ("leaves", network.symbols),
-        ("nodes", np.concatenate([network.pad, certificate["prototypes"]])),
+        ("nodes", np.concatenate([network.absent, certificate["prototypes"]])),
     ):
-        network.block(rows, np.array(certificate[part]["windows"]))
+        network.merge(rows, np.array(certificate[part]["windows"]))
     return np.concatenate(read)

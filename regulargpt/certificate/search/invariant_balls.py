@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.certificate.search.image_bounds import ImageBounds
+from regulargpt.certificate.search.networks import image_bounds
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Part = tuple[Ints, Ints]  # windows (n, C) by offset, 0 the pad; images (n,) from 1
+Part = tuple[Ints, Ints]  # windows (n, C) by offset, 0 for what is absent; images (n,) from 1
 
 # Expanding an entry takes 5 to 50 ms; more entries than this are not tried.
 MAX_ENTRIES = 4096
@@ -87,9 +87,9 @@ class BallConditions:
 
     def __init__(self, network: NumpyNetwork, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints):
         self.leaf_windows, self.leaf_images = leaves
-        states = network.block(network.symbols, self.leaf_windows) if len(self.leaf_windows) else prototypes[:0]
+        states = network.merge(network.symbols, self.leaf_windows) if len(self.leaf_windows) else prototypes[:0]
         self.leaf_residuals = np.sqrt(np.square(states - prototypes[self.leaf_images - 1]).sum(1))
-        self.nodes = ImageBounds(network, prototypes, *nodes)
+        self.nodes = image_bounds(network, prototypes, *nodes)
         self.limits = answer_radii(network, prototypes, answers)
         self.largest = np.minimum(self.limits - 2 * ROUNDING, half_distances(prototypes))
 
@@ -130,7 +130,7 @@ def largest_residual(network: NumpyNetwork, prototypes: Floats, nodes: Part) -> 
     windows, images = nodes
     if not len(windows):
         return 0.0, []
-    states = network.block(np.concatenate([network.pad, prototypes]), windows)
+    states = network.merge(np.concatenate([network.absent, prototypes]), windows)
     distances = np.sqrt(np.square(states - prototypes[images - 1]).sum(1))
     return float(distances.max()), windows[distances.argmax()].tolist()
 
