@@ -1,5 +1,6 @@
 """Certificates of gated RegularGPT and of ldru: accepted when they are right, refused after any one change."""
 
+import itertools
 import json
 import shutil
 from collections.abc import Callable
@@ -8,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 import languages
 from regulargpt.certificate.checker import Malformed, Rejected, check
-from regulargpt.certificate.checker.claims import claim
+from regulargpt.certificate.checker.claims import claim, unquantised_claim
+from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.levels import tree_levels
 from regulargpt.storage.manifest import digest
 from tests.regulargpt.exact_trees import (
     as_config,
@@ -58,12 +62,34 @@ def test_an_exact_tree_counted_from_the_left_is_accepted_and_the_claim_says_so(o
     assert "computed as a tree with chunks of 2 counted from the left in real arithmetic" in accepted.claim
     assert (accepted.prototypes, accepted.entries, accepted.levels, accepted.roots) == (2, 6 + 6, 2, 2)
     assert accepted.homomorphism
+    assert accepted.unquantised_claim is not None
+
+
+@pytest.mark.parametrize("C", [2, 3])
+def test_no_state_is_replaced_and_every_short_word_is_answered_rightly(C: int, tmp_path: Path):
+    """What theorem 2 says, looked at: the states of all short words lie in the balls of the prototypes."""
+    task = languages.get("parity")
+    gated, options = constructed_gated("parity", C)
+    models: list[tuple[Tree, Record]] = [(gated, as_config("gated-regulargpt", asdict(options), task))]
+    if C == 2:
+        models.append((parity_ldru("mlp"), as_config("ldru", LDRU | {"operator": "mlp"}, task)))
+    for i, (model, config) in enumerate(models):
+        found = certificate_of(model, config, task, tmp_path / str(i))
+        assert found.report["unquantised"]["proven"], found.report
+        record = json.loads((tmp_path / str(i) / "certificate.json").read_text())
+        prototypes, radii = torch.tensor(record["prototypes"]).double(), record["unquantised"]["radii"]
+        words = torch.tensor(list(itertools.product((0, 1), repeat=7)))
+        for level in itertools.islice(tree_levels(model.double(), words), 1, None):
+            far = torch.cdist(level.states[1:], prototypes)  # (nodes, K)
+            assert (far.min(1).values <= torch.tensor(radii)[far.argmin(1)]).all()
+        assert model(words).argmax(1).equal(words.sum(1) % 2)
 
 
 def test_both_kinds_are_accepted(certified: Path):
     accepted = check(certified / "certificate.json")
     assert ("counted from the left" in accepted.claim) == (certified.name == "ldru")
     assert accepted.states == accepted.answered_states
+    assert accepted.unquantised_claim is not None
 
 
 def edit(folder: Path, change: Callable[[Record], object]) -> None:
@@ -130,6 +156,24 @@ FORGERIES: list[tuple[str, Callable[[Record], object], type[ValueError], str]] =
     ),
     ("chunks", lambda r: r.update(chunk_size=3), Rejected, "C = 3"),
 ]
+
+
+def slack(value: float) -> Callable[[Record], object]:
+    return lambda r: r["unquantised"].update(slack=value, claim=unquantised_claim(value))
+
+
+BALLS: list[tuple[str, Callable[[Record], object], type[ValueError], str]] = [
+    ("smaller balls", lambda r: r["unquantised"].update(radii=[0.0] * len(r["prototypes"])), Rejected, "as it is: "),
+    (
+        "larger balls",
+        lambda r: r["unquantised"].update(radii=[9.0] * len(r["prototypes"])),
+        Rejected,
+        "the answer can change within the ball",
+    ),
+    ("a larger slack", slack(0.9), Rejected, "as it is: leaves, window"),
+    ("fewer balls", lambda r: r["unquantised"]["radii"].pop(), Malformed, "'radii' is not"),
+]
+FORGERIES += BALLS
 
 
 @pytest.mark.parametrize(("change", "kind", "message"), [f[1:] for f in FORGERIES], ids=[f[0] for f in FORGERIES])

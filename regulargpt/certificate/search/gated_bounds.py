@@ -30,6 +30,8 @@ from regulargpt.certificate.search.numpy_regulargpt import ATTENTION, NumpyRegul
 class GatedBlockBounds(ImageBounds):
     """The gated block."""
 
+    MAX_ENTRIES = 512
+
     def bytes_of_window(self) -> int:
         """The gates' hidden layer has 4 d units, and there are about 3 C + 4 sources of up to 4 d numbers."""
         return 8 * (3 * self.windows.shape[1] + 4) * 16 * self.rows.shape[1] ** 2
@@ -106,7 +108,8 @@ class HeadRemainder:
         far = self.query(radii, lengths)
         beta = np.stack([far * key(radii, lengths) for key in self.keys], 1)  # (n, C)
         spans = [part(radii, lengths) + beta[:, i] + beta[:, j] for i, j, part in self.differences]
-        w = np.max(spans, axis=0, initial=0.0)[:, None]  # (n, 1)
+        # Where a single offset takes part, no logits differ.
+        w = np.max([np.zeros_like(far), *spans], axis=0)[:, None]  # (n, 1)
         p, q = self.pattern, self.complement
         P = np.minimum(0.25, p * q * np.exp(w))
         first = p * (q * beta + (p * beta).sum(1, keepdims=True) - p * beta)

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.certificate.search.networks import image_bounds
+from regulargpt.certificate.search.networks import image_bounds, max_entries
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Part = tuple[Ints, Ints]  # windows (n, C) by offset, 0 for what is absent; images (n,) from 1
 
-# Expanding an entry takes 5 to 50 ms; more entries than this are not tried.
-MAX_ENTRIES = 4096
 # The slacks that are tried, from the smallest.
 SLACKS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
 # Rounding in float64, in what is computed here, stays far below this (states are about sqrt(d) long).
@@ -65,8 +63,8 @@ def find_invariant_balls(
 
     `prototypes` (K, d), `leaves` and `nodes` windows (n, C) with images (n,), `answers` (K,), -1 where there is none.
     """
-    if len(nodes[0]) > MAX_ENTRIES:
-        return NotInvariant(f"{len(nodes[0])} entries are too many to expand, at most {MAX_ENTRIES}", [], 0.0, 0.0)
+    if len(nodes[0]) > (most := max_entries(network)):
+        return NotInvariant(f"{len(nodes[0])} entries are too many to expand, at most {most}", [], 0.0, 0.0)
     # Cheap, before every entry is expanded.
     residual, window = largest_residual(network, prototypes, nodes)
     if residual > MAX_RESIDUAL * half_distances(prototypes).min():

@@ -28,3 +28,8 @@ def numpy_network(weights: Mapping[str, Floats], model: Mapping[str, Any]) -> Nu
 def image_bounds(network: NumpyNetwork, prototypes: Floats, windows: Ints, images: Ints) -> ImageBounds:
     """What bounds the images of windows (n, C) of prototypes, against the prototypes `images` (n,)."""
     return NETWORKS[network.model["name"]][1](network, prototypes, windows, images)
+
+
+def max_entries(network: NumpyNetwork) -> int:
+    """How many windows are tried at most."""
+    return NETWORKS[network.model["name"]][1].MAX_ENTRIES
