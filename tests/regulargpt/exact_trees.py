@@ -15,7 +15,7 @@ import languages
 from languages.automata import MooreMachine
 from languages.task import Task
 from regulargpt.certificate.outcome import Outcome, outcome_of
-from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
@@ -102,11 +102,13 @@ def as_config(name: str, options: Mapping[str, Any], task: Task) -> dict[str, An
     return {"model": usual | dict(options) | {"name": name}, **counts, **names, "supervision": "last"}
 
 
-def certificate_of(model: Tree, config: Mapping[str, Any], task: Task, folder: Path) -> Outcome:
+def certificate_of(
+    model: Tree, config: Mapping[str, Any], task: Task, folder: Path, quantised: Quantised | None = None
+) -> Outcome:
     """What is said of the network, and its files in the folder."""
     weights, network = save(model.state_dict()), json.dumps(config).encode()
     certifier = Certifier.of(task, model.chunk_size, model.aligned)
-    outcome = outcome_of(certifier, task, model, certifier.certify(model), weights, network)
+    outcome = outcome_of(certifier, task, model, quantised or certifier.certify(model), weights, network)
     folder.mkdir()
     (folder / "model.safetensors").write_bytes(weights)
     (folder / "config.json").write_bytes(network)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -15,6 +16,9 @@ from safetensors.torch import load_file, save_file
 import languages
 from regulargpt.certificate.checker import Malformed, Rejected, check
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
+from regulargpt.certificate.search.certify import Certifier, Quantised
+from regulargpt.certificate.search.codebook import Codebook
+from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
 from regulargpt.storage.manifest import digest
@@ -77,12 +81,32 @@ def test_no_state_is_replaced_and_every_short_word_is_answered_rightly(C: int, t
         found = certificate_of(model, config, task, tmp_path / str(i))
         assert found.report["unquantised"]["proven"], found.report
         record = json.loads((tmp_path / str(i) / "certificate.json").read_text())
-        prototypes, radii = torch.tensor(record["prototypes"]).double(), record["unquantised"]["radii"]
+        prototypes, radii = torch.tensor(record["prototypes"], dtype=torch.float64), record["unquantised"]["radii"]
         words = torch.tensor(list(itertools.product((0, 1), repeat=7)))
         for level in itertools.islice(tree_levels(model.double(), words), 1, None):
             far = torch.cdist(level.states[1:], prototypes)  # (nodes, K)
             assert (far.min(1).values <= torch.tensor(radii)[far.argmin(1)]).all()
         assert model(words).argmax(1).equal(words.sum(1) % 2)
+
+
+def test_prototypes_that_the_states_fall_short_of_are_moved_to_them_where_balls_need_it(tmp_path: Path):
+    """As after a training with dropout; a prototype that no image comes to stays."""
+    task, model = languages.get("parity"), parity_ldru()
+    certifier = Certifier.of(task, 2, "left")
+    exact = certifier.certify(model).book
+    beyond = torch.cat([1.2 * exact.prototypes, torch.tensor([[30.0, 40.0]])])
+    book = Codebook(beyond, np.append(exact.elements, 0))
+    quantised = Quantised.of(Float64Network(model), book, certifier.specification)
+    assert quantised.certain
+    moved = certifier.centred(model, quantised).book.prototypes
+    torch.testing.assert_close(moved[:2], exact.prototypes, atol=1e-6, rtol=0)
+    assert moved[2].tolist() == [30.0, 40.0]
+    config = as_config("ldru", LDRU | {"operator": "sum"}, task)
+    found = certificate_of(model, config, task, tmp_path / "it", quantised)
+    assert found.report["unquantised"]["proven"]
+    record = json.loads((tmp_path / "it" / "certificate.json").read_text())
+    torch.testing.assert_close(torch.tensor(record["prototypes"], dtype=torch.float64), moved, atol=1e-12, rtol=0)
+    assert check(tmp_path / "it" / "certificate.json").unquantised_claim is not None
 
 
 def test_both_kinds_are_accepted(certified: Path):
