@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import languages
@@ -51,10 +51,7 @@ class Synthetic:
         """The tree as section 6.2 describes it, or from the left, one window at a time."""
         nodes = [1 + symbol for symbol in word]
         for level in range(depth(len(word), C)):
-            absent = [0] * (-len(nodes) % C)
-            nodes = absent + nodes if self.aligned == "right" else nodes + absent
-            windows = [tuple(nodes[i : i + C]) for i in range(0, len(nodes), C)]
-            nodes = [self.one(level, w[::-1] if self.aligned == "right" else w) for w in windows]
+            nodes = [self.one(level, window) for window in windows_of_word(nodes, C, self.aligned)]
         return int(self.answers[nodes[0] - 1])
 
 
@@ -133,6 +130,33 @@ def test_what_long_spans_answer_or_reach_short_ones_do_too(machine: MooreMachine
         assert checker.reached(long) == set(np.flatnonzero(specification.reached(long)).tolist())
 
 
+# Words of odd length whose even places all hold 0 have an answer: which nodes count depends on where they stand.
+ODD = MooreMachine(("even", "odd", "no"), "01", ((1, 1), (0, 2), (2, 2)), "even", (-1, 0, -1), ("no", "yes"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(machines(most=4), st.integers(1, 4), SIDES)
+@example(ODD, 2, "right")
+@example(ODD, 2, "left")
+def test_which_nodes_count_is_what_words_of_each_length_say(machine: MooreMachine, span: int, aligned: Side):
+    """`before[k]` are the states after words of k symbols, `after[k]` those from which k symbols lead to an answer."""
+    rows, states = machine.table.tolist(), range(machine.n_states)
+    before, after = [{machine.initial_index}], [{q for q in states if machine.output_table[q] >= 0}]
+    for _ in range(16 * span):  # of a multiple of span symbols, all states are there after as many as there are states
+        before.append({r for q in before[-1] for r in rows[q]})
+        after.append({q for q in states if after[-1] & set(rows[q])})
+    multiples, beside = slice(None, None, span), slice(None)
+    first, last = (beside, multiples) if aligned == "right" else (multiples, beside)
+    starts, ends = set().union(*before[first]), set().union(*after[last])
+    specification, checker = specification_of(machine), Machine(as_json(machine), "it")
+    inside, rest = specification.can_be_inside(span, aligned), specification.can_be_rest(span, aligned)
+    for element, f in enumerate(map(tuple, specification.monoid.elements.tolist())):
+        expected = any(f[q] in ends for q in starts)
+        assert (checker.can_be_inside(f, span, aligned), bool(inside[element])) == (expected, expected)
+        expected = any(f[q] in after[0] for q in starts) if aligned == "left" else f[machine.initial_index] in ends
+        assert (checker.can_be_rest(f, span, aligned), bool(rest[element])) == (expected, expected)
+
+
 def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:
     return set(zip(kinds.states.tolist(), kinds.elements.tolist(), strict=True))
 
@@ -151,18 +175,82 @@ def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, se
             assert pairs(mine) <= pairs(known)
 
 
-def ideal_network(specification: Specification):
+def ideal_network(specification: Specification, aligned: Side = "right"):
     """The network that the monoid itself is: state = element."""
     times, letters = specification.monoid.table, specification.monoid.generators
 
     def image(level: int, rows: np.ndarray) -> np.ndarray:
         e = np.zeros(len(rows), dtype=np.int64)
-        for column in reversed(rows.T):
+        for column in levels.from_left(list(rows.T), aligned):
             value = column - 1 if level else letters[column - 1]
             e = np.where(column > 0, times[e, value], e)
         return 1 + e
 
     return image
+
+
+def tables_of(machine: MooreMachine, C: int, aligned: Side) -> tuple[Proof, list[dict[tuple[int, ...], int]]]:
+    """The search's proof of the network that the monoid is, and the windows that it asked for, of leaves and nodes."""
+    specification, found = specification_of(machine), [{}, {}]
+    network = ideal_network(specification, aligned)
+
+    def image(level: int, rows: np.ndarray) -> np.ndarray:
+        images = network(level, rows)
+        found[level > 0].update(zip(map(tuple, rows.tolist()), images.tolist(), strict=True))
+        return images
+
+    return prove(specification, C, image, np.maximum(specification.answers, 0), aligned), found
+
+
+@settings(max_examples=200, deadline=None)
+@given(machines(), st.integers(2, 3), SIDES)
+@example(ODD, 2, "right")
+@example(ODD, 2, "left")
+def test_the_checker_asks_for_exactly_the_windows_that_the_search_asks_for(
+    machine: MooreMachine, C: int, aligned: Side
+):
+    specification = specification_of(machine)
+    C = C if specification.monoid.size <= 8 else 2  # windows in thousands, not more
+    proof, found = tables_of(machine, C, aligned)
+    answers = [None if answer < 0 else answer for answer in specification.answers.tolist()]
+    checker = Machine(as_json(machine), "it")
+    checked = induction(checker, C, *found, answers, aligned)
+    assert (checked.levels, checked.roots) == (proof.n_levels, len(proof.roots))
+    assert checked.answered == int((specification.answers[proof.roots[:, 1]] >= 0).sum())
+    functions = [tuple(row) for row in specification.monoid.elements.tolist()]
+    kinds = {(state, f) for state, fs in checked.functions.items() for f in fs}
+    assert kinds == {(state, functions[element]) for state, element in proof.pairs.tolist()}
+    for part, rows in enumerate(found):
+        for window in list(rows)[:: 1 + len(rows) // 4]:
+            less = [dict(table) for table in found]
+            del less[part][window]
+            with pytest.raises(Rejected, match="is not in the table"):
+                induction(checker, C, *less, answers, aligned)
+
+
+@settings(max_examples=40, deadline=None)
+@given(machines(), st.integers(2, 3), SIDES)
+@example(ODD, 2, "right")
+@example(ODD, 2, "left")
+def test_no_word_with_an_answer_has_a_window_that_was_not_asked_for(machine: MooreMachine, C: int, aligned: Side):
+    C = C if specification_of(machine).monoid.size <= 8 else 2
+    _, found = tables_of(machine, C, aligned)
+    for T in range(1, 9):
+        words = np.array(list(itertools.product(range(2), repeat=T)))
+        for word in words[machine.answers(words) >= 0].tolist():
+            nodes = [1 + symbol for symbol in word]
+            for level in range(depth(T, C)):
+                table, cut = found[level > 0], windows_of_word(nodes, C, aligned)
+                assert set(cut) <= set(table)
+                nodes = [table[window] for window in cut]
+
+
+def windows_of_word(nodes: list[int], C: int, aligned: Side) -> list[tuple[int, ...]]:
+    """The windows of a level by offset, from the left to the right."""
+    absent = [0] * (-len(nodes) % C)
+    nodes = absent + nodes if aligned == "right" else nodes + absent
+    cut = [tuple(nodes[i : i + C]) for i in range(0, len(nodes), C)]
+    return [window[::-1] for window in cut] if aligned == "right" else cut
 
 
 SPECS = ["parity", "even-pairs", "cycle-navigation", "tomita-3", "dyck-3", "aa-star", "symmetric-3", "flip-flop"]
