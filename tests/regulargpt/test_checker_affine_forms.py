@@ -1,6 +1,7 @@
 """The checker's bound for states in balls: no displacement that is tried leaves it, and it is not much too large."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ from regulargpt.certificate.checker.affine_forms import (
     side_by_side,
 )
 from regulargpt.certificate.checker.balls import exact, norm
+from regulargpt.certificate.checker.block_bounds import attend_head
 from regulargpt.certificate.checker.network import Network
 from regulargpt.certificate.checker.networks import bounds_of, network_of
+from regulargpt.certificate.checker.regulargpt import R
 from regulargpt.models.tree.base import Tree
 from tests.regulargpt.networks import (
     D_FF,
@@ -199,6 +202,21 @@ def test_no_less_would_do_for_a_product():
         one = AffineForm(exact(np.zeros(D)), {Source(arb(0.5)): exact(np.eye(D)[:, :1])})
         *_, left = one.times(one).maps
         assert float(left.size) == pytest.approx(0.25)
+
+
+def test_attention_leaves_the_product_of_what_pattern_and_values_move():
+    """Two values that are equal at the centre: p_0 v_0 + p_1 v_1 = sigmoid(2 q) v_0 for logits q and -q, v_1 = 0."""
+    one = np.ones(1)
+    with ctx.workprec(64):
+        q, v = ball(0 * one, 1.0), ball(0 * one, 1.0)
+        keys, still = [AffineForm(exact(sign * one), {}) for sign in (1, -1)], AffineForm(exact(0 * one), {})
+        network: Any = SimpleNamespace(d=1, w={R: exact(np.zeros((1, 2)))}, open=exact(np.ones((2, 1))))
+        form, rest = attend_head(network, 0, q, keys, [v, still])
+        (source,) = v.maps
+        first = float(form.maps[source][0, 0])
+        for moved in np.linspace(-1, 1, 21):
+            assert abs(1 / (1 + math.exp(-2 * moved)) - first) <= float(rest)
+        assert float(rest) < 0.51
 
 
 def test_a_relu_at_an_unknown_sign_is_bounded_all_the_same():
