@@ -10,11 +10,14 @@ search        what finds a proof, and is believed by nobody:
   certify            a trained network in, the best codebook's proof out
   fine_tuning        training on the table of a network that is certified, or nearly
   separation         prototypes to train towards, moved apart
-  numpy_network      the network in numpy and float64
+  numpy_network      what the networks share in numpy and float64; numpy_regulargpt, numpy_ldru
   affine_forms       vectors in the network while states move in balls: linear maps exactly
-  remainders         what LayerNorm and activation leave beyond their first order
+  remainders         what LayerNorm, activation and product leave beyond their first order
   attention_remainder  what attention leaves
-  image_bounds       how far from its prototype the image of a window of balls can be
+  expansion          the layers of a network on such vectors
+  image_bounds       how far from its prototype the image of a window of balls can be; block_bounds, gated_bounds,
+                     ldru_bounds
+  networks           which of them are those of a network, by its name
   invariant_balls    balls around the prototypes that the unquantised network maps into themselves
 checker       the independent checker: ball arithmetic, and none of the code above
 record        certificate.json

@@ -17,16 +17,19 @@ from languages.automata.moore import UNDEFINED
 from languages.convert.json_text import to_json
 from languages.task import Task
 from regulargpt.certificate import record
-from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
+from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.search.certify import Certifier, Quantised
-from regulargpt.certificate.search.invariant_balls import NotInvariant, find_invariant_balls
+from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
+from regulargpt.certificate.search.networks import numpy_network
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.extraction.nonempty import counterexample
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
+
+Balls = list[InvariantBalls] | NotInvariant
 
 # Words that the network itself answers, shortest first, in search of one that it answers wrongly.
 MAX_WORDS = 1 << 15
@@ -73,7 +76,8 @@ def outcome_of(
     It is about the language's automaton, or about the one that was `learned` from the network's answers; of that one
     the report also says whether it is the language's.
     """
-    found = described(certifier, quantised) | ({} if learned is None else {"learned": against(learned, task)})
+    against_task = {} if learned is None else {"learned": against(learned, task)}
+    found = described(certifier, quantised) | against_task
     if not quantised.proof.holds:
         return refused(weights, {**found, **wrong_words(task, model, quantised)})
     if not quantised.certain:
@@ -84,11 +88,15 @@ def outcome_of(
     try:
         certificate = record.text(record.record(quantised, files, None))
         accepted = decide(certificate.encode(), files, progress=progress)
-        with_balls, unquantised = certify_unquantised(quantised, files, progress)
+        chosen, balls = balls_of(certifier, model, quantised, files)
+        certified, unquantised = certify_unquantised(chosen, balls, files, progress)
     except (Rejected, Malformed) as error:
         return refused(weights, {**found, "reason": f"the independent check rejects it: {error}"})
+    if certified is not None:
+        certificate, accepted = certified
+        found = described(certifier, chosen) | against_task
     found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
-    return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: with_balls or certificate})
+    return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})
 
 
 def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
@@ -111,15 +119,31 @@ def refused(weights: bytes, report: dict[str, Any]) -> Outcome:
     return Outcome(report, {UNCERTIFIED: render_json(known).decode()})
 
 
-def certify_unquantised(
-    quantised: Quantised, files: Mapping[str, bytes], progress: Progress
-) -> tuple[str | None, dict[str, Any]]:
-    """The first certificate with balls that the checker accepts, and what it says of the network; or why none is."""
-    network = NumpyNetwork(tensors(files["weights"]), json.loads(files["network"])["model"])
+def balls_of(
+    certifier: Certifier, model: nn.Module, quantised: Quantised, files: Mapping[str, bytes]
+) -> tuple[Quantised, Balls]:
+    """The balls around the prototypes; if there are none, around these moved to the images that come to them."""
+    network = numpy_network(tensors(files["weights"]), json.loads(files["network"])["model"])
+    balls = around(network, quantised)
+    if not isinstance(balls, NotInvariant):
+        return quantised, balls
+    centred = certifier.centred(model, quantised)
+    found = around(network, centred) if centred.certain else balls
+    return (quantised, balls) if isinstance(found, NotInvariant) else (centred, found)
+
+
+def around(network: NumpyNetwork, quantised: Quantised) -> Balls:
+    """The balls around the prototypes, or why there are none."""
     C, table = quantised.table.chunk_size, quantised.table
     leaves, nodes = ((part.windows(C), part.images) for part in (table.leaves, table.nodes))
     answers = np.where(quantised.has_answer, quantised.answers, UNDEFINED)
-    found = find_invariant_balls(network, quantised.book.prototypes.numpy(), leaves, nodes, answers)
+    return find_invariant_balls(network, quantised.book.prototypes.numpy(), leaves, nodes, answers)
+
+
+def certify_unquantised(
+    quantised: Quantised, found: Balls, files: Mapping[str, bytes], progress: Progress
+) -> tuple[tuple[str, Accepted] | None, dict[str, Any]]:
+    """The first certificate with balls that the checker accepts, and what it says of the network; or why none is."""
     if isinstance(found, NotInvariant):
         return None, {"proven": False, "reason": found.reason}
     reason = ""
@@ -129,11 +153,11 @@ def certify_unquantised(
         stated = record.unquantised(slack, balls.radii.tolist())
         certificate = record.text(record.record(quantised, files, stated))
         try:
-            decide(certificate.encode(), files, progress=progress)
+            accepted = decide(certificate.encode(), files, progress=progress)
         except Rejected as error:
             reason = reason or str(error)
             continue
-        return certificate, {"proven": True, "slack": slack, "radius": float(balls.radii.max())}
+        return (certificate, accepted), {"proven": True, "slack": slack, "radius": float(balls.radii.max())}
     return None, {"proven": False, "reason": f"the independent check rejects it: {reason}"}
 
 

@@ -27,7 +27,7 @@ def record(quantised: Quantised, files: Mapping[str, bytes], balls: Mapping[str,
     answers = [answer if has_answer else None for answer, has_answer in known]
     return {
         "format": FORMAT,
-        "claim": claim(machine.alphabet, C, len(quantised.book), answers_every_word(machine)),
+        "claim": claim(machine.alphabet, C, len(quantised.book), answers_every_word(machine), quantised.table.aligned),
         "unquantised": balls,
         **{name: {"file": file, "sha256": digest(files[name])} for name, file in NAMES.items()},
         "chunk_size": C,
@@ -54,7 +54,7 @@ def unquantised(slack: float, radii: Sequence[float]) -> dict[str, Any]:
 
 
 def entries(part: Entries, chunk_size: int) -> dict[str, Any]:
-    """A part of the table: windows by offset, rightmost first; 0 is the pad."""
+    """A part of the table: windows by offset, the node at the side aligned first; 0 is an absent place."""
     return {"windows": part.windows(chunk_size).tolist(), "images": part.images.tolist()}
 
 

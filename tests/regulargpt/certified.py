@@ -110,7 +110,7 @@ class Target:
     """The table of a network that multiplies in the monoid: prototype 1 + e stands for element e."""
 
     def __init__(self, specification: Specification, chunk_size: int):
-        self.chunk_size, self.times = chunk_size, specification.monoid.table
+        self.chunk_size, self.aligned, self.times = chunk_size, "right", specification.monoid.table
         generators = specification.monoid.generators.astype(np.int64)
         self.leaves = Entries(1 + len(generators), lambda windows: self.product(windows, generators))
         self.nodes = Entries(1 + len(self.times), lambda windows: self.product(windows, np.arange(len(self.times))))

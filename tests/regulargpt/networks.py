@@ -12,7 +12,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.regulargpt.gated import GatedRegularGPT
+from regulargpt.models.tree.base import Tree
 
 Floats = npt.NDArray[np.float64]
 SHAPES: list[dict[str, Any]] = [
@@ -22,13 +25,26 @@ SHAPES: list[dict[str, Any]] = [
     )
 ]
 IDS = ["-".join(map(str, shape.values())) for shape in SHAPES]
+TREES: list[dict[str, Any]] = [
+    *({"name": "gated-regulargpt"} | SHAPES[i] for i in (0, 3, 5, 8)),
+    *({"name": "ldru", "operator": operator} for operator in ("mlp", "gated-sum", "sum", "linear")),
+]
+TREE_IDS = ["-".join(map(str, shape.values())) for shape in TREES]
 D, D_FF, HEADS, K = 8, 12, 2, 3
 
 
-def random_model(seed: int = 0, size: float = 2.0, **shape: Any) -> RegularGPT:
+def random_model(seed: int = 0, size: float = 2.0, name: str = "regulargpt", **shape: Any) -> Tree:
     """A random network in float64; `size` makes its maps more or less curved."""
     generator = torch.Generator().manual_seed(seed)
-    model = RegularGPT(2, 2, d_model=D, n_heads=HEADS, d_ff=D_FF, generator=generator, **shape).double()
+    if name == "ldru":
+        return perturbed(Ldru(2, 2, d_model=D, dropout=0.0, generator=generator, **shape), size, generator)
+    kind = {"regulargpt": RegularGPT, "gated-regulargpt": GatedRegularGPT}[name]
+    return perturbed(kind(2, 2, d_model=D, n_heads=HEADS, d_ff=D_FF, generator=generator, **shape), size, generator)
+
+
+def perturbed(model: Tree, size: float, generator: torch.Generator) -> Tree:
+    """In float64, with larger matrices, and every weight moved."""
+    model = model.double()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:
@@ -37,7 +53,7 @@ def random_model(seed: int = 0, size: float = 2.0, **shape: Any) -> RegularGPT:
     return model
 
 
-def weights(model: RegularGPT) -> dict[str, Floats]:
+def weights(model: Tree) -> dict[str, Floats]:
     """Its tensors."""
     return {name: value.numpy().copy() for name, value in model.state_dict().items()}
 
@@ -48,14 +64,17 @@ def all_windows(C: int) -> npt.NDArray[np.int64]:
     return np.array(found)
 
 
-def block(model: RegularGPT, states: torch.Tensor) -> torch.Tensor:
-    """The new states (n, d) of windows of states (n, C, d)."""
+def block(model: Tree, states: torch.Tensor, absent: npt.NDArray[np.bool_] | None = None) -> torch.Tensor:
+    """The new states (n, d) of windows of states (n, C, d), of which some may be `absent` (n, C)."""
     n, C, d = states.shape
-    return model.settle(model.layers(0)[0](states.reshape(n * C, d), torch.arange(n * C).reshape(n, C)))
+    rows = torch.cat([model.absent, states.reshape(n * C, d)])  # (1 + n C, d)
+    children = 1 + torch.arange(n * C).reshape(n, C)  # (n, C)
+    return model.merge(rows, children if absent is None else children * torch.from_numpy(~absent))
 
 
-def worst(model: RegularGPT, states: Floats, radii: Floats, targets: Floats, steps: int) -> Floats:
-    """How far from the targets ascent along the gradient brings the images, within the balls: (n,)."""
+def worst(model: Tree, states: Floats, radii: Floats, targets: Floats, steps: int) -> Floats:
+    """How far from the targets ascent along the gradient brings the images, within the balls: (n,). What does not
+    move is absent."""
     generator = torch.Generator().manual_seed(1)
     centre, target = torch.from_numpy(states), torch.from_numpy(targets)
     length = torch.from_numpy(radii)[..., None]
@@ -63,7 +82,7 @@ def worst(model: RegularGPT, states: Floats, radii: Floats, targets: Floats, ste
     found = torch.zeros(len(states), dtype=torch.float64)
     for _ in range(steps):
         delta = (length * delta / delta.norm(dim=-1, keepdim=True).clamp_min(1e-12)).requires_grad_()
-        far = (block(model, centre + delta) - target).norm(dim=1)
+        far = (block(model, centre + delta, radii == 0) - target).norm(dim=1)
         found = torch.maximum(found, far.detach())
         (slope,) = torch.autograd.grad(far.sum(), delta)
         delta = delta.detach() + 2 * length * slope / slope.norm(dim=-1, keepdim=True).clamp_min(1e-12)
@@ -80,12 +99,12 @@ class Pushed(NamedTuple):
     far: Floats
 
 
-def pushed(model: RegularGPT, seed: int, log_radii: tuple[float, ...]) -> Pushed:
+def pushed(model: Tree, seed: int, log_radii: tuple[float, ...]) -> Pushed:
     """Random prototypes and images, and the worst that was found."""
     rng, windows = np.random.default_rng(seed), all_windows(model.chunk_size)
     prototypes = rng.normal(size=(K, D)) * rng.uniform(0.1, 2)
     images, radii = rng.integers(1, K + 1, len(windows)), np.exp(np.array(log_radii))
-    rows = np.concatenate([model.pad.detach().numpy(), prototypes])
+    rows = np.concatenate([model.absent.detach().numpy(), prototypes])
     lengths = np.concatenate([[0.0], radii])[windows]
     far = worst(model, rows[windows], lengths, prototypes[images - 1], steps=12)
     return Pushed(prototypes, windows, images, radii, far)

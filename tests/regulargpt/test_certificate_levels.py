@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import languages
@@ -23,6 +23,9 @@ from regulargpt.certificate.search.levels import windows
 from regulargpt.certificate.search.proof import Proof, prove
 from regulargpt.certificate.search.specification import Specification, specified_machine
 from regulargpt.models.tree.depth import depth
+from regulargpt.models.tree.shape import Side
+
+SIDES = st.sampled_from(["right", "left"])
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Synthetic:
     seed: int
     K: int
     outputs: int
+    aligned: Side = "right"
 
     def image(self, level: int, rows: np.ndarray) -> np.ndarray:
         return np.array([self.one(level, tuple(row)) for row in rows.tolist()], dtype=np.int64)
@@ -44,11 +48,10 @@ class Synthetic:
         return np.random.default_rng(self.seed).integers(self.outputs, size=self.K)
 
     def answer(self, word: tuple[int, ...], C: int) -> int:
-        """The tree as section 6.2 describes it, one window at a time."""
+        """The tree as section 6.2 describes it, or from the left, one window at a time."""
         nodes = [1 + symbol for symbol in word]
         for level in range(depth(len(word), C)):
-            nodes = [0] * (-len(nodes) % C) + nodes
-            nodes = [self.one(level, tuple(reversed(nodes[i : i + C]))) for i in range(0, len(nodes), C)]
+            nodes = [self.one(level, window) for window in windows_of_word(nodes, C, self.aligned)]
         return int(self.answers[nodes[0] - 1])
 
 
@@ -74,10 +77,10 @@ def first_wrong(machine: MooreMachine, network: Synthetic, C: int, longest: int)
 
 
 @settings(max_examples=60, deadline=None)
-@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
-def test_the_decision_is_that_of_all_short_words(machine: MooreMachine, seed: int, K: int, C: int):
-    network = Synthetic(seed, K, 2)
-    proof = prove(specification_of(machine), C, network.image, network.answers)
+@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
+def test_the_decision_is_that_of_all_short_words(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
+    network = Synthetic(seed, K, 2, aligned)
+    proof = prove(specification_of(machine), C, network.image, network.answers, aligned)
     shortest = first_wrong(machine, network, C, 9)
     if proof.wrong is None:
         assert shortest is None
@@ -92,10 +95,10 @@ def as_json(machine: MooreMachine) -> object:
 
 
 @settings(max_examples=60, deadline=None)
-@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
-def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int, K: int, C: int):
-    network = Synthetic(seed, K, 2)
-    proof = prove(specification_of(machine), C, network.image, network.answers)
+@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
+def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
+    network = Synthetic(seed, K, 2, aligned)
+    proof = prove(specification_of(machine), C, network.image, network.answers, aligned)
     every = {
         level: {
             w: network.one(level, w)
@@ -104,7 +107,7 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
         }
         for level, size in ((0, 2), (1, K))
     }
-    arguments = Machine(as_json(machine), "it"), C, every[0], every[1], network.answers.tolist()
+    arguments = Machine(as_json(machine), "it"), C, every[0], every[1], network.answers.tolist(), aligned
     if proof.holds:
         found = induction(*arguments)
         homomorphism = all(len(functions) == 1 for functions in found.functions.values())
@@ -117,12 +120,41 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
 
 @settings(max_examples=200, deadline=None)
 @given(machines(most=4), st.integers(1, 6), st.integers(1, 6))
-def test_from_a_state_that_answers_by_long_spans_short_ones_answer_too(machine: MooreMachine, span: int, times: int):
+def test_what_long_spans_answer_or_reach_short_ones_do_too(machine: MooreMachine, span: int, times: int):
     specification, checker = specification_of(machine), Machine(as_json(machine), "it")
     for short, long in itertools.pairwise(span * times**level for level in range(6)):
         assert not (specification.answerable(long) & ~specification.answerable(short)).any()
         assert checker.answerable(long) <= checker.answerable(short)
         assert checker.answerable(long) == set(np.flatnonzero(specification.answerable(long)).tolist())
+        assert checker.reached(long) <= checker.reached(short)
+        assert checker.reached(long) == set(np.flatnonzero(specification.reached(long)).tolist())
+
+
+# Words of odd length whose even places all hold 0 have an answer: which nodes count depends on where they stand.
+ODD = MooreMachine(("even", "odd", "no"), "01", ((1, 1), (0, 2), (2, 2)), "even", (-1, 0, -1), ("no", "yes"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(machines(most=4), st.integers(1, 4), SIDES)
+@example(ODD, 2, "right")
+@example(ODD, 2, "left")
+def test_which_nodes_count_is_what_words_of_each_length_say(machine: MooreMachine, span: int, aligned: Side):
+    """`before[k]` are the states after words of k symbols, `after[k]` those from which k symbols lead to an answer."""
+    rows, states = machine.table.tolist(), range(machine.n_states)
+    before, after = [{machine.initial_index}], [{q for q in states if machine.output_table[q] >= 0}]
+    for _ in range(16 * span):  # of a multiple of span symbols, all states are there after as many as there are states
+        before.append({r for q in before[-1] for r in rows[q]})
+        after.append({q for q in states if after[-1] & set(rows[q])})
+    multiples, beside = slice(None, None, span), slice(None)
+    first, last = (beside, multiples) if aligned == "right" else (multiples, beside)
+    starts, ends = set().union(*before[first]), set().union(*after[last])
+    specification, checker = specification_of(machine), Machine(as_json(machine), "it")
+    inside, rest = specification.can_be_inside(span, aligned), specification.can_be_rest(span, aligned)
+    for element, f in enumerate(map(tuple, specification.monoid.elements.tolist())):
+        expected = any(f[q] in ends for q in starts)
+        assert (checker.can_be_inside(f, span, aligned), bool(inside[element])) == (expected, expected)
+        expected = any(f[q] in after[0] for q in starts) if aligned == "left" else f[machine.initial_index] in ends
+        assert (checker.can_be_rest(f, span, aligned), bool(rest[element])) == (expected, expected)
 
 
 def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:
@@ -130,31 +162,95 @@ def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:
 
 
 @settings(max_examples=30, deadline=None)
-@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3))
-def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, seed: int, K: int, C: int):
-    specification, network = specification_of(machine), Synthetic(seed, K, 2)
-    found = list(levels.levels(specification, C, network.image))
+@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
+def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
+    specification, network = specification_of(machine), Synthetic(seed, K, 2, aligned)
+    found = list(levels.levels(specification, C, network.image, aligned))
     first = next(i for i in range(1, len(found)) if found[i].key() == found[-1].key())
     level, height = found[-1], len(found) - 1
     for later in range(height + 1, height + 7):
-        level = levels.next_level(level, later, C**later, specification, C, network.image, "right")
+        level = levels.next_level(level, later, C**later, specification, C, network.image, aligned)
         then = found[first + 1 + (later - height - 1) % (height - first)]
         for mine, known in ((level.full, then.full), (level.rest, then.rest), (level.roots, then.roots)):
             assert pairs(mine) <= pairs(known)
 
 
-def ideal_network(specification: Specification):
+def ideal_network(specification: Specification, aligned: Side = "right"):
     """The network that the monoid itself is: state = element."""
     times, letters = specification.monoid.table, specification.monoid.generators
 
     def image(level: int, rows: np.ndarray) -> np.ndarray:
         e = np.zeros(len(rows), dtype=np.int64)
-        for column in reversed(rows.T):
+        for column in levels.from_left(list(rows.T), aligned):
             value = column - 1 if level else letters[column - 1]
             e = np.where(column > 0, times[e, value], e)
         return 1 + e
 
     return image
+
+
+def tables_of(machine: MooreMachine, C: int, aligned: Side) -> tuple[Proof, list[dict[tuple[int, ...], int]]]:
+    """The search's proof of the network that the monoid is, and the windows that it asked for, of leaves and nodes."""
+    specification, found = specification_of(machine), [{}, {}]
+    network = ideal_network(specification, aligned)
+
+    def image(level: int, rows: np.ndarray) -> np.ndarray:
+        images = network(level, rows)
+        found[level > 0].update(zip(map(tuple, rows.tolist()), images.tolist(), strict=True))
+        return images
+
+    return prove(specification, C, image, np.maximum(specification.answers, 0), aligned), found
+
+
+@settings(max_examples=200, deadline=None)
+@given(machines(), st.integers(2, 3), SIDES)
+@example(ODD, 2, "right")
+@example(ODD, 2, "left")
+def test_the_checker_asks_for_exactly_the_windows_that_the_search_asks_for(
+    machine: MooreMachine, C: int, aligned: Side
+):
+    specification = specification_of(machine)
+    C = C if specification.monoid.size <= 8 else 2  # windows in thousands, not more
+    proof, found = tables_of(machine, C, aligned)
+    answers = [None if answer < 0 else answer for answer in specification.answers.tolist()]
+    checker = Machine(as_json(machine), "it")
+    checked = induction(checker, C, *found, answers, aligned)
+    assert (checked.levels, checked.roots) == (proof.n_levels, len(proof.roots))
+    assert checked.answered == int((specification.answers[proof.roots[:, 1]] >= 0).sum())
+    functions = [tuple(row) for row in specification.monoid.elements.tolist()]
+    kinds = {(state, f) for state, fs in checked.functions.items() for f in fs}
+    assert kinds == {(state, functions[element]) for state, element in proof.pairs.tolist()}
+    for part, rows in enumerate(found):
+        for window in list(rows)[:: 1 + len(rows) // 4]:
+            less = [dict(table) for table in found]
+            del less[part][window]
+            with pytest.raises(Rejected, match="is not in the table"):
+                induction(checker, C, *less, answers, aligned)
+
+
+@settings(max_examples=40, deadline=None)
+@given(machines(), st.integers(2, 3), SIDES)
+@example(ODD, 2, "right")
+@example(ODD, 2, "left")
+def test_no_word_with_an_answer_has_a_window_that_was_not_asked_for(machine: MooreMachine, C: int, aligned: Side):
+    C = C if specification_of(machine).monoid.size <= 8 else 2
+    _, found = tables_of(machine, C, aligned)
+    for T in range(1, 9):
+        words = np.array(list(itertools.product(range(2), repeat=T)))
+        for word in words[machine.answers(words) >= 0].tolist():
+            nodes = [1 + symbol for symbol in word]
+            for level in range(depth(T, C)):
+                table, cut = found[level > 0], windows_of_word(nodes, C, aligned)
+                assert set(cut) <= set(table)
+                nodes = [table[window] for window in cut]
+
+
+def windows_of_word(nodes: list[int], C: int, aligned: Side) -> list[tuple[int, ...]]:
+    """The windows of a level by offset, from the left to the right."""
+    absent = [0] * (-len(nodes) % C)
+    nodes = absent + nodes if aligned == "right" else nodes + absent
+    cut = [tuple(nodes[i : i + C]) for i in range(0, len(nodes), C)]
+    return [window[::-1] for window in cut] if aligned == "right" else cut
 
 
 SPECS = ["parity", "even-pairs", "cycle-navigation", "tomita-3", "dyck-3", "aa-star", "symmetric-3", "flip-flop"]

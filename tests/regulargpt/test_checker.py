@@ -66,7 +66,8 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
                 waiting += {other} - known
             else:
                 assert other.partition(".")[0] in {"numpy", "flint", *sys.stdlib_module_names}, (module, other)
-    files = {"files", "balls", "network", "machine", "induction", "affine_forms", "steps", "claims"}
+    files = {"files", "balls", "network", "networks", "regulargpt", "gated", "ldru", "machine", "induction"}
+    files |= {"affine_forms", "image_bounds", "block_bounds", "ldru_bounds", "steps", "claims"}
     assert known == {CHECKER} | {f"{CHECKER}.{name}" for name in files}
 
 
@@ -185,6 +186,11 @@ MALFORMED: list[tuple[str, Callable[[Record], object], str]] = [
     ("images left out", lambda r: r["nodes"]["images"].pop(), r"'nodes' has \d+ windows and \d+ images"),
     ("an image of nothing", lambda r: r["nodes"]["images"].__setitem__(0, 0), "which count from 1"),
     ("a window twice", lambda r: r["nodes"]["windows"].__setitem__(1, r["nodes"]["windows"][0]), "a window twice"),
+    (
+        "an absent place before a node",
+        lambda r: r["leaves"]["windows"][0].__setitem__(slice(2), [0, 1]),
+        "absent place",
+    ),
     ("a symbol too many", lambda r: r["leaves"]["windows"][0].__setitem__(0, 7), "integers from 0 to 2"),
     ("a fractional window", lambda r: r["leaves"]["windows"][0].__setitem__(0, 1.0), "integers from 0 to 2"),
     ("fewer balls", lambda r: r["unquantised"]["radii"].pop(), "'radii' is not"),
@@ -285,7 +291,7 @@ def test_weights_of_another_kind_are_refused(copy: Path, change: Callable[[dict[
 NETWORKS: list[tuple[str, Callable[[Record], object], type[ValueError], str]] = [
     ("norm", lambda r: r["model"].update(norm="rms"), Malformed, "norm 'rms' is not known, only pre and post"),
     ("activation", lambda r: r["model"].update(activation="tanh"), Malformed, "activation 'tanh' is not known"),
-    ("name", lambda r: r["model"].update(name="transformer"), Rejected, "with name = 'regulargpt'"),
+    ("name", lambda r: r["model"].update(name="transformer"), Rejected, "a name among 'regulargpt', 'gated-"),
     ("levels", lambda r: r["model"].update(levels=3), Rejected, "with levels = 0"),
     ("pad", lambda r: r["model"].update(pad="masked"), Rejected, "with pad = 'learned'"),
     ("attention", lambda r: r["model"].update(attention="full"), Rejected, "with attention = 'dilated'"),
@@ -417,6 +423,10 @@ def test_any_flipped_bit_of_the_certificate_changes_nothing_or_is_refused(copy: 
         assert (found.claim, found.functions) == (accepted.claim, accepted.functions)
 
 
+ARITHMETIC = ("balls", "network", "regulargpt", "gated", "ldru", "affine_forms", "image_bounds", "block_bounds")
+ARITHMETIC += ("ldru_bounds",)
+
+
 def code_lines(path: Path) -> int:
     """Lines that are neither blank nor a comment nor part of a docstring."""
     text = path.read_text()
@@ -432,9 +442,9 @@ def test_the_page_says_how_much_there_is_to_read_and_in_how_many_ways_it_was_tri
     files = {path.stem: path for path in (ROOT / "regulargpt" / "certificate" / "checker").glob("*.py")}
     code = {name: code_lines(path) for name, path in files.items() if name != "__init__"}
     whole = sum(len(files[name].read_text().splitlines()) for name in code)
-    arithmetic = sum(code[name] for name in ("balls", "network", "affine_forms"))
+    arithmetic = sum(code[name] for name in ARITHMETIC)
     assert f"{sum(code.values())} lines of code in {len(code)} files ({whole:,} lines with" in page
-    assert f"{arithmetic} of them (balls, network, affine_forms)" in page
+    assert f"{arithmetic} of them ({', '.join(ARITHMETIC)}) are the arithmetic" in page
     ways = len(FORGERIES) + len(MALFORMED) + len(WEIGHTS) + len(NETWORKS) + len(AUTOMATA)
     assert f"in {ways} ways" in page
 

@@ -1,6 +1,7 @@
 """The checker's bound for states in balls: no displacement that is tried leaves it, and it is not much too large."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,23 +9,31 @@ import numpy.typing as npt
 import pytest
 import torch
 from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from regulargpt.certificate.checker.affine_forms import (
     AffineForm,
-    BlockBounds,
+    Source,
     TooFar,
     activation,
     identity,
     layer_norm,
+    side_by_side,
 )
 from regulargpt.certificate.checker.balls import exact, norm
+from regulargpt.certificate.checker.block_bounds import attend_head
 from regulargpt.certificate.checker.network import Network
-from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.certificate.checker.networks import bounds_of, network_of
+from regulargpt.certificate.checker.regulargpt import R
+from regulargpt.models.tree.base import Tree
 from tests.regulargpt.networks import (
     D_FF,
     HEADS,
     IDS,
     SHAPES,
+    TREE_IDS,
+    TREES,
     D,
     K,
     all_windows,
@@ -35,23 +44,25 @@ from tests.regulargpt.networks import (
     within_balls,
     worst,
 )
-from tests.regulargpt.test_checker_network import as_record, middle
+from tests.regulargpt.test_checker_network import LDRU, as_record, middle
 
 Floats = npt.NDArray[np.float64]
 
 
-def network(model: RegularGPT, shape: dict[str, Any]) -> Network:
+def network(model: Tree, shape: dict[str, Any]) -> Network:
     """The checker's network with this model's weights."""
+    if shape.get("name") == "ldru":
+        return network_of(weights(model), as_record({"d_model": D} | shape, 2, 2, LDRU))
     known = {"d_model": D, "n_heads": HEADS, "d_ff": D_FF, "embedding_scale": 1.0}
-    return Network(weights(model), as_record(known | shape, 2, 2))
+    return network_of(weights(model), as_record(known | shape, 2, 2))
 
 
-def bounds(model: RegularGPT, shape: dict[str, Any], prototypes: Floats, radii: Floats, images: Any) -> Floats:
+def bounds(model: Tree, shape: dict[str, Any], prototypes: Floats, radii: Floats, images: Any) -> Floats:
     """At most this far from the prototypes `images` (n,), for all windows; infinite where nothing follows."""
     with ctx.workprec(64):
-        slopes = BlockBounds(network(model, shape), exact(prototypes), exact(radii))
+        slopes = bounds_of(network(model, shape), exact(prototypes), exact(radii))
         found = []
-        for window, image in zip(all_windows(shape["chunk_size"]), images, strict=True):
+        for window, image in zip(all_windows(model.chunk_size), images, strict=True):
             try:
                 state = slopes.image(window)
                 found.append(float((norm(state.centre - exact(prototypes[image - 1])) + state.deviation).upper()))
@@ -60,7 +71,7 @@ def bounds(model: RegularGPT, shape: dict[str, Any], prototypes: Floats, radii: 
         return np.array(found)
 
 
-@pytest.mark.parametrize("shape", SHAPES[::3], ids=IDS[::3])
+@pytest.mark.parametrize("shape", SHAPES[::3] + TREES, ids=IDS[::3] + TREE_IDS)
 @within_balls
 def test_no_displacement_within_the_balls_leaves_the_bound(
     shape: dict[str, Any], seed: int, size: float, log_radii: tuple[float, ...]
@@ -70,32 +81,33 @@ def test_no_displacement_within_the_balls_leaves_the_bound(
     assert (case.far <= bounds(model, shape, case.prototypes, case.radii, case.images)).all()
 
 
-@pytest.mark.parametrize("shape", SHAPES[:4], ids=IDS[:4])
+@pytest.mark.parametrize("shape", SHAPES[:4] + TREES, ids=IDS[:4] + TREE_IDS)
 def test_for_small_balls_the_bound_is_about_what_can_happen(shape: dict[str, Any]):
-    model, windows = random_model(5, 1.0, **shape), all_windows(shape["chunk_size"])
+    model = random_model(5, 1.0, **shape)
+    windows = all_windows(model.chunk_size)
     prototypes = np.random.default_rng(2).normal(size=(K, D))
-    rows = np.concatenate([model.pad.detach().numpy(), prototypes])
-    of_images = block(model, torch.from_numpy(rows[windows])).detach().numpy()
+    rows = np.concatenate([model.absent.detach().numpy(), prototypes])
+    of_images = block(model, torch.from_numpy(rows[windows]), windows == 0).detach().numpy()
     far = worst(model, rows[windows], np.where(windows > 0, 1e-5, 0.0), of_images, steps=30)
     with ctx.workprec(64):
-        slopes = BlockBounds(network(model, shape), exact(prototypes), exact(np.full(K, 1e-5)))
+        slopes = bounds_of(network(model, shape), exact(prototypes), exact(np.full(K, 1e-5)))
         moved = np.array([float(slopes.image(window).deviation) for window in windows])
     assert (far <= moved).all()
     assert (moved < 1.5 * far).all()
 
 
-@pytest.mark.parametrize("shape", SHAPES[1::3], ids=IDS[1::3])
+@pytest.mark.parametrize("shape", SHAPES[1::3] + TREES, ids=IDS[1::3] + TREE_IDS)
 def test_the_linear_part_is_torchs_jacobian_and_the_centre_the_image(shape: dict[str, Any]):
     model = random_model(3, **shape)
     prototypes = np.random.default_rng(0).normal(size=(K, D))
-    rows = np.concatenate([model.pad.detach().numpy(), prototypes])
+    rows = np.concatenate([model.absent.detach().numpy(), prototypes])
     with ctx.workprec(64):
-        slopes = BlockBounds(network(model, shape), exact(prototypes), exact(np.full(K, 1e-9)))
-        for window in all_windows(shape["chunk_size"])[-4:]:
+        slopes = bounds_of(network(model, shape), exact(prototypes), exact(np.full(K, 1e-9)))
+        for window in all_windows(model.chunk_size)[-4:]:
             found, states = slopes.image(window), torch.from_numpy(rows[window])[None]
             assert np.abs(middle(found.centre) - block(model, states)[0].detach().numpy()).max() < 1e-12
             jacobian = torch.autograd.functional.jacobian(lambda x: block(model, x)[0], states)[:, 0]  # (d, C, d)
-            first = [m for m, size in zip(found.maps, found.sizes, strict=True) if size > 1e-10]
+            first = [m for s, m in found.maps.items() if s.size > 1e-10]
             assert len(first) == len(window)
             for c, m in enumerate(first):
                 assert np.abs(middle(m) - jacobian[:, c].numpy()).max() < 1e-11
@@ -103,7 +115,13 @@ def test_the_linear_part_is_torchs_jacobian_and_the_centre_the_image(shape: dict
 
 def ball(centre: Floats, radius: float) -> AffineForm:
     """A vector that moves in a ball."""
-    return AffineForm(exact(centre), (identity(len(centre)),), (arb(radius),))
+    return AffineForm(exact(centre), {Source(arb(radius)): identity(len(centre))})
+
+
+def of_one(form: AffineForm) -> tuple[Floats, float]:
+    """The linear part by the one vector that moves, and the size of what is left, in a form made of `ball`."""
+    first, *left = form.maps.items()
+    return middle(first[1]), sum(float(s.size) for s, _ in left)
 
 
 def plain_norm(x: Floats) -> Floats:
@@ -120,10 +138,10 @@ def test_what_layer_norm_leaves_and_that_no_less_would_do():
     with ctx.workprec(64):
         for far in (0.01, 0.1, 1.0, 0.9 * float(np.linalg.norm(u))):
             normed = layer_norm(ball(u, far))
-            limit = float(normed.sizes[-1])
+            first, limit = of_one(normed)
             for way in (h, -h, *rng.normal(size=(50, D))):
                 delta = far * way / np.linalg.norm(way)
-                left = plain_norm(u + delta) - middle(normed.centre) - middle(normed.maps[0]) @ delta
+                left = plain_norm(u + delta) - middle(normed.centre) - first @ delta
                 assert np.linalg.norm(left) <= limit
                 assert far > 0.01 or way is not h or np.linalg.norm(left) > 0.9 * limit
         with pytest.raises(TooFar):
@@ -140,22 +158,71 @@ def test_the_remainder_of_two_unit_vectors_is_at_most_the_square_over_root_three
     assert (np.linalg.norm(left[inside], axis=-1) <= h[inside] ** 2 / (np.sqrt(3) * (1 - h[inside])) + 1e-12).all()
 
 
-@pytest.mark.parametrize("kind", ["gelu", "relu"])
+@pytest.mark.parametrize("kind", ["gelu", "relu", "sigmoid"])
 def test_what_the_activation_leaves(kind: str):
-    function = {"gelu": torch.nn.functional.gelu, "relu": torch.nn.functional.relu}[kind]
+    function = {"gelu": torch.nn.functional.gelu, "relu": torch.nn.functional.relu, "sigmoid": torch.sigmoid}[kind]
     grid = torch.linspace(-1, 1, 401, dtype=torch.float64)
     with ctx.workprec(64):
         for z in (*np.linspace(-4, 4, 33), 0.0):
             for far in (1e-3, 0.1, 1.0, 5.0):
                 found = activation(ball(np.array([z]), far), kind)
-                slope, limit = float(found.maps[0][0, 0].mid()), float(found.sizes[-1])
-                moved = function(z + far * grid) - float(found.centre[0].mid()) - slope * far * grid
+                slope, limit = of_one(found)
+                moved = function(z + far * grid) - float(found.centre[0].mid()) - float(slope[0, 0]) * far * grid
                 assert moved.abs().max() <= limit + 1e-12
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.floats(-8, 2), st.booleans())
+def test_what_a_product_leaves_and_how_vectors_stand_side_by_side(seed: int, log_far: float, same: bool):
+    """Of x = a + A e_1 + B e_2 and y = b + D e_2 + E e_3, or of x and x."""
+    rng, far = np.random.default_rng(seed), math.exp(log_far)
+    a, b, *matrices = rng.normal(size=(6, D, D))
+    with ctx.workprec(64):
+        sources = [Source(arb(far * scale)) for scale in (1, 2, 3)]
+        x = AffineForm(exact(a[0]), dict(zip(sources[:2], map(exact, matrices[:2]), strict=True)))
+        y = x if same else AffineForm(exact(b[0]), dict(zip(sources[1:], map(exact, matrices[2:]), strict=True)))
+        product, pair = x.times(y), side_by_side([x, y])
+        (left,) = [s for s in product.maps if s not in sources]
+
+        def value(form: AffineForm, vectors: list[Floats]) -> Floats:
+            moved = (middle(form.maps[s]) @ v for s, v in zip(sources, vectors, strict=True) if s in form.maps)
+            return middle(form.centre) + sum(moved)
+
+        for _ in range(20):
+            way = rng.normal(size=(3, D))
+            vectors = [far * scale * v / np.linalg.norm(v) for scale, v in zip((1, 2, 3), way, strict=True)]
+            found = value(x, vectors) * value(y, vectors) - value(product, vectors)
+            assert np.linalg.norm(found) <= float(left.size) * (1 + 1e-12)
+            np.testing.assert_array_equal(value(pair, vectors), [*value(x, vectors), *value(y, vectors)])
+
+
+def test_no_less_would_do_for_a_product():
+    """Where one coordinate alone moves, all three bounds of the product's remainder are met."""
+    with ctx.workprec(64):
+        one = AffineForm(exact(np.zeros(D)), {Source(arb(0.5)): exact(np.eye(D)[:, :1])})
+        *_, left = one.times(one).maps
+        assert float(left.size) == pytest.approx(0.25)
+
+
+def test_attention_leaves_the_product_of_what_pattern_and_values_move():
+    """Two values that are equal at the centre: p_0 v_0 + p_1 v_1 = sigmoid(2 q) v_0 for logits q and -q, v_1 = 0."""
+    one = np.ones(1)
+    with ctx.workprec(64):
+        q, v = ball(0 * one, 1.0), ball(0 * one, 1.0)
+        keys, still = [AffineForm(exact(sign * one), {}) for sign in (1, -1)], AffineForm(exact(0 * one), {})
+        network: Any = SimpleNamespace(d=1, w={R: exact(np.zeros((1, 2)))}, open=exact(np.ones((2, 1))))
+        form, rest = attend_head(network, 0, q, keys, [v, still])
+        (source,) = v.maps
+        first = float(form.maps[source][0, 0])
+        for moved in np.linspace(-1, 1, 21):
+            assert abs(1 / (1 + math.exp(-2 * moved)) - first) <= float(rest)
+        assert float(rest) < 0.51
 
 
 def test_a_relu_at_an_unknown_sign_is_bounded_all_the_same():
     with ctx.workprec(64):
-        unknown = AffineForm(np.array([arb(0, 1e-9)]), (identity(1),), (arb(0.5),))
+        unknown = AffineForm(np.array([arb(0, 1e-9)]), {Source(arb(0.5)): identity(1)})
         found = activation(unknown, "relu")
-        assert float(found.maps[0][0, 0]) == 0
-        assert float(found.sizes[-1]) >= 0.5
+        slope, limit = of_one(found)
+        assert slope.item() == 0
+        assert limit >= 0.5

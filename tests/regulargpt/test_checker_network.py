@@ -18,10 +18,13 @@ from safetensors.torch import load_file, save_file
 from regulargpt.certificate.checker import Rejected, check
 from regulargpt.certificate.checker.balls import Undecided, exact, least, less, norm, product, spectral, sqrt
 from regulargpt.certificate.checker.files import tensors
-from regulargpt.certificate.checker.network import Network
+from regulargpt.certificate.checker.networks import network_of
 from regulargpt.certificate.search.float64_network import Float64Network
-from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.certificate.search.numpy_regulargpt import NumpyRegularGPT
+from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.regulargpt.gated import GatedRegularGPT
+from regulargpt.models.tree.base import Tree
 from regulargpt.storage.manifest import digest
 
 Floats = npt.NDArray[np.float64]
@@ -33,11 +36,16 @@ FIELDS = {"name": "regulargpt", "thickness": 1, "distinct_levels": 1, "levels": 
 }
 
 
-def as_record(model: dict[str, Any], n_symbols: int, n_outputs: int) -> dict[str, Any]:
+LDRU = {"name": "ldru", "dropout": 0.1, "state_noise": 0.0, "noise_loss": 0.0, "noise_growth": 1.01}
+
+
+def as_record(
+    model: dict[str, Any], n_symbols: int, n_outputs: int, fields: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """A config.json."""
     alphabet, names = [str(i) for i in range(n_symbols)], [str(i) for i in range(n_outputs)]
     counts = {"n_symbols": n_symbols, "n_outputs": n_outputs, "alphabet": alphabet, "output_names": names}
-    return {"model": FIELDS | model, **counts, "supervision": "last"}
+    return {"model": (fields or FIELDS) | model, **counts, "supervision": "last"}
 
 
 def middle(balls: Any) -> np.ndarray:
@@ -58,19 +66,51 @@ def test_its_network_is_the_models(C: int, norm: str, activation: str, bias: boo
     settings |= {"chunk_size": C, "d_model": 12, "n_heads": 3, "d_ff": 20, "attention_bias": bias}
     generator = torch.Generator().manual_seed(C)
     model = RegularGPT(3, 4, generator=generator, **settings)
+    disturb(model, generator)
+    assert_same(model, as_record(settings, 3, 4), tmp_path)
+
+
+@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_its_gated_network_is_the_models(C: int, norm: str, tmp_path: Path):
+    settings = {"norm": norm, "activation": "gelu", "state_norm": norm == "pre", "embedding_scale": 1.5}
+    settings |= {"chunk_size": C, "d_model": 12, "n_heads": 3, "d_ff": 20, "attention_bias": norm == "pre"}
+    generator = torch.Generator().manual_seed(C)
+    model = GatedRegularGPT(3, 4, generator=generator, **settings)
+    disturb(model, generator)
+    assert_same(model, as_record(settings | {"name": "gated-regulargpt"}, 3, 4), tmp_path)
+
+
+@pytest.mark.parametrize("operator", ["mlp", "gated-sum", "sum", "linear"])
+def test_its_ldru_is_the_models(operator: str, tmp_path: Path):
+    settings, generator = {"operator": operator, "d_model": 12}, torch.Generator().manual_seed(0)
+    model = Ldru(3, 4, generator=generator, operator=operator, d_model=12).eval()
+    disturb(model, generator)
+    assert_same(model, as_record(settings, 3, 4, LDRU), tmp_path)
+
+
+def disturb(model: Tree, generator: torch.Generator) -> None:
+    """Move every weight, so that none has a value by which it could be left out."""
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.empty_like(parameter).normal_(generator=generator), alpha=0.3)
-        model.get_parameter("blocks.0.attn.r")[0, 1] = -math.inf  # as constructed networks have it
+        if isinstance(model, RegularGPT):
+            model.get_parameter("blocks.0.attn.r")[0, 1] = -math.inf  # as constructed networks have it
+
+
+def assert_same(model: Tree, record: dict[str, Any], tmp_path: Path) -> None:
+    """The checker's network of the model's weights has its states, over symbols and over states, and its logits."""
+    C = model.chunk_size
     save_file(model.state_dict(), tmp_path / "w.safetensors")
     ctx.prec = 53  # whatever was left behind
     with ctx.workprec(96):
-        network = Network(tensors((tmp_path / "w.safetensors").read_bytes()), as_record(settings, 3, 4))
+        network = network_of(tensors((tmp_path / "w.safetensors").read_bytes()), record)
+        assert (network.C, network.aligned) == (C, model.aligned)
         windows = np.array([w + (0,) * (C - n) for n in (1, 2) for w in itertools.product((1, 2, 3), repeat=n)])
         states = Float64Network(model).over_symbols(windows)
-        found = network.block(network.project(network.symbols), windows)
-        rows = np.concatenate([network.pad, exact(states[:3].numpy())])
-        above, logits = network.block(network.project(rows), windows), network.readout(rows[1:])
+        found = network.merge(network.project(network.symbols), windows)
+        rows = np.concatenate([network.absent, exact(states[:3].numpy())])
+        above, logits = network.merge(network.project(rows), windows), network.readout(rows[1:])
     np.testing.assert_allclose(middle(found), states, atol=1e-12)
     np.testing.assert_allclose(middle(above), Float64Network(model).over(states[:3], windows), atol=1e-12)
     np.testing.assert_allclose(middle(logits), Float64Network(model).readout(states[:3]), atol=1e-12)
@@ -166,15 +206,15 @@ def what_the_ffn_reads(weights: dict[str, torch.Tensor], model: dict[str, Any], 
     """LayerNorm of every window's node after attention, (windows, d)."""
     read: list[Floats] = []
 
-    class Listening(NumpyNetwork):
-        def ffn(self, x: Floats) -> Floats:
+    class Listening(NumpyRegularGPT):
+        def feed_forward(self, x: Floats) -> Floats:
             read.append(x)
-            return super().ffn(x)
+            return super().feed_forward(x)
 
     network = Listening({name: w.double().numpy() for name, w in weights.items()}, model)
     for part, rows in (
         ("leaves", network.symbols),
-        ("nodes", np.concatenate([network.pad, certificate["prototypes"]])),
+        ("nodes", np.concatenate([network.absent, certificate["prototypes"]])),
     ):
-        network.block(rows, np.array(certificate[part]["windows"]))
+        network.merge(rows, np.array(certificate[part]["windows"]))
     return np.concatenate(read)

@@ -18,20 +18,23 @@ from regulargpt.certificate.search.attention_remainder import (
     shift_log_odds,
     softmax_curvature,
 )
-from regulargpt.certificate.search.image_bounds import ImageBounds, expand, projections
+from regulargpt.certificate.search.block_bounds import expand, projections
 from regulargpt.certificate.search.invariant_balls import (
     BallConditions,
     InvariantBalls,
     NotInvariant,
     find_invariant_balls,
 )
+from regulargpt.certificate.search.networks import image_bounds, numpy_network
 from regulargpt.certificate.search.numpy_network import NumpyNetwork, erf
 from regulargpt.certificate.search.remainders import LAYER_NORM_CURVATURE, gelu_remainder, layer_norm, relu_remainder
-from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.tree.base import Tree
 from tests.regulargpt.networks import (
     HEADS,
     IDS,
     SHAPES,
+    TREE_IDS,
+    TREES,
     D,
     K,
     all_windows,
@@ -46,38 +49,45 @@ from tests.regulargpt.networks import (
 Floats = npt.NDArray[np.float64]
 
 
-def network(seed: int = 0, size: float = 2.0, **shape: Any) -> tuple[RegularGPT, NumpyNetwork]:
+def network(seed: int = 0, size: float = 2.0, **shape: Any) -> tuple[Tree, NumpyNetwork]:
     """A random network, in torch and in numpy."""
     model = random_model(seed, size, **shape)
     return model, as_numpy(model, shape)
 
 
-def as_numpy(model: RegularGPT, shape: dict[str, Any]) -> NumpyNetwork:
+def as_numpy(model: Tree, shape: dict[str, Any]) -> NumpyNetwork:
     """The network in numpy with this model's weights."""
-    settings = {"n_heads": HEADS, "embedding_scale": 1.0, "state_norm": True, "norm": "pre", "activation": "gelu"}
-    return NumpyNetwork(weights(model), settings | {"chunk_size": 2} | shape)
+    settings = {
+        "n_heads": HEADS,
+        "embedding_scale": 1.0,
+        "state_norm": True,
+        "norm": "pre",
+        "activation": "gelu",
+        "name": "regulargpt",
+    }
+    return numpy_network(weights(model), settings | {"chunk_size": 2} | shape)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+@pytest.mark.parametrize("shape", SHAPES + TREES, ids=IDS + TREE_IDS)
 @within_balls
 def test_no_displacement_within_the_balls_leaves_the_bound(
     shape: dict[str, Any], seed: int, size: float, log_radii: tuple[float, ...]
 ):
-    model, numpy_network = network(seed, size, **shape)
+    model, net = network(seed, size, **shape)
     case = pushed(model, seed, log_radii)
-    bound = ImageBounds(numpy_network, case.prototypes, case.windows, case.images).bound(case.radii)
+    bound = image_bounds(net, case.prototypes, case.windows, case.images).bound(case.radii)
     assert (case.far <= bound).all()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=IDS)
 def test_the_linear_part_is_torchs_jacobian_and_the_centre_the_image(shape: dict[str, Any]):
-    model, numpy_network = network(3, **shape)
+    model, net = network(3, **shape)
     C = shape["chunk_size"]
-    rows = np.concatenate([numpy_network.pad, np.random.default_rng(0).normal(size=(K, D))])
+    rows = np.concatenate([net.absent, np.random.default_rng(0).normal(size=(K, D))])
     windows = all_windows(C)
-    of, _ = projections(numpy_network, rows)
-    _, _, form = expand(numpy_network, rows, of, windows)
-    assert np.abs(form.centre - numpy_network.block(rows, windows)).max() < 1e-12
+    of, _ = projections(net, rows)
+    _, _, form = expand(net, rows, of, windows)
+    assert np.abs(form.centre - net.merge(rows, windows)).max() < 1e-12
     states = torch.from_numpy(rows[windows])
     total = torch.autograd.functional.jacobian(lambda x: block(model, x).sum(0), states)  # (d, n, C, d)
     assert isinstance(total, torch.Tensor)
@@ -85,15 +95,15 @@ def test_the_linear_part_is_torchs_jacobian_and_the_centre_the_image(shape: dict
         assert np.abs(form.maps[c] - total[:, :, c].permute(1, 0, 2).numpy()).max() < 1e-11
 
 
-@pytest.mark.parametrize("shape", SHAPES[:4], ids=IDS[:4])
+@pytest.mark.parametrize("shape", SHAPES[:4] + TREES, ids=IDS[:4] + TREE_IDS)
 def test_for_small_balls_the_bound_is_about_what_can_happen(shape: dict[str, Any]):
-    model, numpy_network = network(5, 1.0, **shape)
-    prototypes, windows = np.random.default_rng(2).normal(size=(K, D)), all_windows(shape["chunk_size"])
-    rows = np.concatenate([numpy_network.pad, prototypes])
+    model, net = network(5, 1.0, **shape)
+    prototypes, windows = np.random.default_rng(2).normal(size=(K, D)), all_windows(model.chunk_size)
+    rows = np.concatenate([net.absent, prototypes])
     images = np.ones(len(windows), dtype=np.int64)
-    bounds = ImageBounds(numpy_network, prototypes, windows, images)
+    bounds = image_bounds(net, prototypes, windows, images)
     moved = bounds.bound(np.full(K, 1e-5)) - bounds.residuals
-    of_images = numpy_network.block(rows, windows)
+    of_images = net.merge(rows, windows)
     far = worst(model, rows[windows], np.where(windows > 0, 1e-5, 0.0), of_images, steps=30)
     assert (far <= moved).all()
     assert (moved < 1.3 * far).all()
@@ -168,7 +178,7 @@ def contracting() -> tuple[NumpyNetwork, Floats, Any, Any, npt.NDArray[np.int64]
         model.get_parameter("blocks.0.ff_out.bias").copy_(torch.linspace(-30, 30, D))
     net = as_numpy(model, {})
     leaves = np.array([[a, b] for a in (1, 2) for b in (0, 1, 2)])
-    point = net.block(net.symbols, leaves).mean(0, keepdims=True)
+    point = net.merge(net.symbols, leaves).mean(0, keepdims=True)
     prototypes = np.concatenate([point, point + 0.5, -point])
     images = np.ones(len(leaves), dtype=np.int64)
     nodes = all_windows(2)
@@ -189,8 +199,8 @@ def test_a_contracting_network_is_enclosed_the_largest_slack_first():
     net, prototypes, _, (nodes, images), _ = case
     rng = np.random.default_rng(0)
     for _ in range(50):
-        rows = np.concatenate([net.pad, prototypes + found.radii[:, None] * sphere(rng, K)])
-        far = np.linalg.norm(net.block(rows, nodes) - prototypes[images - 1], axis=1)
+        rows = np.concatenate([net.absent, prototypes + found.radii[:, None] * sphere(rng, K)])
+        far = np.linalg.norm(net.merge(rows, nodes) - prototypes[images - 1], axis=1)
         assert (far + found.slack / 2 <= found.radii[images - 1]).all()
 
 

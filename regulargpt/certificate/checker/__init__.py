@@ -4,10 +4,13 @@ To believe an accepted certificate, read this folder (docs/certificate.md says w
 
 files     bytes, JSON and safetensors, read strictly and in bounds
 balls     arrays of balls: what a comparison of real numbers may be concluded from
-network   RegularGPT's maps (section 6.2) in balls
+network   what all networks share: how weights and config.json are read, layers and readout in balls
+regulargpt, gated, ldru  the maps of RegularGPT (section 6.2), of gated RegularGPT and of ldru in balls
+networks  which of them the weights are
 machine   the automaton, and from which of its states an answer can still come
 induction the levels of the trees of all words, until they repeat
-affine_forms  how far the block's image moves when its children move in balls: the network without quantising
+affine_forms  how far vectors move when the states under them move in balls: linear maps, LayerNorm, activation, product
+image_bounds, block_bounds, ldru_bounds  the same for the image of a window: the networks without quantising
 steps     the steps of a check, in order
 claims    what is proven, in words
 

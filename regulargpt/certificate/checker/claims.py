@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from regulargpt.certificate.checker.machine import Side
 
-def claim(alphabet: Sequence[str], chunk_size: int, n_prototypes: int, total: bool) -> str:
+
+def claim(alphabet: Sequence[str], chunk_size: int, n_prototypes: int, total: bool, aligned: Side = "right") -> str:
     """What is proven of the quantised network; `total` if the automaton has an answer to every word.
+
+    Of trees without a word about it the chunks are counted from the right.
 
     >>> claim(["0", "1"], 2, 2, total=True)[:66]
     'For every word over {"0", "1"} of at least one symbol, the network'
     """
     condition = "" if total else " on which the automaton has an answer"
+    counted = "" if aligned == "right" else " counted from the left"
     symbols = ", ".join(map(quoted, alphabet))
     return (
         f"For every word over {{{symbols}}} of at least one symbol{condition}, the network answers as the "
-        f"automaton does, when it is computed as a tree with chunks of {chunk_size} in real arithmetic and the state "
-        f"of every node is replaced by the nearest of {n_prototypes} prototypes."
+        f"automaton does, when it is computed as a tree with chunks of {chunk_size}{counted} in real arithmetic and "
+        f"the state of every node is replaced by the nearest of {n_prototypes} prototypes."
     )
 
 

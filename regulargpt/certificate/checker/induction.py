@@ -1,8 +1,8 @@
 """The levels of the trees of all words, until they repeat: induction over a finite table.
 
-A node of level l has C^l symbols under it (a *full* node), but for the leftmost one (the *left* node), which has what
-remains. A node's kind is its prototype, or symbol, and what its sub-word does. The kinds of a level follow from those
-of the level below.
+A node of level l has C^l symbols under it (a *full* node), but for one (the *rest*), which has what remains: the
+leftmost where the tree is aligned on the right, the rightmost where it is aligned on the left. A node's kind is its
+prototype, or symbol, and what its sub-word does. The kinds of a level follow from those of the level below.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from regulargpt.certificate.checker.files import Rejected
-from regulargpt.certificate.checker.machine import Function, Machine
+from regulargpt.certificate.checker.machine import Function, Machine, Side
 
 Node = tuple[int, Function]  # a prototype (or symbol), counted from 1, and what the sub-word does
-Part = Mapping[tuple[int, ...], int]  # {window: prototype}, by offset from the right, from 1; 0 is the pad
+Part = Mapping[tuple[int, ...], int]  # {window: prototype}, by offset from the side aligned, from 1; 0 is absent
 
 # Windows that are gone through before a certificate is refused as too large: some minutes.
 MAX_WINDOWS = 1 << 25
@@ -35,16 +35,19 @@ class Induction:
     functions: Mapping[int, frozenset[Function]]
 
 
-def induction(machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequence[int | None]) -> Induction:
+def induction(
+    machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequence[int | None], aligned: Side
+) -> Induction:
     """Follow the levels. Raises Rejected for a window that occurs and is not in the table, and for a wrong root.
 
     Which nodes are part of a word with an answer depends on the span C^l, but a multiple of C^(l + 1) is one of C^l:
-    answerable(C^(l + 1)) lies in answerable(C^l). So once full and left nodes are those of an earlier level, every
-    later level has, step by step, no node, window or root beyond those that followed then.
+    answerable(C^(l + 1)) lies in answerable(C^l), and reached(C^(l + 1)) in reached(C^l). So once full nodes and rests
+    are those of an earlier level, every later level has, step by step, no node, window or root beyond those that
+    followed then.
     """
     # Leaves are symbols: all of them full nodes of one symbol.
-    full = {(1 + a, f) for a, f in enumerate(machine.letters) if machine.can_be_inside(f, 1)}
-    left: set[Node] = set()
+    full = {(1 + a, f) for a, f in enumerate(machine.letters) if machine.can_be_inside(f, 1, aligned)}
+    rests: set[Node] = set()
     roots: set[Node] = set()
     functions: dict[int, set[Function]] = {}
     seen: set[tuple[frozenset[Node], frozenset[Node]]] = set()
@@ -53,33 +56,34 @@ def induction(machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequ
         table, part = (leaves, "leaves") if level == 1 else (nodes, "nodes")
         span = C**level
         next_full: set[Node] = set()
-        next_left: set[Node] = set()
-        for window in windows(full, left, C):
+        next_rests: set[Node] = set()
+        for window in windows(full, rests, C):
             count += 1
             if count > MAX_WINDOWS:
                 raise Rejected(f"more than {MAX_WINDOWS:,} windows at {level} levels: too many to go through")
-            f = machine.product([function for _, function in window])
-            # Full if all of it is: a left node can only be the first. The same node may be both.
-            whole = len(window) == C and window[0] in full
-            leftmost = machine.can_be_leftmost(f, span)
-            if not (leftmost or (whole and machine.can_be_inside(f, span))):
+            from_left = window if aligned == "left" else window[::-1]
+            f = machine.product([function for _, function in from_left])
+            # Full if all of it is: a rest can only be at the far place. The same node may be both.
+            whole = len(window) == C and window[-1] in full
+            at_end = machine.can_be_rest(f, span, aligned)
+            if not (at_end or (whole and machine.can_be_inside(f, span, aligned))):
                 continue
-            key = tuple(state for state, _ in reversed(window)) + (0,) * (C - len(window))
+            key = tuple(state for state, _ in window) + (0,) * (C - len(window))
             if key not in table:
                 raise Rejected(f"{part}: window {list(key)} occurs at level {level} and is not in the table")
             node = table[key], f
             if whole:
                 next_full.add(node)
-            if leftmost and not (whole and window[0] not in left):
-                next_left.add(node)
+            if at_end and not (whole and window[-1] not in rests):
+                next_rests.add(node)
             # Of a word of two symbols or more the root has two children: a single child would be the root.
-            if leftmost and (len(window) > 1 or level == 1) and node not in roots:
+            if at_end and (len(window) > 1 or level == 1) and node not in roots:
                 roots.add(node)
                 check_root(machine, node, answers)
-        full, left = next_full, next_left
-        for state, function in full | left:
+        full, rests = next_full, next_rests
+        for state, function in full | rests:
             functions.setdefault(state, set()).add(function)
-        reached = frozenset(full), frozenset(left)
+        reached = frozenset(full), frozenset(rests)
         if reached in seen:
             answered = sum(machine.answer(f) is not None for _, f in roots)
             return Induction(level, len(roots), answered, {k: frozenset(found) for k, found in functions.items()})
@@ -87,13 +91,13 @@ def induction(machine: Machine, C: int, leaves: Part, nodes: Part, answers: Sequ
     raise Rejected(f"the levels do not repeat within {MAX_LEVELS}: too many to go through")
 
 
-def windows(full: set[Node], left: set[Node], C: int) -> Iterator[tuple[Node, ...]]:
-    """All windows, from left to right: full nodes, and at the left end any node."""
-    ordered, anything = sorted(full), sorted(full | left)
+def windows(full: set[Node], rests: set[Node], C: int) -> Iterator[tuple[Node, ...]]:
+    """All windows by offset from the side aligned: full nodes, and at the far place any node."""
+    ordered, anything = sorted(full), sorted(full | rests)
     for n in range(1, C + 1):
-        for first in anything:
-            for rest in itertools.product(ordered, repeat=n - 1):
-                yield (first, *rest)
+        for far in anything:
+            for near in itertools.product(ordered, repeat=n - 1):
+                yield (*near, far)
 
 
 def check_root(machine: Machine, node: Node, answers: Sequence[int | None]) -> None:

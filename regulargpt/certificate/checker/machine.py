@@ -1,13 +1,14 @@
-"""The automaton: a Moore machine read from JSON, and from which of its states an answer can still come."""
+"""The automaton: a Moore machine read from JSON, which of its states come first, and from which an answer comes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from regulargpt.certificate.checker.files import Malformed, Rejected, fields
 
 Function = tuple[int, ...]  # what a word does: the state it leads to from each state
+Side = Literal["right", "left"]  # from which words are cut into windows
 
 AUTOMATON = {"states": list, "alphabet": list, "initial": str, "transitions": dict, "outputs": dict}
 AUTOMATON |= {"output_names": list}
@@ -45,7 +46,6 @@ class Machine:
         # Claims are about words of one symbol or more: the initial state counts only if a word leads back to it.
         after_one = {letter[self.initial] for letter in self.letters}
         self.after_words = self.reached_from(after_one)  # the states that words of one symbol or more lead to
-        self.reached = {self.initial} | self.after_words
         # Whether words of any length have an answer: one lies behind a loop.
         loops = {q for q in self.after_words if q in self.reached_from({letter[q] for letter in self.letters})}
         self.answers_without_end = any(self.outputs[q] is not None for q in self.reached_from(loops))
@@ -53,6 +53,7 @@ class Machine:
         self._reach_of_one = one
         self._reach = 1, one  # a span, and the states that its words lead to from every state, as bits
         self._answerable: dict[int, set[int]] = {}
+        self._reached: dict[int, set[int]] = {}
         self._products: dict[tuple[Function, Function], Function] = {}
 
     def reached_from(self, states: set[int]) -> set[int]:
@@ -82,23 +83,46 @@ class Machine:
     def answerable(self, span: int) -> set[int]:
         """The states from which a word of a multiple of `span` symbols, possibly none, leads to an answer."""
         if span not in self._answerable:
-            # C^(l + 1) is a multiple of C^l: the reach of the next level is a power of the last one's.
-            known, reach = self._reach if span % self._reach[0] == 0 else (1, self._reach_of_one)
-            reach = reach_power(reach, span // known)
+            reach = self.reach(span)
             found = bits(q for q, output in enumerate(self.outputs) if output is not None)
             while more := bits(q for q, states in enumerate(reach) if states & found) & ~found:
                 found |= more
-            self._answerable[span] = {q for q in range(len(reach)) if found >> q & 1}
-            self._reach = span, reach
+            self._answerable[span] = states_of(found)
         return self._answerable[span]
 
-    def can_be_leftmost(self, function: Function, span: int) -> bool:
-        """Whether a word that begins so can go on, by nodes `span` symbols wide, to a word with an answer."""
-        return function[self.initial] in self.answerable(span)
+    def reached(self, span: int) -> set[int]:
+        """The states to which a word of a multiple of `span` symbols, possibly none, leads from the first."""
+        if span not in self._reached:
+            reach, found = self.reach(span), 1 << self.initial
+            while more := union(reach, found) & ~found:
+                found |= more
+            self._reached[span] = states_of(found)
+        return self._reached[span]
 
-    def can_be_inside(self, function: Function, span: int) -> bool:
-        """Whether a word with an answer can have such a node inside."""
-        return any(function[q] in self.answerable(span) for q in self.reached)
+    def reach(self, span: int) -> list[int]:
+        """The states that words of `span` symbols lead to from every state, as bits."""
+        # C^(l + 1) is a multiple of C^l: the reach of the next level is a power of the last one's.
+        known, reach = self._reach if span % self._reach[0] == 0 else (1, self._reach_of_one)
+        self._reach = span, reach_power(reach, span // known)
+        return self._reach[1]
+
+    def can_be_inside(self, function: Function, span: int, aligned: Side) -> bool:
+        """Whether a word with an answer can have such a node, `span` symbols wide, inside.
+
+        On the side `aligned` of it stand nodes of so many symbols, on the other side any word.
+        """
+        before, after = (1, span) if aligned == "right" else (span, 1)
+        return any(function[q] in self.answerable(after) for q in self.reached(before))
+
+    def can_be_rest(self, function: Function, span: int, aligned: Side) -> bool:
+        """Whether a word with an answer can have such a node at its end, beside nodes `span` symbols wide.
+
+        Aligned on the right, it begins the word, and the others follow. Aligned on the left, it ends the word, whose
+        answer it gives, and the others stand before it.
+        """
+        if aligned == "right":
+            return function[self.initial] in self.answerable(span)
+        return any(self.outputs[function[q]] is not None for q in self.reached(span))
 
 
 def names(data: Mapping[str, Any], key: str, name: str) -> list[str]:
@@ -114,6 +138,23 @@ def bits(states: Iterable[int]) -> int:
     return sum(1 << q for q in states)
 
 
+def states_of(found: int) -> set[int]:
+    """The states that the bits of a number stand for.
+
+    >>> states_of(0b101)
+    {0, 2}
+    """
+    return {q for q, bit in enumerate(reversed(f"{found:b}")) if bit == "1"}
+
+
+def union(reach: list[int], states: int) -> int:
+    """What is reached from any of these states, as bits."""
+    found = 0
+    for q in states_of(states):
+        found |= reach[q]
+    return found
+
+
 def reach_power(reach: list[int], steps: int) -> list[int]:
     """What so many steps reach from every state, if one step reaches `reach`; by squaring. Sets are bits.
 
@@ -122,14 +163,7 @@ def reach_power(reach: list[int], steps: int) -> list[int]:
     """
 
     def after(first: list[int], then: list[int]) -> list[int]:
-        found = []
-        for states in first:
-            union = 0
-            for q, bit in enumerate(reversed(f"{states:b}")):
-                if bit == "1":
-                    union |= then[q]
-            found.append(union)
-        return found
+        return [union(then, states) for states in first]
 
     result = [1 << q for q in range(len(reach))]
     while steps:

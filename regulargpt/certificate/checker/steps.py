@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from regulargpt.certificate.checker.affine_forms import BlockBounds, TooFar
+from regulargpt.certificate.checker.affine_forms import TooFar
 from regulargpt.certificate.checker.balls import Balls, Undecided, exact, least, less, norm, product, sqrt
 from regulargpt.certificate.checker.claims import claim, language_claim, quoted, unquantised_claim
 from regulargpt.certificate.checker.files import (
@@ -32,6 +32,7 @@ from regulargpt.certificate.checker.files import (
 from regulargpt.certificate.checker.induction import Part, induction
 from regulargpt.certificate.checker.machine import Function, Machine, distinguishing_word
 from regulargpt.certificate.checker.network import Ints, Network
+from regulargpt.certificate.checker.networks import bounds_of, network_of
 
 FORMAT = "regulargpt certificate 2"
 MAX_SIZES = {"weights": MAX_WEIGHTS, "network": MAX_OTHER, "automaton": MAX_OTHER}
@@ -151,7 +152,7 @@ def check_parsed(
         # A comparison that the balls leave open says nothing yet: everything is done again with more bits.
         try:
             with ctx.workprec(bits):
-                return Checker(record, Network(weights, network), machine, progress).run(other)
+                return Checker(record, network_of(weights, network), machine, progress).run(other)
         except Undecided:
             continue
     raise Rejected(f"{PRECISIONS[-1]} bits do not decide which of two numbers is the smaller: a tie, or nearly one")
@@ -184,14 +185,14 @@ class Checker:
             raise Rejected("the automaton never gives two different answers: the claim would say nothing")
         if not machine.answers_without_end:
             raise Rejected("the automaton answers finitely many words: the claim would say nothing of other lengths")
-        expected = claim(machine.alphabet, C, K, len(answered) == len(states))
+        expected = claim(machine.alphabet, C, K, len(answered) == len(states), self.network.aligned)
         if self.record["claim"] != expected:
             raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
         proven = self.same_language(language)
         answers = self.answers()
         leaves, leaf_residuals = self.entries("leaves", self.network.symbols)
-        nodes, _ = self.entries("nodes", np.concatenate([self.network.pad, self.prototypes]))
-        found = induction(machine, C, leaves, nodes, answers)
+        nodes, _ = self.entries("nodes", np.concatenate([self.network.absent, self.prototypes]))
+        found = induction(machine, C, leaves, nodes, answers, self.network.aligned)
         unquantised = self.balls(answers, leaves, leaf_residuals, nodes)
         return Accepted(
             claim=expected,
@@ -229,13 +230,16 @@ class Checker:
         images = integers(stated["images"], f"the images of {part!r}", len(self.prototypes))
         if len(windows) != len(images) or not (images > 0).all():
             raise Malformed(f"{part!r} has {len(windows)} windows and {len(images)} images, which count from 1")
+        # A place is absent (0) only behind the last node; the first is always there.
+        if not windows[:, :1].all() or ((windows[:, 1:] > 0) & (windows[:, :-1] == 0)).any():
+            raise Malformed(f"{part!r} has a window with an absent place before a node")
         table = dict(zip(map(tuple, windows.tolist()), images.tolist(), strict=True))
         if len(table) < len(windows):
             raise Malformed(f"{part!r} has a window twice")
         residuals, projected = [], self.network.project(rows)
         for at in range(0, len(windows), ROWS):
             self.progress(part, at, len(windows))
-            states = self.network.block(projected, windows[at : at + ROWS])
+            states = self.network.merge(projected, windows[at : at + ROWS])
             residuals.append(self.nearest(part, windows[at : at + ROWS], images[at : at + ROWS] - 1, states))
         return table, np.concatenate([*residuals, exact(np.zeros(0))])
 
@@ -290,7 +294,7 @@ class Checker:
         self.readout_holds(answers, exact(radii))
         for window, image, far in zip(leaves, leaves.values(), residuals, strict=True):
             self.inside("leaves", window, image, far + slack, radii)
-        bounds = BlockBounds(self.network, self.prototypes, exact(radii))
+        bounds = bounds_of(self.network, self.prototypes, exact(radii))
         for at, (window, image) in enumerate(nodes.items()):
             self.progress("balls", at, len(nodes))
             try:

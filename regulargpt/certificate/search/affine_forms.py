@@ -11,7 +11,7 @@ choice of radii.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,10 +91,29 @@ class AffineForm:
             maps[s] = maps[s] + m if s in maps else m
         return AffineForm(self.centre + other.centre, maps)
 
+    def minus(self, other: AffineForm) -> AffineForm:
+        """The difference."""
+        return self.plus(AffineForm(-other.centre, {s: -m for s, m in other.maps.items()}))
+
+    def part(self, cut: slice) -> AffineForm:
+        """Some of the coordinates."""
+        return AffineForm(self.centre[:, cut], {s: m[:, cut] for s, m in self.maps.items()})
+
     def centred(self) -> AffineForm:
         """x - mean(x)."""
         maps = {s: m - m.mean(1, keepdims=True) for s, m in self.maps.items()}
         return AffineForm(self.centre - self.centre.mean(1, keepdims=True), maps)
+
+
+def side_by_side(forms: Sequence[AffineForm]) -> AffineForm:
+    """One vector of the coordinates of all."""
+    centre = np.concatenate([form.centre for form in forms], 1)
+    maps: dict[Source, Floats] = {}
+    for s, m in {s: m for form in forms for s, m in form.maps.items()}.items():
+        shapes = [(len(centre), form.centre.shape[1], m.shape[2]) for form in forms]
+        blocks = (np.broadcast_to(f.maps.get(s, 0.0), shape) for f, shape in zip(forms, shapes, strict=True))
+        maps[s] = np.concatenate([*blocks], 1)
+    return AffineForm(centre, maps)
 
 
 @dataclass(frozen=True)
@@ -111,10 +130,10 @@ class DeviationBound:
 
     @classmethod
     def of(cls, form: AffineForm, C: int, norm: Callable[[Floats], Floats] = spectral_bound) -> DeviationBound:
-        """The norms of a form's maps; the states are the sources 0 .. C-1."""
-        pairs = np.zeros((len(form.centre), C, C))
-        for i in range(C):
-            for j in range(i, C):
+        """The norms of a form's maps; the states are among the sources 0 .. C-1."""
+        pairs, states = np.zeros((len(form.centre), C, C)), [c for c in range(C) if c in form.maps]
+        for i in states:
+            for j in (c for c in states if c >= i):
                 a, b = form.maps[i], form.maps[j]
                 pairs[:, i, j] = pairs[:, j, i] = norm(a) ** 2 if i == j else norm(np.swapaxes(a, 1, 2) @ b)
         others = {s: m for s, m in form.maps.items() if not isinstance(s, int)}

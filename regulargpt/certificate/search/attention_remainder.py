@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regulargpt.certificate.search.affine_forms import ROUND_UP, spectral_bound
-from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.certificate.search.numpy_regulargpt import NumpyRegularGPT
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ class Projections:
     value_gain: Floats
 
     @classmethod
-    def of(cls, network: NumpyNetwork, x: Floats, jacobian: Floats, gain: Floats, bias: Floats) -> Projections:
+    def of(cls, network: NumpyRegularGPT, x: Floats, jacobian: Floats, gain: Floats, bias: Floats) -> Projections:
         """Of rows gain x + bias; the output projection's bias is not in it."""
         H, d = network.n_heads, x.shape[1]
         root = np.sqrt(d / H)

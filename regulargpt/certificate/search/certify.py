@@ -29,6 +29,8 @@ from regulargpt.models.tree.shape import Side
 CERTAIN_MARGIN = 1e-2
 # With more windows than this taken for another element there is no use in a proof; some may be, where no word tells.
 MAX_MISSED_TO_PROVE = 0.05
+# Moving a prototype moves the images above it, by far less in a network that is trained to bring states back.
+CENTRINGS = 3
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,22 @@ class Certifier:
                 best = quantised
         assert best is not None
         return best
+
+    def centred(self, model: nn.Module, quantised: Quantised) -> Quantised:
+        """The same with every prototype moved to the mean of the images that are brought to it.
+
+        A training with dropout leaves the states that it teaches shorter than the prototypes that they are to reach.
+        """
+        assert isinstance(model, Tree), "validation refuses other models"
+        network, table, prototypes = Float64Network(model), quantised.table, quantised.book.prototypes
+        images = torch.from_numpy(np.concatenate([table.leaves.images, table.nodes.images])) - 1  # (entries,)
+        leaves, nodes = (part.windows(table.chunk_size) for part in (table.leaves, table.nodes))
+        for _ in range(CENTRINGS):
+            states = torch.cat([network.over_symbols(leaves), network.over(prototypes, nodes)])  # (entries, d_model)
+            count = images.bincount(minlength=len(prototypes))[:, None]  # (K, 1)
+            means = torch.zeros_like(prototypes).index_add(0, images, states) / count.clamp(min=1)
+            prototypes = torch.where(count > 0, means, prototypes)
+        return Quantised.of(network, Codebook(prototypes, quantised.book.elements), self.specification)
 
     def attempt(self, model: nn.Module, known: TrainingTable | None = None, allowed: float = 0.0) -> Attempt:
         """Whether a network in training is certified, quickly: by the prototypes of a `known` table, else by its own.

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.certificate.search.image_bounds import ImageBounds
+from regulargpt.certificate.search.networks import image_bounds, max_entries
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Part = tuple[Ints, Ints]  # windows (n, C) by offset, 0 the pad; images (n,) from 1
+Part = tuple[Ints, Ints]  # windows (n, C) by offset, 0 for what is absent; images (n,) from 1
 
-# Expanding an entry takes 5 to 50 ms; more entries than this are not tried.
-MAX_ENTRIES = 4096
 # The slacks that are tried, from the smallest.
 SLACKS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
 # Rounding in float64, in what is computed here, stays far below this (states are about sqrt(d) long).
@@ -65,8 +63,8 @@ def find_invariant_balls(
 
     `prototypes` (K, d), `leaves` and `nodes` windows (n, C) with images (n,), `answers` (K,), -1 where there is none.
     """
-    if len(nodes[0]) > MAX_ENTRIES:
-        return NotInvariant(f"{len(nodes[0])} entries are too many to expand, at most {MAX_ENTRIES}", [], 0.0, 0.0)
+    if len(nodes[0]) > (most := max_entries(network)):
+        return NotInvariant(f"{len(nodes[0])} entries are too many to expand, at most {most}", [], 0.0, 0.0)
     # Cheap, before every entry is expanded.
     residual, window = largest_residual(network, prototypes, nodes)
     if residual > MAX_RESIDUAL * half_distances(prototypes).min():
@@ -87,9 +85,9 @@ class BallConditions:
 
     def __init__(self, network: NumpyNetwork, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints):
         self.leaf_windows, self.leaf_images = leaves
-        states = network.block(network.symbols, self.leaf_windows) if len(self.leaf_windows) else prototypes[:0]
+        states = network.merge(network.symbols, self.leaf_windows) if len(self.leaf_windows) else prototypes[:0]
         self.leaf_residuals = np.sqrt(np.square(states - prototypes[self.leaf_images - 1]).sum(1))
-        self.nodes = ImageBounds(network, prototypes, *nodes)
+        self.nodes = image_bounds(network, prototypes, *nodes)
         self.limits = answer_radii(network, prototypes, answers)
         self.largest = np.minimum(self.limits - 2 * ROUNDING, half_distances(prototypes))
 
@@ -130,7 +128,7 @@ def largest_residual(network: NumpyNetwork, prototypes: Floats, nodes: Part) -> 
     windows, images = nodes
     if not len(windows):
         return 0.0, []
-    states = network.block(np.concatenate([network.pad, prototypes]), windows)
+    states = network.merge(np.concatenate([network.absent, prototypes]), windows)
     distances = np.sqrt(np.square(states - prototypes[images - 1]).sum(1))
     return float(distances.max()), windows[distances.argmax()].tolist()
 

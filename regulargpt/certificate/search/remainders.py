@@ -18,7 +18,7 @@ from regulargpt.certificate.search.affine_forms import (
     Source,
     euclidean,
 )
-from regulargpt.certificate.search.numpy_network import erf, gelu
+from regulargpt.certificate.search.numpy_network import ACTIVATIONS, erf, sigmoid
 
 Remainder = Callable[[Floats, Floats], Floats]  # (centre, displacement) to the largest remainder
 
@@ -66,38 +66,80 @@ def layer_norm_derivative(u: Floats, s: Floats, maps: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class ActivationRemainder:
-    """What the activation's first-order expansion leaves."""
+class CoordinateBound:
+    """How far each coordinate of a form can be from its centre, as a function of the sources' lengths."""
 
-    centre: Floats  # (n, m)
+    shape: tuple[int, ...]  # (n, m)
     rows: Lengths  # (n or 1, m) each: the lengths of the maps' rows; (n or 1, m, k_s), the maps, for COORDINATEWISE
-    deviation: DeviationBound
-    largest: Remainder  # of the activation
+
+    @classmethod
+    def of(cls, form: AffineForm) -> CoordinateBound:
+        """The lengths of a form's rows."""
+        rows = {s: np.abs(m) if s in COORDINATEWISE else euclidean(m, 2) for s, m in form.maps.items()}
+        return cls(form.centre.shape, rows)
 
     def __call__(self, radii: Floats, lengths: Lengths) -> Floats:
-        """At most this long (n,)."""
-        far = np.zeros_like(self.centre)
+        """At most this far (n, m)."""
+        far = np.zeros(self.shape)
         for s, row in self.rows.items():
             if s in COORDINATEWISE:
                 far += (row * lengths[s][:, None]).sum(2)  # (n, m, k_s) times (n, 1, k_s)
             else:
                 far += row * (radii[:, s] if isinstance(s, int) else lengths[s])[:, None]  # (n, m) times (n, 1)
-        far *= ROUND_UP
+        return far * ROUND_UP
+
+
+@dataclass(frozen=True)
+class ActivationRemainder:
+    """What the activation's first-order expansion leaves."""
+
+    centre: Floats  # (n, m)
+    coordinates: CoordinateBound
+    deviation: DeviationBound
+    largest: Remainder  # of the activation
+
+    def __call__(self, radii: Floats, lengths: Lengths) -> Floats:
+        """At most this long (n,)."""
+        far = self.coordinates(radii, lengths)
         remainders = self.largest(self.centre, far)
-        # For both activations |remainder_i| / |h_i| is largest at |h_i| = far_i: ||remainder|| <= max slope ||h||.
+        # For all activations |remainder_i| / |h_i| is largest at |h_i| = far_i: ||remainder|| <= max slope ||h||.
         slope = np.divide(remainders, far, out=np.zeros_like(far), where=far > 0).max(1)
         return np.minimum(np.sqrt(np.square(remainders).sum(1)), slope * self.deviation(radii, lengths)) * ROUND_UP
 
 
 def activation(form: AffineForm, kind: str, name: Source, C: int) -> tuple[AffineForm, ActivationRemainder]:
-    """GELU or ReLU; `name` is the new source."""
-    x = form.centre
-    value, slope, largest = (gelu, gelu_slope, gelu_remainder) if kind == "gelu" else (relu, relu_slope, relu_remainder)
-    rows = {s: np.abs(m) if s in COORDINATEWISE else euclidean(m, 2) for s, m in form.maps.items()}
-    remainder = ActivationRemainder(x, rows, DeviationBound.of(form, C), largest)
+    """GELU, ReLU or sigmoid; `name` is the new source."""
+    x, (slope, largest) = form.centre, EXPANSIONS[kind]
+    remainder = ActivationRemainder(x, CoordinateBound.of(form), DeviationBound.of(form, C), largest)
     slopes = slope(x)[:, :, None]  # (n, m, 1)
     maps = {s: slopes * m for s, m in form.maps.items()}
-    return AffineForm(value(x), {**maps, name: np.eye(x.shape[1])[None]}), remainder
+    return AffineForm(ACTIVATIONS[kind](x), {**maps, name: np.eye(x.shape[1])[None]}), remainder
+
+
+@dataclass(frozen=True)
+class ProductRemainder:
+    """dx dy, coordinate by coordinate: what the first order of a product leaves."""
+
+    coordinates: tuple[CoordinateBound, CoordinateBound]
+    deviations: tuple[DeviationBound, DeviationBound]
+
+    def __call__(self, radii: Floats, lengths: Lengths) -> Floats:
+        """At most this long (n,): every |dx_i dy_i| is bounded, and |dx dy| by max |dx_i| times |dy|."""
+        h, k = (far(radii, lengths) for far in self.coordinates)  # (n, m) each
+        dx, dy = (far(radii, lengths) for far in self.deviations)  # (n,) each
+        both = np.sqrt(np.square(h * k).sum(1))
+        return np.minimum(both, np.minimum(h.max(1) * dy, k.max(1) * dx)) * ROUND_UP
+
+
+def product(x: AffineForm, y: AffineForm, name: Source, C: int) -> tuple[AffineForm, ProductRemainder]:
+    """The product, coordinate by coordinate; `name` is the new source."""
+    remainder = ProductRemainder(
+        (CoordinateBound.of(x), CoordinateBound.of(y)), (DeviationBound.of(x, C), DeviationBound.of(y, C))
+    )
+    first = {s: y.centre[:, :, None] * m for s, m in x.maps.items()}  # (n, m, 1) times (n, m, k_s)
+    for s, m in y.maps.items():
+        first[s] = first.get(s, 0.0) + x.centre[:, :, None] * m
+    return AffineForm(x.centre * y.centre, {**first, name: np.eye(x.centre.shape[1])[None]}), remainder
 
 
 def density(x: Floats) -> Floats:
@@ -127,11 +169,6 @@ def gelu_remainder(x: Floats, far: Floats) -> Floats:
     return largest * np.square(far) / 2
 
 
-def relu(x: Floats) -> Floats:
-    """max(x, 0)."""
-    return np.maximum(x, 0)
-
-
 def relu_slope(x: Floats) -> Floats:
     """1 where x > 0."""
     return (x > 0).astype(np.float64)
@@ -140,3 +177,20 @@ def relu_slope(x: Floats) -> Floats:
 def relu_remainder(x: Floats, far: Floats) -> Floats:
     """At most |relu(x + h) - relu(x) - relu'(x) h| for |h| <= far: none where the sign stays, else the overhang."""
     return np.maximum(far - np.abs(x), 0)
+
+
+def sigmoid_slope(x: Floats) -> Floats:
+    """s (1 - s)."""
+    return sigmoid(x) * sigmoid(-x)
+
+
+def sigmoid_remainder(x: Floats, far: Floats) -> Floats:
+    """At most far^2 / 2 times the largest |s''| = |s (1 - s) (1 - 2 s)|, 1 / (6 sqrt(3)) at (1 - 2 s)^2 = 1/3."""
+    return np.square(far) / (12 * math.sqrt(3)) * ROUND_UP + 0 * x
+
+
+EXPANSIONS: dict[str, tuple[Callable[[Floats], Floats], Remainder]] = {
+    "gelu": (gelu_slope, gelu_remainder),
+    "relu": (relu_slope, relu_remainder),
+    "sigmoid": (sigmoid_slope, sigmoid_remainder),
+}

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from languages.errors import UserError
 from regulargpt.certificate.search.float64_network import ROWS, Float64Network
+from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -74,6 +75,7 @@ class QuantisedTable:
         self.network = network
         self.prototypes = prototypes.to(torch.float64)
         self.chunk_size = network.chunk_size
+        self.aligned: Side = network.aligned
         self.leaves = Entries(len(network.symbols), lambda w: self.quantise(network.over_symbols(w)))
         self.nodes = Entries(1 + len(prototypes), lambda w: self.quantise(network.over(self.prototypes, w)))
 

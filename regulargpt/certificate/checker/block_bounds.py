@@ -1,0 +1,158 @@
+"""The images of RegularGPT's block, plain and gated, when the states under it move in balls: attention's remainder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+
+import numpy as np
+from flint import arb
+
+from regulargpt.certificate.checker.affine_forms import AffineForm, Source, side_by_side, zeros
+from regulargpt.certificate.checker.balls import Balls, exact, norm, product
+from regulargpt.certificate.checker.gated import GATES
+from regulargpt.certificate.checker.image_bounds import ImageBounds
+from regulargpt.certificate.checker.network import Ints
+from regulargpt.certificate.checker.regulargpt import ATTENTION, R, RegularGPT, softmax
+
+Heads = list[AffineForm]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A state in its ball, what attention reads of it, and its queries and keys; queries over sqrt(d_head)."""
+
+    state: AffineForm
+    normed: AffineForm
+    q: Heads
+    k: Heads
+    v: Heads  # through the output projection; none where they depend on the window
+
+    def again(self) -> Row:
+        """Another state in the same ball: the vectors of its forms are its own."""
+        new = {s: Source(s.size) for s in (*self.state.maps, *self.normed.maps)}
+        heads = ([x.with_sources(new) for x in heads] for heads in (self.q, self.k, self.v))
+        return Row(self.state.with_sources(new), self.normed.with_sources(new), *heads)
+
+
+class BlockBounds(ImageBounds[RegularGPT]):
+    """RegularGPT's block."""
+
+    def __init__(self, network: RegularGPT, prototypes: Balls, radii: Balls):
+        super().__init__(network, prototypes, radii)
+        self.rows: dict[int, Row] = {}
+
+    def image(self, window: Ints) -> AffineForm:
+        """The new state over a window (C,) of rows, 0 the pad."""
+        for row in set(window.tolist()) - set(self.rows):
+            self.rows[row] = self.of_row(row)
+        rows = [self.rows[row].again() for row in window.tolist()]
+        x = rows[0].state.plus(attend(self.network, rows[0].q, [row.k for row in rows], self.values(rows)))
+        kind = self.network.model["activation"]
+        if self.network.pre:
+            x = x.plus(self.ffn("blocks.0.", self.norm("blocks.0.ln2", x), kind))
+        else:
+            x = self.norm("blocks.0.ln1", x)
+            x = self.norm("blocks.0.ln2", x.plus(self.ffn("blocks.0.", x, kind)))
+        return self.norm("state_norm", x) if self.network.model["state_norm"] else x
+
+    def of_row(self, row: int) -> Row:
+        """What depends on a row alone, computed once."""
+        state = self.row(row)
+        x = self.norm("blocks.0.ln1", state) if self.network.pre else state
+        q, k = (self.heads(self.linear(ATTENTION + name, x)) for name in ("query", "key"))
+        scale = exact(np.ones(len(q[0].centre))) / arb(len(q[0].centre)).sqrt()
+        return Row(state, x, [part.scaled(scale) for part in q], k, self.values_of_row(x))
+
+    def values_of_row(self, x: AffineForm) -> Heads:
+        """The values of a row."""
+        return self.through_out(self.linear(ATTENTION + "value", x))
+
+    def values(self, rows: list[Row]) -> list[Heads]:
+        """The values of a window's rows."""
+        return [row.v for row in rows]
+
+    def heads(self, x: AffineForm) -> Heads:
+        """The parts of each head."""
+        width = self.network.d // self.network.n_heads
+        return [x.part(slice(at, at + width)) for at in range(0, self.network.d, width)]
+
+    def through_out(self, values: AffineForm) -> Heads:
+        """Each head's values through its part of the output projection."""
+        out = np.split(self.network.w[ATTENTION + "out.weight"], self.network.n_heads, axis=1)
+        return [v.linear(weight) for v, weight in zip(self.heads(values), out, strict=True)]
+
+
+class GatedBlockBounds(BlockBounds):
+    """The gated block: values are made of gated rows."""
+
+    def values_of_row(self, x: AffineForm) -> Heads:
+        """None without the window."""
+        return []
+
+    def values(self, rows: list[Row]) -> list[Heads]:
+        """W_V (g_j * x_j), g = MLP(x_0, ..., x_{C-1})."""
+        gates = self.gates(
+            (GATES + "wide", GATES + "wider", GATES + "gate"), side_by_side([row.normed for row in rows])
+        )
+        d = self.network.d
+        gated = [gates.part(slice(c * d, (c + 1) * d)).times(row.normed) for c, row in enumerate(rows)]
+        return [self.through_out(self.linear(ATTENTION + "value", x)) for x in gated]
+
+
+def attend(network: RegularGPT, query: Heads, keys: list[Heads], values: list[Heads]) -> AffineForm:
+    """sum_jh p_jh v_jh + b over the heads h and offsets j of a window, p_h = softmax of the logits q_h k_jh + r_hj.
+
+    When everything moves, logit j moves by tau_j = a linear part + beta_j, |beta_j| <= |dq| |dk_j|. Let w be the
+    largest tau_i - tau_j, and phi(t) = softmax(logits + t tau). Then phi_j' = phi_j (tau_j - m), m the mean of tau, and
+    phi_j'' = phi_j ((tau_j - m)^2 - V), V its variance. |tau_j - m| <= (1 - phi_j) w and V <= (1 - phi_j) w^2, so with
+    P = max over t of phi_j (1 - phi_j): |p_j' - p_j| <= P w, and beyond its first order p_j moves by at most P w^2 / 2.
+    As the odds of j change by at most exp(w), P <= min(1/4, p_j (1 - p_j) exp(w)).
+    The sum of the p_j stays 1, so of what they multiply only the distance from the mean value counts. How the values
+    move does not matter to this: that of p_j v_j is p_j dv_j, and v_j dp_j, and dp_j dv_j of at most P w |dv_j|.
+    """
+    heads = [
+        attend_head(network, h, query[h], [k[h] for k in keys], [v[h] for v in values]) for h in range(network.n_heads)
+    ]
+    rest = sum((left for _, left in heads), arb(0))
+    attended = reduce(AffineForm.plus, (form for form, _ in heads)).with_remainder(rest)
+    return AffineForm(attended.centre + network.w.get(ATTENTION + "out.bias", 0), attended.maps)
+
+
+def attend_head(network: RegularGPT, h: int, q: AffineForm, k: Heads, v: Heads) -> tuple[AffineForm, arb]:
+    """One head's sum, and how long at most what its first order leaves is."""
+    C = len(k)
+    logits = np.array([(q.centre * key.centre).sum() for key in k]) + network.w[R][h]
+    p = softmax(logits, network.open[:, h])  # (C,)
+    others = ~np.eye(C, dtype=bool) @ p  # 1 - p, without cancellation
+    parts = logit_maps(q, k)
+    beta = np.array([q.deviation * key.deviation for key in k])
+    w = arb(0)
+    for i, j in combinations(np.flatnonzero(network.open[:, h]), 2):
+        linear = sum((s.size * norm(part[i] - part[j]) for s, part in parts.items()), arb(0))
+        w = w.max(linear + beta[i] + beta[j])
+    centres = np.array([value.centre for value in v])  # (C, d)
+    mean = p @ centres
+    maps: dict[Source, Balls] = {}
+    for s, part in parts.items():
+        of_pattern = p[:, None] * (part - p @ part)  # (C, d_s), the first order of the p_j
+        maps[s] = product((centres - mean).T, of_pattern)
+    form, rest = AffineForm(mean, maps), arb(0)
+    for j in range(C):
+        form = form.plus(AffineForm(zeros(network.d), {s: p[j] * m for s, m in v[j].maps.items()}))
+        P = (p[j] * others[j] * w.exp()).min(arb(0.25))
+        first = p[j] * (others[j] * beta[j] + (p @ beta - p[j] * beta[j]))
+        rest += norm(centres[j] - mean) * (first + P * w * w / 2) + P * w * v[j].deviation
+    return form, rest
+
+
+def logit_maps(q: AffineForm, k: Heads) -> dict[Source, Balls]:
+    """The linear parts (C, d_s) of the logits q k_j by each source."""
+    parts: dict[Source, Balls] = {}
+    for s, m in q.maps.items():
+        parts[s] = np.array([key.centre @ m for key in k])
+    for j, key in enumerate(k):
+        for s, m in key.maps.items():
+            parts.setdefault(s, zeros(len(k), m.shape[1]))[j] += q.centre @ m
+    return parts

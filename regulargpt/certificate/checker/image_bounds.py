@@ -1,0 +1,49 @@
+"""Where a network's map can bring its image when the states under it move in balls: what all networks share."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from flint import arb
+
+from regulargpt.certificate.checker.affine_forms import AffineForm, Source, activation, identity, layer_norm
+from regulargpt.certificate.checker.balls import Balls
+from regulargpt.certificate.checker.network import Ints, Network
+
+Kind = TypeVar("Kind", bound=Network)
+
+
+class ImageBounds(Generic[Kind]):
+    """The map over windows of states that move in balls of `radii` (K,) around `prototypes` (K, d)."""
+
+    def __init__(self, network: Kind, prototypes: Balls, radii: Balls):
+        self.network, self.prototypes, self.radii = network, prototypes, radii
+        self.eye = identity(network.d)
+
+    def image(self, window: Ints) -> AffineForm:
+        """The new state over a window (C,) of rows, 0 absent. Raises TooFar where nothing follows for it."""
+        raise NotImplementedError
+
+    def row(self, row: int) -> AffineForm:
+        """A prototype in its ball, or row 0, which does not move. Each time it is another vector in the same ball."""
+        if row == 0:
+            return AffineForm(self.network.absent[0], {})
+        return AffineForm(self.prototypes[row - 1], {Source(self.radii[row - 1]): self.eye})
+
+    def norm(self, name: str, x: AffineForm) -> AffineForm:
+        """LayerNorm with gain and bias."""
+        return layer_norm(x).scaled(self.network.w[f"{name}.weight"], self.network.w[f"{name}.bias"])
+
+    def linear(self, name: str, x: AffineForm) -> AffineForm:
+        """W x + b."""
+        return x.linear(self.network.w[f"{name}.weight"], self.network.w.get(f"{name}.bias", arb(0)))
+
+    def ffn(self, block: str, x: AffineForm, kind: str) -> AffineForm:
+        """The two-layer network of a block, without a residual."""
+        return self.linear(f"{block}ff_out", activation(self.linear(f"{block}ff_in", x), kind))
+
+    def gates(self, layers: tuple[str, str, str], x: AffineForm) -> AffineForm:
+        """A network of three layers with ReLU."""
+        for name in layers[:2]:
+            x = activation(self.linear(name, x), "relu")
+        return self.linear(layers[2], x)

@@ -1,0 +1,78 @@
+"""The LDRU in balls: a binary tree, counted from the left, of one operator and an FFN."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from regulargpt.certificate.checker.balls import Balls, exact, positive
+from regulargpt.certificate.checker.files import Floats, Malformed
+from regulargpt.certificate.checker.network import Ints, Network, Shapes, linear_shapes, norm_shapes, sigmoid
+
+
+class Ldru(Network):
+    """A leaf is FFN(LN(E_s)); two nodes become LN(FFN(operator(x, y))), a single one LN(FFN(x)). FFN has a residual.
+
+    Windows are (k_0, k_1), the left node first, or (k_0, 0): row 0 is never read.
+    """
+
+    SIZES, CHOICES = ("d_model",), {"operator": ("mlp", "gated-sum", "sum", "linear")}
+    UNREAD = ("dropout", "state_noise", "noise_loss", "noise_growth")
+    aligned, C = "left", 2
+
+    def __init__(self, weights: Mapping[str, Floats], record: object):
+        super().__init__(weights, record)
+        self.absent = exact(np.zeros((1, self.d)))
+        leaves = self.with_ffn("embedding_ffn.", self.norm("embedding_norm", self.w["embedding.weight"]))
+        self.symbols = np.concatenate([self.absent, leaves])
+
+    def measure(self) -> None:
+        """The width."""
+        if self.d < 1:
+            raise Malformed("config.json: the sizes are not those of a network")
+
+    def shapes(self) -> Shapes:
+        """The tensors there are."""
+        d = self.d
+        found = {"embedding.weight": (len(self.alphabet), d)} | norm_shapes(["embedding_norm", "state_norm"], d)
+        for ffn in ("embedding_ffn.", "ffn."):
+            found |= linear_shapes(ffn + "ff_in", 4 * d, d) | linear_shapes(ffn + "ff_out", d, 4 * d)
+        for name, (n_out, n_in) in self.operator_shapes().items():
+            found |= linear_shapes(f"operator.{name}", n_out, n_in)
+        return found | linear_shapes("readout", len(self.output_names), d)
+
+    def operator_shapes(self) -> dict[str, tuple[int, int]]:
+        """The linear layers of the operator."""
+        d = self.d
+        pair = {"left": (d, d), "right": (d, d)}
+        mlp = {"wide": (2 * d, 2 * d), "wider": (4 * d, 2 * d), "gates": (2 * d, 4 * d), "out": (d, d), **pair}
+        layers = {"mlp": mlp, "gated-sum": {"gates": (d, 2 * d)}, "sum": {}, "linear": pair}
+        return layers[self.model["operator"]]
+
+    def project(self, rows: Balls) -> Balls:
+        """The rows."""
+        return rows
+
+    def merge(self, projected: Balls, windows: Ints) -> Balls:
+        """The states (n, d) over pairs of rows, or over a single row, whose neighbour is 0."""
+        z, paired = projected[windows[:, 0]], windows[:, 1] > 0
+        if paired.any():
+            z[paired] = self.operator(z[paired], projected[windows[paired, 1]])
+        return self.norm("state_norm", self.with_ffn("ffn.", z))
+
+    def with_ffn(self, block: str, x: Balls) -> Balls:
+        """x + FFN(x)."""
+        return x + self.ffn(block, x, "relu")
+
+    def operator(self, x: Balls, y: Balls) -> Balls:
+        """The vectors (n, d) over x on the left and y on the right."""
+        kind, both = self.model["operator"], np.concatenate([x, y], 1)  # (n, 2 d)
+        if kind == "mlp":
+            hidden = positive(self.linear("operator.wider", positive(self.linear("operator.wide", both))))
+            x, y = np.split(self.linear("operator.gates", hidden) * both, 2, axis=1)
+            return self.linear("operator.out", self.linear("operator.left", x) + self.linear("operator.right", y))
+        if kind == "gated-sum":
+            g = sigmoid(self.linear("operator.gates", both))
+            return g * x + (1 - g) * y
+        return x + y if kind == "sum" else self.linear("operator.left", x) + self.linear("operator.right", y)

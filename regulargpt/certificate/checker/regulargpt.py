@@ -1,0 +1,111 @@
+"""RegularGPT in balls (section 6.2): the leaves and the pad, the block over a window (Eq. 6.1), the state norm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from flint import arb
+
+from regulargpt.certificate.checker.balls import Balls, exact, exp
+from regulargpt.certificate.checker.files import Floats, Malformed, numbers
+from regulargpt.certificate.checker.network import MAX_CHUNK, Ints, Network, Shapes, linear_shapes, norm_shapes
+
+ATTENTION = "blocks.0.attn."
+R = ATTENTION + "r"
+Projected = tuple[Balls, Balls, Balls, Balls]  # of rows (n, d): themselves, queries, keys, and what values are made of
+
+
+class RegularGPT(Network):
+    """Attention of a node over its window, and the FFN; the pad is one vector, and stands before the word."""
+
+    SIZES = ("d_model", "n_heads", "d_ff", "chunk_size")
+    CHOICES: ClassVar = {"norm": ("pre", "post"), "activation": ("gelu", "relu")}
+    SWITCHES, NUMBERS = ("attention_bias", "state_norm"), ("embedding_scale",)
+    # With other values the network is not one weight-shared block on the tree that the proof is about.
+    FIXED: ClassVar = {"thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned", "attention": "dilated"} | {
+        "tied": False
+    }
+    # How the weights were drawn and trained says nothing about what they compute.
+    UNREAD = ("embedding_std", "state_noise", "noise_loss", "noise_growth")
+    aligned = "right"
+
+    def __init__(self, weights: Mapping[str, Floats], record: object):
+        super().__init__(weights, record)
+        self.pre = self.model["norm"] == "pre"
+        self.absent = self.w["pad"]
+        scale = numbers([self.model["embedding_scale"]], "embedding_scale in config.json", (1,))
+        self.symbols = np.concatenate([self.absent, self.settle(self.w["embedding.weight"] * exact(scale))])
+
+    def measure(self) -> None:
+        """The sizes."""
+        d, self.n_heads, d_ff, self.C = (self.model[name] for name in self.SIZES)
+        if min(d, self.n_heads, d_ff) < 1 or not 2 <= self.C <= MAX_CHUNK or d % self.n_heads:
+            raise Malformed(f"config.json: the sizes are not those of a network with chunks of 2 to {MAX_CHUNK}")
+
+    def shapes(self) -> Shapes:
+        """The tensors there are."""
+        d, d_ff, block = self.d, self.model["d_ff"], "blocks.0."
+        norms = [block + "ln1", block + "ln2", *(["state_norm"] if self.model["state_norm"] else [])]
+        found = {"pad": (1, d), "embedding.weight": (len(self.alphabet), d), R: (self.n_heads, self.C)}
+        for name in ("query", "key", "value", "out"):
+            found |= linear_shapes(ATTENTION + name, d, d, self.model["attention_bias"])
+        found |= linear_shapes(block + "ff_in", d_ff, d) | linear_shapes(block + "ff_out", d, d_ff)
+        return found | linear_shapes("readout", len(self.output_names), d) | norm_shapes(norms, d)
+
+    def finite(self, weights: Mapping[str, Floats]) -> Mapping[str, Floats]:
+        """All weights; -inf is allowed in `r`, where exp(-inf) = 0 is exact, and `open` leaves these offsets out."""
+        r = weights[R]
+        self.open = exact((-np.inf < r.T).astype(float))  # (C, n_heads): 0 where an offset takes no part
+        if not (self.open.sum(0) > 0).all():
+            raise Malformed("the weights hold a number that is not finite")
+        return dict(weights) | {R: np.where(r == -np.inf, 0, r)}
+
+    def project(self, rows: Balls) -> Projected:
+        """What attention reads of rows (n, d)."""
+        x = self.norm("blocks.0.ln1", rows) if self.pre else rows
+        return rows, self.linear(ATTENTION + "query", x), self.linear(ATTENTION + "key", x), self.before_values(x)
+
+    def before_values(self, x: Balls) -> Balls:
+        """What values are made of, of rows (n, d): here the values."""
+        return self.linear(ATTENTION + "value", x)
+
+    def values(self, before: Balls) -> Balls:
+        """The values (n, C, d) in windows, of what they are made of (n, C, d)."""
+        return before
+
+    def merge(self, projected: Projected, windows: Ints) -> Balls:
+        """The new states (n, d) over windows (n, C) of rows, the own node first."""
+        rows, q, k, before = projected
+        attended = []
+        for window, v in zip(windows, self.values(before[windows]), strict=True):
+            # A head's weight for each of the d_head coordinates of its value: (C, n_heads) to (C, d).
+            pattern = np.repeat(self.pattern(q[window[0]], k[window]), self.d // self.n_heads, axis=1)
+            attended.append((pattern * v).sum(0))
+        x = rows[windows[:, 0]] + self.linear(ATTENTION + "out", np.array(attended))
+        if self.pre:
+            return self.settle(x + self.feed_forward(self.norm("blocks.0.ln2", x)))
+        x = self.norm("blocks.0.ln1", x)
+        return self.settle(self.norm("blocks.0.ln2", x + self.feed_forward(x)))
+
+    def pattern(self, q: Balls, k: Balls) -> Balls:
+        """The attention (C, n_heads) of a query (d,) over keys (C, d)."""
+        heads = (self.n_heads, self.d // self.n_heads)
+        q, k = q.reshape(heads), k.reshape(-1, *heads)  # (n_heads, d_head), (C, n_heads, d_head)
+        logits = (q * k).sum(-1) / arb(heads[1]).sqrt()  # (C, n_heads)
+        return softmax(logits + self.w[R].T, self.open)
+
+    def feed_forward(self, x: Balls) -> Balls:
+        """The block's FFN."""
+        return self.ffn("blocks.0.", x, self.model["activation"])
+
+    def settle(self, x: Balls) -> Balls:
+        """The state norm."""
+        return self.norm("state_norm", x) if self.model["state_norm"] else x
+
+
+def softmax(logits: Balls, taking_part: Balls) -> Balls:
+    """1 / sum_i exp(logit i - logit j) over the first axis, where i and j take part (1), else 0."""
+    # Differences first: a ball of exp(large) / exp(large) would be wide. (C, C, ...) over i, summed.
+    return taking_part / (taking_part * exp(logits[None] - logits[:, None])).sum(1)
