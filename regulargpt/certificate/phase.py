@@ -39,8 +39,8 @@ BETAS = (0.9, 0.98)
 # A step takes so many times the windows of a small table, but no fewer than these.
 COPIES, FEWEST_WINDOWS = 8, 64
 # A certified network is trained on its table while states drift farther than this, in units of half the smallest
-# distance of two prototypes. That is asked every so many steps. The learning rate halves in so many, or in as many as it
-# takes to see each window of a large table ten times.
+# distance of two prototypes. That is asked every so many steps. The learning rate halves in so many, or in as many as
+# it takes to see each window of a large table ten times.
 MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 400, 10
 
 
@@ -250,11 +250,11 @@ class TableFineTuning:
 
     def look_for_drift(self, trainer: Trainer) -> None:
         """Every so many steps: whether the states of a certified network still drift; if not, the training may end."""
-        assert self.table is not None, "a certified network has one"
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
-        assert self.standing.certified_at is not None, "asked only then"
-        step = trainer.step_count
-        if self.standing.steady_at is None and step > self.standing.certified_at and step % DRIFT_EVERY == 0:
+        step, since = trainer.step_count, self.standing.certified_at
+        assert since is not None, "asked only then"
+        if self.standing.steady_at is None and step > since and step % DRIFT_EVERY == 0:
+            assert self.table is not None, "a certified network has one"
+            assert isinstance(trainer.model, Tree), "the options refuse other models"
             training = trainer.model.training
             self.drift = self.table.drift(trainer.model.eval(), trainer.config.seed)
             trainer.model.train(training)
