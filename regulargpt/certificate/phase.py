@@ -41,7 +41,7 @@ COPIES, FEWEST_WINDOWS = 8, 64
 # A certified network is trained on its table while states drift farther than this, in units of half the smallest
 # distance of two prototypes. That is asked every so many steps. The learning rate halves in so many, or in as many as
 # it takes to see each window of a large table ten times.
-MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 400, 10
+MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 200, 10
 
 
 @dataclass(frozen=True)
@@ -361,7 +361,7 @@ def half_life_of(n_windows: int, options: TableFineTuningOptions) -> int:
 
     >>> options = TableFineTuningOptions("table_fine_tuning", windows=512)
     >>> [half_life_of(n, options) for n in (6, 1_000, 24_000)]
-    [400, 400, 468]
+    [200, 200, 468]
     """
     return max(HALF_LIFE, PASSES * n_windows // options.windows)
 

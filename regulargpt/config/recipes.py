@@ -101,6 +101,8 @@ NEAR_MISSES: Fields = {
 }
 # A constant + in front makes chunks of two (operator, digit) pairs.
 PAIRS: Fields = {"data.name": "modular-arithmetic:plus=true"}
+# Members of every depth: drawn uniformly, hardly any of 40 symbols is twelve deep.
+DEEP: Fields = {"data.name": "dyck-12:depth=every"}
 # What `--certify` sets: train on until the certificate holds, then on the certified table, so that states do not drift.
 EVERY = "phases.table_fine_tuning.every"
 CERTIFY: Fields = {EVERY: 100, "phases.table_fine_tuning.steps": 1000}
@@ -135,6 +137,7 @@ FROM_ANSWERS: Fields = {
     "phases.table_fine_tuning.steps": 3000,
     "phases.table_fine_tuning.missed": 1.0,
     "phases.table_fine_tuning.lr": 1e-2,
+    "phases.table_fine_tuning.contraction": 0.1,
 }
 # More than two children: with words of one and two levels first, or groups such as Tomita 5 and 6 are not learned.
 STAGES = (3, 9)
@@ -237,7 +240,9 @@ RECIPES: dict[str, Recipe] = {
         "final answers only, through random trees; then the table of the automaton that the network's answers give",
         {"regulargpt": FROM_ANSWERS, "gated-regulargpt": FROM_ANSWERS, "ldru": {**LDRU, **FROM_ANSWERS}},
         NEAR_MISSES,
-        languages={name: {"modular-arithmetic": PAIRS} for name in ("regulargpt", "gated-regulargpt", "ldru")},
+        languages={
+            name: {"modular-arithmetic": PAIRS, "dyck-12": DEEP} for name in ("regulargpt", "gated-regulargpt", "ldru")
+        },
     ),
     "paper": Recipe(
         "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",
