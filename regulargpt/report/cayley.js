@@ -14,8 +14,8 @@ class CayleyView {
 
   // What the network makes of prototype p and, to its right, q; null where that never occurs.
   of(p, q) {
-    const window = [q, p, ...Array(this.run.network.chunk_size - 2).fill(0)];
-    return image(this.run.network.nodes, window);
+    const { chunk_size: C, aligned, nodes } = this.run.network;
+    return image(nodes, [...(aligned === "right" ? [q, p] : [p, q]), ...Array(C - 2).fill(0)]);
   }
 
   words(p, q) {

@@ -10,6 +10,7 @@ import numpy as np
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
 from languages.errors import AutomatonError
+from regulargpt.models.tree.shape import Side
 from regulargpt.report.data import Certificate
 from regulargpt.report.svg import colours
 
@@ -17,7 +18,9 @@ from regulargpt.report.svg import colours
 MOST_ELEMENTS = 2000
 
 
-def script_data(machine: MooreMachine | None, certificate: Certificate | None) -> dict[str, Any]:
+def script_data(
+    machine: MooreMachine | None, certificate: Certificate | None, aligned: Side = "right"
+) -> dict[str, Any]:
     """The run as JSON values.
 
     >>> import languages
@@ -38,11 +41,11 @@ def script_data(machine: MooreMachine | None, certificate: Certificate | None) -
         "delta": machine.table.tolist(),
         "outputs": list(machine.named_outputs.values()),
         "elements": monoid and {"words": list(monoid.words), "right": monoid.right.tolist()},
-        "network": monoid and certificate and table(machine, monoid, certificate),
+        "network": monoid and certificate and table(machine, monoid, certificate, aligned),
     }
 
 
-def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Certificate) -> dict[str, Any]:
+def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Certificate, aligned: Side) -> dict[str, Any]:
     """The quantised network: which elements each prototype stands for, its answer, and the prototype of each window."""
     number = {word: i for i, word in enumerate(monoid.words)}
     elements = [[number[word] for word in words] for words in certificate.words]
@@ -50,6 +53,7 @@ def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Certific
     C = record["chunk_size"]
     return {
         "chunk_size": C,
+        "aligned": aligned,
         "elements": elements,
         "answers": [None if answer is None else machine.output_names[answer] for answer in record["answers"]],
         "colours": by_element(elements),

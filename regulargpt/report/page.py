@@ -34,7 +34,9 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
     on_texts = [run for run in runs if isinstance(run, TextRun)]
     has_words = any(isinstance(run, Gathered) and run.is_on_language for run in runs)
     data = [
-        script_data(None, None) if isinstance(run, TextRun) else script_data(run.machine, run.certificate)
+        script_data(None, None)
+        if isinstance(run, TextRun)
+        else script_data(run.machine, run.certificate, run.config.model.aligned)
         for run in runs
     ]
     names = ", ".join(dict.fromkeys(run.config.data.name for run in runs))

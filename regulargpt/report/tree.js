@@ -5,11 +5,10 @@ const MOST_ACROSS = 32; // nodes in the lowest row that is drawn
 const MOST_LEAVES = 64;
 
 // The part of the tree under `top` that fits: rows of nodes by level, and whether its symbols are drawn.
-function rows(levels, top, C) {
+function rows(levels, top) {
   const found = [[top.index]];
   for (let level = top.level - 1; level >= 1; level -= 1) {
-    const below = levels[level - 1].length;
-    const row = found[found.length - 1].flatMap((i) => children(levels[level][i], below, C));
+    const row = found[found.length - 1].flatMap((i) => levels[level][i].children);
     if (row.length > MOST_ACROSS) break;
     found.push(row);
   }
@@ -25,7 +24,6 @@ class TreeView {
 
   show(word, run, levels) {
     Object.assign(this, { word, run, levels, chosen: null });
-    this.C = run.network.chunk_size;
     this.top = levels.length ? levels[levels.length - 1][0] : null;
     this.draw();
   }
@@ -38,7 +36,7 @@ class TreeView {
     this.place.replaceChildren();
     this.detail.textContent = this.top ? "Tab to the tree, then arrow keys: up, down, left, right." : "";
     if (!this.top) return;
-    const part = rows(this.levels, this.top, this.C);
+    const part = rows(this.levels, this.top);
     const where = new Map();
     const width = this.lay(this.top, part, 4, where);
     const height = part.rows.length * BOX.row + (part.leaves ? BOX.leaf + 12 : 0);
@@ -68,7 +66,7 @@ class TreeView {
     const level = node.level - 1;
     let width = 0;
     if (node.level > part.lowest) {
-      const kids = children(node, this.levels[level - 1].length, this.C).map((i) => this.levels[level - 1][i]);
+      const kids = node.children.map((i) => this.levels[level - 1][i]);
       for (const kid of kids) width += this.lay(kid, part, left + width, where);
       where.set(node, (where.get(kids[0]) + where.get(kids[kids.length - 1])) / 2);
     } else {
@@ -85,7 +83,7 @@ class TreeView {
   twigs(picture, part, where) {
     for (const [node, x] of where) {
       if (node.level === part.lowest) continue;
-      for (const i of children(node, this.levels[node.level - 2].length, this.C)) {
+      for (const i of node.children) {
         const kid = this.levels[node.level - 2][i];
         picture.append(svg("line", { class: "twig", x1: x, y1: this.top_of(node) + BOX.height, x2: where.get(kid), y2: this.top_of(kid) }));
       }
@@ -149,10 +147,9 @@ class TreeView {
   key(event) {
     if (!this.chosen) return;
     const { level, index } = this.chosen;
-    const C = this.C;
-    const kids = level > 1 ? children(this.chosen, this.levels[level - 2].length, C) : [];
+    const kids = level > 1 ? this.chosen.children : [];
     const above = this.levels[level];
-    const parent = above && above.find((node) => children(node, this.levels[level - 1].length, C).includes(index));
+    const parent = above && above.find((node) => node.children.includes(index));
     const moves = {
       ArrowLeft: () => this.focus(this.levels[level - 1][index - 1]),
       ArrowRight: () => this.focus(this.levels[level - 1][index + 1]),
@@ -169,7 +166,7 @@ class TreeView {
   }
 
   enter() {
-    const part = rows(this.levels, this.top, this.C);
+    const part = rows(this.levels, this.top);
     if (this.chosen.level === part.lowest && !part.leaves) this.open(this.chosen);
   }
 }

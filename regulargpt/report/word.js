@@ -58,24 +58,24 @@ function image(table, window) {
 // The tree's levels above the symbols: windows of C from the right end, the pad only on the left, until one is left.
 // A node covers the symbols from..to; state is its prototype, from 1; verdict whether that stands for its element.
 function tree(word, run) {
-  const { chunk_size: C, leaves, nodes, elements } = run.network;
+  const { chunk_size: C, aligned, leaves, nodes, elements } = run.network;
   const levels = [];
   let states = word.map((a) => 1 + a);
-  let span = 1;
   while (word.length && (states.length > 1 || !levels.length)) {
     const n = Math.ceil(states.length / C);
-    const pad = n * C - states.length;
     const level = [];
-    span *= C;
     for (let i = 0; i < n; i += 1) {
-      const window = [];
-      for (let place = (i + 1) * C - 1 - pad; window.length < C; place -= 1) window.push(place < 0 ? 0 : states[place]);
-      const from = Math.max(0, word.length - (n - i) * span);
-      const to = word.length - (n - 1 - i) * span;
+      const children = places(i, n, states.length, run.network);
+      // Windows are by offset: from the right end on, or from the left where words are cut from there.
+      const found = children.map((place) => states[place]);
+      const window = [...(aligned === "right" ? found.reverse() : found), ...Array(C - found.length).fill(0)];
+      const [first, last] = [children[0], children[children.length - 1]];
+      const below = levels[levels.length - 1];
+      const [from, to] = below ? [below[first].from, below[last].to] : [first, last + 1];
       const state = image(levels.length ? nodes : leaves, window);
       const e = element(word, run, from, to);
       const right = state === null ? "unknown" : elements[state - 1].includes(e) ? "right" : "wrong";
-      level.push({ level: levels.length + 1, index: i, from, to, element: e, state, verdict: right, window });
+      level.push({ level: levels.length + 1, index: i, from, to, element: e, state, verdict: right, window, children });
     }
     levels.push(level);
     states = level.map((node) => node.state);
@@ -83,11 +83,10 @@ function tree(word, run) {
   return levels;
 }
 
-// The children of a node, from left to right, as indices of the level below.
-function children(node, below, C) {
-  const pad = (C - (below % C)) % C;
-  const first = node.index * C - pad;
-  return Array.from({ length: C }, (_, j) => first + j).filter((i) => i >= 0);
+// The children of node i of n, from left to right, as indices of the level below.
+function places(i, n, below, { chunk_size: C, aligned }) {
+  const first = i * C - (aligned === "right" ? n * C - below : 0);
+  return Array.from({ length: C }, (_, j) => first + j).filter((place) => place >= 0 && place < below);
 }
 
 // A random word of n symbols, or the next length there is, after which the automaton has an answer.

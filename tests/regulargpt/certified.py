@@ -15,10 +15,12 @@ from languages.convert.json_text import to_json
 from languages.randomness import rng
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Accepted
+from regulargpt.certificate.search.levels import from_left
 from regulargpt.certificate.search.proof import Proof, prove
 from regulargpt.certificate.search.specification import Specification
 from regulargpt.certificate.search.table import Entries
 from regulargpt.config.schema import RunConfig
+from regulargpt.models.tree.shape import Side
 from regulargpt.report import data
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 
@@ -51,9 +53,10 @@ def certify(
     `believed` is what a page would show of it.
     """
     specification = specification or Specification.of(languages.get(language))
-    table = Target(specification, chunk_size)
+    aligned = RunConfig.parse(run.config_text).model.aligned
+    table = Target(specification, chunk_size, aligned)
     answers = np.maximum(specification.answers, 0)
-    proof = prove(specification, chunk_size, table.image, answers)
+    proof = prove(specification, chunk_size, table.image, answers, aligned)
     assert proof.holds
     book = SimpleBook(torch.from_numpy(rng(0, "prototypes").normal(size=(specification.monoid.size, D_MODEL))))
     found = {"specification": specification, "table": table, "book": book, "proof": proof, "answers": answers}
@@ -109,8 +112,8 @@ class SimpleBook:
 class Target:
     """The table of a network that multiplies in the monoid: prototype 1 + e stands for element e."""
 
-    def __init__(self, specification: Specification, chunk_size: int):
-        self.chunk_size, self.aligned, self.times = chunk_size, "right", specification.monoid.table
+    def __init__(self, specification: Specification, chunk_size: int, aligned: Side = "right"):
+        self.chunk_size, self.aligned, self.times = chunk_size, aligned, specification.monoid.table
         generators = specification.monoid.generators.astype(np.int64)
         self.leaves = Entries(1 + len(generators), lambda windows: self.product(windows, generators))
         self.nodes = Entries(1 + len(self.times), lambda windows: self.product(windows, np.arange(len(self.times))))
@@ -120,9 +123,9 @@ class Target:
         return (self.nodes if level else self.leaves)(windows)
 
     def product(self, windows: Any, value: Any) -> Any:
-        """From the left, which is the last of a window; margins are 1."""
+        """From the left, whose place in a window depends on the side; margins are 1."""
         e = np.zeros(len(windows), dtype=np.int64)
-        for column in reversed(windows.T):
+        for column in from_left(list(windows.T), self.aligned):
             e = np.where(column > 0, self.times[e, value[column - 1]], e).astype(np.int64)
         return 1 + e, np.ones(len(e))
 

@@ -56,12 +56,14 @@ CASES = [
 ]
 
 
-def made(path: Path, language: str, C: int, spoilt: bool) -> tuple[dict[str, Any], MooreMachine]:
+def made(
+    path: Path, language: str, C: int, spoilt: bool, model: str = "regulargpt"
+) -> tuple[dict[str, Any], MooreMachine]:
     """A run folder with a page: its certificate and automaton."""
     if language == "evil":
         (path.parent / "evil.json").write_text(json.dumps(EVIL))
         language = f"dfa:{path.parent / 'evil.json'}"
-    run = folder(path, language, C)
+    run = folder(path, language, C, model)
     certificate = certify(run, language, C)
     if spoilt:
         certificate = spoil(run, certificate, seed=C)
@@ -113,6 +115,40 @@ def expected(word: list[int], machine: MooreMachine, certificate: dict[str, Any]
     rows.sort(key=lambda row: (-row[0], row[1]))
     counted = itertools.groupby(rows, key=lambda row: row[0])
     return [(row[0], i, *row[1:]) for _, level in counted for i, row in enumerate(level)]
+
+
+def expected_from_left(word: list[int], machine: MooreMachine, certificate: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The same for pairs counted from the left, level by level."""
+    functions = ACCEPTED[to_json(machine).encode()].functions
+    monoid, rows = TransitionMonoid.of(machine), []
+    states: list[int | None] = [1 + symbol for symbol in word]
+    level = 0
+    while level == 0 or len(states) > 1:
+        part = certificate["nodes" if level else "leaves"]
+        table = {tuple(w): i for w, i in zip(part["windows"], part["images"], strict=True)}
+        pairs = [(states[i], states[i + 1] if i + 1 < len(states) else 0) for i in range(0, len(states), 2)]
+        states = [None if None in pair else table.get(pair) for pair in pairs]
+        level += 1
+        for i, found in enumerate(states):
+            low, high = i * 2**level, min((i + 1) * 2**level, len(word))
+            element = int(monoid.of_word(np.array(word[low:high])))
+            stands = found and tuple(monoid.elements[element].tolist()) in functions.get(found, ())
+            verdict = "unknown" if found is None else "right" if stands else "wrong"
+            rows.append((level, i, low, high, element, found, verdict))
+    return sorted(rows, key=lambda row: (-row[0], row[1]))
+
+
+@needs_browser
+@pytest.mark.parametrize(("language", "spoilt"), [("tomita-3", False), ("cycle-navigation", True)])
+def test_the_tree_of_ldru_is_counted_from_the_left(browser, tmp_path, language, spoilt):
+    certificate, machine = made(tmp_path / "run", language, 2, spoilt, model="ldru")
+    browser.open(tmp_path / "run" / "report.html")
+    browser.evaluate("document.querySelector('.tree details').open = true")
+    browser.evaluate("new Promise(requestAnimationFrame)")
+    for word in words(language, machine.n_symbols):
+        found = browser.evaluate(f"({TYPE})({json.dumps(machine.decode(np.array(word)))})")
+        assert [node(row) for row in found["nodes"]] == expected_from_left(word, machine, certificate)
+    assert_silent(browser, tmp_path / "run" / "report.html")
 
 
 TYPE = """(text) => {
