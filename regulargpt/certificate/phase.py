@@ -42,6 +42,8 @@ COPIES, FEWEST_WINDOWS = 8, 64
 # distance of two prototypes. That is asked every so many steps. The learning rate halves in so many, or in as many as
 # it takes to see each window of a large table ten times.
 MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 200, 10
+# No further than to this share: with a rate of nothing, states would drift for ever.
+LEAST_LEFT = 0.05
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Standing:
         if self.since is None:
             return 1.0
         if self.certified_at is not None:
-            return 0.5 ** ((step - self.certified_at) / self.half_life)
+            return max(LEAST_LEFT, 0.5 ** ((step - self.certified_at) / self.half_life))
         left = self.since + self.steps(options) - step
         return min(1.0, left / max(1.0, FALL * self.steps(options)))
 

@@ -128,10 +128,9 @@ def propose(
     learner = Learner(len(alphabet), network, MOST_STATES)
     for _ in range(MOST_REFINEMENTS):
         table, colours = learner.hypothesis()
-        wrong = held_out.wrong(machine(table, colours, alphabet, output_names))
-        if not wrong:
-            return smallest_machine(table, colours, alphabet, output_names)
         proposed = machine(table, colours, alphabet, output_names)
+        if not (wrong := held_out.wrong(proposed)):
+            return smallest_machine(table, colours, alphabet, output_names)
         better = next((word for word in wrong if parts(network, proposed, word)), None)
         if better is None:
             return None
