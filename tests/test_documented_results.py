@@ -22,7 +22,8 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "results"
 PAGES = sorted(path.parent.name for path in RESULTS.glob("*/page.json"))
 SCORES = [name for name in PAGES if isinstance(read_record(RESULTS / name), Record)]
-README_COLUMNS = ("rnn", "transformer", "robust-C2", "certified-C2")
+TABLE_6_1_COLUMNS = ("rnn", "transformer", "robust-C2", "certified-C2")
+ANSWERS_COLUMNS = ("gated-C2", "gated-C3", "regulargpt-C2", "regulargpt-C3")
 
 
 def table(file: str, first: str) -> list[list[str]]:
@@ -92,19 +93,38 @@ def test_the_results_in_the_repository_stay_small():
     assert {path.suffix for path in files} <= {".md", ".json", ".jsonl", ".csv", ".svg", ".png"}
 
 
+def mean_and_proof(cell: dict[str, Any]) -> str:
+    """A mean, and whether all runs of the cell that are done are proven."""
+    if not cell["done"]:
+        return "-"
+    return percent(cell["ours"]["mean"]) + (" ∎" if cell["group"]["n_proven"] == cell["done"] else "")
+
+
 def test_the_tables_show_means_of_table_6_1_as_its_page_has_them():
     page = cells("table-6.1-cpu")
-
-    def text(row: str, column: str) -> str:
-        cell = page[row, column]
-        return percent(cell["ours"]["mean"]) + (" ∎" if cell["group"]["n_proven"] == cell["runs"] else "")
-
     languages = dict.fromkeys(row for row, _ in page)
-    expected = [[row, *(text(row, column) for column in README_COLUMNS)] for row in languages]
+    expected = [[row, *(mean_and_proof(page[row, column]) for column in TABLE_6_1_COLUMNS)] for row in languages]
     assert table("docs/results.md", "row") == expected
+
+
+def test_the_tables_show_what_is_learned_from_answers_as_its_page_has_it():
+    page, published = cells("answers-cpu"), cells("table-6.1-cpu")
+    languages = dict.fromkeys(row for row, _ in page)
+
+    def seconds(row: str) -> str:
+        cell = page[row, "seconds-gated-C2"]
+        return f"{cell['ours']['mean']:.0f}" if cell["done"] else "-"
+
+    expected = [
+        [row, *(mean_and_proof(page[row, column]) for column in ANSWERS_COLUMNS), seconds(row)] for row in languages
+    ]
+    assert table("docs/results.md", "from answers") == expected
     shown = table("README.md", "language")
-    assert len(shown) == 4
-    assert all(row in expected for row in shown)
+    assert [row[0] for row in shown] == ["parity", "cycle-navigation", "dyck-4", "modular-arithmetic"]
+    for row in shown:
+        of_table_6_1 = [mean_and_proof(published[row[0], column]) for column in ("rnn", "transformer", "certified-C2")]
+        of_answers = [mean_and_proof(page[row[0], column]) for column in ("regulargpt-C2", "gated-C2")]
+        assert row[1:] == [*of_table_6_1[:2], *of_answers, of_table_6_1[2]]
 
 
 def test_the_results_say_how_far_robust_drops():

@@ -18,7 +18,10 @@ from torch import nn
 
 from languages.automata import Dfa, MooreMachine
 from languages.automata.moore import UNDEFINED
+from languages.task import Task
+from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
+from regulargpt.extraction.learn import short_words
 from regulargpt.extraction.lstar import Learner, Unbounded
 from regulargpt.extraction.nonempty import machine, smallest_machine
 
@@ -27,8 +30,8 @@ Ints = npt.NDArray[np.int64]
 # A network that is wrong on short words makes L* split states without end: then it is left alone.
 MOST_STATES = 256
 MOST_REFINEMENTS = 64
-# Held-out words, over about so many of the lengths, evenly.
-HELD_OUT, HELD_OUT_LENGTHS = 4096, 16
+# Held-out words of all lengths together; and all words of the lengths that have at most so many.
+HELD_OUT, SHORT = 4096, 512
 
 
 @dataclass(frozen=True)
@@ -54,20 +57,34 @@ class Answers:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Fresh words, batches (n, T) of one length each, and their answers."""
+    """Words, batches (n, T) of one length each, and their answers."""
 
     words: Sequence[Ints]
     answers: Sequence[Ints]
 
     @classmethod
     def draw(cls, data: LanguageData, seed: int, number: int) -> HeldOut:
-        """Words of lengths from 1 to the training's, the longest among them, drawn as in training; no others."""
-        lengths = np.array(data.lengths(data.options.train_len))
-        chosen = np.unique(lengths[np.linspace(0, len(lengths) - 1, HELD_OUT_LENGTHS).round().astype(int)])
-        each = -(-HELD_OUT // len(chosen))
-        first = number * HELD_OUT_LENGTHS
-        words = [data.batch(seed, "held out", first + i, [int(T)], each).astype(np.int64) for i, T in enumerate(chosen)]
-        return cls(words, [data.task.labels(batch).astype(np.int64) for batch in words])
+        """Words of all lengths of the training, drawn as there."""
+        lengths, each = plan(data)
+        drawn = [data.batch(seed, "held out", number * len(lengths) + i, [T], each) for i, T in enumerate(lengths)]
+        return cls.of(data.task, drawn)
+
+    @classmethod
+    def short(cls, data: LanguageData) -> HeldOut:
+        """All words of the shortest lengths that are questions: what is drawn hardly has them all."""
+        task, longest = data.task, data.options.train_len
+        every = [words for words in short_words(task.n_symbols, SHORT) if words.shape[1] <= longest]
+        asked = every if task.domain is None else [words[task.domain.accepts(words)] for words in every]
+        return cls.of(task, [words for words in asked if len(words)])
+
+    @classmethod
+    def of(cls, task: Task, words: Sequence[Words]) -> HeldOut:
+        """These words with their answers."""
+        batches = [batch.astype(np.int64) for batch in words]
+        return cls(batches, [task.labels(batch).astype(np.int64) for batch in batches])
+
+    def __add__(self, other: HeldOut) -> HeldOut:
+        return HeldOut([*self.words, *other.words], [*self.answers, *other.answers])
 
     @property
     def count(self) -> int:
@@ -83,6 +100,12 @@ class HeldOut:
         ]
 
 
+def plan(data: LanguageData) -> tuple[list[int], int]:
+    """The lengths of held-out words, and how many words each has."""
+    lengths = data.lengths(data.options.train_len)
+    return lengths, -(-HELD_OUT // len(lengths))
+
+
 class AnswerLearner:
     """Learns machines from the answers of a network in training, and counts the right answers that it is told.
 
@@ -94,13 +117,14 @@ class AnswerLearner:
 
     @cached_property
     def first(self) -> HeldOut:
-        """The words on which proposals are refined."""
-        return HeldOut.draw(self.data, self.seed, 0)
+        """The words on which proposals are refined: the shortest ones, all of them, before others."""
+        return HeldOut.short(self.data) + HeldOut.draw(self.data, self.seed, 0)
 
     @property
     def told(self) -> int:
         """How many right answers it has been told."""
-        return self.first.count * (1 + self.fresh)
+        lengths, each = plan(self.data)
+        return self.first.count + self.fresh * each * len(lengths)
 
     def machine(self, model: nn.Module) -> MooreMachine | None:
         """The minimal machine of the network's answers, if it is right on fresh words; else None."""
