@@ -50,12 +50,23 @@ def time_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Whether the run was certified, if it was to be."""
+    """Whether the run was certified, if it was to be, and by which automaton, if that was learned.
+
+    >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2}}
+    >>> proof_row({"proven": False, "run_dir": "r", "phases": phases})[0]
+    ('automaton', "2 states, learned from the network's answers at step 100")
+    """
     if summary.get("proven") is None:
         return []
+    rows = []
+    learned = summary.get("phases", {}).get("table_fine_tuning", {})
+    if learned.get("learned_at") is not None:
+        found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
+        rows.append(("automaton", found))
     if summary["proven"]:
-        return [("every length", f"proven, states replaced by prototypes: {summary['run_dir']}/certificate.json")]
-    return [("every length", f"not proven; `regulargpt verify {summary['run_dir']}` says why")]
+        found = f"proven, states replaced by prototypes: {summary['run_dir']}/certificate.json"
+        return [*rows, ("every length", found)]
+    return [*rows, ("every length", f"not proven; `regulargpt verify {summary['run_dir']}` says why")]
 
 
 def extra_lengths(result: dict[str, Any]) -> list[tuple[str, str]]:
