@@ -40,7 +40,9 @@ def entry(cell: Cell, everywhere: Collection[int] = ()) -> Entry:
     if not cell.runs:
         return Entry((Line("does not apply", "state"),))
     if cell.shows.what != "accuracy":
-        return Entry((Line(MEASURES[cell.shows.what](cell), "ours"), *state(cell)))
+        # The depth follows from the length: it needs no run.
+        found = (Line(MEASURES[cell.shows.what](cell), "ours"),) if cell.done or cell.shows.what == "depth" else ()
+        return Entry((*found, *state(cell)))
     lines = [Line(text_of(cell.published.values()), "published")] if cell.is_published else []
     if known(cell.ours.values()):
         lines.append(Line(text_of(cell.ours.values(), ours=True), "ours"))
@@ -103,16 +105,12 @@ def signed(value: Number | None) -> str:
 
 def proven(cell: Cell) -> str:
     """How many runs are proven."""
-    if not cell.done:
-        return "-"
     group = cell.group
     return f"{group.n_proven} of {cell.runs} proven" if group and group.n_asked else "no proof asked"
 
 
 def seconds(cell: Cell) -> str:
     """The mean time of a training."""
-    if not cell.done:
-        return "-"
     return "unknown" if cell.train_seconds is None else f"{cell.train_seconds / cell.done:.1f} s"
 
 
