@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from languages.automata.monoid import TransitionMonoid
 
 LENGTH = 40
 """Of the words among which members are counted: the longest that is trained on."""
+SCORED = range(41, 201, 13)
+"""The lengths of the words that are scored, odd and even ones."""
 KINDS = ("group", "aperiodic", "mixed")
 NUMBERS: Mapping[str, str] = {
     "states": "states of the minimal automaton",
@@ -24,6 +26,7 @@ NUMBERS: Mapping[str, str] = {
     "idempotents": "idempotents of the monoid",
     "members": f"share of members among the words of length {LENGTH}",
     "balance": f"share of the rarer answer among the words of length {LENGTH}",
+    "both_answers": "share of the scored lengths that have members and non-members",
     "empty_alone": "whether no other word acts as the empty word does",
 }
 """The columns that are numbers, or 0 and 1, with what they mean."""
@@ -52,6 +55,7 @@ def algebra(dfa: Dfa) -> dict[str, str | int | float]:
         "idempotents": len(monoid.idempotents),
         "members": members,
         "balance": min(members, 1 - members),
+        "both_answers": share_of_both(dfa, SCORED),
         "empty_alone": int(is_empty_word_alone(monoid)),
     }
 
@@ -85,3 +89,17 @@ def share_of_members(dfa: Dfa, length: int) -> float:
         step[np.arange(dfa.n_states), column] += 1 / dfa.n_symbols
     share = np.eye(dfa.n_states)[dfa.initial_index] @ np.linalg.matrix_power(step, length)  # (Q,)
     return float(share[dfa.is_accepting].sum())
+
+
+def share_of_both(dfa: Dfa, lengths: Sequence[int]) -> float:
+    """The share of these lengths at which there are members and non-members.
+
+    >>> share_of_both(Dfa.from_regex("(ab)*"), [3, 4, 5, 6])
+    0.5
+    """
+    states, flags = np.arange(dfa.n_states), [False]  # of the empty word
+    reached = states == dfa.initial_index  # (Q,)
+    for _ in range(max(lengths)):
+        reached = np.isin(states, dfa.table[reached])
+        flags.append(len(np.unique(dfa.is_accepting[reached])) == 2)
+    return float(np.mean([flags[length] for length in lengths]))

@@ -56,7 +56,8 @@ def test_the_depth_is_the_longest_chain_of_ideals(machine: Semiautomaton) -> Non
     """J(x) < J(y) iff MxM is a proper part of MyM; the chains are gone through one by one."""
     monoid = TransitionMonoid.of(machine)
     table = monoid.table.astype(np.intp)
-    ideals = {frozenset(table[table[:, x]].ravel().tolist()) for x in range(monoid.size)}
+    left = {frozenset(column.tolist()) for column in table.T}
+    ideals = {frozenset(table[list(ideal)].ravel().tolist()) for ideal in left}
     longest: dict[frozenset[int], int] = {}
     for ideal in sorted(ideals, key=len):
         longest[ideal] = 1 + max((longest[other] for other in ideals if other < ideal), default=0)
