@@ -18,7 +18,7 @@ from experiments.atlas import columns
 from experiments.atlas.entries import entries, write_files
 from experiments.atlas.networks import NETWORKS
 from experiments.atlas.page import write_page
-from experiments.atlas.plan import Planned, chosen, core_hours, plan
+from experiments.atlas.plan import chosen, core_hours, plan
 from experiments.atlas.rows import rows
 from experiments.experiment import Fields
 from languages.errors import UserError
@@ -37,7 +37,8 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     >>> options(["out", "--first", "3"]).first
     3
     """
-    parser = argparse.ArgumentParser(prog="python -m experiments.atlas", description=__doc__.partition("\n")[0])
+    about = "Train networks on small regular languages, and say what of their algebra predicts success."
+    parser = argparse.ArgumentParser(prog="python -m experiments.atlas", description=about)
     parser.add_argument("out", type=Path, metavar="OUT", help="the folder of languages, runs, table and page")
     parser.add_argument("--only-model", metavar="NAME,...", help=f"of {', '.join(NETWORKS)}")
     parser.add_argument("--first", type=positive, metavar="N", help="only the first N languages")
@@ -63,26 +64,19 @@ def run(given: argparse.Namespace, changes: Fields | None = None) -> Outcome:
     networks, found = chosen(given.only_model), entries()[: given.first]
     print(f"{len(found) * len(networks)} runs, about {core_hours(len(found), networks):.1f} core-hours", flush=True)
     write_files(found, given.out)
-    planned = list(plan(found, networks, given.out, changes))
+    configs = [one.config for one in plan(found, networks, given.out, changes) if not one.refusal]
     watch = Watch(on_done=lambda name, state: print(state, name, flush=True))
-    configs = [one.config for one in planned if not one.refusal]
     outcome = sweep(given.out / SWEEP, configs, LocalEngine(jobs=given.jobs), watch, given.retry)
-    write_table(given.out, planned, changes)
+    write_table(given.out, changes)
     write_page(given.out)
     return outcome
 
 
-def write_table(out: Path, planned: Sequence[Planned], changes: Fields | None = None) -> None:
-    """A row of each run of the plan that has ended, and of each that an earlier command has brought to its end."""
-    folder = SweepFolder(out / SWEEP)
+def write_table(out: Path, changes: Fields | None = None) -> None:
+    """A row of each run that has ended, also of those that earlier commands were about."""
     there = [entry for entry in entries() if disk.exists(entry.path(out))]
-    known = {(one.entry.name, one.network.name): one for one in planned}
-    every = [
-        known.get((entry.name, network.name)) or Planned(entry, network, network.config(entry.path(out), changes))
-        for entry in there
-        for network in NETWORKS.values()
-    ]
-    columns.write(out / columns.FILE, rows(every, folder))
+    planned = plan(there, list(NETWORKS.values()), out, changes)
+    columns.write(out / columns.FILE, rows(planned, SweepFolder(out / SWEEP)))
 
 
 def main(arguments: Sequence[str], changes: Fields | None = None) -> int:

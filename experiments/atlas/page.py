@@ -49,8 +49,8 @@ def counted(rows: Sequence[Row]) -> str:
     every = {row["language"]: row for row in rows}.values()
     trivial = sum(row["both_answers"] == 0 for row in every)
     return (
-        f"{len(rows)} rows of {len(every)} languages. On {trivial} languages all scored words of a length have the same "
-        "answer; they are in no figure below."
+        f"{len(rows)} rows of {len(every)} languages. On {trivial} languages all words of each scored length have the "
+        "same answer. Those are in no figure below but the seconds and the failures."
     )
 
 
@@ -72,7 +72,7 @@ def present(rows: Sequence[Row]) -> list[str]:
 
 def summary(rows: Sequence[Row]) -> str:
     """A row each network."""
-    header = ("network", "languages", "failed", "accuracy", "extrapolates, %", "proven, %", "seconds a run")
+    header = ("network", "languages", "failed", "accuracy, %", "extrapolates, %", "proven, %", "seconds a run")
     return table(header, [of_one(name, of_network(rows, name)) for name in present(rows)])
 
 

@@ -42,7 +42,8 @@ def by_band(column: str, edges: Sequence[int], axis: str, measured: Measured, la
     """What draws the mean of a measure over languages whose value of a column is up to each edge."""
 
     def draw(rows: Sequence[Row]) -> Figure:
-        lines = [line(NETWORKS[name].title, of_name, column, edges, measured) for name, of_name in asked(rows, measured)]
+        found = asked(rows, measured)
+        lines = [line(NETWORKS[name].title, of_name, column, edges, measured) for name, of_name in found]
         figure = plots.single(lines, measure("accuracy"), label=label, band=BAND)
         figure.axes[0].set(xlabel=axis)
         return figure
@@ -75,7 +76,7 @@ def by_kind(rows: Sequence[Row]) -> Figure:
     axes = figure.add_subplot()
     found = {name: kinds(of_name) for name, of_name in asked(rows, accuracy)}
     width = 0.8 / max(1, len(found))
-    for at, (name, of_kind) in enumerate(found.items()):
+    for at, of_kind in enumerate(found.values()):
         for place, kind in enumerate(KINDS):
             if (bar := of_kind.get(kind)) is not None:
                 x = place + (at - (len(found) - 1) / 2) * width
