@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from languages.automata import Dfa
 from languages.automata.green import GreenRelations
@@ -33,7 +34,9 @@ NUMBERS: Mapping[str, str] = {
 
 
 def algebra(dfa: Dfa) -> dict[str, str | int | float]:
-    """The columns of a minimal automaton: `alphabet`, `kind`, and those of `NUMBERS`.
+    """The columns of a minimal automaton: `alphabet`, `kind`, `is_constant`, and those of `NUMBERS`.
+
+    A language is constant if all words of the scored lengths have the same answer, as those of a finite language do.
 
     >>> even = algebra(Dfa(("even", "odd"), ("0", "1"), ((0, 1), (1, 0)), "even", {"even"}))
     >>> even["kind"], even["monoid"], even["largest_group"], even["j_depth"], even["members"]
@@ -41,10 +44,11 @@ def algebra(dfa: Dfa) -> dict[str, str | int | float]:
     """
     monoid = TransitionMonoid.of(dfa)
     green = GreenRelations.of(monoid)
-    members = share_of_members(dfa, LENGTH)
+    members, answers = share_of_members(dfa, LENGTH), answers_at(dfa, SCORED)
     return {
         "alphabet": dfa.n_symbols,
         "kind": kind(monoid),
+        "is_constant": int(not answers.any(axis=0).all()),
         "states": dfa.n_states,
         "monoid": monoid.size,
         "is_group": int(monoid.is_group),
@@ -55,7 +59,7 @@ def algebra(dfa: Dfa) -> dict[str, str | int | float]:
         "idempotents": len(monoid.idempotents),
         "members": members,
         "balance": min(members, 1 - members),
-        "both_answers": share_of_both(dfa, SCORED),
+        "both_answers": float(answers.all(axis=1).mean()),
         "empty_alone": int(is_empty_word_alone(monoid)),
     }
 
@@ -91,15 +95,15 @@ def share_of_members(dfa: Dfa, length: int) -> float:
     return float(share[dfa.is_accepting].sum())
 
 
-def share_of_both(dfa: Dfa, lengths: Sequence[int]) -> float:
-    """The share of these lengths at which there are members and non-members.
+def answers_at(dfa: Dfa, lengths: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Whether there are non-members, and members, of each of these lengths (lengths, 2).
 
-    >>> share_of_both(Dfa.from_regex("(ab)*"), [3, 4, 5, 6])
-    0.5
+    >>> answers_at(Dfa.from_regex("(ab)*"), [3, 4]).tolist()
+    [[True, False], [True, True]]
     """
-    states, flags = np.arange(dfa.n_states), [False]  # of the empty word
-    reached = states == dfa.initial_index  # (Q,)
-    for _ in range(max(lengths)):
+    states, found = np.arange(dfa.n_states), []
+    reached = states == dfa.initial_index  # (Q,), of the empty word
+    for _ in range(max(lengths) + 1):
+        found.append([bool((~dfa.is_accepting[reached]).any()), bool(dfa.is_accepting[reached].any())])
         reached = np.isin(states, dfa.table[reached])
-        flags.append(len(np.unique(dfa.is_accepting[reached])) == 2)
-    return float(np.mean([flags[length] for length in lengths]))
+    return np.array(found)[list(lengths)]  # (lengths, 2)

@@ -18,7 +18,17 @@ DONE, FAILED, REFUSED = "done", "failed", "refused"
 """What became of a run."""
 TEXTS = ("language", "network", "kind", "state", "reason")
 RESULTS = ("accuracy", "worst", "first_below_99", "chance", "proven", "learned_at", "certified_at", "steps", "seconds")
-COLUMNS: tuple[str, ...] = ("language", "network", "alphabet", "kind", *NUMBERS, *RESULTS, "state", "reason")
+COLUMNS: tuple[str, ...] = (
+    "language",
+    "network",
+    "alphabet",
+    "kind",
+    "is_constant",
+    *NUMBERS,
+    *RESULTS,
+    "state",
+    "reason",
+)
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:

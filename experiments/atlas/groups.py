@@ -30,8 +30,8 @@ class Estimate:
 
 
 def finished(rows: Iterable[Row]) -> list[Row]:
-    """The runs that say something: done, and of a language that has both answers at some scored length."""
-    return [row for row in rows if row["state"] == DONE and row["both_answers"] > 0]
+    """The runs that say something: done, and of a language that has both answers among the scored words."""
+    return [row for row in rows if row["state"] == DONE and not row["is_constant"]]
 
 
 def of_network(rows: Iterable[Row], network: str) -> list[Row]:

@@ -22,7 +22,7 @@ ABOUT = f"""\
 Each network saw words of at most 40 symbols of a language and whether they are members. It is scored on words of 41 to
 200 symbols, half of them members. A network *extrapolates* where its mean accuracy is {SOLVED:g} % or more. *Proven* is
 the network with its states replaced by prototypes, at every length and for the language itself. One seed each, and few
-steps: a failure says that so few steps did not do. Intervals are 95 %, by bootstrap over languages."""
+steps: a failure says that so few steps did not do. Intervals and bands are 95 %, by bootstrap over languages."""
 
 
 def write_page(out: Path) -> None:
@@ -47,10 +47,10 @@ def render(rows: Sequence[Row], drawn: Sequence[pictures.Picture]) -> str:
 def counted(rows: Sequence[Row]) -> str:
     """How many languages there are, and how many of them say nothing."""
     every = {row["language"]: row for row in rows}.values()
-    trivial = sum(row["both_answers"] == 0 for row in every)
+    constant = sum(row["is_constant"] for row in every)
     return (
-        f"{len(rows)} rows of {len(every)} languages. On {trivial} languages all words of each scored length have the "
-        "same answer. Those are in no figure below but the seconds and the failures."
+        f"{len(rows)} rows of {len(every)} languages. On {constant:g} languages all words of the scored lengths have "
+        "the same answer. Those are in no figure below but the seconds and the failures."
     )
 
 

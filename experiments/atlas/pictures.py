@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 FOLDER = "pictures"
 MONOID_EDGES = (2, 4, 8, 16, 32, 60)
 DEPTH_EDGES = (1, 2, 3, 4, 5, 6, 8, 60)
-BAND = "95 % interval over languages"
 Measured = Callable[[Row], float]
 
 
@@ -38,14 +37,21 @@ class Picture:
         return f"{FOLDER}/{self.name}.svg"
 
 
-def by_band(column: str, edges: Sequence[int], axis: str, measured: Measured, label: str) -> Callable[..., Figure]:
+def by_band(
+    column: str, edges: Sequence[int], axis: str, measured: Measured, label: str, is_log: bool = False
+) -> Callable[[Sequence[Row]], Figure]:
     """What draws the mean of a measure over languages whose value of a column is up to each edge."""
 
     def draw(rows: Sequence[Row]) -> Figure:
         found = asked(rows, measured)
         lines = [line(NETWORKS[name].title, of_name, column, edges, measured) for name, of_name in found]
-        figure = plots.single(lines, measure("accuracy"), label=label, band=BAND)
-        figure.axes[0].set(xlabel=axis)
+        figure = plots.single(lines, measure("accuracy"), label=label)
+        axes = figure.axes[0]
+        axes.set(xlabel=axis)
+        if is_log:
+            axes.set_xscale("log")
+            axes.set_xticks(edges, [str(edge) for edge in edges])
+            axes.minorticks_off()
         return figure
 
     return draw
@@ -101,12 +107,12 @@ PICTURES: tuple[Picture, ...] = (
     Picture(
         "accuracy-by-monoid",
         "Accuracy on words of 41 to 200 symbols, by the size of the transition monoid",
-        by_band("monoid", MONOID_EDGES, SIZE, accuracy, "mean accuracy (%)"),
+        by_band("monoid", MONOID_EDGES, SIZE, accuracy, "mean accuracy (%)", is_log=True),
     ),
     Picture(
         "proven-by-monoid",
         "Share of languages that a network is proven to compute, by the size of the transition monoid",
-        by_band("monoid", MONOID_EDGES, SIZE, proven, "proven (% of languages)"),
+        by_band("monoid", MONOID_EDGES, SIZE, proven, "proven (% of languages)", is_log=True),
     ),
     Picture("accuracy-by-kind", "Accuracy on groups, aperiodic monoids, and those that are neither", by_kind),
     Picture(

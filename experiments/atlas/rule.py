@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,25 +41,28 @@ def rule(rows: Sequence[Row]) -> list[str]:
     found = []
     for leaf, questions in leaves(tree.tree_):
         here = answers[of_leaf == leaf]
-        found.append(f"{' and '.join(questions) or 'all'}: {here.sum()} of {len(here)} extrapolate")
+        found.append(f"{' and '.join(questions.values()) or 'all'}: {here.sum()} of {len(here)} extrapolate")
     return found
 
 
-def leaves(tree: Any, node: int = 0, asked: tuple[str, ...] = ()) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The leaves below a node, each with what was asked on the way to it."""
+def leaves(tree: Any, node: int = 0, asked: Mapping[Any, str] = {}) -> Iterator[tuple[int, Mapping[Any, str]]]:
+    """The leaves below a node, each with the answers on the way to it.
+
+    Of two bounds of a column on the same side the later one is the narrower, and takes the other's place.
+    """
     left, right = tree.children_left[node], tree.children_right[node]
     if left == right:  # a leaf has no children
         yield node, asked
         return
     name, bound = list(NUMBERS)[tree.feature[node]], tree.threshold[node]
     for child, is_above in ((left, False), (right, True)):
-        yield from leaves(tree, child, (*asked, question(name, bound, is_above)))
+        yield from leaves(tree, child, {**asked, (name, is_above): answer(name, bound, is_above)})
 
 
-def question(name: str, bound: float, is_above: bool) -> str:
+def answer(name: str, bound: float, is_above: bool) -> str:
     """One side of a split.
 
-    >>> question("j_depth", 3.5, True), question("is_group", 0.5, False)
+    >>> answer("j_depth", 3.5, True), answer("is_group", 0.5, False)
     ('j_depth > 3.5', 'no group')
     """
-    return FLAGS[name][is_above] if name in FLAGS else f"{name} {'>' if is_above else '<='} {bound:.3g}"
+    return FLAGS[name][is_above] if name in FLAGS else f"{name} {'>' if is_above else '<='} {bound:.6g}"

@@ -198,12 +198,15 @@ def test_the_figures_of_the_page_come_from_the_table(tmp_path: Path) -> None:
     sizes = {number: algebra(drawn_dfa(number))["monoid"] for number in range(60)}
     gated = made_up("gated", {number: 100.0 - 10 * (size > 20) for number, size in sizes.items()}, proven=1)
     rnn = made_up("rnn", dict.fromkeys(sizes, 100.0))
-    columns.write(tmp_path / columns.FILE, [*gated, *rnn])
+    finite = algebra(Dfa.from_regex("ab|ba"))
+    constant = [gated[0] | finite | {"language": "finite"}, rnn[0] | finite | {"language": "finite"}]
+    gated, rows = [*gated, constant[0]], [*gated, *rnn, *constant]
+    columns.write(tmp_path / columns.FILE, rows)
     page.write_page(tmp_path)
     text = (tmp_path / page.PAGE).read_text()
-    trivial = [row for row in gated if row["both_answers"] == 0]
-    said = [row for row in gated if row not in trivial]
-    assert f"120 rows of 60 languages. On {len(trivial)} languages" in text
+    said = [row for row in gated if not row["is_constant"]]
+    assert f"122 rows of 61 languages. On {61 - len(said)} languages" in text
+    assert len(said) == 60
     accuracies = np.array([row["accuracy"] for row in said])
     line = next(line for line in text.splitlines() if line.startswith("| gated RegularGPT |"))
     cells = line.replace("\\", "").split(" | ")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import languages
-from experiments.atlas.algebra import NUMBERS, algebra, is_empty_word_alone, share_of_both, share_of_members
+from experiments.atlas.algebra import NUMBERS, algebra, answers_at, is_empty_word_alone, share_of_members
 from experiments.atlas.drawn import LARGEST, different, drawn_dfa
 from experiments.atlas.entries import Entry, entries, write_files
 from experiments.atlas.two_states import two_state_dfas
@@ -165,7 +165,13 @@ def test_shares_are_those_of_all_words(number: int, length: int) -> None:
     members = [dfa.accepts(words(T)) for T in range(1, length + 1)]
     assert share_of_members(dfa, length) == pytest.approx(members[-1].mean())
     both = [0 < flags.mean() < 1 for flags in members]
-    assert share_of_both(dfa, range(1, length + 1)) == pytest.approx(np.mean(both))
+    assert answers_at(dfa, range(1, length + 1)).all(axis=1).tolist() == both
+
+
+def test_a_language_of_lengths_is_not_constant_and_a_finite_one_is() -> None:
+    even, finite = Dfa.from_regex("((a|b)(a|b))*"), Dfa.from_regex("ab|ba")
+    found = [(algebra(dfa)["is_constant"], algebra(dfa)["both_answers"]) for dfa in (even, finite, ~finite)]
+    assert found == [(0, 0.0), (1, 0.0), (1, 0.0)]
 
 
 def test_the_empty_word_is_not_alone_where_a_word_comes_back_to_it() -> None:
