@@ -8,6 +8,7 @@ is the same as J. Source: Green, On the structure of semigroups, 1951.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,13 +59,15 @@ class GreenRelations:
     H: Labels = field(repr=False)
     D: Labels = field(repr=False)
     idempotents: npt.NDArray[np.integer[Any]] = field(repr=False)
+    below: npt.NDArray[np.integer[Any]] = field(repr=False)  # (pairs, 2): D-classes of which one symbol leads down
 
     @classmethod
     def of(cls, monoid: TransitionMonoid) -> GreenRelations:
         """The strongly connected components of the monoid's right, left and two-sided Cayley graphs."""
         r, l_ = strong_components(monoid.right), strong_components(monoid.left)
-        d = strong_components(np.concatenate([monoid.right, monoid.left], axis=1))
-        return cls(r, l_, in_order(r * monoid.size + l_), d, monoid.idempotents)
+        both = np.concatenate([monoid.right, monoid.left], axis=1)  # (M, 2 Sigma)
+        d = strong_components(both)
+        return cls(r, l_, in_order(r * monoid.size + l_), d, monoid.idempotents, descents(d, both))
 
     def egg_boxes(self) -> tuple[DClass, ...]:
         """The D-classes, in the order of their labels; the first holds the identity."""
@@ -81,10 +84,39 @@ class GreenRelations:
         """How many D-classes there are."""
         return int(self.D.max()) + 1
 
+    @cached_property
+    def depth(self) -> int:
+        """The J-depth of the monoid: how many classes the longest strict chain of J-classes has.
+
+        J(x) <= J(y) iff x = a y b for some a, b: iff x is reached from y in the two-sided Cayley graph. Between its
+        strongly connected components, the J-classes, this graph has no cycle; the depth is its longest path.
+        Source: Rhodes and Steinberg, The q-theory of finite semigroups, 2009, section 4.14.
+
+        >>> from languages.automata import Dfa
+        >>> from languages.automata.monoid import TransitionMonoid
+        >>> GreenRelations.of(TransitionMonoid.syntactic(Dfa.from_regex("(ab)*"))).depth
+        3
+        """
+        import networkx as nx  # slow to import
+
+        arrows = {(int(above), int(below)) for above, below in self.below.tolist()}
+        order = nx.DiGraph(arrows)
+        return 1 + int(nx.dag_longest_path_length(order)) if arrows else 1
+
     @property
     def group_sizes(self) -> tuple[int, ...]:
         """The size of the groups in each regular D-class; all 1 exactly if the monoid is aperiodic."""
         return tuple(box.h_size for box in self.egg_boxes() if box.is_regular)
+
+
+def descents(labels: Labels, graph: Graph) -> npt.NDArray[np.integer[Any]]:
+    """The pairs (pairs, 2) of different classes with an arrow from the first to the second, each once.
+
+    >>> descents(np.array([0, 0, 1]), np.array([[1], [2], [2]])).tolist()
+    [[0, 1]]
+    """
+    arrows = np.stack([np.repeat(labels, graph.shape[1]), labels[graph.ravel()]], axis=1)  # (n * out-degree, 2)
+    return np.unique(arrows[arrows[:, 0] != arrows[:, 1]], axis=0)
 
 
 def in_order(labels: npt.NDArray[np.integer[Any]]) -> Labels:

@@ -51,6 +51,19 @@ def test_classes_are_those_of_the_definition(machine: Semiautomaton) -> None:
     assert sum(box.size for box in green.egg_boxes()) == monoid.size
 
 
+@given(MACHINES)
+def test_the_depth_is_the_longest_chain_of_ideals(machine: Semiautomaton) -> None:
+    """J(x) < J(y) iff MxM is a proper part of MyM; the chains are gone through one by one."""
+    monoid = TransitionMonoid.of(machine)
+    table = monoid.table.astype(np.intp)
+    left = {frozenset(column.tolist()) for column in table.T}
+    ideals = {frozenset(table[list(ideal)].ravel().tolist()) for ideal in left}
+    longest: dict[frozenset[int], int] = {}
+    for ideal in sorted(ideals, key=len):
+        longest[ideal] = 1 + max((longest[other] for other in ideals if other < ideal), default=0)
+    assert GreenRelations.of(monoid).depth == max(longest.values())
+
+
 @given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 3))
 def test_strong_components_agree_with_networkx(seed: int, n: int, degree: int) -> None:
     graph = np.random.default_rng(seed).integers(0, n, (n, degree))

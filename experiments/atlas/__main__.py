@@ -1,0 +1,97 @@
+"""`python -m experiments.atlas OUT`: train every network on every language of the atlas, and write the page.
+
+    python -m experiments.atlas OUT [--only-model NAME,...] [--first N] [--jobs N] [--retry] [--page-only]
+
+OUT/languages has the automata, OUT/sweep the runs, OUT/atlas.csv a row of each language and network, OUT/atlas.md what
+follows from it. Stopped, the same command goes on; a further one with other networks or languages adds its runs. What
+failed is a row with its reason. `--page-only` writes the page of the OUT/atlas.csv that is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.atlas import columns
+from experiments.atlas.entries import entries, write_files
+from experiments.atlas.networks import NETWORKS
+from experiments.atlas.page import write_page
+from experiments.atlas.plan import chosen, core_hours, plan
+from experiments.atlas.rows import rows
+from experiments.experiment import Fields
+from languages.errors import UserError
+from regulargpt.runs.exits import FAILED, REFUSED, STOPPED
+from regulargpt.runs.sweep.driver import Outcome, Watch, sweep
+from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.local import LocalEngine
+from regulargpt.storage.atomic import disk
+
+SWEEP = "sweep"
+
+
+def options(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command line; SystemExit with code 2 for one that is wrong.
+
+    >>> options(["out", "--first", "3"]).first
+    3
+    """
+    about = "Train networks on small regular languages, and say what of their algebra predicts success."
+    parser = argparse.ArgumentParser(prog="python -m experiments.atlas", description=about)
+    parser.add_argument("out", type=Path, metavar="OUT", help="the folder of languages, runs, table and page")
+    parser.add_argument("--only-model", metavar="NAME,...", help=f"of {', '.join(NETWORKS)}")
+    parser.add_argument("--first", type=positive, metavar="N", help="only the first N languages")
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="runs at once (1)")
+    parser.add_argument("--retry", action="store_true", help="run those that failed again")
+    parser.add_argument("--page-only", action="store_true", help="write the page of OUT/atlas.csv, and run nothing")
+    return parser.parse_args(arguments)
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def run(given: argparse.Namespace, changes: Fields | None = None) -> Outcome:
+    """Bring the chosen runs to their ends, then write the table and the page of all that has ended.
+
+    `changes` are options set over those of every network. Raises UserError before anything is trained.
+    """
+    networks, found = chosen(given.only_model), entries()[: given.first]
+    print(f"{len(found) * len(networks)} runs, about {core_hours(len(found), networks):.1f} core-hours", flush=True)
+    write_files(found, given.out)
+    configs = [one.config for one in plan(found, networks, given.out, changes) if not one.refusal]
+    watch = Watch(on_done=lambda name, state: print(state, name, flush=True))
+    outcome = sweep(given.out / SWEEP, configs, LocalEngine(jobs=given.jobs), watch, given.retry)
+    write_table(given.out, changes)
+    write_page(given.out)
+    return outcome
+
+
+def write_table(out: Path, changes: Fields | None = None) -> None:
+    """A row of each run that has ended, also of those that earlier commands were about."""
+    there = [entry for entry in entries() if disk.exists(entry.path(out))]
+    planned = plan(there, list(NETWORKS.values()), out, changes)
+    columns.write(out / columns.FILE, rows(planned, SweepFolder(out / SWEEP)))
+
+
+def main(arguments: Sequence[str], changes: Fields | None = None) -> int:
+    """The command."""
+    given = options(arguments)
+    try:
+        if given.page_only:
+            write_page(given.out)
+            return 0
+        outcome = run(given, changes)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return REFUSED
+    return STOPPED if outcome.missing else FAILED if outcome.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,97 @@
+"""The networks of the atlas: a model, a recipe, and the caps that let all of them fit into hours of a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from experiments.atlas.algebra import SCORED
+from experiments.experiment import Fields
+from regulargpt.config.recipes import resolve
+from regulargpt.config.schema import RunConfig
+
+SAMPLES = 64
+"""Words that are tested at each length."""
+TEST: Fields = {
+    "evaluation.test_len": SCORED[-1],
+    "evaluation.stride": SCORED.step,
+    "evaluation.samples": SAMPLES,
+    "evaluation.extra_lengths": (),
+    # Seconds are lost where a run is killed without warning, and 2,592 folders are smaller.
+    "training.checkpoint_every": 2_000,
+}
+TREE_STEPS, RNN_STEPS, LSTM_STEPS, TRANSFORMER_STEPS = 1_200, 1_500, 1_200, 700
+BATCH, WIDTH = 64, 128
+TABLE = "phases.table_fine_tuning"
+# A table of at most 60 x 60 windows: fewer of them a step, and a shorter end.
+TREES: Fields = {
+    "training.steps": TREE_STEPS,
+    "training.batch_size": 128,
+    f"{TABLE}.windows": 128,
+    f"{TABLE}.steps": 600,
+}
+BASELINE: Fields = {"training.batch_size": BATCH, "training.cooldown": 100}
+# As in `encodings-languages`.
+SMALL: Fields = {
+    **{"model.n_layers": 2, "model.norm": "pre", "model.activation": "gelu", "model.dropout": 0.0},
+    **{"model.causal": True, "training.lr": 1e-3, "training.steps": TRANSFORMER_STEPS},
+}
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network: its column in tables, its model and recipe, what differs from that, and seconds of a CPU for a run.
+
+    The seconds were measured on ten languages with monoids of 2 to 54 elements.
+    """
+
+    name: str
+    title: str
+    model: str
+    recipe: str
+    seconds: float
+    fields: Fields = field(default_factory=dict)
+
+    def config(self, file: Path, changes: Fields | None = None) -> RunConfig:
+        """The run on the language in this file; `changes` are options set over those of the network."""
+        config = resolve(self.recipe, self.model, f"dfa:{file}", "balanced")
+        return config.replaced({**TEST, **self.fields, **(changes or {})})
+
+
+def networks(*found: Network) -> Mapping[str, Network]:
+    """By their names."""
+    return {network.name: network for network in found}
+
+
+NETWORKS: Mapping[str, Network] = networks(
+    Network("gated", "gated RegularGPT", "gated-regulargpt", "answers", 13, TREES),
+    Network("regulargpt", "RegularGPT", "regulargpt", "answers", 14, TREES),
+    Network(
+        "regulargpt-known",
+        "RegularGPT, automaton known",
+        "regulargpt",
+        "answers",
+        11,
+        {**TREES, f"{TABLE}.automaton": "known"},
+    ),
+    Network("ldru", "ldru", "ldru", "answers", 11, TREES),
+    Network("rnn", "RNN", "rnn", "robust", 4, {**BASELINE, "model.d_model": WIDTH, "training.steps": RNN_STEPS}),
+    Network("lstm", "LSTM", "lstm", "robust", 5, {**BASELINE, "model.d_model": WIDTH, "training.steps": LSTM_STEPS}),
+    Network(
+        "transformer-none",
+        "Transformer, no encoding",
+        "transformer",
+        "robust",
+        10,
+        {**BASELINE, **SMALL, "model.encoding": "none"},
+    ),
+    Network(
+        "transformer-alibi",
+        "Transformer, ALiBi",
+        "transformer",
+        "robust",
+        10,
+        {**BASELINE, **SMALL, "model.encoding": "alibi"},
+    ),
+)

@@ -1,0 +1,66 @@
+"""What is run: every language with every network, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import languages
+from experiments.atlas.entries import Entry
+from experiments.atlas.networks import NETWORKS, Network
+from experiments.experiment import Fields
+from languages.errors import UserError, nearest, one_of
+from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import validate
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run: a language, a network, and the config; `refusal` says why it cannot be run, if it cannot."""
+
+    entry: Entry
+    network: Network
+    config: RunConfig
+    refusal: str = ""
+
+
+def chosen(names: str | None) -> list[Network]:
+    """The networks of a text with commas between their names; all without one. UserError for an unknown name.
+
+    >>> [network.title for network in chosen("lstm,rnn")]
+    ['LSTM', 'RNN']
+    """
+    found: list[Network] = []
+    for name in NETWORKS if names is None else names.split(","):
+        if name not in NETWORKS:
+            raise UserError(f"unknown network '{name}';{nearest(name, NETWORKS) or ' choose ' + one_of(NETWORKS)}")
+        found.append(NETWORKS[name])
+    return found
+
+
+def plan(
+    entries: Iterable[Entry], networks: Sequence[Network], out: Path, changes: Fields | None = None
+) -> Iterator[Planned]:
+    """All runs, language by language; the files of the languages are there.
+
+    One language that cannot be tested would refuse the whole sweep: it is found here.
+    """
+    for entry in entries:
+        task = languages.get(f"dfa:{entry.path(out)}")
+        for network in networks:
+            config, refusal = network.config(entry.path(out), changes), ""
+            try:
+                validate(config, task)
+            except UserError as error:
+                refusal = str(error)
+            yield Planned(entry, network, config, refusal)
+
+
+def core_hours(n_entries: int, networks: Iterable[Network]) -> float:
+    """What the runs take on one core, by what a run of each network took on average where that was measured.
+
+    >>> core_hours(324, NETWORKS.values()) < 8
+    True
+    """
+    return n_entries * sum(network.seconds for network in networks) / 3600
