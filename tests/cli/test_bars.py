@@ -131,6 +131,11 @@ WAITING = [
         (107, {}, {"began_at": 100}, 0.003),
         "waits for a proof (0.3 % missed), table fine-tuning 7 of 1,000",
     ),
+    (
+        CERTIFIED,
+        (200, {}, {"certified_at": 100}),
+        "proven; waits for states that drift less than 0.5 (not measured yet)",
+    ),
 ]
 
 
@@ -152,7 +157,7 @@ KNOWN = [
     ({"training.steps": 90}, (7,), 90),
     (SOLVED, (100, {"solved_at": 95}), 104),
     ({**SOLVED, "training.steps": 100}, (95,), 100),
-    (CERTIFIED, (200, {}, {"certified_at": 100}), 3100),
+    (CERTIFIED, (3050, {}, {"certified_at": 100, "steady_at": 3100}), 3100),
 ]
 
 
