@@ -179,7 +179,7 @@ def defaults(owner: type[Options]) -> dict[str, Any]:
 
     >>> from regulargpt.objectives.options import LastOptions
     >>> defaults(LastOptions)
-    {'output_token': False}
+    {'output_token': False, 'bracketings': 0.0, 'merged': 0.5}
     """
     found = {}
     for field in dataclasses.fields(owner):

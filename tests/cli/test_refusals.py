@@ -31,7 +31,7 @@ REFUSED = [
     ("run parity even-pairs", "unexpected extra argument (even-pairs)"),
     (
         "run parity --model lstm --chunk-size 3",
-        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
+        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
     ),
     (
         "run parity --set data.edits=2",
@@ -229,7 +229,7 @@ REFUSED = [
     ("sweep", "which languages? as in `regulargpt sweep parity even-pairs`; `regulargpt list languages` lists them"),
     ("sweep parity,even-pairs", "unknown language 'parity,even-pairs'; did you mean 'even-pairs'?"),
     ("sweep parity partiy --dry-run", "unknown language 'partiy'; did you mean 'parity'?"),
-    ("sweep parity --model lstm,", "unknown model ''; choose 'regulargpt', 'rnn'"),
+    ("sweep parity --model lstm,", "unknown model ''; choose 'regulargpt', 'gated-regulargpt'"),
     (
         "sweep parity --model lstm --recipe robust,robust-subwords",
         "recipe 'robust-subwords' is for 'regulargpt', not for",
@@ -238,7 +238,7 @@ REFUSED = [
     ("sweep parity --protocol thesis --test-len 400", "protocol thesis-1 fixes evaluation.test_len = 500, not 400"),
     (
         "sweep parity --model lstm --chunk-size 2,3",
-        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
+        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
     ),
     (
         "sweep parity --model lstm,gru --certify",

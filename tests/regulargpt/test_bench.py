@@ -114,7 +114,7 @@ def test_who_listens_hears_whole_levels(readout, computation, monkeypatch: pytes
 
 
 def test_few_nodes_are_not_compared(monkeypatch: pytest.MonkeyPatch):
-    from regulargpt.models.regulargpt import tree as computed
+    from regulargpt.models.tree import levels as computed
 
     model, seen = parity_sized(2).double(), []
     identify = computed.identify

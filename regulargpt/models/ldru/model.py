@@ -103,7 +103,8 @@ class Ldru(Tree):
         """Logits of the answer at the last position, or at every position."""
         check_words(words, readout)
         if readout == "last":
-            *_, root = tree_levels(self, words)
+            # Who listens at the embeddings hears each position, not each symbol once.
+            *_, root = tree_levels(self, words, share=not self.hook_embed.listened_to())
             return self.readout(root.states[root.node[:, -1]])
         return self.readout(self.every_prefix(words))
 

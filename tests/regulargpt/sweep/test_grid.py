@@ -267,7 +267,7 @@ def test_certify_where_there_can_be_a_certificate():
         ),
         (
             Grid(("parity",), ("lstm",), values={"model.chunk_size": ["2,3"]}),
-            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
+            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
         ),
         (
             Grid(("parity",), certify=True, values={"phases.table_fine_tuning.every": (0,)}),
