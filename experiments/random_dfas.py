@@ -23,7 +23,7 @@ from languages.randomness import rng
 from regulargpt import tables
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
-from regulargpt.runs.exits import FAILED, REFUSED, STOPPED
+from regulargpt.runs.exits import REFUSED
 from regulargpt.runs.sweep.driver import Watch, sweep
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
@@ -112,7 +112,7 @@ def main(arguments: list[str]) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
-    return STOPPED if outcome.missing else FAILED if outcome.failed else 0
+    return outcome.exit_code
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from experiments.atlas.plan import chosen, core_hours, plan
 from experiments.atlas.rows import rows
 from experiments.experiment import Fields
 from languages.errors import UserError
-from regulargpt.runs.exits import FAILED, REFUSED, STOPPED
+from regulargpt.runs.exits import REFUSED
 from regulargpt.runs.sweep.driver import Outcome, Watch, sweep
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str], changes: Fields | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
-    return STOPPED if outcome.missing else FAILED if outcome.failed else 0
+    return outcome.exit_code
 
 
 if __name__ == "__main__":

@@ -120,8 +120,9 @@ class TableFineTuning:
     name, timer = "table_fine_tuning", "certify_seconds"
 
     def __init__(self, options: TableFineTuningOptions, config: RunConfig, data: Data):
-        self.options, self.task = options, of_words(config.data).task
-        self.learner = AnswerLearner(of_words(config.data), config.seed) if options.automaton == "learned" else None
+        words = of_words(config.data)
+        self.options, self.task = options, words.task
+        self.learner = AnswerLearner(words, config.seed) if options.automaton == "learned" else None
         self.machine: MooreMachine | None = None
         self.learned_at: int | None = None
         self.drift: float | None = None
@@ -175,6 +176,7 @@ class TableFineTuning:
 
         By the network's own prototypes, which lie where its states are; at the end by those it was trained at.
         """
+        self.look_for_drift(trainer)
         if not self.asks(trainer):
             return
         if self.certifier is None and not self.learn(trainer):
@@ -229,8 +231,7 @@ class TableFineTuning:
         if not (trainer.words.in_last_stage or self.options.missed):
             return False
         if self.standing.certified_at is not None:
-            self.look_for_drift(trainer)
-            return self.standing.ends(step, self.options)
+            return ends
         return step % self.options.every == 0 or step == trainer.config.training.steps or ends
 
     def keep(self, trainer: Trainer) -> None:
@@ -253,8 +254,7 @@ class TableFineTuning:
     def look_for_drift(self, trainer: Trainer) -> None:
         """Every so many steps: whether the states of a certified network still drift; if not, the training may end."""
         step, since = trainer.step_count, self.standing.certified_at
-        assert since is not None, "asked only then"
-        if self.standing.steady_at is None and step > since and step % DRIFT_EVERY == 0:
+        if since is not None and self.standing.steady_at is None and step > since and step % DRIFT_EVERY == 0:
             assert self.table is not None, "a certified network has one"
             assert isinstance(trainer.model, Tree), "the options refuse other models"
             training = trainer.model.training

@@ -78,7 +78,9 @@ PUBLISHED: Fields = {
 }
 # Solved in training, then cooled down: with a running loss this low there is nothing left to learn from more steps.
 UNTIL_SOLVED: Fields = {"training.solved_loss": 0.02, "training.cooldown": 500}
-# The optimiser and the L2 norm of Pert et al. 2026.
+# The weight-shared trees.
+TREES = ("regulargpt", "gated-regulargpt", "ldru")
+# The optimiser, the batch and the L2 norm of Pert et al. 2026.
 LDRU: Fields = {
     "training.optimiser": "amsgrad",
     "training.batch_size": 256,
@@ -120,15 +122,11 @@ SUBWORDS: Fields = {
     "phases.table_fine_tuning.missed": 0.5,
     "phases.table_fine_tuning.lr": 8e-3,
 }
-# Final answers alone: random trees, and the automaton that the network's own answers have come to. Of Pert et al. 2026
-# the optimiser and the L2 norm; a batch of 256.
+# Final answers alone: random trees, and the automaton that the network's own answers have come to.
 FROM_ANSWERS: Fields = {
     "objective.bracketings": 0.5,
     "training.lr": 5e-4,
-    "training.optimiser": "amsgrad",
-    "training.batch_size": 256,
-    "training.beta2": 0.999,
-    "training.weight_decay": 1e-3,
+    **LDRU,
     "training.curriculum": (10, 20),
     "training.stage_loss": 0.01,
     "evaluation.extra_lengths": (10_000, 1_000_000),
@@ -238,11 +236,9 @@ RECIPES: dict[str, Recipe] = {
     ),
     "answers": Recipe(
         "final answers only, through random trees; then the table of the automaton that the network's answers give",
-        {"regulargpt": FROM_ANSWERS, "gated-regulargpt": FROM_ANSWERS, "ldru": {**LDRU, **FROM_ANSWERS}},
+        dict.fromkeys(TREES, FROM_ANSWERS),
         NEAR_MISSES,
-        languages={
-            name: {"modular-arithmetic": PAIRS, "dyck-12": DEEP} for name in ("regulargpt", "gated-regulargpt", "ldru")
-        },
+        languages={name: {"modular-arithmetic": PAIRS, "dyck-12": DEEP} for name in TREES},
     ),
     "paper": Recipe(
         "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",

@@ -114,7 +114,10 @@ def closure(
     symbols = Entries(len(network.symbols), lambda windows: grow(network.over_symbols(windows)))
     # Windows are numbered to the base of the most prototypes there may be: there will be more than there are.
     nodes = Entries(1 + max_prototypes, lambda windows: grow(network.over(book.prototypes, windows)))
-    image = lambda level, windows: (nodes if level else symbols)(windows)  # noqa: E731
+
+    def image(level: int, windows: Ints) -> Ints:
+        return (nodes if level else symbols)(windows)
+
     for _ in levels(specification, network.chunk_size, image, network.aligned):
         pass
     return book.means()

@@ -118,7 +118,7 @@ class Subwords(Last):
             asked = (lengths <= self.train_len) & (self.answers(transitions) != UNDEFINED)
             if not asked.any():
                 break
-            states = model.settle(model.layers(0)[0](nodes.states, windows[asked]))
+            states = model.merge(nodes.states, windows[asked])
             found.append(SubWords(states, transitions[asked], lengths[asked]))
             nodes = SubWords.join([nodes, found[-1]])
         return found

@@ -15,7 +15,7 @@ from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.search.codebook import Codebook, Target, codebooks, missed_share
+from regulargpt.certificate.search.codebook import Codebook, Target, codebooks, group_means, missed_share
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.proof import Proof, prove
@@ -151,9 +151,8 @@ class Certifier:
         leaves, nodes = (part.windows(table.chunk_size) for part in (table.leaves, table.nodes))
         for _ in range(CENTRINGS):
             states = torch.cat([network.over_symbols(leaves), network.over(prototypes, nodes)])  # (entries, d_model)
-            count = images.bincount(minlength=len(prototypes))[:, None]  # (K, 1)
-            means = torch.zeros_like(prototypes).index_add(0, images, states) / count.clamp(min=1)
-            prototypes = torch.where(count > 0, means, prototypes)
+            means, count = group_means(states, images, len(prototypes))
+            prototypes = torch.where(count[:, None] > 0, means, prototypes)  # a column (K, 1)
         return Quantised.of(network, Codebook(prototypes, quantised.book.elements), self.specification)
 
     def attempt(self, model: nn.Module, known: TrainingTable | None = None, allowed: float = 0.0) -> Attempt:

@@ -80,7 +80,10 @@ class Target:
             return Entries(1 + len(value), product)
 
         symbols, nodes = entries(specification.monoid.generators.astype(np.int64)), entries(np.arange(size))
-        image = lambda level, windows: (nodes if level else symbols)(windows)  # noqa: E731
+
+        def image(level: int, windows: Ints) -> Ints:
+            return (nodes if level else symbols)(windows)
+
         for _ in levels(specification, chunk_size, image, aligned):
             pass  # the entries note which windows occur
         # The task's own machine may tell fewer elements apart: windows that are then the same are one.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from regulargpt.config.options import option
-from regulargpt.models.options import ModelOptions, Noise
+from regulargpt.models.tree.options import Noisy, noise_growth, noise_loss, state_noise
 from regulargpt.models.tree.shape import Side
 
 
 @dataclass(frozen=True)
-class LdruOptions(ModelOptions):
+class LdruOptions(Noisy):
     """ldru, a binary tree of one operator.
 
     >>> LdruOptions("ldru").label, LdruOptions("ldru", operator="sum").label
@@ -25,42 +25,14 @@ class LdruOptions(ModelOptions):
     dropout: float = option(
         0.1, "Share of entries dropped in training.", least=0, below=1, why="it is a share, 0 to below 1"
     )
-    state_noise: float = option(
-        0.0,
-        "Noise on the states in training, in units of their RMS.",
-        least=0,
-        most=1_000_000,
-        why="a size is not negative",
-    )
-    noise_loss: float = option(
-        0.0,
-        "The noise grows while the running loss is below; 0: at once.",
-        least=0,
-        why="a loss is not negative",
-        needs="state_noise",
-    )
-    noise_growth: float = option(
-        1.01,
-        "Factor a step by which it grows.",
-        least=1,
-        most=1_000_000,
-        needs="noise_loss",
-        why="the noise is multiplied by it as it grows: give 1 or more",
-    )
-
-    def arguments(self) -> dict[str, Any]:
-        """How strong the noise is, the training decides."""
-        return {key: value for key, value in super().arguments().items() if "noise" not in key}
+    state_noise: float = state_noise()
+    noise_loss: float = noise_loss()
+    noise_growth: float = noise_growth()
 
     @property
     def label(self) -> str:
         """The model with its operator, if it is not the usual one."""
         return self.name if self.operator == "mlp" else f"{self.name}-{self.operator}"
-
-    @property
-    def noise(self) -> Noise:
-        """The state noise."""
-        return Noise(self.state_noise, self.noise_loss, self.noise_growth)
 
     @property
     def shortest(self) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from regulargpt.config.options import option
-from regulargpt.models.options import ModelOptions, Noise
+from regulargpt.models.tree.options import Noisy, noise_growth, noise_loss, state_noise
 
 # Longer words are refused where attention holds a number for each pair of positions.
 LONGEST_PAIRED = 4096
@@ -17,7 +17,7 @@ FLAT = f"at least {SMALLEST_EMBEDDING:g}: with 0 all symbols look the same"
 
 
 @dataclass(frozen=True)
-class RegularGPTOptions(ModelOptions):
+class RegularGPTOptions(Noisy):
     """RegularGPT. `distinct_levels`, `levels`, `pad` and `attention` each take one thing away from it (section 6.2):
     weight sharing, the adaptive depth, the learned pad, the sliding-dilated mask.
 
@@ -44,28 +44,9 @@ class RegularGPTOptions(ModelOptions):
         1.0, "What the embeddings are multiplied by.", least=SMALLEST_EMBEDDING, most=1_000_000, why=FLAT
     )
     state_norm: bool = option(True, "Whether a LayerNorm holds the states of all levels on one scale.")
-    state_noise: float = option(
-        0.0,
-        "Noise on the states in training, in units of their RMS.",
-        least=0,
-        most=1_000_000,
-        why="a size is not negative",
-    )
-    noise_loss: float = option(
-        0.0,
-        "The noise grows while the running loss is below; 0: at once.",
-        least=0,
-        why="a loss is not negative",
-        needs="state_noise",
-    )
-    noise_growth: float = option(
-        1.01,
-        "Factor a step by which it grows.",
-        least=1,
-        most=1_000_000,
-        needs="noise_loss",
-        why="the noise is multiplied by it as it grows: give 1 or more",
-    )
+    state_noise: float = state_noise()
+    noise_loss: float = noise_loss()
+    noise_growth: float = noise_growth()
     distinct_levels: int = option(
         1,
         "Levels with weights of their own; 1 shares them all.",
@@ -87,11 +68,6 @@ class RegularGPTOptions(ModelOptions):
 
     tied: bool = option(False, "Whether the readout is the embedding's transpose, without a bias.")
 
-    def arguments(self) -> dict[str, Any]:
-        """How strong the noise is, the training decides."""
-        # `set_noise` gives the level, step by step; the constructor needs none of it.
-        return {key: value for key, value in super().arguments().items() if "noise" not in key}
-
     @property
     def label(self) -> str:
         """The model with its chunk size."""
@@ -101,11 +77,6 @@ class RegularGPTOptions(ModelOptions):
     def quadratic(self) -> bool:
         """Full attention has the whole matrix."""
         return self.attention == "full"
-
-    @property
-    def noise(self) -> Noise:
-        """The state noise."""
-        return Noise(self.state_noise, self.noise_loss, self.noise_growth)
 
     @property
     def shortest(self) -> int:

@@ -12,6 +12,7 @@ from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import ConfigError, RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data import is_language
+from regulargpt.runs.exits import FAILED, STOPPED
 from regulargpt.runs.sweep.engine import Engine
 from regulargpt.runs.sweep.folder import State, SweepFolder, is_sweep, refuse_other
 from regulargpt.runs.sweep.names import name_of
@@ -38,6 +39,11 @@ class Outcome:
     failed: tuple[str, ...]
     missing: tuple[str, ...]
     stopped: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """That of a process that asked for the runs and nothing else."""
+        return STOPPED if self.missing else FAILED if self.failed else 0
 
 
 def sweep(

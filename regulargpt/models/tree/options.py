@@ -1,0 +1,63 @@
+"""The options of state noise, which every weight-shared tree has. Never imports torch.
+
+They are functions, not fields of a base class: a base's fields would stand before all others in config.toml.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regulargpt.config.options import option
+from regulargpt.models.options import ModelOptions, Noise
+
+
+def state_noise() -> Any:
+    """The option of that name."""
+    return option(
+        0.0,
+        "Noise on the states in training, in units of their RMS.",
+        least=0,
+        most=1_000_000,
+        why="a size is not negative",
+    )
+
+
+def noise_loss() -> Any:
+    """The option of that name."""
+    return option(
+        0.0,
+        "The noise grows while the running loss is below; 0: at once.",
+        least=0,
+        why="a loss is not negative",
+        needs="state_noise",
+    )
+
+
+def noise_growth() -> Any:
+    """The option of that name."""
+    return option(
+        1.01,
+        "Factor a step by which it grows.",
+        least=1,
+        most=1_000_000,
+        needs="noise_loss",
+        why="the noise is multiplied by it as it grows: give 1 or more",
+    )
+
+
+class Noisy(ModelOptions):
+    """Options of a model with state noise: the three above are fields of its own."""
+
+    state_noise: float
+    noise_loss: float
+    noise_growth: float
+
+    def arguments(self) -> dict[str, Any]:
+        """How strong the noise is, the training decides."""
+        # `set_noise` gives the level, step by step; the constructor needs none of it.
+        return {key: value for key, value in super().arguments().items() if "noise" not in key}
+
+    @property
+    def noise(self) -> Noise:
+        """The state noise."""
+        return Noise(self.state_noise, self.noise_loss, self.noise_growth)
