@@ -17,6 +17,7 @@ from languages.task import Task
 from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import Machine
+from regulargpt.certificate.checker.tables import Table
 from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.codebook import Target
 from regulargpt.certificate.search.proof import Proof, prove
@@ -94,6 +95,12 @@ def as_json(machine: MooreMachine) -> object:
     return json.loads(to_json(machine))
 
 
+def listed(table: dict[tuple[int, ...], int], C: int) -> Table:
+    return Table(
+        100, np.array(list(table), dtype=np.int64).reshape(-1, C), np.array(list(table.values()), dtype=np.int64)
+    )
+
+
 @settings(max_examples=60, deadline=None)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
 def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
@@ -107,7 +114,14 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
         }
         for level, size in ((0, 2), (1, K))
     }
-    arguments = Machine(as_json(machine), "it"), C, every[0], every[1], network.answers.tolist(), aligned
+    arguments = (
+        Machine(as_json(machine), "it"),
+        C,
+        listed(every[0], C),
+        listed(every[1], C),
+        network.answers.tolist(),
+        aligned,
+    )
     if proof.holds:
         found = induction(*arguments)
         homomorphism = all(len(functions) == 1 for functions in found.functions.values())
@@ -214,7 +228,7 @@ def test_the_checker_asks_for_exactly_the_windows_that_the_search_asks_for(
     proof, found = tables_of(machine, C, aligned)
     answers = [None if answer < 0 else answer for answer in specification.answers.tolist()]
     checker = Machine(as_json(machine), "it")
-    checked = induction(checker, C, *found, answers, aligned)
+    checked = induction(checker, C, *(listed(table, C) for table in found), answers, aligned)
     assert (checked.levels, checked.roots) == (proof.n_levels, len(proof.roots))
     assert checked.answered == int((specification.answers[proof.roots[:, 1]] >= 0).sum())
     functions = [tuple(row) for row in specification.monoid.elements.tolist()]
@@ -225,7 +239,7 @@ def test_the_checker_asks_for_exactly_the_windows_that_the_search_asks_for(
             less = [dict(table) for table in found]
             del less[part][window]
             with pytest.raises(Rejected, match="is not in the table"):
-                induction(checker, C, *less, answers, aligned)
+                induction(checker, C, *(listed(table, C) for table in less), answers, aligned)
 
 
 @settings(max_examples=40, deadline=None)
@@ -386,7 +400,14 @@ def test_windows_are_counted_before_they_are_made(spec: str, aligned: Side, monk
 
 
 def test_windows_are_all_tuples_with_any_node_at_the_left_end():
-    assert reference_levels.windows(2, 3, 2, 3).tolist() == [[0, 0, -1], [0, 1, -1], [0, 2, -1], [1, 0, -1], [1, 1, -1], [1, 2, -1]]
+    assert reference_levels.windows(2, 3, 2, 3).tolist() == [
+        [0, 0, -1],
+        [0, 1, -1],
+        [0, 2, -1],
+        [1, 0, -1],
+        [1, 1, -1],
+        [1, 2, -1],
+    ]
 
 
 def test_too_many_windows_are_refused_in_one_line():
