@@ -55,7 +55,7 @@ def induction(
     functions = Functions(machine)
     # Leaves are symbols: all of them full nodes of one symbol.
     inside = [(1 + a, f) for a, f in enumerate(machine.letters) if machine.can_be_inside(f, 1, aligned)]
-    full = distinct([np.array([(symbol, functions.number(f)) for symbol, f in inside]).reshape(-1, 2)])
+    full = distinct([np.array([(symbol, functions.number(f)) for symbol, f in inside], dtype=np.int64).reshape(-1, 2)])
     rests = distinct([])
     roots: set[tuple[int, int]] = set()
     kinds: set[tuple[int, int]] = set()
