@@ -13,7 +13,10 @@ from regulargpt.certificate.checker.doubles import Doubles, up
 from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.network import Ints, Network
 
-ROWS, QUICK_ROWS = 64, 256  # windows that go through the block at once, in balls of FLINT and of float64
+# Windows that go through the block at once, in balls of FLINT and of float64; fewer where distances would be too many.
+ROWS, QUICK_ROWS = 64, 256
+MAX_DISTANCES, MAX_QUICK_DISTANCES = 1 << 18, 1 << 22
+MAX_EXACT = 1 << 18  # windows that float64 does not decide: half an hour
 SHARE = 2.0**-30  # more than the rounding of a few sums, products and roots of float64, relative to each
 Progress = Callable[[str, int, int], None]  # part, windows done, windows in all
 
@@ -31,19 +34,24 @@ class Images:
             self.quick_projected = self.quick.project(Doubles.of(rows))
         self.quick_prototypes, self.quick_apart = Doubles.of(prototypes), Doubles.of(self.apart)
         self.margin = np.inf
-        self.done = self.in_all = 0
+        self.done = self.in_all = self.exact = 0
+        self.rows = max(1, min(ROWS, MAX_DISTANCES // len(prototypes)))
+        self.quick_rows = max(1, min(QUICK_ROWS, MAX_QUICK_DISTANCES // len(prototypes)))
 
     def of(self, windows: Ints, stated: Ints | None = None) -> Ints:
         """The images (n,), from 1. Raises Rejected where they are not those `stated`, if any are, or where none is."""
         images = np.zeros(len(windows), dtype=np.int64) if stated is None else stated - 1
-        for at in range(0, len(windows), QUICK_ROWS):
+        for at in range(0, len(windows), self.quick_rows):
             self.progress(self.part, self.done, max(self.in_all, len(windows)))
-            rows = np.arange(at, min(at + QUICK_ROWS, len(windows)))
+            rows = np.arange(at, min(at + self.quick_rows, len(windows)))
             found, decided = self.quickly(windows[rows], None if stated is None else images[rows])
             images[rows] = found
             left = rows[~decided]
-            for start in range(0, len(left), ROWS):
-                some = left[start : start + ROWS]
+            self.exact += len(left)
+            if self.exact > MAX_EXACT:
+                raise Rejected(f"{self.part}: more than {MAX_EXACT:,} windows that float64 does not decide: too many")
+            for start in range(0, len(left), self.rows):
+                some = left[start : start + self.rows]
                 images[some] = self.exactly(windows[some], None if stated is None else images[some])
             self.done += len(rows)
         return images + 1

@@ -151,7 +151,8 @@ class Windows:
     """
 
     def __init__(self, functions: Functions, full: Ints, rests: Ints, C: int, span: int, aligned: Side):
-        self.functions, self.machine, self.C, self.span, self.aligned = functions, functions.machine, C, span, aligned
+        self.functions, self.machine, self.C, self.span = functions, functions.machine, C, span
+        self.aligned: Side = aligned
         # A node that is full and a rest is there twice.
         self.states, does = np.concatenate([full, rests]).T
         self.n_full, self.looked_at = len(full), 0
