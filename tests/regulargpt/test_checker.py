@@ -433,7 +433,17 @@ def test_any_flipped_bit_of_the_certificate_changes_nothing_or_is_refused(copy: 
         assert (found.claim, found.functions) == (accepted.claim, accepted.functions)
 
 
-ARITHMETIC = ("balls", "network", "regulargpt", "gated", "ldru", "affine_forms", "image_bounds", "block_bounds")
+ARITHMETIC = (
+    "balls",
+    "doubles",
+    "network",
+    "regulargpt",
+    "gated",
+    "ldru",
+    "affine_forms",
+    "image_bounds",
+    "block_bounds",
+)
 ARITHMETIC += ("ldru_bounds",)
 
 

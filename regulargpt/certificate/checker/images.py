@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ class Images:
         self.part, self.network, self.prototypes, self.progress = part, network, prototypes, progress
         self.apart = (prototypes * prototypes).sum(1)  # |p|^2
         self.projected = network.project(rows)
-        self.quick = network.in_doubles()
+        self.quick: Any = network.in_doubles()  # whose arrays are Doubles
         with np.errstate(all="ignore"):
             self.quick_projected = self.quick.project(Doubles.of(rows))
         self.quick_prototypes, self.quick_apart = Doubles.of(prototypes), Doubles.of(self.apart)
