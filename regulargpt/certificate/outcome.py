@@ -21,7 +21,7 @@ from regulargpt.certificate.checker import Accepted, Malformed, Progress, Reject
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
-from regulargpt.certificate.search.networks import numpy_network
+from regulargpt.certificate.search.networks import max_entries, numpy_network
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.extraction.nonempty import counterexample
@@ -125,7 +125,7 @@ def balls_of(
     """The balls around the prototypes; if there are none, around these moved to the images that come to them."""
     network = numpy_network(tensors(files["weights"]), json.loads(files["network"])["model"])
     balls = around(network, quantised)
-    if not isinstance(balls, NotInvariant):
+    if not isinstance(balls, NotInvariant) or len(quantised.table.nodes) > max_entries(network):
         return quantised, balls
     centred = certifier.centred(model, quantised)
     found = around(network, centred) if centred.certain else balls

@@ -16,6 +16,8 @@ from regulargpt.certificate.search.table import Entries
 from regulargpt.storage.folder import AUTOMATON, MODEL_CONFIG, WEIGHTS
 from regulargpt.storage.manifest import digest
 
+# Entries of a part that are listed: some megabytes.
+MAX_LISTED = 1 << 16
 NAMES = {"weights": WEIGHTS, "network": MODEL_CONFIG, "automaton": AUTOMATON}
 
 
@@ -54,8 +56,19 @@ def unquantised(slack: float, radii: Sequence[float]) -> dict[str, Any]:
 
 
 def entries(part: Entries, chunk_size: int) -> dict[str, Any]:
-    """A part of the table: windows by offset, the node at the side aligned first; 0 is an absent place."""
+    """A part of the table: windows by offset, the node at the side aligned first; 0 is an absent place.
+
+    Of a large one only how many entries it has, and its digest: the checker finds them.
+    """
+    if len(part) > MAX_LISTED:
+        return {"entries": len(part), "sha256": table_digest(part, chunk_size)}
     return {"windows": part.windows(chunk_size).tolist(), "images": part.images.tolist()}
+
+
+def table_digest(part: Entries, chunk_size: int) -> str:
+    """SHA-256 of the windows in ascending order, each with its image behind it, as numbers of 32 bits."""
+    rows = np.column_stack([part.windows(chunk_size), part.images])  # (entries, C + 1)
+    return digest(rows.astype("<u4").tobytes())
 
 
 def text(value: Mapping[str, Any]) -> str:

@@ -41,8 +41,21 @@ def script_data(
         "delta": machine.table.tolist(),
         "outputs": list(machine.named_outputs.values()),
         "elements": monoid and {"words": list(monoid.words), "right": monoid.right.tolist()},
-        "network": monoid and certificate and table(machine, monoid, certificate, aligned),
+        # A table that the certificate does not list is too large for a page, too.
+        "network": (
+            monoid and certificate and is_listed(certificate.record) and table(machine, monoid, certificate, aligned)
+        )
+        or None,
     }
+
+
+def is_listed(record: Mapping[str, Any]) -> bool:
+    """Whether a certificate lists its table, and does not only state its digest.
+
+    >>> is_listed({"leaves": {"windows": [], "images": []}, "nodes": {"entries": 70000, "sha256": ""}})
+    False
+    """
+    return all("windows" in record[part] for part in ("leaves", "nodes"))
 
 
 def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Certificate, aligned: Side) -> dict[str, Any]:

@@ -17,13 +17,14 @@ from languages.task import Task
 from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import Machine
+from regulargpt.certificate.checker.tables import Table
 from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.codebook import Target
-from regulargpt.certificate.search.levels import windows
 from regulargpt.certificate.search.proof import Proof, prove
 from regulargpt.certificate.search.specification import Specification, specified_machine
 from regulargpt.models.tree.depth import depth
 from regulargpt.models.tree.shape import Side
+from tests.regulargpt import reference_levels
 
 SIDES = st.sampled_from(["right", "left"])
 
@@ -94,6 +95,12 @@ def as_json(machine: MooreMachine) -> object:
     return json.loads(to_json(machine))
 
 
+def listed(table: dict[tuple[int, ...], int], C: int) -> Table:
+    return Table(
+        100, np.array(list(table), dtype=np.int64).reshape(-1, C), np.array(list(table.values()), dtype=np.int64)
+    )
+
+
 @settings(max_examples=60, deadline=None)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
 def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
@@ -107,7 +114,14 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
         }
         for level, size in ((0, 2), (1, K))
     }
-    arguments = Machine(as_json(machine), "it"), C, every[0], every[1], network.answers.tolist(), aligned
+    arguments = (
+        Machine(as_json(machine), "it"),
+        C,
+        listed(every[0], C),
+        listed(every[1], C),
+        network.answers.tolist(),
+        aligned,
+    )
     if proof.holds:
         found = induction(*arguments)
         homomorphism = all(len(functions) == 1 for functions in found.functions.values())
@@ -214,7 +228,7 @@ def test_the_checker_asks_for_exactly_the_windows_that_the_search_asks_for(
     proof, found = tables_of(machine, C, aligned)
     answers = [None if answer < 0 else answer for answer in specification.answers.tolist()]
     checker = Machine(as_json(machine), "it")
-    checked = induction(checker, C, *found, answers, aligned)
+    checked = induction(checker, C, *(listed(table, C) for table in found), answers, aligned)
     assert (checked.levels, checked.roots) == (proof.n_levels, len(proof.roots))
     assert checked.answered == int((specification.answers[proof.roots[:, 1]] >= 0).sum())
     functions = [tuple(row) for row in specification.monoid.elements.tolist()]
@@ -225,7 +239,7 @@ def test_the_checker_asks_for_exactly_the_windows_that_the_search_asks_for(
             less = [dict(table) for table in found]
             del less[part][window]
             with pytest.raises(Rejected, match="is not in the table"):
-                induction(checker, C, *less, answers, aligned)
+                induction(checker, C, *(listed(table, C) for table in less), answers, aligned)
 
 
 @settings(max_examples=40, deadline=None)
@@ -305,8 +319,95 @@ def _count_a() -> MooreMachine:
     return MooreMachine(("0", "1"), "ab", ((1, 0), (0, 1)), "0", (0, 1), ("even a", "odd a"))
 
 
+@settings(max_examples=100, deadline=None)
+@given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 4), SIDES, st.integers(1, 40))
+@example(ODD, 0, 2, 2, "right", 1)
+@example(ODD, 0, 2, 2, "left", 3)
+def test_slices_give_the_levels_of_all_windows_at_once(
+    machine: MooreMachine, seed: int, K: int, C: int, aligned: Side, size: int
+):
+    specification = specification_of(machine)
+    C = C if specification.monoid.size * K <= 6 else 2
+    network = Synthetic(seed, K, 2, aligned)
+    found = in_slices(specification, C, network, aligned, size)
+    assert_same_proofs(found, all_at_once(specification, C, network, aligned))
+
+
+@pytest.mark.parametrize("aligned", ["right", "left"])
+def test_slices_give_the_levels_of_all_machines_of_two_states(aligned: Side):
+    pairs_of_two = list(itertools.product(range(2), repeat=2))
+    for rows in itertools.product(pairs_of_two, repeat=2):
+        for outputs in ((0, 1), (-1, 1), (1, -1)):  # all others that say anything are these by other names
+            machine = MooreMachine(("q0", "q1"), "01", rows, "q0", outputs, ("no", "yes"))
+            specification, network = specification_of(machine), Synthetic(1, 2, 2, aligned)
+            found = in_slices(specification, 2, network, aligned, 3)
+            assert_same_proofs(found, all_at_once(specification, 2, network, aligned))
+
+
+Found = tuple[list[levels.Level], Proof, list[set[tuple[int, ...]]]]
+
+
+def followed(specification: Specification, C: int, network: Synthetic, aligned: Side) -> Found:
+    """The levels, the proof, and the windows of leaves and of nodes that were asked for."""
+    asked: list[set[tuple[int, ...]]] = [set(), set()]
+
+    def image(level: int, rows: np.ndarray) -> np.ndarray:
+        asked[level > 0].update(map(tuple, rows.tolist()))
+        return network.image(level, rows)
+
+    found = list(levels.levels(specification, C, image, aligned))
+    return found, prove(specification, C, image, network.answers, aligned), asked
+
+
+def in_slices(specification: Specification, C: int, network: Synthetic, aligned: Side, size: int) -> Found:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels, "SLICE", size)
+        return followed(specification, C, network, aligned)
+
+
+def all_at_once(specification: Specification, C: int, network: Synthetic, aligned: Side) -> Found:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels, "next_level", reference_levels.next_level)
+        return followed(specification, C, network, aligned)
+
+
+def assert_same_proofs(found: Found, expected: Found) -> None:
+    (mine, proof, asked), (theirs, expected_proof, expected_asked) = found, expected
+    assert asked == expected_asked
+    assert len(mine) == len(theirs)
+    for level, other in zip(mine, theirs, strict=True):
+        for kinds, known in ((level.full, other.full), (level.rest, other.rest), (level.roots, other.roots)):
+            for name in ("states", "elements", "lengths", "children"):
+                np.testing.assert_array_equal(getattr(kinds, name), getattr(known, name))
+    assert (proof.n_levels, proof.wrong) == (expected_proof.n_levels, expected_proof.wrong)
+    np.testing.assert_array_equal(proof.pairs, expected_proof.pairs)
+    np.testing.assert_array_equal(proof.roots, expected_proof.roots)
+
+
+@pytest.mark.parametrize("aligned", ["right", "left"])
+@pytest.mark.parametrize("spec", ["modular-arithmetic:modulus=2,plus=true", "dyck-3", "tomita-3"])
+def test_windows_are_counted_before_they_are_made(spec: str, aligned: Side, monkeypatch: pytest.MonkeyPatch):
+    specification = Specification.of(languages.get(spec))
+    for height, level in enumerate(levels.levels(specification, 3, ideal_network(specification, aligned), aligned)):
+        windows = levels.Windows.of(level, 3 ** (height + 1), specification, 3, aligned)
+        count = max(sum(len(kept) for kept in windows.kept(n)) for n in (1, 2, 3))
+        monkeypatch.setattr(levels, "MAX_WINDOWS", count)
+        windows.check_count(height)
+        monkeypatch.setattr(levels, "MAX_WINDOWS", count - 1)
+        with pytest.raises(UserError, match=rf"{count:,} windows of \d nodes at level {height}: too many to look at"):
+            windows.check_count(height)
+        monkeypatch.undo()
+
+
 def test_windows_are_all_tuples_with_any_node_at_the_left_end():
-    assert windows(2, 3, 2, 3).tolist() == [[0, 0, -1], [0, 1, -1], [0, 2, -1], [1, 0, -1], [1, 1, -1], [1, 2, -1]]
+    assert reference_levels.windows(2, 3, 2, 3).tolist() == [
+        [0, 0, -1],
+        [0, 1, -1],
+        [0, 2, -1],
+        [1, 0, -1],
+        [1, 1, -1],
+        [1, 2, -1],
+    ]
 
 
 def test_too_many_windows_are_refused_in_one_line():

@@ -67,7 +67,17 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
             else:
                 assert other.partition(".")[0] in {"numpy", "flint", *sys.stdlib_module_names}, (module, other)
     files = {"files", "balls", "network", "networks", "regulargpt", "gated", "ldru", "machine", "induction"}
-    files |= {"affine_forms", "image_bounds", "block_bounds", "ldru_bounds", "steps", "claims"}
+    files |= {
+        "doubles",
+        "images",
+        "tables",
+        "affine_forms",
+        "image_bounds",
+        "block_bounds",
+        "ldru_bounds",
+        "steps",
+        "claims",
+    }
     assert known == {CHECKER} | {f"{CHECKER}.{name}" for name in files}
 
 
@@ -423,7 +433,17 @@ def test_any_flipped_bit_of_the_certificate_changes_nothing_or_is_refused(copy: 
         assert (found.claim, found.functions) == (accepted.claim, accepted.functions)
 
 
-ARITHMETIC = ("balls", "network", "regulargpt", "gated", "ldru", "affine_forms", "image_bounds", "block_bounds")
+ARITHMETIC = (
+    "balls",
+    "doubles",
+    "network",
+    "regulargpt",
+    "gated",
+    "ldru",
+    "affine_forms",
+    "image_bounds",
+    "block_bounds",
+)
 ARITHMETIC += ("ldru_bounds",)
 
 

@@ -4,11 +4,14 @@ To believe an accepted certificate, read this folder (docs/certificate.md says w
 
 files     bytes, JSON and safetensors, read strictly and in bounds
 balls     arrays of balls: what a comparison of real numbers may be concluded from
+doubles   the same in float64: wider balls, quicker
 network   what all networks share: how weights and config.json are read, layers and readout in balls
 regulargpt, gated, ldru  the maps of RegularGPT (section 6.2), of gated RegularGPT and of ldru in balls
 networks  which of them the weights are
 machine   the automaton, and from which of its states an answer can still come
 induction the levels of the trees of all words, until they repeat
+tables    the windows and their images, listed or found on the way
+images    the prototype nearest to each state, proven
 affine_forms  how far vectors move when the states under them move in balls: linear maps, LayerNorm, activation, product
 image_bounds, block_bounds, ldru_bounds  the same for the image of a window: the networks without quantising
 steps     the steps of a check, in order

@@ -7,23 +7,35 @@ undecided at the precision at hand.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from flint import arb, arb_mat
 
+from regulargpt.certificate.checker.doubles import Doubles, concatenated
+
 Balls = npt.NDArray[np.object_]
 
 exact: Any = np.frompyfunc(arb, 1, 1)  # a double is the midpoint of a ball of radius 0
-exp: Any = np.frompyfunc(arb.exp, 1, 1)
-erf: Any = np.frompyfunc(arb.erf, 1, 1)
-positive: Any = np.frompyfunc(arb.nonnegative_part, 1, 1)  # max(x, 0)
-sqrt: Any = np.frompyfunc(lambda x: x.nonnegative_part().sqrt(), 1, 1)  # of what is not negative, whatever its ball
 largest: Any = np.frompyfunc(lambda x: abs(x).upper(), 1, 1)
 least: Any = np.frompyfunc(arb.min, 2, 1).reduce
 # The number of squarings in `spectral`: what it gives is at most m^(1/64) times the norm, 7 % too much for 64 rows.
 SQUARINGS = 4
+
+
+def of_both(function: Callable[[arb], arb], quick: Callable[[Doubles], Doubles]) -> Any:
+    """A function of arrays of balls, or of balls in float64."""
+    exactly: Any = np.frompyfunc(function, 1, 1)
+    return lambda x: quick(x) if isinstance(x, Doubles) else exactly(x)
+
+
+exp = of_both(arb.exp, Doubles.exp)
+erf = of_both(arb.erf, Doubles.erf)
+positive = of_both(arb.nonnegative_part, Doubles.positive)  # max(x, 0)
+# Of what is not negative, whatever its ball.
+sqrt = of_both(lambda x: x.nonnegative_part().sqrt(), Doubles.sqrt)
 
 
 class Undecided(ArithmeticError):
@@ -49,7 +61,14 @@ def matrix(a: Balls) -> arb_mat:
 
 def product(a: Balls, b: Balls) -> Balls:
     """The matrix product (m, k) of (m, n) and (n, k)."""
+    if isinstance(a, Doubles):
+        return a.product(b)  # type: ignore[return-value]
     return np.array((matrix(a) * matrix(b)).entries(), dtype=object).reshape(len(a), b.shape[1])  # (m, k)
+
+
+def joined(parts: Sequence[Any], axis: int) -> Any:
+    """Arrays of balls, or of balls in float64, one behind the other."""
+    return concatenated(parts, axis) if isinstance(parts[0], Doubles) else np.concatenate(parts, axis)
 
 
 def norm(a: Balls, axis: int = -1) -> Balls:

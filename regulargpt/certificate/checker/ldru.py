@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from regulargpt.certificate.checker.balls import Balls, exact, positive
+from regulargpt.certificate.checker.balls import Balls, exact, joined, positive
 from regulargpt.certificate.checker.files import Floats, Malformed
 from regulargpt.certificate.checker.network import Ints, Network, Shapes, linear_shapes, norm_shapes, sigmoid
 
@@ -67,10 +67,11 @@ class Ldru(Network):
 
     def operator(self, x: Balls, y: Balls) -> Balls:
         """The vectors (n, d) over x on the left and y on the right."""
-        kind, both = self.model["operator"], np.concatenate([x, y], 1)  # (n, 2 d)
+        kind, both = self.model["operator"], joined([x, y], 1)  # (n, 2 d)
         if kind == "mlp":
             hidden = positive(self.linear("operator.wider", positive(self.linear("operator.wide", both))))
-            x, y = np.split(self.linear("operator.gates", hidden) * both, 2, axis=1)
+            gated = self.linear("operator.gates", hidden) * both  # (n, 2 d)
+            x, y = gated[:, : self.d], gated[:, self.d :]
             return self.linear("operator.out", self.linear("operator.left", x) + self.linear("operator.right", y))
         if kind == "gated-sum":
             g = sigmoid(self.linear("operator.gates", both))

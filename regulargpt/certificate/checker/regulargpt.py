@@ -78,23 +78,21 @@ class RegularGPT(Network):
     def merge(self, projected: Projected, windows: Ints) -> Balls:
         """The new states (n, d) over windows (n, C) of rows, the own node first."""
         rows, q, k, before = projected
-        attended = []
-        for window, v in zip(windows, self.values(before[windows]), strict=True):
-            # A head's weight for each of the d_head coordinates of its value: (C, n_heads) to (C, d).
-            pattern = np.repeat(self.pattern(q[window[0]], k[window]), self.d // self.n_heads, axis=1)
-            attended.append((pattern * v).sum(0))
-        x = rows[windows[:, 0]] + self.linear(ATTENTION + "out", np.array(attended))
+        # A head's weight for each of the d_head coordinates of its value: (n, C, n_heads) to (n, C, d).
+        pattern = self.pattern(q[windows[:, 0]], k[windows]).repeat(self.d // self.n_heads, 2)
+        attended = (pattern * self.values(before[windows])).sum(1)
+        x = rows[windows[:, 0]] + self.linear(ATTENTION + "out", attended)
         if self.pre:
             return self.settle(x + self.feed_forward(self.norm("blocks.0.ln2", x)))
         x = self.norm("blocks.0.ln1", x)
         return self.settle(self.norm("blocks.0.ln2", x + self.feed_forward(x)))
 
     def pattern(self, q: Balls, k: Balls) -> Balls:
-        """The attention (C, n_heads) of a query (d,) over keys (C, d)."""
+        """The attention (n, C, n_heads) of queries (n, d) over keys (n, C, d)."""
         heads = (self.n_heads, self.d // self.n_heads)
-        q, k = q.reshape(heads), k.reshape(-1, *heads)  # (n_heads, d_head), (C, n_heads, d_head)
-        logits = (q * k).sum(-1) / arb(heads[1]).sqrt()  # (C, n_heads)
-        return softmax(logits + self.w[R].T, self.open)
+        q, k = q.reshape(-1, 1, *heads), k.reshape(-1, self.C, *heads)  # (n, 1 or C, n_heads, d_head)
+        logits = ((q * k).sum(-1) / arb(heads[1]).sqrt()).transpose(1, 0, 2)  # (C, n, n_heads)
+        return softmax(logits + self.w[R].T[:, None], self.open[:, None]).transpose(1, 0, 2)  # (n, C, n_heads)
 
     def feed_forward(self, x: Balls) -> Balls:
         """The block's FFN."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb, ctx
 
 from regulargpt.certificate.checker.affine_forms import TooFar
-from regulargpt.certificate.checker.balls import Balls, Undecided, exact, least, less, norm, product, sqrt
+from regulargpt.certificate.checker.balls import Balls, Undecided, exact, less, norm
 from regulargpt.certificate.checker.claims import claim, language_claim, quoted, unquantised_claim
 from regulargpt.certificate.checker.files import (
     MAX_CERTIFICATE,
@@ -29,10 +29,12 @@ from regulargpt.certificate.checker.files import (
     read,
     tensors,
 )
-from regulargpt.certificate.checker.induction import Part, induction
+from regulargpt.certificate.checker.images import Images, Progress
+from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import Function, Machine, distinguishing_word
 from regulargpt.certificate.checker.network import Ints, Network
 from regulargpt.certificate.checker.networks import bounds_of, network_of
+from regulargpt.certificate.checker.tables import FoundTable, Table
 
 FORMAT = "regulargpt certificate 2"
 MAX_SIZES = {"weights": MAX_WEIGHTS, "network": MAX_OTHER, "automaton": MAX_OTHER}
@@ -43,8 +45,8 @@ CERTIFICATE |= {"chunk_size": int, "prototypes": list, "answers": list, "leaves"
 # What bits of the midpoints are tried until every comparison is decided.
 PRECISIONS = (64, 128, 256, 512, 1024)
 MAX_NUMBERS = 1 << 21  # of all prototypes: their projections take a gigabyte
-ROWS = 64  # windows that go through the block at once
-Progress = Callable[[str, int, int], None]  # part, windows done, windows in all
+MAX_ENTRIES = 1 << 23  # of a part that is not listed
+MAX_LISTED = 1 << 20  # of both parts, where balls are proven
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,6 @@ class Checker:
         if len(prototypes) < 2:
             raise Rejected("a state is the nearest of one prototype wherever it lies: at least 2 are needed")
         self.prototypes = exact(prototypes)
-        self.apart = (self.prototypes * self.prototypes).sum(1)  # |p|^2
-        self.margin = arb("inf")
 
     def run(self, language: tuple[str, Machine] | None) -> Accepted:
         """All steps."""
@@ -190,10 +190,14 @@ class Checker:
             raise Rejected(f"the claim is not the one that the table proves, which is: {expected}")
         proven = self.same_language(language)
         answers = self.answers()
-        leaves, leaf_residuals = self.entries("leaves", self.network.symbols)
-        nodes, _ = self.entries("nodes", np.concatenate([self.network.absent, self.prototypes]))
+        rows = np.concatenate([self.network.absent, self.prototypes])
+        parts = {"leaves": self.network.symbols, "nodes": rows}
+        images = {part: Images(part, self.network, of, self.prototypes, self.progress) for part, of in parts.items()}
+        leaves, nodes = (self.table(part) for part in images.values())
         found = induction(machine, C, leaves, nodes, answers, self.network.aligned)
-        unquantised = self.balls(answers, leaves, leaf_residuals, nodes)
+        for table in (leaves, nodes):
+            table.check()
+        unquantised = self.balls(answers, images["leaves"], leaves, nodes)
         return Accepted(
             claim=expected,
             unquantised_claim=unquantised,
@@ -205,7 +209,7 @@ class Checker:
             answered_states=len(answered),
             roots=found.roots,
             answered_roots=found.answered,
-            smallest_margin=float(self.margin.lower()),
+            smallest_margin=min(part.margin for part in images.values()),
             homomorphism=all(len(functions) == 1 for functions in found.functions.values()),
             bits=ctx.prec,
             functions=found.functions,
@@ -223,47 +227,35 @@ class Checker:
             raise Rejected(f"the automaton is not that of {name}: they differ on the word {shown}")
         return language_claim(name)
 
-    def entries(self, part: str, rows: Balls) -> tuple[Part, Balls]:
-        """The table {window: image} of one part, each entry proven, and how far its state is from the prototype."""
+    def table(self, images: Images) -> Table:
+        """The table of one part, listed and each entry proven, or to be found: then each is proven when it occurs."""
+        part, K = images.part, len(self.prototypes)
+        stated, base = self.record[part], 1 + (len(self.machine.alphabet) if images.part == "leaves" else K)
+        if "sha256" not in stated and "entries" not in stated:
+            windows, proposed = self.listed(part, base)
+            return Table(base, windows, images.of(windows, proposed))
+        fields(stated, f"{part!r}", {"entries": int, "sha256": str})
+        entries, sha256 = stated["entries"], stated["sha256"]
+        if entries < 0 or not SHA256.fullmatch(sha256):
+            raise Malformed(f"{part!r} has a number of entries from 0 on, and a SHA-256 of 64 hexadecimal digits")
+        if entries > MAX_ENTRIES:
+            raise Rejected(f"{part!r} has {entries:,} entries; at most {MAX_ENTRIES:,} are gone through")
+        images.in_all = entries
+        return FoundTable(part, base, self.network.C, images.of, entries, sha256)
+
+    def listed(self, part: str, rows: int) -> tuple[Ints, Ints]:
+        """The windows (n, C) and images (n,) that the certificate lists."""
         stated = fields(self.record[part], f"{part!r}", {"windows": list, "images": list})
-        windows = integers(stated["windows"], f"the windows of {part!r}", len(rows) - 1, self.network.C)
+        windows = integers(stated["windows"], f"the windows of {part!r}", rows - 1, self.network.C)
         images = integers(stated["images"], f"the images of {part!r}", len(self.prototypes))
         if len(windows) != len(images) or not (images > 0).all():
             raise Malformed(f"{part!r} has {len(windows)} windows and {len(images)} images, which count from 1")
         # A place is absent (0) only behind the last node; the first is always there.
         if not windows[:, :1].all() or ((windows[:, 1:] > 0) & (windows[:, :-1] == 0)).any():
             raise Malformed(f"{part!r} has a window with an absent place before a node")
-        table = dict(zip(map(tuple, windows.tolist()), images.tolist(), strict=True))
-        if len(table) < len(windows):
+        if len(set(map(tuple, windows.tolist()))) < len(windows):
             raise Malformed(f"{part!r} has a window twice")
-        residuals, projected = [], self.network.project(rows)
-        for at in range(0, len(windows), ROWS):
-            self.progress(part, at, len(windows))
-            states = self.network.merge(projected, windows[at : at + ROWS])
-            residuals.append(self.nearest(part, windows[at : at + ROWS], images[at : at + ROWS] - 1, states))
-        return table, np.concatenate([*residuals, exact(np.zeros(0))])
-
-    def nearest(self, part: str, windows: Ints, images: Ints, states: Balls) -> Balls:
-        """The distance of each state (n, d) from its prototype, if every other is farther.
-
-        |z - p|^2 < |z - p'|^2 where |p|^2 - 2 z p < |p'|^2 - 2 z p'.
-        """
-        rivals = self.apart - 2 * product(states, self.prototypes.T)  # (n, K)
-        rows = np.arange(len(states))
-        own = rivals[rows, images]
-        rivals[rows, images] = arb("inf")  # its own prototype is no rival
-        farther = less(own[:, None], rivals)  # (n, K), of (n, 1) and (n, K)
-        if not farther.all():
-            i, k = (int(axis[0]) for axis in np.nonzero(~farther))
-            raise Rejected(
-                f"{part}, window {windows[i].tolist()}: the state is not nearest to prototype {images[i] + 1}, as the "
-                f"certificate says: prototype {k + 1} is at least as near"
-            )
-        squares = (states * states).sum(1)
-        distances = sqrt(own + squares)
-        for rival, distance in zip(sqrt(least(rivals, axis=1) + squares), distances, strict=True):
-            self.margin = self.margin.min(rival - distance)
-        return distances
+        return windows, images
 
     def answers(self) -> list[int | None]:
         """The stated answers, each proven to have the largest logit at its prototype; None where none is stated."""
@@ -278,7 +270,7 @@ class Checker:
                 raise Rejected(f"the answer at prototype {k + 1} is not {self.machine.output_names[answer]!r}")
         return stated
 
-    def balls(self, answers: list[int | None], leaves: Part, residuals: Balls, nodes: Part) -> str | None:
+    def balls(self, answers: list[int | None], images: Images, leaves: Table, nodes: Table) -> str | None:
         """What is proven of the network as it is, if the certificate says so: balls that are mapped into themselves."""
         if self.record["unquantised"] is None:
             return None
@@ -292,24 +284,27 @@ class Checker:
         if stated["claim"] != expected:
             raise Rejected(f"the claim about the network as it is goes beyond what is proven: {expected}")
         self.readout_holds(answers, exact(radii))
-        for window, image, far in zip(leaves, leaves.values(), residuals, strict=True):
+        if len(leaves) + len(nodes) > MAX_LISTED:
+            raise Rejected(f"balls are proven of at most {MAX_LISTED:,} entries")
+        residuals = images.residuals(leaves.windows(), leaves.images)
+        for window, image, far in zip(leaves.windows(), leaves.images, residuals, strict=True):
             self.inside("leaves", window, image, far + slack, radii)
         bounds = bounds_of(self.network, self.prototypes, exact(radii))
-        for at, (window, image) in enumerate(nodes.items()):
+        for at, (window, image) in enumerate(zip(nodes.windows(), nodes.images, strict=True)):
             self.progress("balls", at, len(nodes))
             try:
-                state = bounds.image(np.array(window))
+                state = bounds.image(window)
                 far = norm(state.centre - self.prototypes[image - 1]) + state.deviation
             except TooFar:
                 far = arb("inf")
             self.inside("nodes", window, image, far + slack, radii)
         return expected
 
-    def inside(self, part: str, window: tuple[int, ...], image: int, far: arb, radii: Floats) -> None:
+    def inside(self, part: str, window: Ints, image: int, far: arb, radii: Floats) -> None:
         """Reject an image that may leave the ball of its prototype."""
         if not far <= radii[image - 1]:
             raise Rejected(
-                f"the network as it is: {part}, window {list(window)}: the image and the slack may reach "
+                f"the network as it is: {part}, window {window.tolist()}: the image and the slack may reach "
                 f"{float(far.upper()):.6g} from prototype {image}, whose ball has the radius {radii[image - 1]:.6g}"
             )
 

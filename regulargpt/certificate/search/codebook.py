@@ -89,9 +89,10 @@ class Target:
         # The task's own machine may tell fewer elements apart: windows that are then the same are one.
         elements = specification.task_elements
         windows = np.concatenate([[0], 1 + elements])[nodes.windows(chunk_size)]
-        windows, first = np.unique(windows, axis=0, return_index=True)
+        # As numbers, which sort as the windows do and much faster.
+        first = np.unique(windows @ (2 + elements.max()) ** np.arange(chunk_size - 1, -1, -1), return_index=True)[1]
         symbol_products, products = elements[symbols.images - 1], elements[nodes.images[first] - 1]
-        return cls(symbols.windows(chunk_size), symbol_products, windows, products)
+        return cls(symbols.windows(chunk_size), symbol_products, windows[first], products)
 
     @cached_property
     def sample(self) -> Target:

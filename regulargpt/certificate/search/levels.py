@@ -20,11 +20,14 @@ from regulargpt.certificate.search.specification import Specification
 from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 Place = TypeVar("Place")
 Image = Callable[[int, Ints], Ints]  # the states that the network gives to windows (n, C) of states of level l
 
-# Windows of one level that are enumerated; beyond it a proof would take hours and gigabytes.
-MAX_WINDOWS = 1 << 22
+# Windows of so many nodes that one level keeps, and that it looks at; beyond it a proof would take hours and gigabytes.
+MAX_WINDOWS, MAX_LOOKED_AT = 1 << 24, 1 << 31
+# Windows that are in memory at once.
+SLICE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Kinds:
     def __len__(self) -> int:
         return len(self.states)
 
-    def __getitem__(self, rows: Ints | npt.NDArray[np.bool_]) -> Kinds:
+    def __getitem__(self, rows: Ints | Flags | slice) -> Kinds:
         return Kinds(self.states[rows], self.elements[rows], self.lengths[rows], self.children[rows])
 
     @classmethod
@@ -131,53 +134,117 @@ def next_level(
     aligned: Side,
 ) -> Level:
     """The next level: every window of C full nodes, and of fewer or of a rest at the far end."""
-    nodes, n_full = level.nodes, len(level.full)
-    inside, can_be_rest = specification.can_be_inside(span, aligned), specification.can_be_rest(span, aligned)
+    windows = Windows.of(level, span, specification, chunk_size, aligned)
+    windows.check_count(height)
+    nodes, n_full = windows.nodes, windows.n_full
     full: list[Kinds] = []
     rest: list[Kinds] = []
     roots: list[Kinds] = []
     for n in range(1, chunk_size + 1):
-        count = n_full ** (n - 1) * len(nodes)
-        if count > MAX_WINDOWS:
-            raise UserError(
-                f"{count:,} windows of {n} nodes at level {height}: too many to look at (at most {MAX_WINDOWS:,}); "
-                "certify a run with a smaller chunk size or of a smaller monoid"
-            )
-        composed = compose(nodes, windows(n_full, len(nodes), n, chunk_size), specification, aligned)
-        # The far entry, at offset n - 1, says whether the node is full: only there can a rest be.
-        is_full = (composed.children[:, n - 1] < n_full) & (n == chunk_size)
-        keep = np.where(is_full, inside[composed.elements], can_be_rest[composed.elements])
-        composed, is_full = composed[keep], is_full[keep]
-        children = np.where(composed.children >= 0, nodes.states[composed.children], 0)
-        found = Kinds(image(height - 1, children), composed.elements, composed.lengths, composed.children)
-        full.append(found[is_full].distinct())
-        rest.append(found[~is_full].distinct())
-        # Of T > 1 symbols the root has two children or more, or its only child would be the root.
-        if n > 1 or height == 1:
-            roots.append(found[can_be_rest[found.elements]].distinct())
-    return Level(*(Kinds.join(parts).distinct() for parts in (full, rest, roots)))
+        for composed in windows.kept(n):
+            # The far entry, at offset n - 1, says whether the node is full: only there can a rest be.
+            is_full = (composed.children[:, n - 1] < n_full) & (n == chunk_size)
+            children = np.where(composed.children >= 0, nodes.states[composed.children], 0)
+            found = Kinds(image(height - 1, children), composed.elements, composed.lengths, composed.children)
+            full.append(found[is_full].distinct())
+            rest.append(found[~is_full].distinct())
+            # Of T > 1 symbols the root has two children or more, or its only child would be the root.
+            if n > 1 or height == 1:
+                roots.append(found[windows.can_be_rest[found.elements]].distinct())
+    none = nodes[:0]
+    return Level(*(Kinds.join([none, *parts]).distinct() for parts in (full, rest, roots)))
 
 
-def windows(n_full: int, n_nodes: int, n: int, chunk_size: int) -> Ints:
-    """All windows (count, C) of n nodes by offset: full ones, with any node at the far end; -1 is what is absent.
+@dataclass(frozen=True)
+class Windows:
+    """The windows of a level's nodes, full nodes with any node at the far end, that are part of a word with an answer.
 
-    >>> windows(1, 2, 1, 2).tolist(), windows(1, 2, 2, 2).tolist()
-    ([[0, -1], [1, -1]], [[0, 0], [0, 1]])
+    They grow from offset 0 on, and what is not `inside` is left out at once. Aligned on the right, the sub-word x s of
+    a window ends in that of its first offsets, s. If x s is inside, or a rest, some word leads to a state, x on to
+    another, and s on to one from which an answer comes: so s is inside. Aligned on the left, it is s x. If that is
+    inside, or a rest, s leads to a state from which an answer comes, by way of x: so s is inside.
     """
-    axes = [np.arange(n_full)] * (n - 1) + [np.arange(n_nodes)]
-    rows = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)  # (count, n)
-    return np.pad(rows, ((0, 0), (0, chunk_size - n)), constant_values=-1)
 
+    nodes: Kinds
+    n_full: int
+    times: npt.NDArray[np.integer]
+    inside: Flags
+    can_be_rest: Flags
+    chunk_size: int
+    aligned: Side
 
-def compose(nodes: Kinds, children: Ints, specification: Specification, aligned: Side = "right") -> Kinds:
-    """What the concatenation of the windows' sub-words does; the states are still to be computed."""
-    present = children >= 0
-    elements = np.zeros(len(children), dtype=np.int64)
-    for j in from_left(range(children.shape[1]), aligned):
-        product = specification.monoid.table[elements, nodes.elements[children[:, j]]]
-        elements = np.where(present[:, j], product, elements).astype(np.int64)
-    lengths = np.where(present, nodes.lengths[children], 0).sum(1)
-    return Kinds(np.zeros_like(elements), elements, lengths, children)
+    @classmethod
+    def of(cls, level: Level, span: int, specification: Specification, chunk_size: int, aligned: Side) -> Windows:
+        """Those of a level whose windows are `span` symbols wide."""
+        inside, can_be_rest = specification.can_be_inside(span, aligned), specification.can_be_rest(span, aligned)
+        times = specification.monoid.table
+        return cls(level.nodes, len(level.full), times, inside, can_be_rest, chunk_size, aligned)
+
+    def kept(self, n: int) -> Iterator[Kinds]:
+        """The windows of n nodes in slices, the node at offset 0 changing last; the states are still to be computed."""
+        none = np.zeros(1, dtype=np.int64)
+        # The empty window: element 0 is the identity.
+        yield from self.grown(Kinds(none, none, none, np.full((1, self.chunk_size), -1)), 0, n)
+
+    def grown(self, near: Kinds, offset: int, n: int) -> Iterator[Kinds]:
+        """The windows of n nodes that have at the offsets before `offset` what these windows have."""
+        is_far = offset == n - 1
+        nodes = self.nodes if is_far else self.nodes[: self.n_full]
+        rows = max(1, SLICE // max(1, len(nodes)))
+        for at in range(0, len(near), rows):
+            more = self.with_one_more(near[at : at + rows], nodes, offset, self.whole(n, offset))
+            yield from [more] if is_far else self.grown(more, offset + 1, n)
+
+    def with_one_more(self, near: Kinds, nodes: Kinds, offset: int, whole: Flags) -> Kinds:
+        """Each window with each of these nodes at `offset`, if it is kept."""
+        products = self.products(near.elements, nodes.elements)
+        row, node = np.nonzero(self.keeps(products, whole))
+        children = near.children[row]
+        children[:, offset] = node
+        elements = products[row, node].astype(np.int64)
+        return Kinds(np.zeros_like(elements), elements, near.lengths[row] + nodes.lengths[node], children)
+
+    def whole(self, n: int, offset: int) -> Flags:
+        """Which nodes (nodes,) at `offset` leave a window full: none at the far end of one of less than C nodes."""
+        if offset < n - 1:
+            return np.ones(self.n_full, dtype=bool)
+        return (np.arange(len(self.nodes)) < self.n_full) & (n == self.chunk_size)
+
+    def keeps(self, products: npt.NDArray[np.integer], whole: Flags) -> Flags:
+        """Whether windows (m, nodes) are part of a word with an answer, by what their sub-words do."""
+        return np.where(whole, self.inside[products], self.can_be_rest[products])
+
+    def products(self, near: Ints, far: Ints) -> npt.NDArray[np.integer]:
+        """What the sub-words of windows (m,) do with each of these (k,) at the next offset (m, k)."""
+        near, far = near[:, None], far[None]  # (m, 1), (1, k)
+        return self.times[far, near] if self.aligned == "right" else self.times[near, far]
+
+    def check_count(self, height: int) -> None:
+        """Raise UserError if too many would be kept, or looked at: counted by what the sub-words do, one by one."""
+        near = np.zeros(len(self.times), dtype=np.int64)  # (M,): how many windows of full nodes do what
+        near[0] = 1
+        for n in range(1, self.chunk_size + 1):
+            looked_at, kept = int(near.sum()) * len(self.nodes), int(self.counts(near, n, n - 1).sum())
+            if kept > MAX_WINDOWS or looked_at > MAX_LOOKED_AT:
+                count, most = (kept, MAX_WINDOWS) if kept > MAX_WINDOWS else (looked_at, MAX_LOOKED_AT)
+                raise UserError(
+                    f"{count:,} windows of {n} nodes at level {height}: too many to look at (at most {most:,}); "
+                    "certify a run with a smaller chunk size or of a smaller monoid"
+                )
+            near = self.counts(near, n + 1, n - 1)
+
+    def counts(self, near: Ints, n: int, offset: int) -> Ints:
+        """How many windows do what (M,), with one node more at `offset`, if so many did what before (M,)."""
+        whole, counts = self.whole(n, offset), np.zeros_like(near)
+        elements = np.flatnonzero(near)
+        nodes = self.nodes.elements[: len(whole)]
+        rows = max(1, SLICE // max(1, len(nodes)))
+        for at in range(0, len(elements), rows):
+            some = elements[at : at + rows]
+            products = self.products(some, nodes)
+            row, node = np.nonzero(self.keeps(products, whole))
+            np.add.at(counts, products[row, node], near[some[row]])
+        return counts
 
 
 def from_left(places: Sequence[Place], aligned: Side) -> Sequence[Place]:

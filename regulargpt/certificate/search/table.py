@@ -51,13 +51,16 @@ class Entries:
             raise UserError(f"{self.base - 1} prototypes in chunks of {C} are too many to number; certify a smaller C")
         # A window is a number to the base of its entries, so that a sorted array of numbers is the whole index.
         keys = windows @ self.base ** np.arange(C - 1, -1, -1)  # (n,)
-        new = np.setdiff1d(keys, self.keys)
-        if len(new):
-            images, margins = self.compute(self._windows(new, C))
-            order = np.argsort(merged := np.concatenate([self.keys, new]), kind="stable")
-            self.keys = merged[order]
-            self.images = np.concatenate([self.images, images])[order]
-            self.margins = np.concatenate([self.margins, margins])[order]
+        at = np.searchsorted(self.keys, keys)  # (n,)
+        known = np.append(self.keys, -1)[at] == keys
+        if known.all():
+            return self.images[at]
+        new = np.unique(keys[~known])
+        images, margins = self.compute(self._windows(new, C))
+        between = np.searchsorted(self.keys, new)
+        self.images = np.insert(self.images, between, images)
+        self.margins = np.insert(self.margins, between, margins)
+        self.keys = np.insert(self.keys, between, new)
         return self.images[np.searchsorted(self.keys, keys)]
 
     def windows(self, chunk_size: int) -> Ints:

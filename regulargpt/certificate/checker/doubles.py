@@ -1,0 +1,209 @@
+"""Arrays of balls in float64: quick, and wide enough for the rounding of every operation.
+
+A number x is known by a double m and a radius r, both finite: |x - m| <= r. What is not finite is known by nothing: no
+comparison of it is true. Needed is IEEE 754 arithmetic that rounds to nearest, with gradual underflow, and sums and
+matrix products of n terms that add the rounded or exact products in any order, as every BLAS does: with u = 2^-53 and
+t = 2^-1074, what they give lies within n u / (1 - n u) sum |a_i b_i| + n t of the true one (Higham 2002, Accuracy and
+Stability, section 3.1). A radius is itself computed with rounding: a sum of non-negative terms, products and quotients
+of such, in far fewer than 2^20 operations one on the other. `up` adds the share 2^-30, which is more than 2^20 u, and
+2^-1000, which is more than the underflow of them all. The functions erf and exp are Taylor polynomials below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb, arb_series, ctx
+
+Floats = npt.NDArray[np.float64]
+
+U = 2.0**-52  # twice the unit roundoff
+TINY = 2.0**-1000
+# erf is expanded about the multiples of 1 / GRID up to FLAT, beyond which it is 1 or -1 to 3e-17.
+GRID, FLAT, TERMS = 64, 6, 6
+ERF_ERROR = 1e-13
+EXP_ERROR, EXP_MOST, EXP_TERMS = 1e-14, 700.0, 14
+# ln 2 in two parts: the first has 30 bits, so that its products with integers below 2^11 are exact.
+LN2 = 0x2C5C85FD * 2.0**-30
+with ctx.workprec(128):
+    LN2_REST = float(arb.const_log2() - arb(LN2))
+
+
+def up(radius: Floats) -> Floats:
+    """At least what a radius is before it was rounded."""
+    return radius * (1 + 2.0**-30) + TINY
+
+
+@dataclass(frozen=True, eq=False)
+class Doubles:
+    """Balls `middle` +/- `radius`, arrays of one shape."""
+
+    middle: Floats
+    radius: Floats
+
+    # An array or ball on the left leaves the operation to the one here.
+    __array_ufunc__ = None
+
+    @classmethod
+    def of(cls, value: Any) -> Doubles:
+        """Balls of FLINT, or one of them, or a number, as balls in float64."""
+        if isinstance(value, Doubles):
+            return value
+        balls = np.asarray(value, dtype=object)
+        middle = np.array([float(arb(x).mid()) for x in balls.ravel()])
+        radius = np.array([float(abs(x - arb(m)).upper()) for x, m in zip(balls.ravel(), middle, strict=True)])
+        # A radius that is 0 stays so: weights are doubles.
+        radius = np.where(radius == 0, 0, up(radius))
+        return cls(middle.reshape(balls.shape), radius.reshape(balls.shape))  # as the balls
+
+    def map(self, f: Callable[[Floats], Floats]) -> Doubles:
+        """The same numbers in other places."""
+        return Doubles(f(self.middle), f(self.radius))
+
+    def __len__(self) -> int:
+        return len(self.middle)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of an array."""
+        return self.middle.shape
+
+    @property
+    def T(self) -> Doubles:
+        """As of an array."""
+        return self.map(np.transpose)
+
+    def __getitem__(self, at: Any) -> Doubles:
+        return self.map(lambda x: np.array(x[at]))
+
+    def __setitem__(self, at: Any, value: Doubles) -> None:
+        self.middle[at], self.radius[at] = value.middle, value.radius
+
+    def reshape(self, *shape: Any) -> Doubles:
+        """As of an array."""
+        return self.map(lambda x: x.reshape(*shape))  # as asked for
+
+    def transpose(self, *axes: int) -> Doubles:
+        """As of an array."""
+        return self.map(lambda x: x.transpose(*axes))  # as asked for
+
+    def repeat(self, times: int, axis: int) -> Doubles:
+        """As of an array."""
+        return self.map(lambda x: x.repeat(times, axis))
+
+    def __neg__(self) -> Doubles:
+        return Doubles(-self.middle, self.radius)
+
+    def __add__(self, other: Any) -> Doubles:
+        other = Doubles.of(other)
+        middle = self.middle + other.middle
+        return Doubles(middle, up(self.radius + other.radius + U * abs(middle)))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Doubles:
+        return self + -Doubles.of(other)
+
+    def __rsub__(self, other: Any) -> Doubles:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Doubles:
+        other = Doubles.of(other)
+        middle = self.middle * other.middle
+        radius = abs(self.middle) * other.radius + self.radius * (abs(other.middle) + other.radius)
+        return Doubles(middle, up(radius + U * abs(middle)))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Doubles:
+        """|x / y - m / n| = |x n - m y| / |y n| <= (r |n| + |m| s) / ((|n| - s) |n|), for y = n +/- s without 0."""
+        other = Doubles.of(other)
+        size = abs(other.middle)
+        # The share 2^-30 is more than the rounding of |n| - s, where that is not nearly all of |n|.
+        apart = np.where(other.radius < size / 2, (size - other.radius) * (1 - 2.0**-30), np.nan)
+        middle = self.middle / other.middle
+        radius = (self.radius + abs(middle) * (1 + 2 * U) * other.radius + TINY) / apart
+        return Doubles(middle, up(radius + U * abs(middle)))
+
+    def __rtruediv__(self, other: Any) -> Doubles:
+        return Doubles.of(other) / self
+
+    def sum(self, axis: int, keepdims: bool = False) -> Doubles:
+        """As of an array; n terms, in any order."""
+        size = abs(self.middle).sum(axis, keepdims=keepdims)
+        radius = self.radius.sum(axis, keepdims=keepdims) + U * self.middle.shape[axis] * size
+        return Doubles(self.middle.sum(axis, keepdims=keepdims), up(radius))
+
+    def product(self, other: Any) -> Doubles:
+        """The matrix product (m, k) of (m, n) and (n, k)."""
+        other = Doubles.of(other)
+        rounding = U * (self.middle.shape[1] + 1) * abs(self.middle)
+        radius = (self.radius + rounding + TINY) @ (abs(other.middle) + TINY)
+        if other.radius.any():
+            radius = radius + (abs(self.middle) + self.radius) @ other.radius
+        return Doubles(self.middle @ other.middle, up(radius))
+
+    def positive(self) -> Doubles:
+        """max(x, 0), which moves by no more than x."""
+        return Doubles(np.maximum(self.middle, 0), self.radius)
+
+    def sqrt(self) -> Doubles:
+        """Roots of what is not negative: |sqrt x - sqrt m| = |x - m| / (sqrt x + sqrt m) <= r / sqrt m, if m > 0."""
+        root = np.sqrt(np.where(self.middle > 0, self.middle, np.nan))
+        return Doubles(root, up(self.radius / root + U * root))
+
+    def erf(self) -> Doubles:
+        """As the polynomial of degree 5 about the nearest multiple z of 1/64 has it, for |z| <= 6.
+
+        With H the Hermite polynomials, the sixth derivative is 2 / sqrt(pi) H_5(x) exp(-x^2), at most
+        2 / sqrt(pi) 1.09 2^(5/2) sqrt(5!) < 77 by Cramer's inequality |H_k(x)| exp(-x^2 / 2) <= 1.09 sqrt(2^k k!); so
+        the remainder is at most 77 / 6! / 128^6 < 3e-14. The other coefficients are at most 1.2 (the k-th derivative
+        over k!, by the same), and |x - z| <= 1/128: rounding moves the value by less than 20 u. Beyond, erfc(6) is
+        below 3e-17. The slope of erf is at most 2 / sqrt(pi) < 1.13.
+        """
+        inside = np.clip(self.middle, -FLAT, FLAT)
+        # Not a number stays one, and stands in any row of the table.
+        row = np.nan_to_num(np.rint(inside * GRID)).astype(np.int64)
+        step, coefficients = inside - row / GRID, erf_coefficients()[row + FLAT * GRID]  # (..., TERMS)
+        value = coefficients[..., TERMS - 1]
+        for k in range(TERMS - 2, -1, -1):
+            value = value * step + coefficients[..., k]
+        return Doubles(value, up(1.13 * self.radius + ERF_ERROR))
+
+    def exp(self) -> Doubles:
+        """2^k exp(x - k ln 2), by the polynomial of degree 13 about 0.
+
+        For |x| <= 700 the rest is at most 0.35, and rounding moves it by less than 8 u: its product with the first part
+        of ln 2 is exact, and the second is below 2^-29. The remainder is at most 0.35^14 / 14! exp(0.35) < 1e-17, and
+        rounding moves the value by less than 60 u. Below -700 the value is less than 1e-304. For |h| <= r <= 1/2,
+        |exp(x + h) - exp(x)| <= 2 r exp(x).
+        """
+        x = np.where(self.middle <= EXP_MOST, np.maximum(self.middle, -EXP_MOST), np.nan)
+        power = np.nan_to_num(np.rint(x / (LN2 + LN2_REST)))
+        rest = (x - power * LN2) - power * LN2_REST
+        value = np.ones_like(x)
+        for k in range(EXP_TERMS - 1, 0, -1):
+            value = 1 + value * rest / k
+        value = np.ldexp(value, power.astype(np.int64))
+        relative = np.where(self.radius <= 0.5, 2 * self.radius, np.nan) + EXP_ERROR
+        # Below -700 exp lies between 0 and exp(-700), and so does what stands for it.
+        return Doubles(value, up(value * relative))
+
+
+@cache
+def erf_coefficients() -> Floats:
+    """The Taylor coefficients (2 * FLAT * GRID + 1, TERMS) of erf about the multiples of 1 / GRID, nearest doubles."""
+    with ctx.workprec(128):
+        points = [arb(i) / GRID for i in range(-FLAT * GRID, FLAT * GRID + 1)]
+        series = [arb_series([z, 1], prec=TERMS).erf().coeffs() for z in points]
+    return np.array([[float(c) for c in (*row, *[arb(0)] * (TERMS - len(row)))] for row in series])
+
+
+def concatenated(parts: Sequence[Doubles], axis: int = 0) -> Doubles:
+    """One behind the other."""
+    return Doubles(*(np.concatenate(some, axis) for some in ([p.middle for p in parts], [p.radius for p in parts])))

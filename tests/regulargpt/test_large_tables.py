@@ -1,0 +1,190 @@
+"""Certificates that do not list their table: the checker finds it, and every forgery of one, or of its network."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+
+from regulargpt.certificate import record as records
+from regulargpt.certificate.checker import Malformed, Rejected, check
+from regulargpt.certificate.checker.balls import exact, exp, product, sqrt
+from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.files import parsed, tensors
+from regulargpt.certificate.checker.images import Images
+from regulargpt.certificate.checker.network import gelu, sigmoid
+from regulargpt.certificate.checker.networks import network_of
+from regulargpt.certificate.checker.tables import FoundTable, Table
+from regulargpt.construct.configuration import configuration
+from regulargpt.runs.certify import certificate_report
+from regulargpt.runs.run import run
+from regulargpt.storage.folder import RunFolder
+from regulargpt.storage.manifest import digest
+from tests.regulargpt.exact_trees import as_config, certificate_of, last_ldru, last_symbol
+
+Record = dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=["right", "left"])
+def certified(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certified network that is made, not trained, counted from either side, and its certificate without a table."""
+    folder = tmp_path_factory.mktemp(request.param) / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "MAX_LISTED", 0)
+        if request.param == "right":
+            settings = {"evaluation.test_len": 42, "evaluation.extra_lengths": ()}
+            run(configuration("even-pairs").replaced(settings), folder)
+            assert certificate_report(RunFolder.open(folder))["proven"]
+        else:
+            options = {"operator": "linear", "d_model": 2}
+            certificate_of(last_ldru(), as_config("ldru", options, last_symbol()), last_symbol(), folder)
+    edit(folder, lambda record: record.update(unquantised=None))
+    return folder
+
+
+@pytest.fixture
+def copy(certified: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(certified, tmp_path / "run"))
+
+
+def edit(path: Path, change: Callable[[Record], object]) -> None:
+    record = json.loads((path / "certificate.json").read_text())
+    change(record)
+    (path / "certificate.json").write_text(records.text(record))
+
+
+def test_a_table_that_is_found_is_accepted(certified: Path):
+    record = json.loads((certified / "certificate.json").read_text())
+    assert set(record["leaves"]) == set(record["nodes"]) == {"entries", "sha256"}
+    accepted = check(certified / "certificate.json")
+    assert accepted.entries == record["leaves"]["entries"] + record["nodes"]["entries"]
+    assert accepted.smallest_margin > 0.5
+
+
+def double_point(record: Record) -> None:
+    """Two prototypes in one place, of which none is nearer; nothing is said of answers there."""
+    record["prototypes"][1] = record["prototypes"][0]
+    record["answers"][:2] = None, None
+
+
+FORGERIES: list[tuple[str, Callable[[Record], object], type[Exception], str]] = [
+    ("digest", lambda r: r["nodes"].update(sha256="0" * 64), Rejected, "have other images than the certificate says"),
+    ("no digest", lambda r: r["nodes"].update(sha256="0"), Malformed, "64 hexadecimal digits"),
+    ("no count", lambda r: r["nodes"].pop("entries"), Malformed, "'nodes' has no 'entries'"),
+    ("windows too", lambda r: r["nodes"].update(windows=[]), Malformed, "unknown key 'windows'"),
+    ("negative", lambda r: r["leaves"].update(entries=-1), Malformed, "a number of entries from 0 on"),
+    ("a truth value", lambda r: r["leaves"].update(entries=True), Malformed, "of the wrong kind"),
+    ("fewer", lambda r: r["nodes"].update(entries=r["nodes"]["entries"] - 1), Rejected, "nodes: more than"),
+    (
+        "more",
+        lambda r: r["leaves"].update(entries=r["leaves"]["entries"] + 1),
+        Rejected,
+        r"leaves: \d windows occur, not",
+    ),
+    ("far more", lambda r: r["nodes"].update(entries=1 << 40), Rejected, "at most 8,388,608 are gone through"),
+    ("answers", lambda r: r.update(answers=r["answers"][::-1]), Rejected, "the answer at prototype 1 is not"),
+    ("a point twice", double_point, Rejected, "at least as near|a tie, or nearly one"),
+]
+
+
+@pytest.mark.parametrize(("change", "error", "message"), [f[1:] for f in FORGERIES], ids=[f[0] for f in FORGERIES])
+def test_forgeries_are_refused(copy: Path, change: Callable[[Record], object], error: type[Exception], message: str):
+    edit(copy, change)
+    with pytest.raises(error, match=message):
+        check(copy / "certificate.json")
+
+
+def test_a_network_that_is_wrong_on_a_window_is_refused_with_the_window(copy: Path):
+    """Both symbols are the same to it: whatever the digest says, some root answers wrongly."""
+    weights = load_file(copy / "model.safetensors")
+    weights["embedding.weight"] = weights["embedding.weight"][:1].repeat(2, 1)
+    save_file(weights, copy / "model.safetensors")
+    edit(copy, lambda r: r["weights"].update(sha256=digest((copy / "model.safetensors").read_bytes())))
+    with pytest.raises(Rejected, match=r"leaves, window \[\d, \d\]: prototype \d is the root of words that lead"):
+        check(copy / "certificate.json")
+
+
+WINDOWS = st.lists(st.tuples(*[st.integers(0, 4)] * 3), unique=True, max_size=30)
+
+
+@settings(max_examples=100, deadline=None)
+@given(WINDOWS, st.integers(1, 9), st.sampled_from([5, 2**40]))
+def test_a_table_that_is_found_is_the_table_that_is_listed(rows: list[tuple[int, ...]], size: int, base: int):
+    windows = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    images = 1 + windows.sum(1)
+    known = Table(base, windows, images)
+    found = FoundTable("nodes", base, 3, lambda new: 1 + new.sum(1), len(rows), known.digest())
+    for at in range(0, len(windows), size):
+        for _ in range(2):
+            np.testing.assert_array_equal(found(windows[at : at + size]), images[at : at + size])
+    found.check()
+    np.testing.assert_array_equal(found.windows(), sorted(rows) or np.zeros((0, 3)))
+    np.testing.assert_array_equal(found.windows(), known.windows())
+    expected = b"".join(np.array([*row, 1 + sum(row)], dtype="<u4").tobytes() for row in sorted(rows))
+    assert known.digest() == digest(expected)
+
+
+NUMBERS = st.floats(-60, 60) | st.sampled_from([0.0, 1e-300, 5e-324, 6.0, -6.0, 1 / 128, 3 / 128, 2.0**40, -(2.0**40)])
+
+
+def contains(quick: Doubles, balls: Any) -> bool:
+    """Whether each ball lies in that of float64; what is not finite holds everything."""
+    pairs = zip(quick.middle.ravel(), quick.radius.ravel(), balls.ravel(), strict=True)
+    return all(not np.isfinite([m, r]).all() or bool(abs(x - arb(m)) <= arb(r)) for m, r, x in pairs)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(NUMBERS, min_size=4, max_size=4), st.lists(NUMBERS, min_size=4, max_size=4), st.integers(0, 3))
+def test_float64_balls_hold_what_the_balls_of_flint_hold(a: list[float], b: list[float], wide: int):
+    with ctx.workprec(256), np.errstate(all="ignore"):
+        x, y = exact(a), exact(b)
+        # Numbers anywhere in their balls, also at the ends.
+        radius = np.array([0.0, 1e-12, 1e-3, 0.25])[wide]
+        p, q = Doubles(np.array(a), np.full(4, radius)), Doubles(np.array(b), np.full(4, radius / 2))
+        for s, t in ((radius, -radius / 2), (-radius, radius / 2), (0.0, 0.0)):
+            u, v = x + arb(s), y + arb(t)
+            assert contains(p + q, u + v)
+            assert contains(p - q, u - v)
+            assert contains(1 - p, 1 - u)
+            assert contains(p * q, u * v)
+            assert contains(p.sum(0), np.array([u.sum()]))
+            assert contains(p.reshape(2, 2).product(q.reshape(2, 2)), product(u.reshape(2, 2), v.reshape(2, 2)))
+            if all(abs(z) > radius for z in b):
+                assert contains(p / q, u / v)
+            if all(z >= radius for z in a):
+                assert contains(p.positive().sqrt(), sqrt(u))
+            assert contains(exp(p), exp(u))
+            assert contains(gelu(p), gelu(u))
+            assert contains(sigmoid(p), sigmoid(u))
+
+
+def test_what_overflows_decides_nothing():
+    with np.errstate(all="ignore"):
+        huge = Doubles(np.array([1e300, -1e300]), np.zeros(2))
+        for value in (huge * huge, exp(huge), Doubles.of(1) / Doubles(np.zeros(1), np.ones(1))):
+            assert not np.isfinite(value.middle[:1] + value.radius[:1]).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_float64_decides_as_the_balls_do(certified: Path, seed: int):
+    """On random prototypes, most of which are far apart; what float64 leaves open, the balls decide."""
+    network = network_of(
+        tensors((certified / "model.safetensors").read_bytes()), parsed((certified / "config.json").read_bytes(), "it")
+    )
+    random = np.random.default_rng(seed)
+    prototypes = exact(random.normal(size=(9, network.d)))
+    with ctx.workprec(64):
+        rows = np.concatenate([network.absent, prototypes])
+        windows = np.column_stack([random.integers(1, 10, 40), random.integers(0, 10, 40)])
+        images = Images("nodes", network, rows, prototypes, lambda *_: None)
+        found, decided = images.quickly(windows, None)
+        assert decided.any()
+        np.testing.assert_array_equal(found[decided], images.exactly(windows, None)[decided])
+        np.testing.assert_array_equal(images.of(windows), 1 + images.exactly(windows, None))
