@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from regulargpt.certificate import record as records
 from regulargpt.certificate.checker import Malformed, Rejected, check
 from regulargpt.certificate.checker.balls import exact, exp, product, sqrt
-from regulargpt.certificate.checker.doubles import Doubles
+from regulargpt.certificate.checker.doubles import Doubles, is_ieee
 from regulargpt.certificate.checker.files import parsed, tensors
 from regulargpt.certificate.checker.images import Images
 from regulargpt.certificate.checker.network import gelu, sigmoid
@@ -172,6 +172,28 @@ def test_what_overflows_decides_nothing():
             assert not np.isfinite(value.middle[:1] + value.radius[:1]).any()
 
 
+def test_a_sum_that_overflows_is_no_number_though_its_terms_have_small_radii():
+    with np.errstate(all="ignore"):
+        total = Doubles(np.full((1, 2), 2.0**1000), np.zeros((1, 2))).product(Doubles.of(np.full((2, 1), 2.0**23)))
+        assert not np.isfinite((Doubles.of(2.0**1000) / total).radius).any()
+
+
+def test_a_ball_too_small_for_a_double_keeps_a_radius():
+    assert (Doubles.of(exact([1.0, 2.0**-1074])).radius == 0).all()
+    assert Doubles.of(arb("1e-400")).radius > 0
+
+
+def test_where_doubles_are_not_those_of_ieee_754_the_balls_decide_everything(
+    certified: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert is_ieee()
+    quick = check(certified / "certificate.json")
+    monkeypatch.setattr("regulargpt.certificate.checker.images.is_ieee", lambda: False)
+    slow = check(certified / "certificate.json")
+    assert 0 < quick.smallest_margin <= slow.smallest_margin
+    assert slow.entries == quick.entries
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_float64_decides_as_the_balls_do(certified: Path, seed: int):
     """On random prototypes, most of which are far apart; what float64 leaves open, the balls decide."""
@@ -186,5 +208,8 @@ def test_float64_decides_as_the_balls_do(certified: Path, seed: int):
         images = Images("nodes", network, rows, prototypes, lambda *_: None)
         found, decided = images.quickly(windows, None)
         assert decided.any()
-        np.testing.assert_array_equal(found[decided], images.exactly(windows, None)[decided])
+        quick = images.margin
+        images.margin = np.inf
+        np.testing.assert_array_equal(found[decided], images.exactly(windows[decided], None))
+        assert quick <= images.margin < quick + 1e-6
         np.testing.assert_array_equal(images.of(windows), 1 + images.exactly(windows, None))

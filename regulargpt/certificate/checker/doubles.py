@@ -34,6 +34,14 @@ with ctx.workprec(128):
     LN2_REST = float(arb.const_log2() - arb(LN2))
 
 
+def is_ieee() -> bool:
+    """Whether doubles round to nearest and underflow gradually now: a library may switch that off for its process."""
+    one, least = np.ones(4), np.full(4, 2.0**-1074)
+    nearest = (one + 2.0**-53 == 1).all() and (one + 3 * 2.0**-54 == 1 + 2.0**-52).all()
+    gradual = (least * 2.0**1000 > 0).all() and (one * 2.0**-1000 * 2.0**-60 > 0).all()
+    return bool(nearest and gradual)
+
+
 def up(radius: Floats) -> Floats:
     """At least what a radius is before it was rounded."""
     return radius * (1 + 2.0**-30) + TINY
@@ -56,9 +64,9 @@ class Doubles:
             return value
         balls = np.asarray(value, dtype=object)
         middle = np.array([float(arb(x).mid()) for x in balls.ravel()])
-        radius = np.array([float(abs(x - arb(m)).upper()) for x, m in zip(balls.ravel(), middle, strict=True)])
-        # A radius that is 0 stays so: weights are doubles.
-        radius = np.where(radius == 0, 0, up(radius))
+        far = [abs(x - arb(m)).upper() for x, m in zip(balls.ravel(), middle, strict=True)]
+        # A radius that is 0 stays so: weights are doubles. One that is too small for a double does not become 0.
+        radius = np.where([r.is_zero() for r in far], 0, up(np.array([float(r) for r in far])))
         return cls(middle.reshape(balls.shape), radius.reshape(balls.shape))  # as the balls
 
     def map(self, f: Callable[[Floats], Floats]) -> Doubles:
@@ -146,7 +154,8 @@ class Doubles:
         radius = (self.radius + rounding + TINY) @ (abs(other.middle) + TINY)
         if other.radius.any():
             radius = radius + (abs(self.middle) + self.radius) @ other.radius
-        return Doubles(self.middle @ other.middle, up(radius))
+        middle = self.middle @ other.middle
+        return Doubles(middle, up(radius + U * abs(middle)))  # no finite radius where the sum is too large
 
     def positive(self) -> Doubles:
         """max(x, 0), which moves by no more than x."""

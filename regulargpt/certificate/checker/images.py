@@ -10,7 +10,7 @@ import numpy.typing as npt
 from flint import arb
 
 from regulargpt.certificate.checker.balls import Balls, less, norm, product, sqrt
-from regulargpt.certificate.checker.doubles import Doubles, up
+from regulargpt.certificate.checker.doubles import Doubles, is_ieee, up
 from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.network import Ints, Network
 
@@ -70,12 +70,13 @@ class Images:
         lowest = rivals.middle - rivals.radius - SHARE * abs(rivals.middle)  # (n, K)
         lowest[rows, images] = np.inf  # its own prototype is no rival
         highest = own.middle + own.radius + SHARE * abs(own.middle)  # (n,)
-        decided = (highest[:, None] < lowest).all(1)
+        decided = (highest[:, None] < lowest).all(1) & is_ieee()
         difference = states - self.quick_prototypes[images]
-        far = np.sqrt(((abs(difference.middle) + difference.radius) ** 2).sum(1)) * (1 + SHARE)
+        far = np.sqrt(up(((abs(difference.middle) + difference.radius) ** 2).sum(1))) * (1 + SHARE)
         squares = (states * states).sum(1)
         lowest = lowest.min(1) + squares.middle - squares.radius - SHARE * (abs(lowest.min(1)) + squares.middle)
         margins = np.sqrt(np.maximum(lowest, 0)) * (1 - SHARE) - up(far)
+        margins[np.isnan(margins)] = -np.inf
         self.margin = min(self.margin, float(margins[decided].min(initial=np.inf)))
         return images, decided
 
