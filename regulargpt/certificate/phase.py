@@ -18,6 +18,7 @@ from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.base import Data
@@ -34,13 +35,17 @@ FALL = 0.6
 # A fine-tuning that has not brought the certificate in so many steps begins anew if it has mended half of what was
 # missed; else it is given up.
 MENDING, MENDED = 1000, 0.5
+# Its steps begin small: the first ones of Adam are as long as the later ones, however little is left to mend.
+WARMUP = 50
 # Of its Adam; the second is short, for the errors shrink by orders of magnitude.
 BETAS = (0.9, 0.98)
-# A step takes so many times the windows of a small table, but no fewer than these.
+# A step takes so many times the windows of a small table, but no fewer than these; and this part of those of a large
+# one, but no more than these.
 COPIES, FEWEST_WINDOWS = 8, 64
+PART, MOST_WINDOWS = 128, 4096
 # A certified network is trained on its table while states drift farther than this, in units of half the smallest
 # distance of two prototypes. That is asked every so many steps. The learning rate halves in so many, or in as many as
-# it takes to see each window of a large table ten times.
+# it takes to go so many times through a large table.
 MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 200, 10
 # No further than to this share: with a rate of nothing, states would drift for ever.
 LEAST_LEFT = 0.05
@@ -133,6 +138,7 @@ class TableFineTuning:
             self.certifier = Certifier.of(self.task, C, aligned)
         self.standing = Standing()
         self.table: TrainingTable | None = None
+        self.free: FreePrototypes | None = None  # while the table is mended
         self.own_optimiser: torch.optim.Optimizer | None = None
         self.before: dict[str, Any] | None = None
         self.missed: float | None = None
@@ -148,8 +154,13 @@ class TableFineTuning:
         return self.own_optimiser
 
     def lr(self, trainer: Trainer) -> float:
-        """Constant, then falling to 0."""
-        return self.options.lr * self.standing.left(trainer.step_count, self.options)
+        """Rising, constant, then falling to 0."""
+        step, since = trainer.step_count, self.standing.since
+        warm = 1.0 if since is None else min(1.0, (step + 1 - since) / WARMUP)
+        # In a large table there are more prototypes to be told apart, each in less room.
+        n_windows = 0 if self.table is None else len(self.table.windows)
+        fine = min(1.0, self.options.windows / windows_a_step(n_windows, self.options))
+        return fine * warm * self.options.lr * self.standing.left(step, self.options)
 
     def noise(self) -> float:
         """None but that on the prototypes, which the table makes itself."""
@@ -162,9 +173,11 @@ class TableFineTuning:
         left = self.standing.left(trainer.step_count, self.options)
         # Without dropout: the map that is certified has none.
         trainer.model.eval()
-        windows = min(self.options.windows, max(FEWEST_WINDOWS, COPIES * len(self.table.windows)))
-        noise, contraction = self.options.noise, self.options.contraction
-        loss, near = self.table.loss(trainer.model, windows, noise, contraction, left)
+        windows, noise = windows_a_step(len(self.table.windows), self.options), self.options.noise
+        if self.free is None:
+            loss, near = self.table.loss(trainer.model, windows, noise, self.options.contraction, left)
+        else:
+            loss, near = mending_loss(self.table, self.free, trainer.model, windows, noise)
         loss.backward()
         return loss.item(), {"near": near}
 
@@ -202,7 +215,9 @@ class TableFineTuning:
     def attempt(self, model: nn.Module, known: TrainingTable | None, allowed: float) -> Attempt:
         """Try the certificate."""
         assert self.certifier is not None, "a machine was learned"
-        return self.certifier.attempt(model, known, allowed)
+        assert isinstance(model, Tree), "the options refuse other models"
+        learned = None if self.free is None else self.free(model.state_norm).detach()
+        return self.certifier.attempt(model, known, allowed, learned)
 
     def learn(self, trainer: Trainer) -> bool:
         """Whether the network's answers give a machine; from then on the certificate is about that one."""
@@ -242,9 +257,10 @@ class TableFineTuning:
     def train_on(self, found: Attempt, trainer: Trainer) -> None:
         """The table that was found, from here on."""
         assert found.table is not None
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
         self.table = found.table().to(trainer.device)
-        if self.own_optimiser is None:
-            self.own_optimiser = make_optimiser(trainer.model)
+        self.free = None if found.certain else FreePrototypes(trainer.model.state_norm, self.table.prototypes)
+        self.own_optimiser = make_optimiser(trainer.model, self.free)
         half_life = half_life_of(len(self.table.windows), self.options)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, half_life)
         # A network that is certified is not given up any more.
@@ -267,7 +283,7 @@ class TableFineTuning:
         """Words again, with the weights from before a fine-tuning that brought no certificate."""
         if self.before is not None:
             trainer.model.load_state_dict(self.before)
-        self.table = self.before = self.own_optimiser = None
+        self.table = self.before = self.own_optimiser = self.free = None
         self.standing = self.standing.ended()
 
     def last_step(self, trainer: Trainer) -> int:
@@ -314,6 +330,7 @@ class TableFineTuning:
         return {
             "standing": dataclasses.asdict(self.standing),
             "table": None if self.table is None else self.table.state(),
+            "free": None if self.free is None else self.free.state_dict(),
             "before": self.before,
             "optimiser": None if self.own_optimiser is None else self.own_optimiser.state_dict(),
             **self.learned_state(),
@@ -331,9 +348,14 @@ class TableFineTuning:
         device = next(model.parameters()).device
         self.standing, self.before = Standing(**state["standing"]), state["before"]
         self.table = None if state["table"] is None else TrainingTable.load(state["table"]).to(device)
+        if state.get("free") is not None:
+            assert isinstance(model, Tree), "the options refuse other models"
+            assert self.table is not None, "prototypes are of a table"
+            self.free = FreePrototypes(model.state_norm, self.table.prototypes)
+            self.free.load_state_dict(state["free"])
         if state["optimiser"] is not None:
             assert isinstance(model, Tree), "the options refuse other models"
-            self.own_optimiser = make_optimiser(model)
+            self.own_optimiser = make_optimiser(model, self.free)
             self.own_optimiser.load_state_dict(state["optimiser"])
         if self.learner is not None:
             self.learner.fresh, self.learned_at = state["fresh"], state["learned_at"]
@@ -358,17 +380,28 @@ class TableFineTuning:
         return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, self.machine)
 
 
+def windows_a_step(n_windows: int, options: TableFineTuningOptions) -> int:
+    """How many windows of a table of so many a step takes.
+
+    >>> options = TableFineTuningOptions("table_fine_tuning", windows=512)
+    >>> [windows_a_step(n, options) for n in (6, 24, 1_000, 339_066, 4_715_903)]
+    [64, 192, 512, 2648, 4096]
+    """
+    usual = min(options.windows, max(FEWEST_WINDOWS, COPIES * n_windows))
+    return max(usual, min(MOST_WINDOWS, n_windows // PART))
+
+
 def half_life_of(n_windows: int, options: TableFineTuningOptions) -> int:
     """The steps in which the learning rate on a table of so many windows halves.
 
     >>> options = TableFineTuningOptions("table_fine_tuning", windows=512)
-    >>> [half_life_of(n, options) for n in (6, 1_000, 24_000)]
-    [200, 200, 468]
+    >>> [half_life_of(n, options) for n in (6, 1_000, 24_000, 339_066)]
+    [200, 200, 468, 1280]
     """
-    return max(HALF_LIFE, PASSES * n_windows // options.windows)
+    return max(HALF_LIFE, PASSES * n_windows // windows_a_step(n_windows, options))
 
 
-def make_optimiser(model: Model) -> torch.optim.Optimizer:
-    """Adam over all parameters, in the groups that the model makes of them; nothing decays."""
-    groups = [{**group, "weight_decay": 0.0} for group in model.parameter_groups()]
-    return torch.optim.Adam(groups, betas=BETAS, fused=True)
+def make_optimiser(model: Model, free: FreePrototypes | None = None) -> torch.optim.Optimizer:
+    """Adam over all parameters, in the groups that the model makes of them, and free prototypes; nothing decays."""
+    groups = [*model.parameter_groups(), *([{"params": list(free.parameters())}] if free is not None else [])]
+    return torch.optim.Adam([{**group, "weight_decay": 0.0} for group in groups], betas=BETAS, fused=True)

@@ -155,19 +155,29 @@ class Certifier:
             prototypes = torch.where(count[:, None] > 0, means, prototypes)  # a column (K, 1)
         return Quantised.of(network, Codebook(prototypes, quantised.book.elements), self.specification)
 
-    def attempt(self, model: nn.Module, known: TrainingTable | None = None, allowed: float = 0.0) -> Attempt:
+    def attempt(
+        self,
+        model: nn.Module,
+        known: TrainingTable | None = None,
+        allowed: float = 0.0,
+        learned: Float[Tensor, "K d_model"] | None = None,
+    ) -> Attempt:
         """Whether a network in training is certified, quickly: by the prototypes of a `known` table, else by its own.
 
-        If so, there is its table to train on. If not, but no more than the share `allowed` of its windows is taken for
-        another element, there is the true table.
+        Its own are those that were `learned`, one an element, or the means of its states. If it is certified, there is
+        its table to train on. If not, but no more than the share `allowed` of its windows is taken for another element,
+        there is the true table.
         """
         assert isinstance(model, Tree), "validation refuses other models"
         network = Float64Network(model)
         if known is not None and Quantised.of(network, unlabelled(known.prototypes), self.specification).certain:
             return Attempt(True, lambda: known)
-        book = next(codebooks(network, self.target))
+        own = None if learned is None else Codebook(learned.to("cpu", torch.float64), self.target.elements)
+        book = own or next(codebooks(network, self.target))
         missed = missed_share(network, self.target, book)
-        quantised = Quantised.of(network, book, self.specification) if missed <= MAX_MISSED_TO_PROVE else None
+        # Of a large table a sample is asked, and a proof goes through all of it.
+        most = 0.0 if self.target.is_large else MAX_MISSED_TO_PROVE
+        quantised = Quantised.of(network, book, self.specification) if missed <= most else None
         if quantised is not None and quantised.certain:
             return Attempt(True, quantised.training_table, missed=missed)
 

@@ -95,6 +95,16 @@ class Target:
         return cls(symbols.windows(chunk_size), symbol_products, windows[first], products)
 
     @cached_property
+    def elements(self) -> Ints:
+        """The elements that nodes can have."""
+        return np.union1d(self.symbol_products, self.products)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether means and shares are taken over a sample."""
+        return len(self.sample.windows) < len(self.windows)
+
+    @cached_property
     def sample(self) -> Target:
         """About SAMPLED_WINDOWS windows of elements, as many for each product, evenly spread."""
         order = np.argsort(self.products, kind="stable")

@@ -28,6 +28,8 @@ from regulargpt.training.kinds import row_of_kind
 
 # The noise falls with the learning rate, but no further: what lies near a prototype shall still come back to it.
 LEAST_NOISE = 0.1
+# How far states (n, d_model) are from what they should be (n,), each an error (n,).
+Errors = Callable[[Tensor, Tensor], Tensor]
 # Of so many times the windows of a step, those with the largest error are taken.
 CANDIDATES = 4
 # A drift is followed over so many levels of so many nodes.
@@ -57,6 +59,12 @@ class TrainingTable:
         """From a checkpoint."""
         return cls(**state)
 
+    def over(self, prototypes: Float[Tensor, "K d_model"]) -> TrainingTable:
+        """The same table over other prototypes."""
+        table = dataclasses.replace(self, prototypes=prototypes)
+        vars(table)["by_image"] = self.by_image  # sorting the windows of a large one takes longer than a step
+        return table
+
     def loss(
         self, model: Tree, n_windows: int, noise: float, contraction: float, left: float
     ) -> tuple[Float[Tensor, ""], float]:
@@ -69,7 +77,8 @@ class TrainingTable:
         one device.
         """
         generator = model.state_noise.next_generator(self.prototypes.device)
-        first, children = self.draw_hard(model, n_windows, noise * max(LEAST_NOISE, left), generator)
+        level = noise * max(LEAST_NOISE, left)
+        first, children = self.draw_hard(model, n_windows, level, generator, self.squared_errors)
         states = apply_map(model, children, self.windows[first])
         leaves = model.merge(model.leaves(), self.leaf_windows)
         found, images = torch.cat([states, leaves]), torch.cat([self.images[first], self.leaf_images])
@@ -126,16 +135,16 @@ class TrainingTable:
         return torch.where(coin < 0.5, row_of_kind(order, sizes, kind, share), (share * len(self.windows)).long())
 
     def draw_hard(
-        self, model: Tree, n: int, level: float, generator: torch.Generator
+        self, model: Tree, n: int, level: float, generator: torch.Generator, errors_of: Errors
     ) -> tuple[Int[Tensor, "n"], Float[Tensor, "n C d_model"]]:
         """Windows and their disturbed children: half at random, the others with the largest errors of `CANDIDATES` n.
 
-        It takes a single window to spoil a long word.
+        It takes a single window to spoil a long word. `errors_of` gives the error of states by what they should be.
         """
         drawn = self.draw(CANDIDATES * n, generator)
         children = self.children(model, drawn) + self.noise(self.windows[drawn], level, generator)
         with torch.no_grad():  # only to choose: the chosen go through the block once more, with gradients
-            errors = self.squared_errors(apply_map(model, children, self.windows[drawn]), self.images[drawn])
+            errors = errors_of(apply_map(model, children, self.windows[drawn]), self.images[drawn])
         kept = torch.cat([errors.topk(n // 2).indices, torch.arange(n - n // 2, device=drawn.device)])
         return drawn[kept], children[kept]
 

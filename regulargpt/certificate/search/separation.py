@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from regulargpt.certificate.search.codebook import Codebook
 from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.certificate.search.mending import before
 
 # The smallest distance that is wanted, in units of sqrt(d_model): the norm of a state without gain and bias.
 SEPARATION = 0.6
@@ -52,9 +53,8 @@ def shortfall(least: float, states: Float[Tensor, "K d_model"]) -> Float[Tensor,
 
 
 def project(norm: nn.Module, states: Float[Tensor, "K d_model"]) -> Float[Tensor, "K d_model"]:
-    """The states that the state norm can give, near these: its gain and bias undone, and the norm done again."""
+    """The states that the state norm can give, near these."""
     if not isinstance(norm, nn.LayerNorm):
         return states
     gain, bias = norm.weight.detach(), norm.bias.detach()
-    # Where the gain is 0 the norm gives the bias, whatever it reads.
-    return F.layer_norm((states - bias) / torch.where(gain == 0, 1, gain), norm.normalized_shape, gain, bias, norm.eps)
+    return F.layer_norm(before(norm, states), norm.normalized_shape, gain, bias, norm.eps)

@@ -1,0 +1,85 @@
+"""Mending a table: the network and its prototypes learn together, until each window comes nearest to its own.
+
+While windows are taken for other elements, the places of the prototypes are the network's guess: training towards them
+would hold it there. Here they are parameters too. The loss is the cross-entropy of the nearest prototype, its logits
+the negative squared distances, as in Snell et al. 2017 (prototypical networks), equation 2; and the squared distance to
+the right one, as in van den Oord et al. 2017 (VQ-VAE), equation 3: the nearest alone may still be far.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from languages.automata.moore import UNDEFINED
+from regulargpt.certificate.search.fine_tuning import TrainingTable, apply_map
+from regulargpt.models.tree.base import Tree
+
+# The weights of squared distances, in units of the prototypes' mean square, as logits and as a loss. Two unrelated
+# states are then 2 SHARPNESS apart.
+SHARPNESS, COMPACTNESS = 32.0, 4.0
+# Less noise than when states are to come back: first each window has to be right.
+NOISE = 0.2
+
+
+class FreePrototypes(nn.Module):
+    """Prototypes (K, d_model) as parameters: whatever they are, they become what the state norm can give.
+
+    >>> norm = nn.LayerNorm(4)
+    >>> states = norm(torch.tensor([[1.0, 2.0, 3.0, 5.0]])).detach()
+    >>> torch.allclose(FreePrototypes(norm, states)(norm), states, atol=1e-4)
+    True
+    """
+
+    def __init__(self, norm: nn.Module, prototypes: Float[Tensor, "K d_model"]):
+        super().__init__()
+        self.before = nn.Parameter(before(norm, prototypes).clone())
+
+    def forward(self, norm: nn.Module) -> Float[Tensor, "K d_model"]:
+        """Where they are."""
+        return norm(self.before)
+
+
+def before(norm: nn.Module, states: Float[Tensor, "K d_model"]) -> Float[Tensor, "K d_model"]:
+    """States of which the norm makes these: its gain and bias undone."""
+    if not isinstance(norm, nn.LayerNorm):
+        return states
+    gain, bias = norm.weight.detach(), norm.bias.detach()
+    # Where the gain is 0 the norm gives the bias, whatever it reads.
+    return (states - bias) / torch.where(gain == 0, 1, gain)
+
+
+def mending_loss(
+    table: TrainingTable, free: FreePrototypes, model: Tree, n_windows: int, noise: float
+) -> tuple[Float[Tensor, ""], float]:
+    """What is wrong with the states, and the answers' cross-entropy; the share of states nearest to their own.
+
+    `n_windows` windows of prototypes go through the block, each disturbed by up to the share `NOISE` of `noise`, in
+    units of the prototypes' RMS, and all of symbols.
+    """
+    generator = model.state_noise.next_generator(table.prototypes.device)
+    table = table.over(free(model.state_norm))
+
+    unit = table.prototypes.square().sum(1).mean()  # not detached: a common factor changes nothing
+
+    def logits(states: Tensor) -> Tensor:
+        # |z|^2 is the same for all prototypes.
+        distances = table.prototypes.square().sum(1) - 2 * states @ table.prototypes.T  # (n, K)
+        return -SHARPNESS / unit * distances
+
+    def errors(states: Tensor, images: Tensor) -> Tensor:
+        far = table.squared_errors(states, images) / unit
+        return F.cross_entropy(logits(states), images, reduction="none") + COMPACTNESS * far
+
+    first, children = table.draw_hard(model, n_windows, NOISE * noise, generator, errors)
+    states, leaves = apply_map(model, children, table.windows[first]), model.merge(model.leaves(), table.leaf_windows)
+    found, images = torch.cat([states, leaves]), torch.cat([table.images[first], table.leaf_images])
+    wrong = errors(found, images)
+    # Means apart, so that leaves count as much as nodes, however many there are of each.
+    loss = wrong[: len(states)].mean() + wrong[len(states) :].mean()
+    # Answers are decided at the prototypes.
+    read, answers = torch.cat([found, table.prototypes]), torch.cat([table.answers[images], table.answers])
+    loss = loss + F.cross_entropy(model.readout(read), answers, ignore_index=UNDEFINED)
+    return loss, (logits(found).argmax(1) == images).double().mean().item()
