@@ -133,7 +133,7 @@ def measured(
     """A further measure of the run by length, under an attention or with the temperatures of a strategy."""
     path = kept(folder, f"{name}-{seen or 'as it is'}", ".json")
     if not path.exists():
-        notice(f"{folder.path.name}: {name}, {seen}")
+        notice(", ".join(filter(None, (f"{folder.path.name}: {name}", seen))))
         found = measuring(folder, seen)
         values = {str(length): [one.low, one.value, one.high] for length, one in found.items()}
         atomic.make_folder(path.parent)
