@@ -8,6 +8,9 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from regulargpt.config.recipes import resolve
+from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
+
 ROOT = Path(__file__).parents[1]
 HEAVY = ("torch", "networkx", "sklearn", "matplotlib", "scipy", "automata", "safetensors", "tqdm")
 CODE = """
@@ -126,6 +129,26 @@ def test_help_listings_and_refusals_import_nothing_heavy(arguments: str, code: i
     command = [sys.executable, "-c", f"HEAVY = {HEAVY!r}\n{CODE}", *arguments.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == f"{code} "
+
+
+def finished_run(path: Path, data: str, recipe: str) -> None:
+    """A run on a text or a retrieval task whose weights are nothing: enough to be refused."""
+    run = RunFolder.create(path, resolve(recipe, "transformer", data, recipe).render(), {})
+    run.append_metrics([{"step": 1, "loss": 0.5}])
+    (path / WEIGHTS).write_bytes(b"weights")
+    (path / MODEL_CONFIG).write_text("{}")
+    run.write_measures({}, {})
+    run.write_summary({})
+    run.finish()
+
+
+@pytest.mark.parametrize(("data", "recipe"), [("text:missing.txt", "text"), ("retrieval:line", "retrieval")])
+@pytest.mark.parametrize("arguments", ["verify run", "extract run", "shortcuts --config run/config.toml"])
+def test_that_a_run_has_no_automaton_is_said_without_torch(tmp_path: Path, data: str, recipe: str, arguments: str):
+    finished_run(tmp_path / "run", data, recipe)
+    command = [sys.executable, "-c", f"HEAVY = {HEAVY!r}\n{CODE}", *arguments.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "2 "
 
 
 def test_languages_imports_numpy_and_nothing_heavy():

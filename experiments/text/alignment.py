@@ -43,38 +43,43 @@ def by_length(folder: RunFolder, of: Callable[[Setting], float]) -> dict[int, In
     return {length: of_mean(np.array([of(part) for part in parts_of(folder, length)])) for length in longer}
 
 
+def at_all_lengths(folder: RunFolder, of: Callable[[Setting, str], float]) -> dict[int, Interval]:
+    """A number of the `short` words, of the training length, and of the `long` ones of each longer length."""
+    longer = by_length(folder, lambda setting: of(setting, "long"))
+    # The short segments are the same beside every longer length.
+    parts = parts_of(folder, min(longer))
+    return {parts[0].lengths[0]: of_mean(np.array([of(part, "short") for part in parts])), **longer}
+
+
 def dispersion(name: str) -> Callable[[RunFolder, str], Mapping[int, Interval]]:
     """P_max or the entropy at the training length and beyond, as the mean over heads."""
 
     def measured(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
-        longer = by_length(folder, lambda setting: getattr(setting.before["long"], name).mean())
-        # The short segments are the same beside every longer length.
-        parts = parts_of(folder, min(longer))
-        short = of_mean(np.array([getattr(part.before["short"], name).mean() for part in parts]))
-        return {parts[0].lengths[0]: short, **longer}
+        return at_all_lengths(folder, lambda setting, words: getattr(setting.before[words], name).mean())
 
     return measured
 
 
+def temperature_of(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
+    """The temperature of the whole model that a strategy finds."""
+    return by_length(folder, lambda setting: tau(setting, strategy))
+
+
 def temperature(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     """The temperature of the whole model that restores P_max."""
-    from regulargpt.analysis.alignment.setting import find
-
-    return by_length(folder, lambda setting: find(setting, "p_max").tau[0][0])
+    return temperature_of(folder, "p_max")
 
 
 def gap(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     """How much lower the temperature by entropy is, segment for segment."""
+    return by_length(folder, lambda setting: tau(setting, "entropy") - tau(setting, "p_max"))
+
+
+def tau(setting: Setting, strategy: str) -> float:
+    """The one temperature of the whole model."""
     from regulargpt.analysis.alignment.setting import find
 
-    return by_length(folder, lambda s: find(s, "entropy").tau[0][0] - find(s, "p_max").tau[0][0])
-
-
-def temperature_of(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
-    """The temperature of the whole model that a strategy finds."""
-    from regulargpt.analysis.alignment.setting import find
-
-    return by_length(folder, lambda setting: find(setting, strategy).tau[0][0])
+    return find(setting, strategy).tau[0][0]
 
 
 def of_logits(of: Callable[[Logits], float]) -> Callable[[RunFolder, str], Mapping[int, Interval]]:
@@ -83,10 +88,7 @@ def of_logits(of: Callable[[Logits], float]) -> Callable[[RunFolder, str], Mappi
     def measured(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
         from regulargpt.analysis.alignment.statistics import average_logits
 
-        longer = by_length(folder, lambda setting: of(average_logits(setting.model, setting.long)))
-        parts = parts_of(folder, min(longer))
-        short = of_mean(np.array([of(average_logits(part.model, part.short)) for part in parts]))
-        return {parts[0].lengths[0]: short, **longer}
+        return at_all_lengths(folder, lambda s, words: of(average_logits(s.model, s.words[words])))
 
     return measured
 
@@ -104,13 +106,12 @@ def above_proposition(
     """
 
     def measured(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
-        from regulargpt.analysis.alignment.setting import find
         from regulargpt.analysis.alignment.statistics import average_logits
 
         def difference(setting: Setting) -> float:
             short, long = (average_logits(setting.model, words).sigma for words in (setting.short, setting.long))
-            tau = said(setting, short, long)
-            return np.nan if tau is None else find(setting, strategy).tau[0][0] - tau
+            expected = said(setting, short, long)
+            return np.nan if expected is None else tau(setting, strategy) - expected
 
         found = by_length(folder, difference)
         return {length: one for length, one in found.items() if np.isfinite(one.value)}

@@ -138,8 +138,7 @@ class Change:
 
     def printed(self, value: Printed) -> float | None:
         """Of published values of that measure, if it is what the table prints."""
-        longer, shorter = value(self.row, self.multiple), value(self.row, self.base)
-        return longer - shorter if self.is_printed and longer is not None and shorter is not None else None
+        return difference(value(self.row, self.multiple), value(self.row, self.base)) if self.is_printed else None
 
 
 @dataclass(frozen=True)
@@ -165,13 +164,21 @@ class Lead:
 
     def printed(self, value: Printed) -> float | None:
         """Of published values of that measure."""
-        a, b = value(self.row, self.multiple), value(self.other, self.multiple)
-        return None if a is None or b is None else a - b
+        return difference(value(self.row, self.multiple), value(self.other, self.multiple))
 
 
 def quotient(a: float | None, b: float | None) -> float | None:
     """a / b where both are there."""
     return None if a is None or b is None else a / b
+
+
+def difference(a: float | None, b: float | None) -> float | None:
+    """a - b where both are there.
+
+    >>> difference(0.75, 0.5), difference(0.75, None), difference(None, 0.5)
+    (0.25, None, None)
+    """
+    return None if a is None or b is None else a - b
 
 
 @dataclass(frozen=True)

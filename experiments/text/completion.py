@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.text.results import Interval, of_mean
+from experiments.text.sharpening import reader_at
 from experiments.text.table import Source
 from regulargpt import data
 from regulargpt.config.schema import RunConfig
@@ -29,23 +30,16 @@ AS_LONG = {4: "3000", 8: "6000"}
 @lru_cache(maxsize=8)
 def lines(folder: RunFolder, strategy: str) -> Mapping[int, list[Line]]:
     """The same lines of the test part, by how much of the text before them is read."""
-    import torch
-
-    from regulargpt.analysis.alignment.setting import find, setting_of
     from regulargpt.analysis.completion import completed, places
     from regulargpt.data.text import TextData
-    from regulargpt.runs.load import load_reader
 
     config = RunConfig.parse(folder.config_text)
     source, train_len, found = data.build(config.data), config.data.train_len, {}
     assert isinstance(source, TextData)  # what text tables train on
     at = places(source, config.tested[-1], LINES, config.seed)
     for length in config.tested:
-        model = load_reader(folder)
-        if strategy not in ("", TRUNCATION) and length > train_len:
-            temperature = find(setting_of(folder, length), strategy)
-            model.set_temperature(torch.tensor(temperature.tau), temperature.on)
-        found[length] = completed(model, source, train_len if strategy == TRUNCATION else length, at)
+        read, searched = (train_len, "") if strategy == TRUNCATION else (length, strategy)
+        found[length] = completed(reader_at(folder, length, searched), source, read, at)
     return found
 
 

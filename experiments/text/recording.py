@@ -85,13 +85,16 @@ class Gathered:
 
     def find_unlearned(self) -> Iterator[tuple[str, float]]:
         """The runs that have not learned what they were trained on, and what they come to at their training length."""
-        for row, found in self.configs.items():
-            for config, name in ((one, name_of(one)) for one in found):
-                if (least := self.table.subjects[row].learned) and name in self.summaries:
-                    summary = self.summaries[name]
-                    value = summary["measures"][summary["measure"]]["values"][str(config.data.train_len)]
-                    if value < least:
-                        yield name, value
+        for row in self.configs:
+            # Of a subject that need not learn anything, a summary may lack the training length.
+            if least := self.table.subjects[row].learned:
+                found = {name: self.at_train_len(name, config) for config, name in self.ended(row)}
+                yield from ((name, value) for name, value in found.items() if value < least)
+
+    def at_train_len(self, name: str, config: RunConfig) -> float:
+        """What a finished run comes to at its training length."""
+        summary = self.summaries[name]
+        return summary["measures"][summary["measure"]]["values"][str(config.data.train_len)]
 
     def ended(self, row: str) -> list[tuple[RunConfig, str]]:
         """The finished runs of a row, and their names."""

@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from experiments.experiment import Fields, Scale
 from experiments.text.results import Interval, of_mean
+from experiments.text.sharpening import reader_at
 from experiments.text.table import PUBLISHED_LENGTH, Source, Subject
 from experiments.text.tested import tested_as
 from regulargpt import data
@@ -91,26 +92,21 @@ class Found:
 @lru_cache(maxsize=32)
 def found_at(folder: RunFolder, length: int, strategy: str) -> Found:
     """The test words of a length, with the strategy's temperature or as the network is."""
-    import torch
-
     from regulargpt import objectives
-    from regulargpt.analysis.alignment.setting import find, setting_of
     from regulargpt.analysis.needles import found_in, needle_depths
     from regulargpt.data.retrieval import RetrievalData
     from regulargpt.objectives.retrieval import Retrieve
-    from regulargpt.runs.load import load_reader
 
     config = RunConfig.parse(folder.config_text)
     source = data.build(config.data)
     objective = objectives.build(config.objective, source)
     assert isinstance(source, RetrievalData)
     assert isinstance(objective, Retrieve)
-    model = load_reader(folder)
-    if strategy:
-        temperature = find(setting_of(folder, length), strategy)
-        model.set_temperature(torch.tensor(temperature.tau), temperature.on)
     words = source.test(config.seed, length, WORDS)
-    return Found(found_in(objective, model, words).ravel(), needle_depths(source.task, words).ravel())
+    return Found(
+        found_in(objective, reader_at(folder, length, strategy), words).ravel(),
+        needle_depths(source.task, words).ravel(),
+    )
 
 
 def middle_gain(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:

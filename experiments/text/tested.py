@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.text.results import Interval, Losses
+from experiments.text.sharpening import temperature_at
 from experiments.text.table import BY_POSITION
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import segments
@@ -65,14 +66,12 @@ def sharpened_points(
     folder: RunFolder, config: RunConfig, strategy: str, notice: Notice = lambda text: None
 ) -> list[Point]:
     """The test of a run with the temperature that a strategy finds for each length beyond the training length."""
-    from regulargpt.analysis.alignment.setting import find, setting_of
     from regulargpt.evaluation.again import points_again
 
     points = []
     for length in config.tested:
         notice(f"{folder.path.name}: temperature by {strategy} at {length}")
-        longer = length > config.data.train_len
-        temperature = find(setting_of(folder, length), strategy) if longer else None
+        temperature = temperature_at(folder, length, strategy)
         points += points_again(folder, config, [length], config.seed, temperature=temperature)
     return points
 
@@ -134,7 +133,7 @@ def measured(
     """A further measure of the run by length, under an attention or with the temperatures of a strategy."""
     path = kept(folder, f"{name}-{seen or 'as it is'}", ".json")
     if not path.exists():
-        notice(f"{folder.path.name}: {name}, {seen}")
+        notice(", ".join(filter(None, (f"{folder.path.name}: {name}", seen))))
         found = measuring(folder, seen)
         values = {str(length): [one.low, one.value, one.high] for length, one in found.items()}
         atomic.make_folder(path.parent)

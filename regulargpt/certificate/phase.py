@@ -303,13 +303,13 @@ class TableFineTuning:
             f"tried every {self.options.every} steps" if self.missed is None else f"{100 * self.missed:.1f} % missed"
         )
         if self.certifier is None:
-            tried = f"no automaton learned yet, {tried}" if self.machine is None else "its table is too large"
+            tried = "no automaton yet" if self.machine is None else "its table is too large"
         proof = f"waits for a proof ({tried})"
         if self.standing.since is None:
             return [proof, *trainer.words.awaited(trainer)]
         if self.standing.certified_at is not None:
-            drift = "not measured yet" if self.drift is None else f"{self.drift:.2f}"
-            return [f"proven; waits for states that drift less than {MOST_DRIFT:g} ({drift})"]
+            drift = "drift" if self.drift is None else f"drift {self.drift:.2f}"
+            return [f"proven; waits for {drift} < {MOST_DRIFT:g}"]
         done = trainer.step_count - self.standing.since
         return [proof, f"table fine-tuning {done:,} of {self.standing.steps(self.options):,}"]
 

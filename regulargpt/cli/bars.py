@@ -112,16 +112,18 @@ class StepsLine(Line):
             self.close()
 
     def parts(self) -> list[str]:
-        """The step, the nearest condition, measure and loss of the last row, then the rest."""
-        config, awaited = self.trainer.config.training, self.trainer.awaited
+        """The step, the measure of the last row, what is awaited and at most until when, then the rest."""
         step = f"step {self.n:,} of {self.total:,}" if self.total else f"step {self.n:,}"
-        row, metrics = self.row, []
-        if row:
-            measured = [said(m, row[m.name]) for m in MEASURES.values() if m.name in row]
-            metrics = [*measured[:1], f"loss {row['loss']:.4f}"]
-        most = [] if self.total else [f"at most {config.steps:,} steps"]
+        most = [] if self.total else [f"at most {self.trainer.last_step:,} steps"]
         times = [*self.left(), *self.speed(), self.elapsed()]
-        return [f"training: {step}", *metrics[:-1], *awaited, *times, *most, *metrics[-1:]]
+        loss = [f"loss {self.row['loss']:.4f}"] if self.row else []
+        return [f"training: {step}", *self.measured(), *self.trainer.awaited, *most, *times, *loss]
+
+    def measured(self) -> list[str]:
+        """The first measure of the last row, if the training is still on what it measures."""
+        trainer = self.trainer
+        measured = [said(m, self.row[m.name]) for m in MEASURES.values() if m.name in self.row]
+        return measured[:1] if trainer.phase is trainer.words else []
 
     def speed(self) -> list[str]:
         """The symbols of a text that are read a second."""

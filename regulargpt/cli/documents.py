@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from languages.errors import LengthEmpty
 from languages.randomness import rng
 from regulargpt.cli.output import table
 
@@ -35,8 +34,6 @@ def records(task: Retrieval, length: int, count: int, seed: int) -> list[dict[st
 
     LengthEmpty if there is no word of this length.
     """
-    if line := task.describe_length(length):
-        raise LengthEmpty(line)
     words = task.sample(rng(seed, "sample"), length, count)
     documents, asked = task.split(words)
     return [

@@ -26,6 +26,16 @@ def finished(folder: Path) -> RunFolder:
     return found
 
 
+def finished_on_words(folder: Path) -> RunFolder:
+    """The same of a run on a language; UserError also for one on a text or a retrieval task, which has no automaton."""
+    from regulargpt.config.schema import RunConfig
+    from regulargpt.data import of_words
+
+    found = finished(folder)
+    of_words(RunConfig.parse(found.config_text).data)
+    return found
+
+
 def looks_at_words(folder: str, fewest: int) -> Callable[[Command], Command]:
     """RUN, --length, --words (at least `fewest`), --seed, --out (by default RUN/`folder`) and --json."""
     return looks_at(folder, fewest, "32", "the longest up to 500")

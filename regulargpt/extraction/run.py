@@ -55,7 +55,7 @@ class Extraction:
 
 
 def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, Extraction]:
-    """The machine of a finished run of regulargpt, rnn, lstm or gru, and the task it is compared with.
+    """The machine of a finished run of a weight-shared tree, rnn, lstm or gru, and the task it is compared with.
 
     Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
     language has other symbols or answers than the run was trained on.

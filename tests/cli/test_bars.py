@@ -131,11 +131,6 @@ WAITING = [
         (107, {}, {"began_at": 100}, 0.003),
         "waits for a proof (0.3 % missed), table fine-tuning 7 of 1,000",
     ),
-    (
-        CERTIFIED,
-        (200, {}, {"certified_at": 100}),
-        "proven; waits for states that drift less than 0.5 (not measured yet)",
-    ),
 ]
 
 
@@ -150,7 +145,28 @@ def test_what_is_waited_for_is_said_and_no_time(
     shown()
     assert line.startswith(f"training: step {place[0]}, {words}")
     assert "left" not in line
-    assert line.endswith("at most 20,000 steps")
+    assert ", at most 20,000 steps, " in line
+
+
+DRIFTS = [(200, None, "drift < 0.5"), (12_350, 0.714, "drift 0.71 < 0.5")]
+
+
+@pytest.mark.parametrize(("step", "drift", "awaited"), DRIFTS)
+def test_once_it_is_proven_80_columns_hold_what_is_awaited_and_until_when(
+    terminal: Terminal, step: int, drift: float | None, awaited: str
+):
+    shown, bars = terminal(80), Bars()
+    trainer = trainer_at(CERTIFIED, step, standing={"certified_at": step - 100})
+    phase: Any = trainer.further[0]
+    phase.drift, phase.table = drift, "the network's own"
+    bars.on_step(trainer)
+    assert bars.training is not None
+    # The accuracy on words is that from before: they are not trained on any more.
+    bars.training.row = {"accuracy": 55.75, "loss": 0.4}
+    line = str(bars.training)
+    bars.close()
+    shown()
+    assert line.startswith(f"training: step {step:,}, proven; waits for {awaited}, at most {step + 2900:,} steps")
 
 
 KNOWN = [

@@ -1,19 +1,27 @@
 """`regulargpt extract` on small trained runs: what it prints and writes, and what it refuses before it writes."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import save_file
 
 import languages
+from languages.automata import Dfa
 from languages.convert.dot import from_dot
-from languages.convert.json_text import from_json
+from languages.convert.json_text import from_json, to_json
 from regulargpt.cli.commands.extract import verdict
 from regulargpt.config.schema import RunConfig
+from regulargpt.models.tree.base import Tree
 from regulargpt.runs import run as running
+from regulargpt.storage import manifest
+from regulargpt.storage.folder import FINAL, WEIGHTS
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything, unfinished
+from tests.regulargpt.exact_trees import constructed_gated, last_ldru, last_symbol, parity_ldru
 
 KEYS = [
     *("run_dir", "language", "model", "codebook", "prototypes", "clusters", "agreement", "smallest_margin", "states"),
@@ -110,6 +118,62 @@ def test_a_network_that_learned_something_else_is_told_apart_by_the_shortest_wor
     assert verdict(second).endswith('11 is answered "odd", right is "even"; no shorter word differs')
 
 
+LDRU: Mapping[str, Any] = {"d_model": 2, "dropout": 0.0}
+
+
+def exact_run(folder: Path, language: str, model: Tree, name: str, options: Mapping[str, Any]) -> Path:
+    """A finished run, its weights replaced by those that are exact by construction."""
+    small = COMMON | {"training.steps": 1, "data.train_len": 8, "data.name": language, "model.name": name}
+    own = {f"model.{key}": value for key, value in options.items() if key != "name"}
+    running.run(RunConfig().replaced(small | own), folder)
+    save_file(model.state_dict(), folder / WEIGHTS)
+    manifest.write_manifest(folder, FINAL)
+    return folder
+
+
+@pytest.mark.parametrize("codebook", ["blind", "classes"])
+@pytest.mark.parametrize(
+    ("language", "chunk_size", "prototypes"), [("tomita-3", 2, 25), ("tomita-5", 3, 4), ("dyck-2", 2, 14)]
+)
+def test_of_a_gated_network_the_machine_it_was_built_from(
+    cli: Cli, tmp_path: Path, language: str, chunk_size: int, prototypes: int, codebook: str
+):
+    model, options = constructed_gated(language, chunk_size)
+    folder = exact_run(tmp_path / "run", language, model, "gated-regulargpt", asdict(options))
+    result = json.loads(cli("extract", folder, "--codebook", codebook, "--json").out)
+    assert (result["equal"], result["proven_quantised"], result["prototypes"]) == (True, True, prototypes)
+    found, task = from_json((folder / "extracted.json").read_text()), languages.get(language)
+    assert isinstance(found, Dfa)
+    for T in (2, 8, 30):
+        words = task.sample(languages.rng(1, "test", T), T, 32)
+        assert (found.accepts(words) == task.labels(words)).all()
+
+
+@pytest.mark.parametrize("codebook", ["blind", "classes"])
+@pytest.mark.parametrize("operator", ["sum", "mlp"])
+def test_of_an_exact_ldru_the_machine_of_parity(cli: Cli, tmp_path: Path, operator: str, codebook: str):
+    folder = exact_run(tmp_path / "run", "parity", parity_ldru(operator), "ldru", {**LDRU, "operator": operator})
+    result = json.loads(cli("extract", folder, "--codebook", codebook, "--json").out)
+    assert (result["equal"], result["proven_quantised"], result["prototypes"]) == (True, True, 2)
+    assert from_json((folder / "extracted.json").read_text()) == languages.get("parity").machine.minimise()
+
+
+def test_a_tree_counted_from_the_left_reads_the_word_from_its_beginning(cli: Cli, tmp_path: Path):
+    file = tmp_path / "dfa.json"
+    file.write_text(to_json(last_symbol().machine))
+    folder = exact_run(tmp_path / "run", f"dfa:{file}", last_ldru(), "ldru", {**LDRU, "operator": "linear"})
+    assert json.loads(cli("extract", folder, "--json").out)["equal"]
+    # Now the file asks for the first symbol.
+    file.write_text(
+        '{"states": ["new", "0", "1"], "alphabet": ["0", "1"], "initial": "new", "outputs": {"new": "0", "0": "0", '
+        '"1": "1"}, "output_names": ["0", "1"], "transitions": {"new": {"0": "0", "1": "1"}, '
+        '"0": {"0": "0", "1": "0"}, "1": {"0": "1", "1": "1"}}}'
+    )
+    result = json.loads(cli("extract", folder, "--json").out)
+    assert (result["equal"], result["proven_quantised"]) == (False, True)
+    assert result["counterexample"] == {"word": "01", "network": "1", "task": "0"}
+
+
 REFUSED = [
     ("missing", "run folder missing does not exist"),
     ("RUN --out dfa.txt", "--out dfa.txt: a machine is written as .json or .dot; choose one of these endings"),
@@ -117,9 +181,9 @@ REFUSED = [
     ("RUN --out nowhere/dfa.json", "--out nowhere/dfa.json: the folder nowhere does not exist; make it first"),
     ("RUN --codebook clases", "clases"),
     ("unfinished", "the run in unfinished is not finished; `regulargpt resume unfinished` first"),
-    ("TRANSFORMER", "nothing to extract from a run of 'transformer': it carries no state; give one of 'regulargpt'"),
-    ("LINEAR", "nothing to extract from a run of 'linear-rnn': its answer depends on more than its state"),
-    ("RNN --codebook classes", "--codebook classes is for 'regulargpt', not for 'rnn'; choose --codebook blind"),
+    ("TRANSFORMER", "nothing to extract from a run of 'transformer': it carries no state; give one of 'regulargpt', "),
+    ("LINEAR", "its answer depends on more than its state; give one of 'regulargpt', 'gated-regulargpt', 'ldru', "),
+    ("RNN --codebook classes", "classes is for weight-shared trees, not for 'rnn'; choose --codebook blind"),
 ]
 
 

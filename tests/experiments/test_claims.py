@@ -7,6 +7,7 @@ import pytest
 
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.text import claims
+from experiments.text.checkpoint.claims import Gap, Place
 from experiments.text.claims import Against, Bound, Change, Claim, Lead, Level, Ratio
 from experiments.text.recording import points
 from experiments.text.results import Interval, Results, Unknown, paired
@@ -190,6 +191,27 @@ CONTRADICTED = {
     ("table-5.4", "P_max makes T5 find more: topic.", "Flan-T5-XL"),
     ("table-5.4", "P_max makes T5 find more: topic.", "Flan-T5-XXL"),
 }
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "printed"), [(0.75, 0.5, 0.25), (None, 0.5, None), (0.75, None, None), (0.5, 0.0, 0.5)]
+)
+def test_a_difference_is_printed_where_both_values_are(first: float | None, second: float | None, printed: float):
+    known = {
+        ("row", 8): first,
+        ("row", 1): second,
+        ("other", 8): second,
+        ("line/log", 1): first,
+        ("line/none", 1): second,
+    }
+
+    def value(row: str, multiple: int) -> float | None:
+        return known[row, multiple]
+
+    assert Change("share", "row", 8, 1, is_printed=True).printed(value) == printed
+    assert Change("share", "row", 8, 1).printed(value) is None
+    assert Lead("share", "row", "other", 8).printed(value) == printed
+    assert Gap("share", Place("line", "log", 1), Place("line", "none", 1)).printed(value) == printed
 
 
 def is_of_shown(claim: Claim, table: TextTable) -> bool:

@@ -405,7 +405,7 @@ def test_the_end_is_known_once_the_certificate_holds_and_asked_for_only_then():
     assert trainer.awaited[0] == "waits for a proof (tried every 5 steps)"
     phase.standing = Standing().begun(20, certain=True, missed=0.0)
     assert (trainer.known_end, trainer.last_step) == (None, 30)
-    assert trainer.awaited == ["proven; waits for states that drift less than 0.5 (not measured yet)"]
+    assert trainer.awaited == ["proven; waits for drift < 0.5"]
     assert [phase.asks(dataclasses.replace(trainer, step_count=20 + i)) for i in range(11)] == [False] * 10 + [True]
 
 

@@ -221,7 +221,7 @@ def test_without_a_machine_there_is_no_attempt_and_no_certificate():
     while not trainer.finished:
         trainer.step()
     assert (phase.certifier, phase.table, phase.learned_at) == (None, None, None)
-    assert phase.awaited(trainer)[0] == "waits for a proof (no automaton learned yet, tried every 1 steps)"
+    assert phase.awaited(trainer)[0] == "waits for a proof (no automaton yet)"
     outcome = phase.conclude(trainer.model, b"", b"", lambda *_: None)
     assert not outcome.proven
     assert "no machine of the network's answers" in outcome.report["reason"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from experiments.text.checkpoint.plan import NONE, Plan
-from experiments.text.claims import Bound, Claim, Printed
+from experiments.text.claims import Bound, Claim, Printed, difference
 from experiments.text.results import Interval, Results, Unknown
 from languages.text.retrieval.prompts import PROMPTS
 
@@ -65,8 +65,7 @@ class Gap:
 
     def printed(self, value: Printed) -> float | None:
         """Of published values, as the measure's table has them."""
-        first, second = (value(place.row, place.size) for place in (self.first, self.second))
-        return None if first is None or second is None else first - second
+        return difference(value(self.first.row, self.first.size), value(self.second.row, self.second.size))
 
 
 def more(tasks: Iterable[str], strategy: str, other: str) -> Bound:
@@ -77,58 +76,39 @@ def more(tasks: Iterable[str], strategy: str, other: str) -> Bound:
 
 def claims(plan: Plan) -> tuple[Claim, ...]:
     """The claims, of which those about tasks that are left out are not decidable."""
-    ends = {task: (sizes[0], sizes[-1]) for task, sizes in plan.sizes.items() if len(sizes) > 1}
-    fewer = (Gap(EXACT, Place(t, NONE, last), Place(t, NONE, first)) for t, (first, last) in ends.items())
-    lower = {
-        strategy: tuple(
-            Gap(TEMPERATURE, Place(t, strategy, last), Place(t, strategy, first)) for t, (first, last) in ends.items()
-        )
-        for strategy in ("p_max", "entropy")
-    }
+    return (as_trained(plan), *of_strategies(), *of_temperatures(plan))
+
+
+def as_trained(plan: Plan) -> Claim:
+    """Without a temperature, longer inputs are harder."""
+    sentence = "As trained, the model finds less in the longest inputs than in the shortest."
+    rule = "less is found at the last size of each task that was asked than at its first"
+    return Claim(sentence, SECTION, (Bound(rule, from_first_to_last(plan, EXACT, NONE), "below", 0.0),))
+
+
+def of_strategies() -> Iterator[Claim]:
+    """Which strategy finds more than which."""
+    for task in PROMPTS:
+        yield Claim(f"P_max makes the model find more: {task}.", SECTION, (more([task], "p_max", NONE),))
+    yield Claim("P_max makes the model find more, all columns together.", SECTION, (more([ALL], "p_max", NONE),))
+    yield Claim("So does entropy.", SECTION, (more([ALL], "entropy", NONE),))
+    yield Claim("P_max finds more than entropy.", SECTION, (more([ALL], "p_max", "entropy"),))
+    by_lengths = "P_max finds more than the rule that knows lengths alone."
+    yield Claim(by_lengths, "thesis, section 5.6", (more([ALL], "p_max", "log"),))
+
+
+def of_temperatures(plan: Plan) -> Iterator[Claim]:
+    """They fall with the length, those by entropy most."""
+    rule = "lower at the last size of each task that was asked than at its first"
+    for strategy, title in (("p_max", "P_max"), ("entropy", "entropy")):
+        lower = Bound(rule, from_first_to_last(plan, TEMPERATURE, strategy), "below", 0.0)
+        yield Claim(f"The temperature by {title} falls with the length.", OF_TEMPERATURES, (lower,))
     below = tuple(Gap(TEMPERATURE, Place(t, "entropy", size), Place(t, "p_max", size)) for t, size in plan.columns)
-    return (
-        Claim(
-            "As trained, the model finds less in the longest inputs than in the shortest.",
-            SECTION,
-            (
-                Bound(
-                    "less is found at the last size of each task that was asked than at its first",
-                    tuple(fewer),
-                    "below",
-                    0.0,
-                ),
-            ),
-        ),
-        *(
-            Claim(f"P_max makes the model find more: {task}.", SECTION, (more([task], "p_max", NONE),))
-            for task in PROMPTS
-        ),
-        Claim("P_max makes the model find more, all columns together.", SECTION, (more([ALL], "p_max", NONE),)),
-        Claim("So does entropy.", SECTION, (more([ALL], "entropy", NONE),)),
-        Claim("P_max finds more than entropy.", SECTION, (more([ALL], "p_max", "entropy"),)),
-        Claim(
-            "P_max finds more than the rule that knows lengths alone.",
-            "thesis, section 5.6",
-            (more([ALL], "p_max", "log"),),
-        ),
-        *(
-            Claim(
-                f"The temperature by {title} falls with the length.",
-                OF_TEMPERATURES,
-                (
-                    Bound(
-                        "lower at the last size of each task that was asked than at its first",
-                        lower[strategy],
-                        "below",
-                        0.0,
-                    ),
-                ),
-            )
-            for strategy, title in (("p_max", "P_max"), ("entropy", "entropy"))
-        ),
-        Claim(
-            "Entropy lowers the temperature more than P_max does.",
-            "thesis, section 5.7",
-            (Bound("lower in every column", below, "below", 0.0),),
-        ),
-    )
+    each = Bound("lower in every column", below, "below", 0.0)
+    yield Claim("Entropy lowers the temperature more than P_max does.", "thesis, section 5.7", (each,))
+
+
+def from_first_to_last(plan: Plan, measure: str, strategy: str) -> tuple[Gap, ...]:
+    """A measure at the last size of a task minus that at its first, of each task that was asked at several."""
+    ends = ((task, sizes[0], sizes[-1]) for task, sizes in plan.sizes.items() if len(sizes) > 1)
+    return tuple(Gap(measure, Place(task, strategy, last), Place(task, strategy, first)) for task, first, last in ends)

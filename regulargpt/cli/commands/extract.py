@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from languages.errors import UserError
+from languages.errors import UserError, one_of
 from regulargpt.cli.output import emit, printed, say, table
 from regulargpt.cli.types import PATH
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DEFAULT = "extracted.json"
 ENDINGS = (".json", ".dot")
 RECURRENT = ("rnn", "lstm", "gru")
+OTHERS = {"transformer": "it carries no state", "linear-rnn": "its answer depends on more than its state"}
 # A state whose nearest prototype is less than this nearer than the second may fall to the other in other arithmetic.
 CLEAR = 1e-2
 
@@ -78,17 +79,22 @@ def check_out(out: Path) -> None:
 def check_run(config: RunConfig, codebook: str) -> None:
     """Refuse a run in which there is no machine to find."""
     model = config.model.name
-    if model not in ("regulargpt", *RECURRENT):
-        carried = {"linear-rnn": "its answer depends on more than its state"}.get(model, "it carries no state")
-        raise UserError(
-            f"nothing to extract from a run of '{model}': {carried}; give one of 'regulargpt', 'rnn', 'lstm', 'gru'"
-        )
     if model in RECURRENT and codebook != "blind":
-        raise UserError(f"--codebook {codebook} is for 'regulargpt', not for '{model}'; choose --codebook blind")
+        raise UserError(f"--codebook {codebook} is for weight-shared trees, not for '{model}'; choose --codebook blind")
+    if model not in RECURRENT and (reason := config.model.not_one_map()) is not None:
+        raise UserError(f"nothing to extract{no_machine(model, reason)}")
     if config.objective.name == "next":
         raise UserError("the run answers with the symbols that may follow; extract from one of supervision 'last'")
-    if model == "regulargpt" and (reason := config.model.not_one_map()) is not None:
-        raise UserError(f"nothing to extract: {reason}")
+
+
+def no_machine(model: str, reason: str) -> str:
+    """Why, and which models have a machine: of one of these, its options are at fault."""
+    from regulargpt.models import MODELS
+
+    known = [name for name in MODELS if name in RECURRENT or MODELS.options(name, "model").not_one_map() is None]
+    if model in known:
+        return f": {reason}"
+    return f" from a run of '{model}': {OTHERS.get(model, reason)}; give one of {one_of(known)}"
 
 
 def rendered(machine: Dfa | MooreMachine, ending: str) -> str:

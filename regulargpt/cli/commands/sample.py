@@ -66,6 +66,7 @@ def command(
     "answers": ..., "places": ...}, or text.
     """
     from languages.registry import is_language, is_retrieval, is_text
+    from regulargpt.data import noun_of
 
     if text and as_json:
         raise UserError("--text and --json exclude each other; give one")
@@ -77,8 +78,7 @@ def command(
     if out is not None and os.path.lexists(out):
         raise UserError(f"{out} exists; choose another --out")
     if near_misses and not is_language(language):
-        noun = "text" if is_text(language) else "retrieval task"
-        raise UserError(f"--near-misses: {language} is a {noun}, which has no members; leave it out")
+        raise UserError(f"--near-misses: {language} is a {noun_of(language)}, which has no members; leave it out")
     if is_text(language):
         found = segments(language, length, count, seed)
     elif is_retrieval(language):

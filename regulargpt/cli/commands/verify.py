@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from regulargpt.cli.output import Checking, emit, say, table
-from regulargpt.cli.subject import finished, looks_at_words
+from regulargpt.cli.subject import finished_on_words, looks_at_words
 
 WORDS = 32
 HEADER = ("depth", "rows", "elements", "clusters", "gap", "ARI", "purity", "silh.", "probe", "control", "spread")
@@ -21,7 +21,7 @@ def command(
     folder: Path, length: int | None, words: int | None, seed: int | None, out: Path | None, as_json: bool
 ) -> None:
     """Find the language's monoid elements in a model's hidden states, and certify it for every length."""
-    run_folder = finished(folder)
+    run_folder = finished_on_words(folder)
 
     from regulargpt.analysis.verify import verify
     from regulargpt.certificate.sentences import sentences
