@@ -33,6 +33,11 @@ Balls = list[InvariantBalls] | NotInvariant
 
 # Words that the network itself answers, shortest first, in search of one that it answers wrongly.
 MAX_WORDS = 1 << 15
+# With this slack balls are looked for no further; rounding in float32 is a thousandth of it.
+ENOUGH = 1e-2
+# A slack is stated smaller than found, by these shares, so that the checker's own bound may be larger; so many of them
+# are checked at most.
+SHARES, ATTEMPTS = (0.97, 0.5), 4
 NOT_LEARNED = "no machine of the network's answers is right on fresh words of the training lengths"
 
 
@@ -122,14 +127,22 @@ def refused(weights: bytes, report: dict[str, Any]) -> Outcome:
 def balls_of(
     certifier: Certifier, model: nn.Module, quantised: Quantised, files: Mapping[str, bytes]
 ) -> tuple[Quantised, Balls]:
-    """The balls around the prototypes; if there are none, around these moved to the images that come to them."""
+    """The balls around the prototypes, or around these moved to the images that come to them: what leaves more slack.
+
+    The second are only looked for where the first leave less than `ENOUGH`.
+    """
     network = numpy_network(tensors(files["weights"]), json.loads(files["network"])["model"])
     balls = around(network, quantised)
-    if not isinstance(balls, NotInvariant) or len(quantised.table.nodes) > max_entries(network):
+    if most_slack(balls) >= ENOUGH or len(quantised.table.nodes) > max_entries(network):
         return quantised, balls
     centred = certifier.centred(model, quantised)
     found = around(network, centred) if centred.certain else balls
-    return (quantised, balls) if isinstance(found, NotInvariant) else (centred, found)
+    return (centred, found) if most_slack(found) > most_slack(balls) else (quantised, balls)
+
+
+def most_slack(balls: Balls) -> float:
+    """The largest slack that any balls leave, 0 if there are none."""
+    return 0.0 if isinstance(balls, NotInvariant) else max(found.slack for found in balls)
 
 
 def around(network: NumpyNetwork, quantised: Quantised) -> Balls:
@@ -147,9 +160,8 @@ def certify_unquantised(
     if isinstance(found, NotInvariant):
         return None, {"proven": False, "reason": found.reason}
     reason = ""
-    for balls in found:
-        # Stated a little smaller than found, so that the checker's own bound may be a little larger.
-        slack = float(f"{0.97 * balls.slack:.3g}")
+    stated_slacks = ((float(f"{share * balls.slack:.3g}"), balls) for balls, share in product(found, SHARES))
+    for slack, balls in sorted(stated_slacks, key=lambda attempt: -attempt[0])[:ATTEMPTS]:
         stated = record.unquantised(slack, balls.radii.tolist())
         certificate = record.text(record.record(quantised, files, stated))
         try:

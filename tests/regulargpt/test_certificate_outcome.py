@@ -76,6 +76,7 @@ def test_the_largest_slack_is_claimed_that_the_checker_accepts(
         assert report["unquantised"]["slack"] == stated[1] < largest
         assert check(certificate(made)).unquantised_claim is not None
     else:
+        assert len(stated) == outcome.ATTEMPTS
         assert report["unquantised"] == {
             "proven": False,
             "reason": "the independent check rejects it: the balls are too large",
