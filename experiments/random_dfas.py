@@ -1,23 +1,24 @@
-"""How often is a network for a random regular language certified? Twenty automata, one run each.
+"""How often is a random regular language learned from answers alone and proven, and how long does it take?
 
     python -m experiments.random_dfas OUT
 
-The automata are a function of their number: 2 to 5 states and transitions to them uniform over two symbols, each state
-accepting with probability 1/2; drawn again until the automaton is minimal and its transition monoid has at most 50
-elements. Each is learned by the recipe `robust-subwords` with seed 0, in at most `STEPS` steps, without table
-fine-tuning.
+Forty automata, one run each. They are a function of their number: 2 to 5 states and transitions to them uniform over
+two symbols, each state accepting with probability 1/2; drawn again until the automaton is minimal and its transition
+monoid has at most 50 elements. Each is learned by gated RegularGPT with the recipe `answers` and seed 0, in at most
+`STEPS` steps, from words of at most 40 symbols; the score is over words of 41 to 500.
 OUT/random-dfas.csv has a row for each, in their order, failures with their reason; OUT/sweep has the runs.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
-from experiments.certified import certified_at
-from languages.automata import Dfa
+import languages
+from languages.automata import Dfa, MooreMachine
 from languages.automata.monoid import TransitionMonoid
-from languages.convert.json_text import to_json
+from languages.convert.json_text import from_json, to_json
 from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt import tables
@@ -29,10 +30,11 @@ from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.atomic import make_folder, write_text
-from regulargpt.storage.folder import RunFolder
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, RunFolder
 
-COUNT, MOST_STATES, LARGEST, STEPS = 20, 5, 50, 6000
-COLUMNS: tuple[str, ...] = ("number", "states", "monoid", "proven", "certified_at", "train_seconds", "reason")
+COUNT, MOST_STATES, LARGEST, STEPS = 40, 5, 50, 6000
+MEASURED = ("proven", "score", "worst", "steps", "train_seconds", "certify_seconds")
+COLUMNS = ("number", "states", "monoid", "equal", "slack", "learned_at", "certified_at", *MEASURED, "reason")
 Row = dict[str, object]
 
 
@@ -62,35 +64,46 @@ def config(number: int, out: Path) -> RunConfig:
     write_text(file, to_json(random_dfa(number)))
     fields = {
         "training.steps": STEPS,
-        "phases.table_fine_tuning.steps": 0,
-        "evaluation.test_len": 60,
-        "evaluation.samples": 32,
+        "evaluation.samples": 64,
+        "evaluation.stride": 27,
         "evaluation.extra_lengths": (),
     }
-    return resolve("robust-subwords", "regulargpt", f"dfa:{file}", "balanced").replaced(fields)
+    return resolve("answers", "gated-regulargpt", f"dfa:{file}", "balanced").replaced(fields)
 
 
 def row(number: int, folder: SweepFolder, name: str) -> Row:
     """The row of a run that has ended."""
-    from regulargpt.certificate.sentences import sentences
-    from regulargpt.runs.certify import certificate_report
-
     dfa = random_dfa(number)
     known = {"number": number, "states": dfa.n_states, "monoid": TransitionMonoid.of(dfa).size}
     if folder.state(name) == "failed":
         return {**known, "proven": False, "reason": folder.failure(name)["reason"]}
     run = RunFolder.open(folder.run_path(name))
     summary = run.load_summary()
-    reason = "" if summary["proven"] else "; ".join(sentences(certificate_report(run)))
-    found = {key: summary[key] for key in ("proven", "train_seconds")} | {"certified_at": certified_at(summary)}
-    return {**known, "reason": reason, **found}
+    phase = summary["phases"]["table_fine_tuning"]
+    steps = {"learned_at": phase["learned_at"], "certified_at": phase["certified_at"]}
+    return {**known, **steps, **{key: summary[key] for key in MEASURED}, **proof(run)}
+
+
+def proof(run: RunFolder) -> Row:
+    """Whether the automaton that is proven is the language's, and the slack of the network as it is; or the reason."""
+    from regulargpt.certificate.search.specification import specified_machine
+    from regulargpt.extraction.nonempty import counterexample
+
+    if not (run.path / CERTIFICATE).exists():
+        return {"reason": json.loads((run.path / UNCERTIFIED).read_text())["reason"]}
+    learned = from_json((run.path / AUTOMATON).read_text())
+    assert isinstance(learned, MooreMachine), "certificates are about Moore machines"
+    unquantised = json.loads((run.path / CERTIFICATE).read_text())["unquantised"]
+    task = languages.get(RunConfig.parse(run.config_text).data.name)
+    equal = counterexample(learned, specified_machine(task)) is None
+    return {"equal": equal, "slack": unquantised and unquantised["slack"], "reason": ""}
 
 
 def table(rows: list[Row]) -> str:
     """The rows as CSV.
 
-    >>> print(table([dict.fromkeys(COLUMNS, 0)]).splitlines()[1])
-    0,0,0,0,0,0,0
+    >>> print(table([{"number": 3, "proven": True}]).splitlines()[1])
+    3,,,,,,,True,,,,,,
     """
     return tables.csv([COLUMNS, *([row.get(name) for name in COLUMNS] for row in rows)])
 

@@ -138,7 +138,7 @@ class TableFineTuning:
             self.certifier = Certifier.of(self.task, C, aligned)
         self.standing = Standing()
         self.table: TrainingTable | None = None
-        self.free: FreePrototypes | None = None  # while the table is mended
+        self.free: FreePrototypes | None = None  # while the table is mended; of a large one to the end
         self.own_optimiser: torch.optim.Optimizer | None = None
         self.before: dict[str, Any] | None = None
         self.missed: float | None = None
@@ -194,7 +194,7 @@ class TableFineTuning:
             return
         if self.certifier is None and not self.learn(trainer):
             return
-        known = self.table if self.standing.certified_at is not None else None
+        known = self.table if self.standing.certified_at is not None and self.free is None else None
         found = self.attempt(trainer.model, known, self.standing.allowed(self.options))
         # Also where nothing else follows: words near the wrong one are trained on after the next cooldown.
         trainer.words.wrong, self.missed = found.wrong, found.missed
@@ -259,7 +259,9 @@ class TableFineTuning:
         assert found.table is not None
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         self.table = found.table().to(trainer.device)
-        self.free = None if found.certain else FreePrototypes(trainer.model.state_norm, self.table.prototypes)
+        # Hundreds of prototypes leave each other no room for the noise from which states come back.
+        mends = not found.certain or is_large(len(self.table.windows), self.options)
+        self.free = FreePrototypes(trainer.model.state_norm, self.table.prototypes) if mends else None
         self.own_optimiser = make_optimiser(trainer.model, self.free)
         half_life = half_life_of(len(self.table.windows), self.options)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, half_life)
@@ -389,6 +391,11 @@ def windows_a_step(n_windows: int, options: TableFineTuningOptions) -> int:
     """
     usual = min(options.windows, max(FEWEST_WINDOWS, COPIES * n_windows))
     return max(usual, min(MOST_WINDOWS, n_windows // PART))
+
+
+def is_large(n_windows: int, options: TableFineTuningOptions) -> bool:
+    """Whether a table of so many windows needs more of them a step than others."""
+    return windows_a_step(n_windows, options) > options.windows
 
 
 def half_life_of(n_windows: int, options: TableFineTuningOptions) -> int:
