@@ -207,12 +207,13 @@ def phase_of(trainer: Trainer) -> TableFineTuning:
 
 
 def in_fine_tuning(
-    steps: int, missed: dict[int, float], certain_from: int = 1000, table_steps: int = 10
+    steps: int, missed: dict[int, float], certain_from: int = 1000, table_steps: int = 10, windows: int = 512
 ) -> tuple[Trainer, list]:
     """A trainer whose certificate is asked every 5 steps; `missed` at each of them, and what it was asked with."""
     settings = config_of(
         phases__table_fine_tuning__every=5,
         phases__table_fine_tuning__steps=table_steps,
+        **({"phases__table_fine_tuning__windows": windows} if table_steps else {}),
         phases__table_fine_tuning__missed=0.5,
         training__steps=steps,
         training__curriculum=(4,),
@@ -269,6 +270,25 @@ def test_a_fine_tuning_that_mends_too_little_is_given_up_and_leaves_no_trace():
     # Half as much may be missed after one was given up.
     assert [allowed for *_, allowed in asked] == [0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25]
     assert phase_of(trainer).standing.given_up == 2
+
+
+@pytest.mark.parametrize("part", [1, 128])
+def test_a_large_table_is_mended_to_the_end_with_prototypes_that_go_on_learning(
+    monkeypatch: pytest.MonkeyPatch, part: int
+):
+    monkeypatch.setattr(f"{TableFineTuning.__module__}.PART", part)
+    trainer, asked = in_fine_tuning(60, {}, certain_from=5, windows=1)
+    phase = phase_of(trainer)
+    places = []
+    while not trainer.finished:
+        trainer.step()
+        if phase.free is not None:
+            places.append(phase.free.before.detach().clone())
+    assert phase.standing.certified_at == 5
+    # Of a large table the prototypes move, so it is not by those of the beginning that the certificate is tried.
+    assert [known for _, known, _ in asked] == [False, part > 1]
+    assert bool(places) == (part == 1)
+    assert part > 1 or not torch.equal(places[0], places[-2])
 
 
 def test_while_the_table_is_trained_on_the_words_wait():
