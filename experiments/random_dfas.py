@@ -3,17 +3,21 @@
     python -m experiments.random_dfas OUT
 
 Forty automata, one run each. They are a function of their number: 2 to 5 states and transitions to them uniform over
-two symbols, each state accepting with probability 1/2; drawn again until the automaton is minimal and its transition
-monoid has at most 50 elements. Each is learned by gated RegularGPT with the recipe `answers` and seed 0, in at most
-`STEPS` steps, from words of at most 40 symbols; the score is over words of 41 to 500.
+two symbols, each state accepting with probability 1/2; drawn again until the automaton is minimal, accepts some words
+of one symbol or more and rejects others, and its transition monoid has at most 50 elements. Each is learned by gated
+RegularGPT with the recipe `answers` and seed 0, in at most `STEPS` steps, from words of at most 40 symbols; the score
+is over words of 41 to 500.
 OUT/random-dfas.csv has a row for each, in their order, failures with their reason; OUT/sweep has the runs.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
+
+import numpy as np
 
 import languages
 from languages.automata import Dfa, MooreMachine
@@ -52,9 +56,21 @@ def random_dfa(number: int) -> Dfa:
         table = random.integers(Q, size=(Q, 2))
         accepting = {state for state, coin in zip(states, random.integers(2, size=Q), strict=True) if coin}
         dfa = Dfa(states, ("0", "1"), table, "q0", accepting)
-        if dfa.minimise().n_states == Q and TransitionMonoid.of(dfa).size <= LARGEST:
+        if dfa.minimise().n_states == Q and TransitionMonoid.of(dfa).size <= LARGEST and has_both_answers(dfa):
             return dfa
     raise AssertionError("one in ten thousand is minimal and small")
+
+
+def has_both_answers(dfa: Dfa) -> bool:
+    """Whether words of one symbol or more are accepted and rejected.
+
+    >>> only_the_empty_word = Dfa(("q0", "q1"), ("0", "1"), ((1, 1), (1, 1)), "q0", {"q0"})
+    >>> has_both_answers(only_the_empty_word), has_both_answers(random_dfa(0))
+    (False, True)
+    """
+    words = [np.array(list(itertools.product(range(2), repeat=length))) for length in range(1, dfa.n_states + 1)]
+    answers = np.concatenate([dfa.accepts(some) for some in words])
+    return bool(answers.any() and not answers.all())
 
 
 def config(number: int, out: Path) -> RunConfig:

@@ -10,6 +10,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 import languages
+from languages.automata import MooreMachine
+from languages.convert.json_text import to_json
 from languages.errors import UserError
 from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.phase import WARMUP, Standing, TableFineTuning
@@ -168,6 +170,16 @@ def test_a_language_whose_words_are_all_alike_is_not_certified(language: str, tm
     settings = config("regulargpt", data__name=language, phases__table_fine_tuning__every=4)
     assert run(settings, tmp_path / "run", Watch(on_notice=notices.append))["proven"] is None
     assert notices[0].startswith("phase table_fine_tuning is left out: all words of ")
+
+
+def test_where_only_the_empty_word_has_another_answer_there_is_nothing_to_prove(tmp_path: Path):
+    only_the_empty_word = MooreMachine(("none", "some"), "01", ((1, 1), (1, 1)), "none", (0, 1), ("no", "yes"))
+    with pytest.raises(UserError, match=r"^the automaton that was learned gives all words the same answer"):
+        Certifier.of_machine(only_the_empty_word, 2)
+    file = tmp_path / "empty.json"
+    file.write_text(to_json(only_the_empty_word))
+    with pytest.raises(UserError, match=r"^all words of .* are alike"):
+        Certifier.of(languages.get(f"dfa:{file}"), 2)
 
 
 def test_asked_with_a_table_the_certificate_is_by_their_prototypes_or_the_networks_own():

@@ -112,16 +112,26 @@ class Certifier:
     @classmethod
     def of(cls, task: Task, chunk_size: int, aligned: Side = "right") -> Certifier:
         """Raises AutomatonError or UserError where the monoid, or what is to be looked at, is too large or trivial."""
-        specification = Specification.of(task)
-        if specification.monoid.size < 2 or len(task.output_names) < 2:
-            raise UserError(f"all words of {task.name} are alike: there is nothing to prove, choose another language")
-        return cls(specification, Target.of(specification, chunk_size, aligned))
+        alike = f"all words of {task.name} are alike: there is nothing to prove, choose another language"
+        if len(task.output_names) < 2:
+            raise UserError(alike)
+        return cls.specified(Specification.of(task), chunk_size, aligned, alike)
 
     @classmethod
     def of_machine(cls, machine: MooreMachine, chunk_size: int, aligned: Side = "right") -> Certifier:
         """The same for a machine that was learned. Raises AutomatonError or UserError where it is too large."""
-        specification = Specification.of_machine(machine)
-        return cls(specification, Target.of(specification, chunk_size, aligned))
+        alike = "the automaton that was learned gives all words the same answer: there is nothing to prove"
+        return cls.specified(Specification.of_machine(machine), chunk_size, aligned, alike)
+
+    @classmethod
+    def specified(cls, specification: Specification, chunk_size: int, aligned: Side, alike: str) -> Certifier:
+        """Raises UserError with the line `alike` where all words of one symbol or more do the same."""
+        if specification.monoid.size < 2:
+            raise UserError(alike)
+        target = Target.of(specification, chunk_size, aligned)
+        if len(target.elements) < 2:
+            raise UserError(alike)
+        return cls(specification, target)
 
     def certify(self, model: nn.Module, prototypes: Tensor | None = None) -> Quantised:
         """The first codebook that proves the language; else the one with which the network is right farthest.
