@@ -1,7 +1,9 @@
 """The tables in README.md and docs/ say what the pages in experiments/results/ say."""
 
+import csv
 import json
 import re
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,20 @@ def test_the_tables_show_what_is_learned_from_answers_as_its_page_has_it():
         [row, *(mean_and_proof(page[row, column]) for column in ANSWERS_COLUMNS), seconds(row)] for row in languages
     ]
     assert table("docs/results.md", "from answers") == expected
+
+
+def test_the_table_of_random_automata_is_that_of_their_rows():
+    rows = list(csv.DictReader((RESULTS / "random-dfas" / "random-dfas.csv").read_text().splitlines()))
+    assert all(row["proven"] == row["equal"] == "True" and row["score"] == "100.0" for row in rows)
+    assert not any(row["slack"] for row in rows)
+    shown = table("docs/results.md", "monoid elements")
+    assert sum(int(row[1]) for row in shown) == len(rows) == 40
+    for span, *figures in shown:
+        low, high = map(int, span.split(" to "))
+        some = [row for row in rows if low <= int(row["monoid"]) <= high]
+        seconds = [float(row["train_seconds"]) for row in some]
+        times = [f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}"]
+        assert figures == [str(len(some))] * 3 + times
 
 
 def test_the_results_say_how_far_robust_drops():
