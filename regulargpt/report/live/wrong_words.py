@@ -83,7 +83,7 @@ def search(
     >>> task = languages.get("parity")
     >>> found = search(lambda words: words[:, -1] % 2, task.machine, task, seed=0)
     >>> found.words[:2], found.tried[:3]
-    (((1, 0), (0, 1, 1)), ((1, 2), (2, 4), (3, 8)))
+    (((1, 0), (0, 1, 0)), ((1, 2), (2, 4), (3, 8)))
     """
     wrong, tried, whole = [], [], set()
     for length, words, is_whole in candidates(task, seed, too_long):
