@@ -80,7 +80,7 @@ class Run {
     const { name, share } = this.answer;
     const same = truth === null ? "unknown" : name === truth ? "right" : "wrong";
     const agree = { right: " They agree.", wrong: " They disagree: the network is wrong.", unknown: " Nothing says whether that is right." };
-    const percent = `${(100 * share).toFixed(share > 0.995 && share < 0.99995 ? 2 : 0)} %`;
+    const percent = `${(100 * share).toFixed(share > 0.995 && share < 0.99995 ? 2 : 0)}\u00a0%`;
     const answer = html("span", { class: same, "data-live": name }, `${MARKS[same]} ${name}`);
     return ["Network: ", answer, `, ${percent} sure.`, agree[same]];
   }
@@ -166,6 +166,8 @@ class Run {
       items.push(item);
     }
     if (high < this.word.length) items.push(html("li", {}, `${this.word.length - high} more …`));
-    this.article.querySelector(".path").replaceChildren(...items);
+    const place = this.article.querySelector(".path");
+    place.replaceChildren(...items);
+    place.scrollTop = place.querySelector(".lit").offsetTop - place.offsetTop - place.clientHeight / 2;
   }
 }

@@ -3,9 +3,8 @@
 const BOX = { width: 136, height: 66, row: 104, leaf: 30, gap: 8, edge: 44 };
 const LEAST_SCALE = 0.73; // of a picture that shrinks to fit: text of 15 pixels becomes 11
 
-// How wide the tree is when all of it is drawn.
-const wholeWidth = (levels) => levels[0].reduce((sum, node) => sum + nodeWidth(node) + BOX.gap, BOX.gap);
 const nodeWidth = (node) => (node.level > 1 ? BOX.width : Math.max(BOX.width, (node.to - node.from) * BOX.leaf));
+const rowWidth = (row) => row.reduce((sum, node) => sum + nodeWidth(node) + BOX.gap, BOX.gap);
 
 // The node above.
 const parentOf = (node, levels) => levels[node.level]?.find(({ children }) => children[children.length - 1] >= node.index);
@@ -32,40 +31,50 @@ function pathThrough(node, levels) {
   return path;
 }
 
-// Every node over the middle of its children: where each stands, and how wide and how high it all is.
-function wholeTree(levels) {
-  const where = new Map();
-  let left = BOX.gap;
-  for (const node of levels[0]) {
-    where.set(node, left + nodeWidth(node) / 2);
-    left += nodeWidth(node) + BOX.gap;
-  }
-  for (const node of levels.slice(1).flat()) {
+// Where nodes stand: from the root down all of each row that fits, and below that the children of the nodes on a path.
+// `hidden` are the children that do not fit beside the path, by how many there are on either side.
+function layout(levels, path, room) {
+  const rows = [...levels].reverse();
+  const top = Math.max(1, rows.filter((row) => rowWidth(row) <= room).length);
+  const below = path.slice(top - 1, -1).map((node, i) => childRow(childrenOf(node, levels), path[top + i], room));
+  const width = Math.max(rowWidth(rows[top - 1]), ...below.map((row) => row.width));
+  const where = sideBySide(rows[top - 1], width);
+  for (const node of rows.slice(0, top - 1).reverse().flat()) {
     const kids = childrenOf(node, levels);
     where.set(node, (where.get(kids[0]) + where.get(kids[kids.length - 1])) / 2);
   }
-  return { where, width: left, hidden: [] };
+  const hidden = below.flatMap((row, i) => under(path[top - 1 + i], row, width, where));
+  return { where, width, hidden, whole: top === rows.length };
 }
 
-// A path with the children of each of its nodes, as many of them as fit; `hidden` counts the children that do not.
-function pathTree(path, levels, room) {
-  const where = new Map([[path[0], 0]]);
-  const hidden = [];
-  let half = BOX.width / 2 + BOX.gap;
-  path.slice(0, -1).forEach((node, at) => {
-    const kids = childrenOf(node, levels);
-    const wide = Math.max(...kids.map(nodeWidth)) + BOX.gap;
-    const all = kids.length * wide <= room;
-    const most = all ? kids.length : Math.max(1, Math.floor((room - 2 * BOX.edge) / wide));
-    const first = Math.max(0, Math.min(kids.indexOf(path[at + 1]) - Math.floor(most / 2), kids.length - most));
-    kids.slice(first, first + most).forEach((kid, i) => where.set(kid, (i - (Math.min(most, kids.length) - 1) / 2) * wide));
-    half = Math.max(half, (most * wide) / 2 + (all ? 0 : BOX.edge));
-    const x = (most * wide) / 2 + BOX.edge / 2;
-    if (first > 0) hidden.push({ level: node.level - 1, count: first, x: -x });
-    if (first + most < kids.length) hidden.push({ level: node.level - 1, count: kids.length - first - most, x });
-  });
-  for (const [node, x] of where) where.set(node, x + half);
-  return { where, width: 2 * half, hidden: hidden.map((found) => ({ ...found, x: found.x + half })) };
+// A row from left to right, in the middle of the picture.
+function sideBySide(row, width) {
+  const where = new Map();
+  let left = (width - rowWidth(row)) / 2 + BOX.gap;
+  for (const node of row) {
+    where.set(node, left + nodeWidth(node) / 2);
+    left += nodeWidth(node) + BOX.gap;
+  }
+  return where;
+}
+
+// As many children as fit, among them the one on the path.
+function childRow(kids, onPath, room) {
+  const wide = Math.max(...kids.map(nodeWidth)) + BOX.gap;
+  const most = kids.length * wide <= room ? kids.length : Math.max(1, Math.floor((room - 2 * BOX.edge) / wide));
+  const first = Math.max(0, Math.min(kids.indexOf(onPath) - Math.floor(most / 2), kids.length - most));
+  const shown = kids.slice(first, first + most);
+  const edges = shown.length < kids.length ? 2 * BOX.edge : 0;
+  return { shown, wide, width: shown.length * wide + edges + BOX.gap, before: first, after: kids.length - first - shown.length };
+}
+
+// Place a row of children under their parent; what is hidden of it.
+function under(node, { shown, wide, width: own, before, after }, width, where) {
+  const middle = Math.min(width - own / 2, Math.max(own / 2, where.get(node)));
+  shown.forEach((kid, i) => where.set(kid, middle + (i - (shown.length - 1) / 2) * wide));
+  const edge = (shown.length * wide + BOX.edge) / 2;
+  const sides = [[before, middle - edge], [after, middle + edge]];
+  return sides.filter(([count]) => count).map(([count, x]) => ({ level: node.level - 1, count, x }));
 }
 
 class TreeView {
@@ -98,9 +107,7 @@ class TreeView {
     this.detail.textContent = "";
     if (!this.levels.length) return;
     const room = (this.wide || 600) / LEAST_SCALE;
-    this.whole = wholeWidth(this.levels) <= room;
-    this.path = this.whole ? [] : pathThrough(this.through, this.levels);
-    this.drawn = this.whole ? wholeTree(this.levels) : pathTree(this.path, this.levels, room);
+    this.drawn = layout(this.levels, pathThrough(this.through, this.levels), room);
     this.place.append(this.picture());
     this.place.querySelector(".node").setAttribute("tabindex", 0);
     this.detail.textContent = this.help();
@@ -108,10 +115,10 @@ class TreeView {
 
   help() {
     const walk = "Tab to the tree, then arrow keys: up, down, left, right.";
-    if (this.whole) return walk;
+    if (this.drawn.whole) return walk;
     const count = this.levels.reduce((sum, level) => sum + level.length, 0);
     const { size } = this.drawn.where;
-    return `${count.toLocaleString("en")} nodes: ${size} are drawn, along one path; ${(count - size).toLocaleString("en")} are folded. Choose a node to unfold what is under it. ${walk}`;
+    return `${count.toLocaleString("en")} nodes: ${size} are drawn, the lower ones along one path; ${(count - size).toLocaleString("en")} are folded. Choose a node to unfold what is under it. ${walk}`;
   }
 
   picture() {
@@ -123,7 +130,7 @@ class TreeView {
     for (const [node, x] of nodes) {
       picture.append(this.node(node, x));
       if (node.level === 1) this.symbols(picture, node, x);
-      else if (!this.whole && !this.path.includes(node)) picture.append(this.folded(node, x));
+      else if (!childrenOf(node, this.levels).some((kid) => where.has(kid))) picture.append(this.folded(node, x));
     }
     for (const { level, count, x } of hidden) picture.append(svg("text", { class: "folded", x, y: this.topOf(level) + BOX.height / 2 }, `+${count}`));
     return picture;
@@ -183,9 +190,10 @@ class TreeView {
     this.onChoose(node);
   }
 
-  // Draw the path through a node, and go there.
+  // Draw the path through a node, if what is under it is not drawn, and go there.
   unfold(node) {
-    if (!this.whole && !this.path.includes(node)) {
+    const { where } = this.drawn;
+    if (!where.has(node) || !childrenOf(node, this.levels).every((kid) => where.has(kid))) {
       this.through = node;
       this.draw();
     }
