@@ -19,14 +19,20 @@ export class DistanceEncoding extends Encoding {
     this.found = memo((h) => memo((x) => this.biasAt(x, h)));
   }
 
-  // |m - n| for each key n.
-  distances({ m, n }) {
-    const round = this.options.bias_dtype === "bfloat16" ? bfloat16 : (x) => x;
-    return n.map((key) => round(Math.abs(m - key)));
+  // |m - n| for each key n, found once for all heads.
+  distances(at) {
+    if (!at.distances) {
+      at.distances = at.n.map((key) => Math.abs(at.m - key));
+      if (this.options.bias_dtype === "bfloat16") at.distances = at.distances.map(bfloat16);
+    }
+    return at.distances;
   }
 
   bias(q, h, at) {
-    return this.distances(at).map(this.found(h));
+    const [x, found] = [this.distances(at), this.found(h)];
+    const row = new Float64Array(x.length);
+    for (let n = 0; n < x.length; n += 1) row[n] = found(x[n]);
+    return row;
   }
 }
 

@@ -88,10 +88,12 @@ export const ACTIVATIONS = { relu, gelu, gelu_tanh };
 
 // exp(x_i) / sum_j exp(x_j); what is minus infinity gets nothing.
 export function softmax(x) {
-  const highest = x.reduce((most, value) => Math.max(most, value), -Infinity);
-  const powers = x.map((value) => Math.exp(value - highest));
-  const sum = total(powers);
-  return powers.map((power) => power / sum);
+  let [highest, sum] = [-Infinity, 0];
+  for (let i = 0; i < x.length; i += 1) if (x[i] > highest) highest = x[i];
+  const powers = new Float64Array(x.length);
+  for (let i = 0; i < x.length; i += 1) sum += powers[i] = Math.exp(x[i] - highest);
+  for (let i = 0; i < x.length; i += 1) powers[i] /= sum;
+  return powers;
 }
 
 // f, computed once for each whole number.

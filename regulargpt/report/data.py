@@ -21,7 +21,7 @@ from regulargpt.data import is_language, is_text
 from regulargpt.report.field import Field
 from regulargpt.report.live import gathering
 from regulargpt.report.live.gathering import Live
-from regulargpt.report.live.states import Prototypes
+from regulargpt.report.live.states import MOST_PROTOTYPES, Prototypes
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
@@ -94,13 +94,12 @@ def live_network(
     folder: RunFolder, config: RunConfig, machine: MooreMachine | None, certificate: Certificate | None
 ) -> Live:
     """The network as the page computes it, and its prototypes from the certificate, if there is one."""
-    if machine is None or certificate is None:
-        return gathering.gather(folder, config, machine, None, is_proven=False)
-    monoid = TransitionMonoid.of(machine)
-    number = {word: i for i, word in enumerate(monoid.words)}
-    elements = [[number[word] for word in words] for words in certificate.words]
-    known = Prototypes(np.array(certificate.record["prototypes"]), elements)
-    proven = certificate.accepted.unquantised_claim is not None
+    proven = certificate is not None and certificate.accepted.unquantised_claim is not None
+    known = None
+    if machine is not None and certificate is not None and certificate.accepted.prototypes <= MOST_PROTOTYPES:
+        number = {word: i for i, word in enumerate(TransitionMonoid.of(machine).words)}
+        elements = [[number[word] for word in words] for words in certificate.words]
+        known = Prototypes(np.array(certificate.record["prototypes"]), elements)
     return gathering.gather(folder, config, machine, known, is_proven=proven)
 
 

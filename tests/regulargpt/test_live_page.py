@@ -84,18 +84,21 @@ def trained(tmp_path_factory) -> Path:
     return path
 
 
+@torch.no_grad()
+def logits_of(run: Gathered, words: np.ndarray) -> torch.Tensor:
+    """The network's logits at the end of words of one length, or at the token after them."""
+    symbols = torch.from_numpy(words.astype(np.int64))
+    if getattr(run.config.objective, "output_token", False):
+        symbols = torch.cat([symbols, torch.full((len(words), 1), languages.get(run.config.data.name).n_symbols)], 1)
+    return load_reader(RunFolder.open(run.path))(symbols)
+
+
 def answers(run: Gathered, words: np.ndarray) -> list[str]:
     """What the network itself says of words of one length, by the definitions of the objectives."""
-    model, names = load_reader(RunFolder.open(run.path)), run.live.output_names
-    symbols = torch.from_numpy(words.astype(np.int64))
-    objective = run.config.objective
-    if getattr(objective, "output_token", False):
-        symbols = torch.cat([symbols, torch.full((len(words), 1), languages.get(run.config.data.name).n_symbols)], 1)
-    with torch.no_grad():
-        logits = model(symbols)
-    if objective.name == "next":
+    logits = logits_of(run, words)
+    if run.config.objective.name == "next":
         return ["accept" if logit > 0 else "reject" for logit in logits[:, -1].tolist()]
-    return [names[i] for i in logits.argmax(1).tolist()]
+    return [run.live.output_names[i] for i in logits.argmax(1).tolist()]
 
 
 @needs_browser
@@ -108,6 +111,9 @@ def test_the_page_says_what_the_network_says(browser: Browser, trained: Path, fa
         if not task.has_length(length):
             continue
         words = task.sample(languages.randomness.rng(0, "said", length), length, 8)
+        assert run.live.network is not None
+        found = torch.stack(computed(browser, run.live.network, words.tolist()))
+        torch.testing.assert_close(found, logits_of(run, words).double(), rtol=0, atol=1e-4)
         for word, said, truth in zip(words, answers(run, words), task.labels(words), strict=True):
             found = browser.evaluate(f"({SAY})({json.dumps(task.machine.decode(word))})")
             assert found["said"] == said

@@ -177,7 +177,7 @@ def assert_silent(browser: Browser, path: Path) -> None:
 def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_path, language, C, spoilt):
     certificate, machine = made(tmp_path / "run", language, C, spoilt)
     model = load_model(RunFolder.open(tmp_path / "run"))
-    browser.look(2400)  # all of a tree over 28 symbols is drawn
+    browser.look(2400)  # all of a tree over 16 symbols is drawn
     browser.open(tmp_path / "run" / "report.html")
     browser.evaluate("document.querySelector('.tree details').open = true")
     browser.evaluate("new Promise(requestAnimationFrame)")
@@ -187,7 +187,7 @@ def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_pat
         tree = expected(word, machine, certificate)
         assert [node(row) for row in found["nodes"]] == tree
         assert {node(row) for row in found["drawn"]} <= set(tree)
-        if len(word) <= 28:
+        if len(word) <= 16:
             assert len(found["drawn"]) == len(tree)
         states = [machine.initial_index, *machine.run(np.array(word), every=True).tolist()]
         assert int(found["final"]) == states[-1]
@@ -315,7 +315,7 @@ def test_long_words_are_folded_and_opened(browser: Browser, page: Path):
     # A path from the root to where network and automaton part, with the nodes beside it.
     assert browser.evaluate(nodes.replace(".node", ".node.parts")) == [[1, 0]]
     assert {tuple(node) for node in shown} >= {(level, 0) for level in range(1, 12)}
-    assert 2 * 11 < len(shown) < 60
+    assert 11 < len(shown) < 60
     detail = browser.evaluate("document.querySelector('[data-part=detail]').textContent")
     total = sum(math.ceil(2000 / 2**level) for level in range(1, 12))
     assert (
@@ -325,12 +325,12 @@ def test_long_words_are_folded_and_opened(browser: Browser, page: Path):
     folded = browser.evaluate("[...document.querySelectorAll('text.folded')].map((e) => e.textContent)")
     assert sum(int(re.sub("[^0-9]", "", text)) for text in folded) == total - len(shown)
     # A node beside the path is unfolded, and then what is under it; the keys walk to what is not drawn.
-    browser.evaluate('document.querySelector(\'.tree .node[data-level="8"][data-index="5"]\').focus()')
+    browser.evaluate('document.querySelector(\'.tree .node[data-level="9"][data-index="2"]\').focus()')
     browser.key("Enter")
-    assert at(browser)[1:3] == ["8", "5"]
-    assert [7, 10] not in shown
-    assert [7, 10] in browser.evaluate(nodes)
-    for key, where in {"ArrowDown": ("7", "10"), "ArrowRight": ("7", "11"), "ArrowUp": ("8", "5")}.items():
+    assert at(browser)[1:3] == ["9", "2"]
+    assert [8, 4] not in shown
+    assert [8, 4] in browser.evaluate(nodes)
+    for key, where in {"ArrowDown": ("8", "4"), "ArrowRight": ("8", "5"), "ArrowUp": ("9", "2")}.items():
         browser.key(key)
         assert tuple(at(browser)[1:3]) == where
     browser.evaluate("document.querySelector('.tree .node[data-level=\"1\"]').focus()")

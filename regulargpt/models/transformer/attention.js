@@ -1,6 +1,9 @@
 // Multi-head attention without biases; the encoding turns queries and keys and changes the logits.
 
-import { dot, joined, linear, parts, softmax } from "../layers.js";
+import { joined, linear, parts, softmax } from "../layers.js";
+
+// About how many multiplications a query and a key take as long as: a logit's bias and power beside its product.
+export const pairCost = (d_model, n_heads) => 2 * d_model + 30 * n_heads;
 
 export class MultiHead {
   constructor(weights, { n_heads, d_head, scaled = true }) {
@@ -17,22 +20,39 @@ export class MultiHead {
     this.out = linear(weights.of("out"));
   }
 
-  // The values (position, head) in the shares that `logits(head)` gives.
+  // The values in the shares of a head's pattern, for the heads one after the other; `logits(h)` makes the pattern.
   mixed(values, logits) {
-    const heads = values[0].map((_, h) => {
-      const pattern = softmax(logits(h));
-      const z = new Float64Array(values[0][h].length);
-      pattern.forEach((p, n) => {
-        if (p) for (let j = 0; j < z.length; j += 1) z[j] += p * values[n][h][j];
-      });
-      return z;
-    });
-    return this.out(joined(...heads));
+    return this.out(joined(...values.map((of, h) => mixture(softmax(logits(h)), of))));
   }
 }
 
-// q k / sqrt(d_head), for the first `count` keys.
-const scaledProducts = (q, keys, h, count) => Float64Array.from({ length: count }, (_, n) => dot(q, keys[n][h]) / Math.sqrt(q.length));
+// Of vectors (position, head), those of each head one after the other, so that no time is lost in looking them up.
+function byHead(vectors) {
+  return vectors[0].map((first, h) => {
+    const numbers = new Float64Array(vectors.length * first.length);
+    vectors.forEach((heads, n) => numbers.set(heads[h], n * first.length));
+    return { numbers, width: first.length };
+  });
+}
+
+// q k / sqrt(d_head), for the first `count` keys of a head.
+function scaledProducts(q, { numbers, width }, count) {
+  const [products, scale] = [new Float64Array(count), 1 / Math.sqrt(width)];
+  for (let n = 0, at = 0; n < count; n += 1) {
+    let sum = 0;
+    for (let j = 0; j < width; j += 1, at += 1) sum += q[j] * numbers[at];
+    products[n] = sum * scale;
+  }
+  return products;
+}
+
+function mixture(pattern, { numbers, width }) {
+  const z = new Float64Array(width);
+  for (let n = 0, at = 0; n < pattern.length; n += 1) {
+    for (let j = 0; j < width; j += 1, at += 1) z[j] += pattern[n] * numbers[at];
+  }
+  return z;
+}
 
 // Attention to the text itself.
 export class Attention extends MultiHead {
@@ -43,15 +63,14 @@ export class Attention extends MultiHead {
 
   // For vectors x at the positions n: what each position attends to, or the last alone.
   over(x, n, layer, last = false) {
-    const { encoding } = this;
-    const state = encoding.prepare(x, layer);
-    const [queries, keys] = encoding.rotate(x.map(this.query), x.map(this.key), { n, layer });
-    const values = x.map(this.value);
+    const state = this.encoding.prepare(x, layer);
+    const [queries, turned] = this.encoding.rotate(x.map(this.query), x.map(this.key), { n, layer });
+    const [keys, values] = [turned, x.map(this.value)].map(byHead);
     const asked = last ? [x.length - 1] : x.keys();
     return Array.from(asked, (m) => {
       const count = this.causal ? m + 1 : x.length;
       const at = { m: n[m], index: m, n: n.slice(0, count), layer, state };
-      return this.mixed(values.slice(0, count), (h) => this.logits(queries[m][h], scaledProducts(queries[m][h], keys, h, count), h, at));
+      return this.mixed(values, (h) => this.logits(queries[m][h], scaledProducts(queries[m][h], keys[h], count), h, at));
     });
   }
 
@@ -59,7 +78,8 @@ export class Attention extends MultiHead {
   logits(q, products, h, at) {
     const scored = this.encoding.score(products, q, h, at);
     const bias = this.encoding.bias(q, h, at);
-    return bias ? scored.map((value, n) => value + bias[n]) : scored;
+    if (bias) for (let n = 0; n < scored.length; n += 1) scored[n] += bias[n];
+    return scored;
   }
 }
 
@@ -67,10 +87,10 @@ export class Attention extends MultiHead {
 export class CrossAttention extends MultiHead {
   over(x, memory) {
     if (!memory.length) return x.map((row) => row.map(() => 0));
-    const [keys, values] = [memory.map(this.key), memory.map(this.value)];
+    const [keys, values] = [memory.map(this.key), memory.map(this.value)].map(byHead);
     return x.map((row) => {
       const q = this.query(row);
-      return this.mixed(values, (h) => scaledProducts(q[h], keys, h, keys.length));
+      return this.mixed(values, (h) => scaledProducts(q[h], keys[h], memory.length));
     });
   }
 }

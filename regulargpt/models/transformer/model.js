@@ -1,6 +1,7 @@
 // The Transformer (Vaswani et al. 2017): embedding, encoding, blocks, a linear readout at the last symbol.
 
 import { layerNorm, readout } from "../layers.js";
+import { pairCost } from "./attention.js";
 import { Block } from "./block.js";
 import { randomPositions } from "./random_positions.js";
 
@@ -37,7 +38,7 @@ export class Transformer {
   }
 
   cost(length) {
-    const { d_model: d, d_ff, n_layers } = this.options;
-    return n_layers * length * (4 * d * d + 2 * d * d_ff + 2 * d * length);
+    const { d_model: d, d_ff, n_layers, n_heads } = this.options;
+    return n_layers * length * (4 * d * d + 2 * d * d_ff + pairCost(d, n_heads) * length);
   }
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.floating]
 
 MOST_ELEMENTS = 400  # a mean of 64 numbers each: 140 kB
+MOST_PROTOTYPES = 2000  # of a certificate, for which they have been found already
 WORDS, SHARES = 64, (1.0, 0.75, 0.5)  # words of each length, and lengths as shares of the training length
 
 

@@ -1,7 +1,7 @@
 // The encoder-decoder of T5 (Raffel et al. 2020): the encoder reads all symbols but the last, the decoder answers there.
 
 import { ACTIVATIONS, linear, plus, readout, rmsNorm, times } from "../../layers.js";
-import { Attention, CrossAttention } from "../attention.js";
+import { Attention, CrossAttention, pairCost } from "../attention.js";
 
 // W_out f(W_in x), or, gated, W_out (f(W_gate x) * W_in x).
 function feedForward(weights, { gated, activation }) {
@@ -61,7 +61,7 @@ export class EncoderDecoder {
   }
 
   cost(length) {
-    const { d_model: d, d_ff, n_layers } = this.options;
-    return n_layers * length * (6 * d * d + 3 * d * d_ff + 2 * d * length);
+    const { d_model: d, d_ff, n_layers, n_heads } = this.options;
+    return n_layers * length * (6 * d * d + 3 * d * d_ff + pairCost(d, n_heads) * length);
   }
 }
