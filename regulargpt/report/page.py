@@ -78,8 +78,8 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
     if data["network"]:
         parts += [tree_section(), prototypes_section(run, data), cayley_section(data)]
     elif run.live.prototypes is not None and data["elements"]:
-        why = "The certificate's table is too large for a page" if run.certificate else "Without a certificate"
-        note = f"{why}: each node is named by the element whose states lie nearest to its own."
+        why = "The certificate's table is too large for a page." if run.certificate else "There is no certificate."
+        note = f"{why} Each node is named by the element whose states lie nearest to its own."
         parts.append(tree_section(tag("p", note)))
     elif run.machine is not None:
         parts.append(section("tree", "The network's tree", tag("p", no_table(run))))
