@@ -18,6 +18,7 @@ from regulargpt.config.options import option
 from regulargpt.config.schema import value_of
 from regulargpt.models.options import ModelOptions
 from regulargpt.models.rnn import Rnn
+from tests.regulargpt.browser import chromium, needs_browser
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "your-own.md").read_text(encoding="utf-8")
@@ -50,7 +51,9 @@ def call(lab: Path, *arguments: str) -> str:
 
 @pytest.mark.slow
 def test_the_page(lab: Path):
-    assert {"pyproject.toml", "my_lab/peephole.py", "my_lab/slope.py", "my_lab/has_aba.py"} <= set(FILES)
+    assert {"pyproject.toml", "my_lab/peephole.py", "my_lab/slope.py", "my_lab/has_aba.py", "my_lab/slope.js"} <= set(
+        FILES
+    )
     for command in COMMANDS:
         if command == "pip install .":
             call(lab, "-m", *shlex.split(INSTALL))
@@ -60,13 +63,36 @@ def test_the_page(lab: Path):
     assert 'name = "my_lab.peephole:PeepholeLstm"' in config
     assert "forget_bias = 1.0" in config
     assert "slope = 0.2" in (lab / "runs" / "slope" / "config.toml").read_text()
-    assert (lab / "mine.html").exists()
+    page = (lab / "ours.html").read_text(encoding="utf-8")
+    assert 'modules["my_lab/peephole.js"]' in page
+    assert 'modules["my_lab/slope.js"]' in page
     report = json.loads(
         call(lab, "-m", "regulargpt", "results", "sweeps/mine", "--group-by", "model,forget_bias", "--json")
     )
     assert report
     for block in PYTHON:
         call(lab, "-c", block)
+
+
+ASKED = """
+import json, sys, torch
+from regulargpt.api import load
+model = load(sys.argv[1]).model
+print(json.dumps([model(torch.tensor([word]))[0].tolist() for word in json.loads(sys.argv[2])]))
+"""
+
+
+@pytest.mark.slow
+@needs_browser
+def test_the_scripts_compute_what_their_classes_do(lab: Path):
+    words = [[0], [1, 1], [0, 1, 1, 0, 1], [1, 0] * 15]
+    with chromium() as browser:
+        browser.open(lab / "ours.html")
+        for i, run in enumerate(("runs/mine", "runs/slope")):
+            found = browser.evaluate(f"{json.dumps(words)}.map((word) => runs[{i}].live.logits(word))")
+            expected = json.loads(call(lab, "-c", ASKED, run, json.dumps(words)))
+            assert found == [pytest.approx(logits, abs=1e-4) for logits in expected]
+        assert browser.problems == []
 
 
 @pytest.mark.slow

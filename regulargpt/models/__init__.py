@@ -45,7 +45,7 @@ MODELS = Registry(
         ),
         "gru": Row(f"{PLACE}.gru:Gru", RecurrentOptions, "gated recurrent unit", "Cho et al. 2014"),
         "transformer": Row(
-            f"{PLACE}.transformer:Transformer",
+            f"{PLACE}.transformer.model:Transformer",
             TransformerOptions,
             "pre- or post-LN, causal or not, any encoding",
             "Vaswani et al. 2017",

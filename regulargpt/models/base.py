@@ -31,6 +31,8 @@ class Model(Hooked, ABC):
 
     Random numbers while training (dropout, noise) come from `layers.Counted`, so that a resumed run draws the same.
 
+    A script beside its module computes it in the pages of `report` (report/live/twins.py).
+
     What else a model may have, each with a default: `answers`, `quadratic`, `compiled_parts`, `parameter_groups`,
     `project`, `set_attention`, `set_temperature`, `decoder`, `set_noise`, and hook points (`hooks.HookPoint`). Some
     names are read by the analyses: `hook_embed`, what stands for each symbol (batch, length, width), by

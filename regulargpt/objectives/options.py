@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from languages.errors import one_of
 from regulargpt.config.options import Options, option
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regulargpt.data.base import Data
     from regulargpt.models.options import ModelOptions
 
+Reading = Literal["largest", "member"]
 
 SUITED = {"text": "'language_model'", "retrieval": "'retrieve'", "words": "'last'"}
 """The usual objective of each kind of data."""
@@ -41,6 +42,14 @@ class ObjectiveOptions(Options):
     def answers_prefixes(self) -> bool:
         """Whether the model is asked at every position."""
         return False
+
+    @property
+    def reading(self) -> Reading | None:
+        """How the machine's answer to a word is read off the logits at its end; None if it does not stand there.
+
+        `largest` is the answer of the largest logit; `member` is accept where the last logit is positive, else reject.
+        """
+        return "largest"
 
     def no_map_of_words(self) -> str | None:
         """Why the network is no map from words to answers, read at the last symbol; None if it is."""
@@ -104,6 +113,11 @@ class PrefixesOptions(ObjectiveOptions):
 class NextOptions(PrefixesOptions):
     """The set of legal next symbols after every prefix."""
 
+    @property
+    def reading(self) -> Reading | None:
+        """A word that may end is a member."""
+        return "member"
+
     def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
         """Only members have symbols that may follow."""
         yield from super().refuse(data, model)
@@ -157,6 +171,11 @@ class LanguageModelOptions(ObjectiveOptions):
         return "text"
 
     @property
+    def reading(self) -> Reading | None:
+        """There is no machine."""
+        return None
+
+    @property
     def answers_prefixes(self) -> bool:
         """At every position."""
         return True
@@ -175,6 +194,11 @@ class RetrieveOptions(ObjectiveOptions):
     def asks_of(self) -> str:
         """Documents with questions."""
         return "retrieval"
+
+    @property
+    def reading(self) -> Reading | None:
+        """There is no machine."""
+        return None
 
     def no_map_of_words(self) -> str | None:
         """A retrieval task has no automaton that a certificate could be about."""

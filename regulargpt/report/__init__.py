@@ -3,6 +3,7 @@
 data       what is read from a run folder, and refused
 facts      a run in words
 network    the certificate's table as the page's script reads it
+live       the network itself: its weights, the scripts that compute it, its wrong words
 geometry   arrows and directions
 layout     where an automaton's states stand
 automaton  the automaton, drawn and as a table
@@ -13,6 +14,7 @@ curves     accuracy by length, receptive field
 svg        markup, escaped
 page       all of it in one HTML file: three of .html, page.css, of texts text.css too, and the scripts
 
-theme.js is on every page. Of the others,
-word.js computes and the others show: nodes.js, tree.js and cayley.js a part, run.js a run, page.js all.
+theme.js is on every page. Of the others, word.js computes the automaton and the certificate's table, live.js the
+network (with the scripts beside its parts) and parting.js where they part. The others show: nodes.js, tree.js and
+cayley.js a part, run.js a run, page.js all.
 """

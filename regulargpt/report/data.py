@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import languages
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
@@ -17,6 +19,9 @@ from regulargpt.certificate.sentences import sentences
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_language, is_text
 from regulargpt.report.field import Field
+from regulargpt.report.live import gathering
+from regulargpt.report.live.gathering import Live
+from regulargpt.report.live.states import MOST_PROTOTYPES, Prototypes
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
@@ -43,7 +48,7 @@ class Certificate:
 class Gathered:
     """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
 
-    `reasons` say why there is none, if `verify` was called.
+    `reasons` say why there is none, if `verify` was called. `live` is the network itself.
     """
 
     path: Path
@@ -54,6 +59,7 @@ class Gathered:
     certificate: Certificate | None
     reasons: tuple[str, ...]
     field: Field | None
+    live: Live
 
     @property
     def is_on_language(self) -> bool:
@@ -80,7 +86,21 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> G
     reasons: tuple[str, ...] = ()
     if certificate is None:
         machine, reasons = of_language(config.data.name), uncertified(folder)
-    return Gathered(path, config, summary, points, machine, certificate, reasons, receptive_field(path))
+    network = live_network(folder, config, machine, certificate)
+    return Gathered(path, config, summary, points, machine, certificate, reasons, receptive_field(path), network)
+
+
+def live_network(
+    folder: RunFolder, config: RunConfig, machine: MooreMachine | None, certificate: Certificate | None
+) -> Live:
+    """The network as the page computes it, and its prototypes from the certificate, if there is one."""
+    proven = certificate is not None and certificate.accepted.unquantised_claim is not None
+    known = None
+    if machine is not None and certificate is not None and certificate.accepted.prototypes <= MOST_PROTOTYPES:
+        number = {word: i for i, word in enumerate(TransitionMonoid.of(machine).words)}
+        elements = [[number[word] for word in words] for words in certificate.words]
+        known = Prototypes(np.array(certificate.record["prototypes"]), elements)
+    return gathering.gather(folder, config, machine, known, is_proven=proven)
 
 
 def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None, MooreMachine | None]:

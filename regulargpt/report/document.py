@@ -22,10 +22,12 @@ def document(
     data: Any,
     styles: Sequence[str],
     scripts: Sequence[str] = (),
+    modules: str = "",
 ) -> str:
     """The page as text. `skip` is where the first link leads and what it says; `data` is what the scripts look up.
 
-    Styles and scripts are names of files beside this module; what changes between light and dark comes before them.
+    Styles and scripts are names of files beside this module; what changes between light and dark comes before them, and
+    so do the `modules` that they use.
 
     >>> page = document(title="<b>", heading="Seen", skip=("now", "To it"), body="<p id=now>", data=[1], styles=())
     >>> "<title>&lt;b&gt;</title>" in page, '<a class="skip" href="#now">To it</a>' in page
@@ -40,7 +42,7 @@ def document(
         style="\n".join(map(file, styles)),
         body=body,
         data=embedded(data),
-        script="\n".join(map(file, (THEME, *scripts))),
+        script="\n".join([file(THEME), modules, *map(file, scripts)]),
     )
 
 

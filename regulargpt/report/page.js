@@ -62,6 +62,15 @@ for (const [id, by] of [["back", -1], ["forth", 1]]) {
 }
 window.addEventListener("hashchange", fromAddress);
 
+// The words that a network answers wrongly.
+document.querySelectorAll(".wrong-words button").forEach((button) => {
+  button.addEventListener("click", () => {
+    byId("word").value = button.dataset.word;
+    show();
+    button.closest(".run").querySelector(".answer").scrollIntoView({ block: "nearest" });
+  });
+});
+
 if (known.length) {
   const { run } = known[0];
   byId("random").addEventListener("click", () => type(randomWord(run, wanted()), run.alphabet));

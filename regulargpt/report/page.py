@@ -12,14 +12,17 @@ import numpy as np
 from regulargpt.report import automaton, curves, facts, text_page
 from regulargpt.report.data import Gathered
 from regulargpt.report.document import document, file
+from regulargpt.report.live.twins import WEIGHTS, bundle
+from regulargpt.report.live.wrong_words import span
 from regulargpt.report.network import script_data
 from regulargpt.report.scatter import scatter
 from regulargpt.report.svg import section, tag, text
 from regulargpt.report.text import TextRun
 from regulargpt.storage.atomic import write_text
 
-SCRIPTS = ("word.js", "nodes.js", "tree.js", "cayley.js", "run.js", "page.js")
+SCRIPTS = ("word.js", "nodes.js", "tree.js", "cayley.js", "live.js", "parting.js", "run.js", "page.js")
 MOST_WORDS = 2  # of a prototype, in its label
+MOST_BUTTONS = 6  # wrong words that are offered at once
 
 
 def write(runs: Sequence[Gathered | TextRun], out: Path) -> int:
@@ -33,12 +36,9 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
     """The page as text. A word is typed where a run has words; runs on texts are compared where there are several."""
     on_texts = [run for run in runs if isinstance(run, TextRun)]
     has_words = any(isinstance(run, Gathered) and run.is_on_language for run in runs)
-    data = [
-        script_data(None, None)
-        if isinstance(run, TextRun)
-        else script_data(run.machine, run.certificate, run.config.model.aligned)
-        for run in runs
-    ]
+    data = [data_of(run) for run in runs]
+    networks = [run.live.network for run in runs if isinstance(run, Gathered) and run.live.network]
+    twins = [found for network in networks for found in network.twins]
     names = ", ".join(dict.fromkeys(run.config.data.name for run in runs))
     articles = [
         text_page.article(i, run) if isinstance(run, TextRun) else article(i, run, of_run)
@@ -55,7 +55,15 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
         data=data,
         styles=("page.css", *(["text.css"] if on_texts else [])),
         scripts=SCRIPTS if has_words else (),
+        modules=bundle([WEIGHTS, *twins]) if twins else "",
     )
+
+
+def data_of(run: Gathered | TextRun) -> dict[str, Any]:
+    """What the script reads of a run."""
+    if isinstance(run, TextRun):
+        return script_data(None, None)
+    return script_data(run.machine, run.certificate, run.config.model.aligned) | {"live": run.live.data()}
 
 
 def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
@@ -64,10 +72,15 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
     line = tag("p", text(facts.identity(run.config)), class_="identity")
     folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")
     parts = [tag("header", language, line, folder, facts.badge(run)), tag("p", class_="answer", aria_live="polite")]
+    parts += live_parts(run)
     if run.machine is not None:
         parts.append(machine_section(run))
     if data["network"]:
         parts += [tree_section(), prototypes_section(run, data), cayley_section(data)]
+    elif run.live.prototypes is not None and data["elements"]:
+        why = "The certificate's table is too large for a page." if run.certificate else "There is no certificate."
+        note = f"{why} Each node is named by the element whose states lie nearest to its own."
+        parts.append(tree_section(tag("p", note)))
     elif run.machine is not None:
         parts.append(section("tree", "The network's tree", tag("p", no_table(run))))
     if run.points:
@@ -95,12 +108,44 @@ def machine_section(run: Gathered) -> str:
     )
 
 
-def tree_section() -> str:
+def live_parts(run: Gathered) -> list[str]:
+    """Where the script says at which node network and automaton part, and words that the network answers wrongly.
+
+    Where the page does not compute the network, why.
+    """
+    if run.live.network is None:
+        return [tag("p", text(run.live.reason), class_="not-live")]
+    return [tag("p", class_="parting", data_part="parting", aria_live="polite"), wrong_words(run)]
+
+
+def wrong_words(run: Gathered) -> str:
+    """A button for each wrong word that was found, or what was tried."""
+    found = run.live.wrong
+    if found is None:
+        return tag("p", "No word is wrong, at any length: that is proven.", class_="wrong-words")
+    if not found.words:
+        return tag("p", text(found.none_found()), class_="wrong-words")
+    assert run.machine is not None
+    buttons = [wrong_word(run.machine.decode(np.array(word)), len(word)) for word in found.words]
+    first, rest = buttons[:MOST_BUTTONS], buttons[MOST_BUTTONS:]
+    more = [tag("details", tag("summary", f"{len(rest)} more"), tag("div", *rest, class_="tools"))] if rest else []
+    lead = tag("p", "The network is wrong on these words. Try one:")
+    return tag("div", lead, tag("div", *first, class_="tools"), *more, class_="wrong-words")
+
+
+def wrong_word(word: str, length: int) -> str:
+    """A button that types a word."""
+    shown = word if len(word) <= 10 else f"{word[:6]}…{word[-3:]}"
+    return tag("button", tag("code", text(shown)), text(f" {span([length])}"), type="button", data_word=word)
+
+
+def tree_section(*notes: str) -> str:
     """The network's tree over the typed word, which the script draws."""
     return section(
         "tree",
         "The network's tree",
-        tag("div", class_="scroll picture", data_part="tree"),
+        *notes,
+        tag("div", class_="picture", data_part="tree"),
         tag("p", class_="detail", data_part="detail"),
         tag("div", class_="scroll", data_part="levels"),
         tag("details", tag("summary", "All nodes as a table"), tag("div", class_="scroll", data_part="nodes")),

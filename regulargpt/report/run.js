@@ -8,12 +8,17 @@ class Run {
     const part = (name) => article.querySelector(`[data-part="${name}"]`);
     this.part = part;
     this.all = article.querySelector(".tree details");
+    this.live = run.live ? new Live(run.live) : null;
+    this.nearest = run.live?.prototypes ? new Nearest(run.live.prototypes) : null;
+    run.standsFor = (run.network ?? run.live?.prototypes)?.elements;
+    if (part("tree")) {
+      this.tree = new TreeView(part("tree"), part("detail"), (node) => this.choose(node));
+      this.all.addEventListener("toggle", () => this.listNodes());
+    }
     if (!run.network) return;
     run.network.leaves = lookup(run.network.leaves);
     run.network.nodes = lookup(run.network.nodes);
     this.cayley = new CayleyView(part("cayley"), part("product"), run);
-    this.tree = new TreeView(part("tree"), part("detail"), (node) => this.choose(node));
-    this.all.addEventListener("toggle", () => this.listNodes());
   }
 
   show(text) {
@@ -21,23 +26,36 @@ class Run {
     Object.assign(this, { word, unknown });
     if (!this.run.states) return;
     this.states = passed(word, this.run);
-    this.levels = this.run.network ? tree(word, this.run) : [];
     this.article.dataset.final = this.states[this.states.length - 1];
+    this.compute();
     this.say();
-    if (!this.run.network) return;
-    this.tree.show(word, this.run, this.levels);
-    this.part("levels").replaceChildren(...(word.length ? [levelTable(this.levels)] : []));
+    if (!this.tree) return;
+    this.tree.show(word, this.run, this.levels, this.parts);
+    this.part("levels").replaceChildren(...(this.levels.length ? [levelTable(this.levels)] : []));
     this.listNodes();
-    this.count();
+    if (this.run.network) this.count();
+  }
+
+  // The network's answer, its tree, and the node at which it parts from the automaton. With a certificate, `levels` are
+  // those of its table; without one, those of the network itself.
+  compute() {
+    const { word, run } = this;
+    this.tooLong = this.live !== null && word.length > this.live.longest;
+    const computed = this.live && word.length && !this.tooLong;
+    this.answer = computed ? this.live.answer(word) : null;
+    const nodes = computed && this.nearest ? this.nearest.tree(word, run, this.live.model) : [];
+    this.parts = parting(nodes);
+    this.levels = run.network ? tree(word, run) : nodes;
   }
 
   listNodes() {
-    this.part("nodes").replaceChildren(...(this.all.open && this.word.length ? [nodeTable(this.levels, this.word, this.run)] : []));
+    this.part("nodes").replaceChildren(...(this.all.open && this.levels.length ? [nodeTable(this.levels, this.word, this.run)] : []));
   }
 
-  // The answers, in a line.
+  // The answers, in words.
   say() {
     const line = this.article.querySelector(".answer");
+    this.part("parting")?.replaceChildren();
     if (this.unknown.length) {
       line.textContent = `Not in this alphabet: ${this.unknown.join(" ")}. Its symbols: ${this.run.alphabet.join(" ")}`;
       return;
@@ -47,16 +65,49 @@ class Run {
       return;
     }
     const truth = this.run.outputs[this.states[this.states.length - 1]];
-    line.replaceChildren(html("span", { "data-answer": truth ?? "" }, truth === null ? "The automaton has no answer: the word is outside the language's domain." : `Automaton: ${truth}.`));
-    if (!this.run.network) return;
-    const nodes = this.levels.flat();
+    const automaton = truth === null ? "The automaton has no answer: the word is outside the language's domain." : `Automaton: ${truth}.`;
+    line.replaceChildren(html("span", { "data-answer": truth ?? "" }, automaton));
+    if (this.live) line.append(" ", ...this.sayNetwork(truth));
+    if (this.run.network) line.append(" ", ...this.sayQuantised(truth));
+    if (!this.answer || !this.nearest) return;
+    this.part("parting").append(...this.sayParting(truth));
+    this.part("parting").classList.toggle("here", this.parts !== null || this.answer.name !== truth);
+  }
+
+  sayNetwork(truth) {
+    if (this.tooLong) return [`The network is not computed here for more than ${this.live.longest.toLocaleString("en")} symbols.`];
+    if (!this.answer) return ["The network has no answer: its numbers overflow on this word."];
+    const { name, share } = this.answer;
+    const same = truth === null ? "unknown" : name === truth ? "right" : "wrong";
+    const agree = { right: " They agree.", wrong: " They disagree: the network is wrong.", unknown: " Nothing says whether that is right." };
+    const percent = `${(100 * share).toFixed(share > 0.995 && share < 0.99995 ? 2 : 0)}\u00a0%`;
+    const answer = html("span", { class: same, "data-live": name }, `${MARKS[same]} ${name}`);
+    return ["Network: ", answer, `, ${percent} sure.`, agree[same]];
+  }
+
+  sayQuantised(truth) {
     const root = this.levels[this.levels.length - 1][0];
     const answer = root.state === null ? null : this.run.network.answers[root.state - 1];
     const same = truth === null || answer === null ? "unknown" : answer === truth ? "right" : "wrong";
     const none = root.state === null ? "? no entry for the root" : "? no word asks for an answer at this prototype";
-    const words = answer === null ? none : `${MARKS[same]} ${answer}`;
+    const nodes = this.levels.flat();
     const right = nodes.filter((node) => node.verdict === "right").length;
-    line.append(" Quantised network: ", html("span", { class: same, "data-network": answer ?? "" }, words), `. ${right} of ${nodes.length} nodes right.`);
+    const words = html("span", { class: same, "data-network": answer ?? "" }, answer === null ? none : `${MARKS[same]} ${answer}`);
+    return ["Quantised network: ", words, `. ${right} of ${nodes.length} nodes right.`];
+  }
+
+  // Where in the tree network and automaton part, and a button that goes there.
+  sayParting(truth) {
+    const { parts, word, run } = this;
+    const isWrong = truth !== null && this.answer.name !== truth;
+    if (!parts) return [isWrong ? "Every node of the tree is where it should be: only the readout is wrong." : "They part nowhere: every node of the tree is where it should be."];
+    const sub = short(write(word.slice(parts.from, parts.to), run.alphabet), 24);
+    const place = parts.to - parts.from === 1 ? `symbol ${parts.to}` : `symbols ${parts.from + 1} to ${parts.to}`;
+    const found = run.live.prototypes.elements[parts.state - 1].map((e) => named(run.elements.words[e])).join(" ") || `prototype ${parts.state}, which stands for nothing`;
+    const button = html("button", { type: "button" }, "Show it");
+    button.addEventListener("click", () => this.tree.unfold(this.tree.levels[parts.level - 1][parts.index]));
+    const lead = isWrong || truth === null ? "Here they part:" : "The answer is right, but here they part:";
+    return [`${lead} level ${parts.level}, ${place}, the sub-word `, html("code", {}, sub), `. It is ${named(run.elements.words[parts.element])}; the network's state is nearest to ${found}. `, button];
   }
 
   // Light the prototypes of the word's nodes.
@@ -81,7 +132,7 @@ class Run {
       place.classList.toggle("chosen", Number(place.dataset.prototype) === node.state);
     });
     const [q, p, ...rest] = node.window;
-    if (node.level > 1 && q && p && !rest.some(Boolean)) this.cayley.choose(p, q);
+    if (this.cayley && node.level > 1 && q && p && !rest.some(Boolean)) this.cayley.choose(p, q);
   }
 
   // Light the state after the first `step` symbols, and the transition to it.
@@ -115,6 +166,8 @@ class Run {
       items.push(item);
     }
     if (high < this.word.length) items.push(html("li", {}, `${this.word.length - high} more …`));
-    this.article.querySelector(".path").replaceChildren(...items);
+    const place = this.article.querySelector(".path");
+    place.replaceChildren(...items);
+    place.scrollTop = place.querySelector(".lit").offsetTop - place.offsetTop - place.clientHeight / 2;
   }
 }

@@ -9,6 +9,7 @@ from typing import Any
 from regulargpt.config.options import as_mapping
 from regulargpt.plots import Line
 from regulargpt.report import curves, facts, text_curves
+from regulargpt.report.live.gathering import NO_WORDS
 from regulargpt.report.svg import section, tag, text
 from regulargpt.report.text import TEMPERATURE, Continuation, Surprise, TextRun
 
@@ -26,7 +27,8 @@ def article(i: int, run: TextRun) -> str:
     head = tag("h2", text(run.config.data.name), id=f"run-{i}")
     line = tag("p", text(identity(run)), class_="identity")
     folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")
-    parts = [tag("header", head, line, folder, badge(run)), lengths_section(run)]
+    unread = tag("p", text(NO_WORDS), class_="not-live")
+    parts = [tag("header", head, line, folder, badge(run)), unread, lengths_section(run)]
     if run.seen is not None:
         parts.append(field_section(run))
     if run.biases:

@@ -1,30 +1,93 @@
-// The tree as a drawing through which the arrow keys walk.
+// The tree as a drawing through which the arrow keys walk. Where it is too wide, a path is drawn and the rest is folded.
 
-const BOX = { width: 136, height: 66, row: 104, leaf: 30 };
-const MOST_ACROSS = 32; // nodes in the lowest row that is drawn
-const MOST_LEAVES = 64;
+const BOX = { width: 136, height: 66, row: 104, leaf: 30, gap: 8, edge: 44 };
+const LEAST_SCALE = 0.73; // of a picture that shrinks to fit: text of 15 pixels becomes 11
 
-// The part of the tree under `top` that fits: rows of nodes by level, and whether its symbols are drawn.
-function rows(levels, top) {
-  const found = [[top.index]];
-  for (let level = top.level - 1; level >= 1; level -= 1) {
-    const row = found[found.length - 1].flatMap((i) => levels[level][i].children);
-    if (row.length > MOST_ACROSS) break;
-    found.push(row);
+const nodeWidth = (node) => (node.level > 1 ? BOX.width : Math.max(BOX.width, (node.to - node.from) * BOX.leaf));
+const rowWidth = (row) => row.reduce((sum, node) => sum + nodeWidth(node) + BOX.gap, BOX.gap);
+
+// The node above.
+const parentOf = (node, levels) => levels[node.level]?.find(({ children }) => children[children.length - 1] >= node.index);
+
+// The nodes below.
+const childrenOf = (node, levels) => (node.level > 1 ? node.children.map((i) => levels[node.level - 2][i]) : []);
+
+// How many nodes lie under one.
+function countUnder(node, levels) {
+  let [first, last, count] = [node, node, 0];
+  while (first.level > 1) {
+    const below = levels[first.level - 2];
+    [first, last] = [below[first.children[0]], below[last.children[last.children.length - 1]]];
+    count += last.index - first.index + 1;
   }
-  const lowest = top.level - found.length + 1;
-  return { rows: found, lowest, leaves: lowest === 1 && top.to - top.from <= MOST_LEAVES };
+  return count;
+}
+
+// From the root through a node, and from there down to its last symbols.
+function pathThrough(node, levels) {
+  const path = [node];
+  for (let above = parentOf(node, levels); above; above = parentOf(above, levels)) path.unshift(above);
+  for (let below = childrenOf(node, levels); below.length; below = childrenOf(below[below.length - 1], levels)) path.push(below[below.length - 1]);
+  return path;
+}
+
+// Where nodes stand: from the root down all of each row that fits, and below that the children of the nodes on a path.
+// `hidden` are the children that do not fit beside the path, by how many there are on either side.
+function layout(levels, path, room) {
+  const rows = [...levels].reverse();
+  const top = Math.max(1, rows.filter((row) => rowWidth(row) <= room).length);
+  const below = path.slice(top - 1, -1).map((node, i) => childRow(childrenOf(node, levels), path[top + i], room));
+  const width = Math.max(rowWidth(rows[top - 1]), ...below.map((row) => row.width));
+  const where = sideBySide(rows[top - 1], width);
+  for (const node of rows.slice(0, top - 1).reverse().flat()) {
+    const kids = childrenOf(node, levels);
+    where.set(node, (where.get(kids[0]) + where.get(kids[kids.length - 1])) / 2);
+  }
+  const hidden = below.flatMap((row, i) => under(path[top - 1 + i], row, width, where));
+  return { where, width, hidden, whole: top === rows.length };
+}
+
+// A row from left to right, in the middle of the picture.
+function sideBySide(row, width) {
+  const where = new Map();
+  let left = (width - rowWidth(row)) / 2 + BOX.gap;
+  for (const node of row) {
+    where.set(node, left + nodeWidth(node) / 2);
+    left += nodeWidth(node) + BOX.gap;
+  }
+  return where;
+}
+
+// As many children as fit, among them the one on the path.
+function childRow(kids, onPath, room) {
+  const wide = Math.max(...kids.map(nodeWidth)) + BOX.gap;
+  const most = kids.length * wide <= room ? kids.length : Math.max(1, Math.floor((room - 2 * BOX.edge) / wide));
+  const first = Math.max(0, Math.min(kids.indexOf(onPath) - Math.floor(most / 2), kids.length - most));
+  const shown = kids.slice(first, first + most);
+  const edges = shown.length < kids.length ? 2 * BOX.edge : 0;
+  return { shown, wide, width: shown.length * wide + edges + BOX.gap, before: first, after: kids.length - first - shown.length };
+}
+
+// Place a row of children under their parent; what is hidden of it.
+function under(node, { shown, wide, width: own, before, after }, width, where) {
+  const middle = Math.min(width - own / 2, Math.max(own / 2, where.get(node)));
+  shown.forEach((kid, i) => where.set(kid, middle + (i - (shown.length - 1) / 2) * wide));
+  const edge = (shown.length * wide + BOX.edge) / 2;
+  const sides = [[before, middle - edge], [after, middle + edge]];
+  return sides.filter(([count]) => count).map(([count, x]) => ({ level: node.level - 1, count, x }));
 }
 
 class TreeView {
   constructor(place, detail, onChoose) {
-    Object.assign(this, { place, detail, onChoose, levels: [], top: null, chosen: null });
+    Object.assign(this, { place, detail, onChoose, levels: [], chosen: null, wide: 0 });
     place.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => place.clientWidth !== this.wide && this.draw()).observe(place);
   }
 
-  show(word, run, levels) {
-    Object.assign(this, { word, run, levels, chosen: null });
-    this.top = levels.length ? levels[levels.length - 1][0] : null;
+  // `parts` is the node at which network and automaton part, if there is one.
+  show(word, run, levels, parts = null) {
+    Object.assign(this, { word, run, levels, parts, chosen: null });
+    this.through = this.first();
     this.draw();
   }
 
@@ -32,93 +95,88 @@ class TreeView {
     return this.levels[this.levels.length - 1][0];
   }
 
+  // The node that the path goes through at first: where they part, else the lowest wrong one, else the root.
+  first() {
+    if (!this.levels.length) return null;
+    return this.parts ?? this.levels.flat().find((node) => node.verdict === "wrong") ?? this.root;
+  }
+
   draw() {
+    this.wide = this.place.clientWidth;
     this.place.replaceChildren();
-    this.detail.textContent = this.top ? "Tab to the tree, then arrow keys: up, down, left, right." : "";
-    if (!this.top) return;
-    const part = rows(this.levels, this.top);
-    const where = new Map();
-    const width = this.lay(this.top, part, 4, where);
-    const height = part.rows.length * BOX.row + (part.leaves ? BOX.leaf + 12 : 0);
-    const picture = svg("svg", { width: width + 8, height, role: "group", "aria-label": "The network's tree; arrow keys walk through it" });
-    this.twigs(picture, part, where);
-    part.rows.forEach((row, r) => row.forEach((i) => picture.append(this.node(this.levels[this.top.level - r - 1][i], part, where))));
-    if (part.leaves) this.symbols(picture, part, where);
-    this.place.append(picture);
-    this.folded(part);
-    this.place.scrollLeft = where.get(this.top) - this.place.clientWidth / 2;
-    picture.querySelector(".node").setAttribute("tabindex", 0);
+    this.detail.textContent = "";
+    if (!this.levels.length) return;
+    const room = (this.wide || 600) / LEAST_SCALE;
+    this.drawn = layout(this.levels, pathThrough(this.through, this.levels), room);
+    this.place.append(this.picture());
+    this.place.querySelector(".node").setAttribute("tabindex", 0);
+    this.detail.textContent = this.help();
   }
 
-  // Say what is not drawn.
-  folded(part) {
-    const notes = [];
-    if (this.top !== this.root) notes.push("Only a part of the tree: Escape shows all of it.");
-    if (!part.leaves) {
-      const below = part.lowest > 1 ? `Levels ${part.lowest - 1} to 1 and the symbols are` : "The symbols are";
-      notes.push(`${below} folded: Enter opens a node of the lowest row.`);
+  help() {
+    const walk = "Tab to the tree, then arrow keys: up, down, left, right.";
+    if (this.drawn.whole) return walk;
+    const count = this.levels.reduce((sum, level) => sum + level.length, 0);
+    const { size } = this.drawn.where;
+    return `${count.toLocaleString("en")} nodes: ${size} are drawn, the lower ones along one path; ${(count - size).toLocaleString("en")} are folded. Choose a node to unfold what is under it. ${walk}`;
+  }
+
+  picture() {
+    const { where, width, hidden } = this.drawn;
+    const height = this.levels.length * BOX.row + BOX.leaf + 12;
+    const picture = svg("svg", { class: "nodes", viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px`, role: "group", "aria-label": "The network's tree; arrow keys walk through it" });
+    const nodes = [...where].sort(([a], [b]) => b.level - a.level || a.index - b.index); // as they are read
+    for (const [node] of nodes) this.twigs(picture, node);
+    for (const [node, x] of nodes) {
+      picture.append(this.node(node, x));
+      if (node.level === 1) this.symbols(picture, node, x);
+      else if (!childrenOf(node, this.levels).some((kid) => where.has(kid))) picture.append(this.folded(node, x));
     }
-    if (notes.length) this.detail.textContent = notes.join(" ");
+    for (const { level, count, x } of hidden) picture.append(svg("text", { class: "folded", x, y: this.topOf(level) + BOX.height / 2 }, `+${count}`));
+    return picture;
   }
 
-  // Places the middles of the nodes under one another; the width that was needed.
-  lay(node, part, left, where) {
-    const level = node.level - 1;
-    let width = 0;
-    if (node.level > part.lowest) {
-      const kids = node.children.map((i) => this.levels[level - 1][i]);
-      for (const kid of kids) width += this.lay(kid, part, left + width, where);
-      where.set(node, (where.get(kids[0]) + where.get(kids[kids.length - 1])) / 2);
-    } else {
-      width = Math.max(BOX.width, part.leaves ? (node.to - node.from) * BOX.leaf : 0) + 8;
-      where.set(node, left + width / 2);
-    }
-    return width;
+  topOf(level) {
+    return (this.levels.length - level) * BOX.row + 3;
   }
 
-  top_of(node) {
-    return (this.top.level - node.level) * BOX.row + 3;
-  }
-
-  twigs(picture, part, where) {
-    for (const [node, x] of where) {
-      if (node.level === part.lowest) continue;
-      for (const i of node.children) {
-        const kid = this.levels[node.level - 2][i];
-        picture.append(svg("line", { class: "twig", x1: x, y1: this.top_of(node) + BOX.height, x2: where.get(kid), y2: this.top_of(kid) }));
-      }
+  twigs(picture, node) {
+    const { where } = this.drawn;
+    for (const kid of childrenOf(node, this.levels).filter((below) => where.has(below))) {
+      picture.append(svg("line", { class: "twig", x1: where.get(node), y1: this.topOf(node.level) + BOX.height, x2: where.get(kid), y2: this.topOf(kid.level) }));
     }
   }
 
-  symbols(picture, part, where) {
-    for (const i of part.rows[part.rows.length - 1]) {
-      const node = this.levels[0][i];
-      const y = this.top_of(node) + BOX.height;
-      const gap = Math.max(BOX.leaf, (BOX.width - 20) / (node.to - node.from + 1));
-      for (let p = node.from; p < node.to; p += 1) {
-        const x = where.get(node) + (p - (node.from + node.to - 1) / 2) * gap;
-        picture.append(svg("line", { class: "twig", x1: where.get(node), y1: y, x2: x, y2: y + 22 }));
-        picture.append(svg("text", { class: "leaf", "data-position": p, x, y: y + 40 }, this.run.alphabet[this.word[p]]));
-      }
+  folded(node, x) {
+    const count = countUnder(node, this.levels);
+    return svg("text", { class: "folded", x, y: this.topOf(node.level) + BOX.height + 18 }, `⋯ ${count.toLocaleString("en")} folded`);
+  }
+
+  symbols(picture, node, x) {
+    const y = this.topOf(1) + BOX.height;
+    const gap = Math.max(BOX.leaf, (BOX.width - 20) / (node.to - node.from + 1));
+    for (let p = node.from; p < node.to; p += 1) {
+      const at = x + (p - (node.from + node.to - 1) / 2) * gap;
+      picture.append(svg("line", { class: "twig", x1: x, y1: y, x2: at, y2: y + 22 }));
+      picture.append(svg("text", { class: "leaf", "data-position": p, x: at, y: y + 40 }, this.run.alphabet[this.word[p]]));
     }
   }
 
-  node(node, part, where) {
-    const x = where.get(node);
-    const y = this.top_of(node);
+  node(node, x) {
+    const y = this.topOf(node.level);
     const sub = write(this.word.slice(node.from, node.to), this.run.alphabet);
     const lines = [
       ["sub", short(sub, 10)],
       ["truth", `is ${short(named(this.run.elements.words[node.element]), 10)}`],
       ["verdict", `${MARKS[node.verdict]} net ${short(stands(this.run, node.state), 8)}`],
     ];
-    const opens = node.level === part.lowest && !part.leaves;
-    const label = describe(node, this.word, this.run) + (opens ? " Enter opens it." : "");
-    const made = svg("g", { class: `node ${node.verdict}`, tabindex: -1, role: "button", "aria-label": label, ...facts(node) });
+    const parts = this.parts && node.level === this.parts.level && node.index === this.parts.index;
+    const label = describe(node, this.word, this.run) + (parts ? " Here they part." : "");
+    const made = svg("g", { class: `node ${node.verdict}${parts ? " parts" : ""}`, tabindex: -1, role: "button", "aria-label": label, ...facts(node) });
     made.append(svg("rect", { x: x - BOX.width / 2, y, width: BOX.width, height: BOX.height, rx: 8 }));
     lines.forEach(([kind, words], i) => made.append(svg("text", { class: kind, x, y: y + 19 + 20 * i }, words)));
     made.addEventListener("focus", () => this.choose(made, node));
-    made.addEventListener("click", () => (opens ? this.open(node) : made.focus()));
+    made.addEventListener("click", () => this.unfold(node));
     return made;
   }
 
@@ -132,41 +190,45 @@ class TreeView {
     this.onChoose(node);
   }
 
-  open(node) {
-    this.top = node;
-    this.draw();
-    this.focus(node);
+  // Draw the path through a node, if what is under it is not drawn, and go there.
+  unfold(node) {
+    const { where } = this.drawn;
+    if (!where.has(node) || !childrenOf(node, this.levels).every((kid) => where.has(kid))) {
+      this.through = node;
+      this.draw();
+    }
+    this.place.querySelector(`.node[data-level="${node.level}"][data-index="${node.index}"]`).focus();
   }
 
+  // Go to a node, unfolded if it is not drawn.
   focus(node) {
-    const found = node && this.place.querySelector(`.node[data-level="${node.level}"][data-index="${node.index}"]`);
-    if (found) found.focus();
-    return Boolean(found);
+    if (!node) return;
+    if (this.drawn.where.has(node)) this.place.querySelector(`.node[data-level="${node.level}"][data-index="${node.index}"]`).focus();
+    else this.unfold(node);
   }
 
   key(event) {
     if (!this.chosen) return;
     const { level, index } = this.chosen;
-    const kids = level > 1 ? this.chosen.children : [];
-    const above = this.levels[level];
-    const parent = above && above.find((node) => node.children.includes(index));
     const moves = {
       ArrowLeft: () => this.focus(this.levels[level - 1][index - 1]),
       ArrowRight: () => this.focus(this.levels[level - 1][index + 1]),
-      ArrowUp: () => this.focus(parent),
-      ArrowDown: () => kids.length && this.focus(this.levels[level - 2][kids[0]]),
-      Home: () => this.focus(this.top),
-      Enter: () => this.enter(),
-      " ": () => this.enter(),
-      Escape: () => this.open(this.root),
+      ArrowUp: () => this.focus(parentOf(this.chosen, this.levels)),
+      ArrowDown: () => this.focus(childrenOf(this.chosen, this.levels)[0]),
+      Home: () => this.focus(this.root),
+      Enter: () => this.unfold(this.chosen),
+      " ": () => this.unfold(this.chosen),
+      Escape: () => this.back(),
     };
     if (!(event.key in moves)) return;
     event.preventDefault();
     moves[event.key]();
   }
 
-  enter() {
-    const part = rows(this.levels, this.top);
-    if (this.chosen.level === part.lowest && !part.leaves) this.open(this.chosen);
+  // As it was at first.
+  back() {
+    this.through = this.first();
+    this.draw();
+    this.focus(this.root);
   }
 }

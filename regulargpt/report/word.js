@@ -113,6 +113,6 @@ const named = (word) => `[${word || "ε"}]`;
 const short = (text, most) => ([...text].length <= most ? text : `${[...text].slice(0, most - 4).join("")}…${[...text].slice(-3).join("")}`);
 function stands(run, state) {
   if (state === null) return "?";
-  const words = run.network.elements[state - 1].map((e) => run.elements.words[e] || "ε");
+  const words = run.standsFor[state - 1].map((e) => run.elements.words[e] || "ε");
   return words.length ? `[${words.join("|")}]` : `#${state}`;
 }

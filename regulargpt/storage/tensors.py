@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from regulargpt.storage import atomic
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from torch import Tensor
 
 
@@ -27,6 +29,18 @@ def parse_weights(data: bytes, path: Path) -> dict[str, "Tensor"]:
 
     try:
         return load(data)
+    except (SafetensorError, KeyError, ValueError) as error:
+        message = f"{atomic.shown(path)} is not a safetensors file; restore it from a copy"
+        raise atomic.FormatError(message) from error
+
+
+def parse_arrays(data: bytes, path: Path) -> dict[str, "npt.NDArray[np.floating]"]:
+    """The weights as arrays, by name and without torch; FormatError as for `parse_weights`."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return dict(sorted(load(data).items()))  # it hands them over in any order
     except (SafetensorError, KeyError, ValueError) as error:
         message = f"{atomic.shown(path)} is not a safetensors file; restore it from a copy"
         raise atomic.FormatError(message) from error

@@ -13,6 +13,7 @@ import torch
 import languages
 from languages.convert.json_text import to_json
 from languages.randomness import rng
+from regulargpt import objectives
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Accepted
 from regulargpt.certificate.search.levels import from_left
@@ -20,20 +21,26 @@ from regulargpt.certificate.search.proof import Proof, prove
 from regulargpt.certificate.search.specification import Specification
 from regulargpt.certificate.search.table import Entries
 from regulargpt.config.schema import RunConfig
+from regulargpt.data import build as data_of
 from regulargpt.models.tree.shape import Side
 from regulargpt.report import data
+from regulargpt.runs.run import make_model, model_record
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 
 D_MODEL = 6
 
 
 def folder(path: Path, language: str, chunk_size: int = 2, model: str = "regulargpt") -> RunFolder:
-    """A finished run whose weights are nothing: enough for a page."""
-    chunks = {"model.chunk_size": chunk_size} if model == "regulargpt" else {}
-    config = RunConfig().replaced({"data.name": language, "model.name": model, **chunks, "evaluation.test_len": 50})
+    """A finished run whose weights are as they were drawn: enough for a page."""
+    attentive = {"model.n_heads": 2, "model.d_ff": 8}
+    sizes = {"regulargpt": {"model.chunk_size": chunk_size, **attentive}, "transformer": attentive}.get(model, {})
+    chosen = {"data.name": language, "model.name": model, "model.d_model": D_MODEL, **sizes}
+    config = RunConfig().replaced({**chosen, "evaluation.test_len": 50})
     run = RunFolder.create(path, config.render(), {"python": "3.11"})
     run.append_metrics([{"step": 1, "loss": 0.5}])
-    run.write_weights({"pad": torch.zeros(1, D_MODEL)}, {"made": "up"})
+    words = data_of(config.data)
+    goal = objectives.build(config.objective, words)
+    run.write_weights(make_model(config, goal, torch.device("cpu")).state_dict(), model_record(config, words, goal))
     values = {str(length): 100.0 if length < 46 else 99.5 for length in (*range(41, 51), 1000)}
     samples = dict.fromkeys(values, 512)
     measures = {"accuracy": {"values": values, "intervals": {length: [a - 1, a] for length, a in values.items()}}}

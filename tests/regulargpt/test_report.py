@@ -176,6 +176,8 @@ def assert_silent(browser: Browser, path: Path) -> None:
 @pytest.mark.parametrize(("language", "C", "spoilt"), CASES)
 def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_path, language, C, spoilt):
     certificate, machine = made(tmp_path / "run", language, C, spoilt)
+    model = load_model(RunFolder.open(tmp_path / "run"))
+    browser.look(2400)  # all of a tree over 16 symbols is drawn
     browser.open(tmp_path / "run" / "report.html")
     browser.evaluate("document.querySelector('.tree details').open = true")
     browser.evaluate("new Promise(requestAnimationFrame)")
@@ -185,7 +187,7 @@ def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_pat
         tree = expected(word, machine, certificate)
         assert [node(row) for row in found["nodes"]] == tree
         assert {node(row) for row in found["drawn"]} <= set(tree)
-        if len(word) <= 28:
+        if len(word) <= 16:
             assert len(found["drawn"]) == len(tree)
         states = [machine.initial_index, *machine.run(np.array(word), every=True).tolist()]
         assert int(found["final"]) == states[-1]
@@ -197,9 +199,11 @@ def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_pat
         root, names = tree[0][5], machine.output_names
         answer = machine.named_outputs[machine.states[states[-1]]]
         network = "" if root is None else names[certificate["answers"][root - 1]]
-        assert found["answers"] == [{"answer": answer or ""}, {"network": network}]
+        said = names[int(model(torch.tensor([word])).argmax())]
+        assert found["answers"] == [{"answer": answer or ""}, {"live": said}, {"network": network}]
         verdicts |= {row[-1] for row in tree}
     assert verdicts - {"unknown"} == ({"right", "wrong"} if spoilt else {"right"})
+    browser.look(1280)
     assert_silent(browser, tmp_path / "run" / "report.html")
 
 
@@ -248,7 +252,7 @@ def test_everything_is_reached_by_the_keyboard(browser: Browser, page: Path):
     browser.look(1280)
     browser.open(page, "#word=0110100")
     seen = []
-    for _ in range(16):
+    for _ in range(32):
         browser.key("Tab")
         seen.append(at(browser))
     ids = [found[0] for found in seen]
@@ -300,18 +304,43 @@ def test_typed_keys_steps_and_the_address(browser: Browser, page: Path):
 
 @needs_browser
 def test_long_words_are_folded_and_opened(browser: Browser, page: Path):
+    browser.look(1280)
     browser.open(page, "#word=" + "0110" * 500)
     levels = browser.evaluate("[...document.querySelectorAll('table.levels tbody tr')].map((e) => ({ ...e.dataset }))")
     assert [int(row["level"]) for row in levels] == list(range(11, 0, -1))
     assert [int(row["right"]) for row in levels] == [math.ceil(2000 / 2**n) for n in range(11, 0, -1)]
-    shown = "[...new Set([...document.querySelectorAll('.tree .node')].map((e) => Number(e.dataset.level)))]"
-    assert browser.evaluate(shown) == [11, 10, 9, 8, 7, 6]
-    browser.evaluate('document.querySelector(\'.tree .node[data-level="6"][data-index="3"]\').focus()')
+    place = "[Number(e.dataset.level), Number(e.dataset.index)]"
+    nodes = f"[...document.querySelectorAll('.tree .node')].map((e) => {place})"
+    shown = browser.evaluate(nodes)
+    # A path from the root to where network and automaton part, with the nodes beside it.
+    assert browser.evaluate(nodes.replace(".node", ".node.parts")) == [[1, 0]]
+    assert {tuple(node) for node in shown} >= {(level, 0) for level in range(1, 12)}
+    assert 11 < len(shown) < 60
+    detail = browser.evaluate("document.querySelector('[data-part=detail]').textContent")
+    total = sum(math.ceil(2000 / 2**level) for level in range(1, 12))
+    assert (
+        f"{total:,} nodes: {len(shown)} are drawn, the lower ones along one path; {total - len(shown):,} are folded."
+        in detail
+    )
+    folded = browser.evaluate("[...document.querySelectorAll('text.folded')].map((e) => e.textContent)")
+    assert sum(int(re.sub("[^0-9]", "", text)) for text in folded) == total - len(shown)
+    # A node beside the path is unfolded, and then what is under it; the keys walk to what is not drawn.
+    browser.evaluate('document.querySelector(\'.tree .node[data-level="9"][data-index="2"]\').focus()')
     browser.key("Enter")
-    assert browser.evaluate(shown) == [6, 5, 4, 3, 2, 1]
-    assert at(browser)[1:3] == ["6", "3"]
+    assert at(browser)[1:3] == ["9", "2"]
+    assert [8, 4] not in shown
+    assert [8, 4] in browser.evaluate(nodes)
+    for key, where in {"ArrowDown": ("8", "4"), "ArrowRight": ("8", "5"), "ArrowUp": ("9", "2")}.items():
+        browser.key(key)
+        assert tuple(at(browser)[1:3]) == where
+    browser.evaluate("document.querySelector('.tree .node[data-level=\"1\"]').focus()")
+    first = int(at(browser)[2])
+    browser.key("ArrowLeft")
+    browser.key("ArrowLeft")
+    assert at(browser)[1:3] == ["1", str(first - 2)]
     browser.key("Escape")
-    assert browser.evaluate(shown) == [11, 10, 9, 8, 7, 6]
+    assert browser.evaluate(nodes) == shown
+    assert at(browser)[1:3] == ["11", "0"]
     assert_silent(browser, page)
 
 
@@ -345,15 +374,13 @@ def test_runs_side_by_side_share_the_word_and_may_lack_a_certificate(browser: Br
     browser.look(1600)
     browser.open(file, "#word=0110")
     answers = browser.evaluate("[...document.querySelectorAll('.run > .answer')].map((e) => e.textContent)")
-    assert answers == [
-        "Automaton: even. Quantised network: ✓ even. 3 of 3 nodes right.",
-        "Automaton: even.",
-        "Automaton: even.",
-        "Automaton: 2. Quantised network: ✓ 2. 3 of 3 nodes right.",
-        answers[4],
-    ]
+    for answer, truth, certified in zip(answers[:4], ["even", "even", "even", "2"], [1, 0, 0, 1], strict=True):
+        quantised = f" Quantised network: ✓ {truth}. 3 of 3 nodes right." if certified else ""
+        said = r"Network: (✓ \w+, \d+\s% sure. They agree|✗ \w+, \d+\s% sure. They disagree: the network is wrong)\."
+        assert re.fullmatch(rf"Automaton: {truth}\. {said}{quantised}", answer)
+    # A tree without a certificate is the network's own.
     trees = browser.evaluate("[...document.querySelectorAll('.run')].map((e) => e.querySelectorAll('.node').length)")
-    assert trees[:4] == [3, 0, 0, 3]
+    assert trees[:4] == [3, 0, 3, 3]
     browser.evaluate(f"({TYPE})('02')")
     answers = browser.evaluate("[...document.querySelectorAll('.run > .answer')].map((e) => e.textContent)")
     assert answers[0] == "Not in this alphabet: 2. Its symbols: 0 1"
@@ -508,7 +535,7 @@ def test_nothing_is_called_proven_that_the_checker_does_not_accept_now(tmp_path:
     certificate = certify(run, "parity")
     path, again = run.path / "certificate.json", f"; run `regulargpt verify {run.path}` again"
     cases = {
-        f"{path} proves nothing: config.json has the unknown key 'made'": certificate,  # of no network at all
+        f"{path} proves nothing: the answer at prototype 1 is not 'even'": certificate,  # of no network at all
         f"{path} proves nothing: {path} has the format 'x', not 'regulargpt certificate 2'": {
             **certificate,
             "format": "x",

@@ -1,0 +1,5 @@
+// No positional encoding.
+
+import { Encoding } from "./base.js";
+
+export class NoEncoding extends Encoding {}

@@ -1,0 +1,49 @@
+// LDRU (Pert et al. 2026): a binary tree of one operator, aligned on the left and read at its root.
+
+import { layerNorm, linear, plus, readout, relu } from "../layers.js";
+import { depth, nodesOf, treeLevels } from "../tree/levels.js";
+import { OPERATORS } from "./operators.js";
+
+// x + W_2 relu(W_1 x + b_1) + b_2.
+function feedForward(weights) {
+  const [ff_in, ff_out] = ["ff_in", "ff_out"].map((name) => linear(weights.of(name)));
+  return (x) => plus(x, ff_out(ff_in(x).map(relu)));
+}
+
+export class Ldru {
+  chunk_size = 2;
+  aligned = "left";
+
+  constructor({ options, weights }) {
+    const [embedding_norm, state_norm] = ["embedding_norm", "state_norm"].map((name) => layerNorm(weights.of(name)));
+    const [embedding_ffn, ffn] = ["embedding_ffn", "ffn"].map((name) => feedForward(weights.of(name)));
+    this.absent = new Float64Array(options.d_model);
+    this.symbols = weights.rows("embedding.weight").map((row) => embedding_ffn(embedding_norm(row)));
+    this.operator = OPERATORS[options.operator](weights.of("operator"));
+    this.settle = (z) => state_norm(ffn(z));
+    this.readout = readout(weights);
+  }
+
+  logits(word) {
+    const { node, states } = [...this.levelsOf(word)].pop();
+    return this.readout(states[node[node.length - 1]]);
+  }
+
+  levelsOf(word) {
+    return treeLevels(this, word);
+  }
+
+  leaves() {
+    return [this.absent, ...this.symbols];
+  }
+
+  treeLayers(length) {
+    // A node without a neighbour passes the level alone.
+    const over = (states) => ([x, y]) => this.settle(y ? this.operator(states[x], states[y]) : states[x]);
+    return Array(depth(length, 2)).fill({ over, last: true });
+  }
+
+  cost(length) {
+    return nodesOf(length, this.symbols.length, 2) * 31 * this.absent.length ** 2;
+  }
+}

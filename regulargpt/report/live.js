@@ -1,0 +1,54 @@
+// The network itself: a run's weights and options, in the hands of the scripts that lie beside its parts.
+
+const MOST_MULTIPLICATIONS = 2e9; // a second or two on a laptop
+
+// A part of a network: its options say in which script its class is.
+function build(given) {
+  const [file, name] = given.options.class;
+  return new modules[file][name]({ ...given, build });
+}
+
+class Live {
+  constructor({ weights, reading, token, output_names, ...given }) {
+    const { Weights } = modules["regulargpt/models/weights.js"];
+    Object.assign(this, { reading, token, output_names });
+    this.model = build({ ...given, weights: Weights.decoded(weights) });
+    this.longest = this.most();
+  }
+
+  // What the network reads: the word, and where it answers at a token, that one too.
+  read(word) {
+    return this.token === null ? word : [...word, this.token];
+  }
+
+  logits(word) {
+    return Array.from(this.model.logits(this.read(word)));
+  }
+
+  // The answer's name, and its share: how sure the network is. A null where its numbers overflow.
+  answer(word) {
+    const logits = this.logits(word);
+    if (!logits.every(Number.isFinite)) return null;
+    if (this.reading === "member") return this.member(logits[logits.length - 1]);
+    const highest = Math.max(...logits);
+    const share = 1 / logits.reduce((sum, logit) => sum + Math.exp(logit - highest), 0);
+    return { name: this.output_names[logits.indexOf(highest)], share };
+  }
+
+  // Whether the word may end here: of what the network says may follow, the last is the end.
+  member(logit) {
+    return { name: this.output_names[logit > 0 ? 1 : 0], share: 1 / (1 + Math.exp(-Math.abs(logit))) };
+  }
+
+  // The longest word that is computed: what the positions allow, and what a page computes in a moment.
+  most() {
+    const extra = this.token === null ? 0 : 1;
+    let [low, high] = [0, Math.min(MOST, (this.model.longest ?? Infinity) - extra) + 1];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.model.cost(middle + extra) <= MOST_MULTIPLICATIONS) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+}

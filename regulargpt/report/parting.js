@@ -1,0 +1,39 @@
+// Where the network and the automaton part: the nodes of the network's tree, each with the prototype nearest to its state.
+
+class Nearest {
+  constructor({ points, shape, elements }) {
+    const { Weights } = modules["regulargpt/models/weights.js"];
+    this.points = Weights.decoded({ shapes: { points: shape }, numbers: points }).rows("points");
+    this.elements = elements;
+  }
+
+  // The number of the prototype nearest to a state, from 1.
+  of(state) {
+    const distances = this.points.map((point) => point.reduce((sum, value, i) => sum + (value - state[i]) ** 2, 0));
+    return 1 + distances.indexOf(Math.min(...distances));
+  }
+
+  // The levels above the symbols as `tree` has them: a state is the number of the nearest prototype.
+  tree(word, run, model) {
+    const levels = [];
+    const spans = word.map((_, i) => [i, i + 1]);
+    let below = spans;
+    const [, ...above] = model.levelsOf(word);
+    for (const { node, states } of above) {
+      const nearest = states.map((state, row) => (row ? this.of(state) : 0));
+      const level = node.map((row, index) => {
+        const children = places(index, node.length, below.length, model);
+        const [from, to] = [below[children[0]][0], below[children[children.length - 1]][1]];
+        const [e, state] = [element(word, run, from, to), nearest[row]];
+        const verdict = this.elements[state - 1].includes(e) ? "right" : "wrong";
+        return { level: levels.length + 1, index, from, to, element: e, state, verdict, window: [], children };
+      });
+      levels.push(level);
+      below = level.map(({ from, to }) => [from, to]);
+    }
+    return levels;
+  }
+}
+
+// The first node, from the leaves up and from the left, that is not what it should be; null where there is none.
+const parting = (levels) => levels.flat().find((node) => node.verdict === "wrong") ?? null;
