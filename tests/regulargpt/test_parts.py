@@ -203,7 +203,7 @@ KNOWN = {
         "d_model",
         "learned",
     },  # the certificate is of a tree of chunks; "learned" is an automaton
-    "cli/commands/extract.py": {"regulargpt", "rnn", "lstm", "gru", "linear-rnn", "next"},  # from these it extracts
+    "cli/commands/extract.py": {"rnn", "lstm", "gru", "linear-rnn", "next"},  # from these it extracts
     "cli/__init__.py": {"regulargpt", "alibi"},  # the program's name, and an example
     "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
     "cli/commands/kernels.py": {"encoding", "n_heads", "n_layers"},  # an encoding without a model needs its sizes

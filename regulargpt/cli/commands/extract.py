@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEFAULT = "extracted.json"
 ENDINGS = (".json", ".dot")
 RECURRENT = ("rnn", "lstm", "gru")
-OTHERS = {"transformer": "it carries no state", "linear-rnn": "its answer depends on more than its state"}
+OTHERS = {"linear-rnn": "its answer depends on more than its state"}
 # A state whose nearest prototype is less than this nearer than the second may fall to the other in other arithmetic.
 CLEAR = 1e-2
 
@@ -94,7 +94,7 @@ def no_machine(model: str, reason: str) -> str:
     known = [name for name in MODELS if name in RECURRENT or MODELS.options(name, "model").not_one_map() is None]
     if model in known:
         return f": {reason}"
-    return f" from a run of '{model}': {OTHERS.get(model, reason)}; give one of {one_of(known)}"
+    return f" from a run of '{model}': {OTHERS.get(model, 'it carries no state')}; give one of {one_of(known)}"
 
 
 def rendered(machine: Dfa | MooreMachine, ending: str) -> str:
