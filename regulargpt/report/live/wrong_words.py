@@ -44,7 +44,7 @@ class WrongWords:
         said = [f"all words of {span(sorted(self.whole))}"] if self.whole else []
         if drawn:
             lengths, counts = zip(*drawn, strict=True)
-            said.append(f"{numbers(counts)} words of {span(lengths)}")
+            said.append(f"{sum(counts):,} words of {span(lengths)}")
         return f"No wrong word was found: {total:,} words were tried, {' and '.join(said)}."
 
 
@@ -57,15 +57,6 @@ def span(lengths: tuple[int, ...] | list[int]) -> str:
     if len(lengths) == 1:
         return "1 symbol" if lengths[0] == 1 else f"{lengths[0]} symbols"
     return f"{lengths[0]} to {lengths[-1]} symbols"
-
-
-def numbers(counts: tuple[int, ...]) -> str:
-    """How many, of each.
-
-    >>> numbers((256,)), numbers((256, 8))
-    ('256', '8 to 256')
-    """
-    return f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
 
 
 def search(
