@@ -324,8 +324,8 @@ def test_where_no_wrong_word_is_found_the_page_says_what_was_tried():
     total = sum(count for _, count in found.tried)
     longer = total - (2**9 - 2)
     assert found.none_found() == (
-        f"No wrong word was found: {total:,} words were tried, all words of 1 to 8 symbols and {longer:,} words of 9 to "
-        "512 symbols."
+        f"No wrong word was found: {total:,} words were tried, all words of 1 to 8 symbols "
+        f"and {longer:,} words of 9 to 512 symbols."
     )
 
 
