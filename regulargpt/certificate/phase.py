@@ -19,6 +19,7 @@ from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, ref
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
+from regulargpt.certificate.search.short_first import ShortFirst
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.base import Data
@@ -47,6 +48,8 @@ PART, MOST_WINDOWS = 128, 4096
 # distance of two prototypes. That is asked every so many steps. The learning rate halves in so many, or in as many as
 # it takes to go so many times through a large table.
 MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 200, 10
+# While a table is mended, so often it is asked whether more of its windows may come in.
+OPEN_EVERY = 20
 # No further than to this share: with a rate of nothing, states would drift for ever.
 LEAST_LEFT = 0.05
 
@@ -57,7 +60,7 @@ class Standing:
 
     `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
     `half_life` is how many steps halve the learning rate on a table of its size, and `steady_at` the step at which a
-    certified network's states no longer drifted.
+    certified network's states no longer drifted. `opened_at` is the step at which windows last came in.
     """
 
     began_at: int | None = None
@@ -66,11 +69,17 @@ class Standing:
     given_up: int = 0
     half_life: int = HALF_LIFE
     steady_at: int | None = None
+    opened_at: int | None = None
 
     @property
     def since(self) -> int | None:
         """The step at which it began; what begins before the certificate begins anew with it."""
         return self.began_at if self.certified_at is None else self.certified_at
+
+    @property
+    def counted_from(self) -> int | None:
+        """The step from which on its steps are counted: while a table is mended, since windows last came in."""
+        return self.since if self.certified_at is not None or self.opened_at is None else self.opened_at
 
     def steps(self, options: TableFineTuningOptions) -> int:
         """How long it lasts at most: without certificate `MENDING`, or twice the half-life if that is longer."""
@@ -80,16 +89,17 @@ class Standing:
 
     def left(self, step: int, options: TableFineTuningOptions) -> float:
         """Its learning rate and noise: with a certificate halved again and again; without, falling to 0 at the end."""
-        if self.since is None:
+        if self.counted_from is None:
             return 1.0
         if self.certified_at is not None:
             return max(LEAST_LEFT, 0.5 ** ((step - self.certified_at) / self.half_life))
-        left = self.since + self.steps(options) - step
+        left = self.counted_from + self.steps(options) - step
         return min(1.0, left / max(1.0, FALL * self.steps(options)))
 
     def ends(self, step: int, options: TableFineTuningOptions) -> bool:
         """Whether it has had its steps, or needs no more."""
-        return self.steady_at is not None or (self.since is not None and step >= self.since + self.steps(options))
+        counted_from = self.counted_from
+        return self.steady_at is not None or (counted_from is not None and step >= counted_from + self.steps(options))
 
     def allowed(self, options: TableFineTuningOptions) -> float:
         """The share of the table that may be missed when it begins: half as much after one was given up."""
@@ -101,14 +111,14 @@ class Standing:
         If it is `certain`, the certificate holds, since now or since before; else it does not, or no longer.
         """
         if not certain:
-            return replace(self, began_at=step, certified_at=None, missed=missed, half_life=half_life)
+            return replace(self, began_at=step, certified_at=None, missed=missed, half_life=half_life, opened_at=None)
         begun = step if self.began_at is None else self.began_at
         holds = step if self.certified_at is None else self.certified_at
         return replace(self, began_at=begun, certified_at=holds, missed=missed, half_life=half_life)
 
     def ended(self) -> Standing:
         """Given up: words again."""
-        return replace(self, began_at=None, certified_at=None, given_up=self.given_up + 1)
+        return replace(self, began_at=None, certified_at=None, opened_at=None, given_up=self.given_up + 1)
 
 
 class TableFineTuning:
@@ -139,6 +149,7 @@ class TableFineTuning:
         self.standing = Standing()
         self.table: TrainingTable | None = None
         self.free: FreePrototypes | None = None  # while the table is mended; of a large one to the end
+        self.stages: ShortFirst | None = None  # of its windows, as long as there are free prototypes
         self.own_optimiser: torch.optim.Optimizer | None = None
         self.before: dict[str, Any] | None = None
         self.missed: float | None = None
@@ -158,9 +169,14 @@ class TableFineTuning:
         step, since = trainer.step_count, self.standing.since
         warm = 1.0 if since is None else min(1.0, (step + 1 - since) / WARMUP)
         # In a large table there are more prototypes to be told apart, each in less room.
-        n_windows = 0 if self.table is None else len(self.table.windows)
-        fine = min(1.0, self.options.windows / windows_a_step(n_windows, self.options))
+        fine = min(1.0, self.options.windows / self.windows_a_step())
         return fine * warm * self.options.lr * self.standing.left(step, self.options)
+
+    def windows_a_step(self) -> int:
+        """By how many there are to be learned now; few, at a high rate, while more are to come in."""
+        if self.stages is not None and not self.stages.is_whole:
+            return min(self.options.windows, windows_a_step(self.stages.n_windows, self.options))
+        return windows_a_step(0 if self.table is None else len(self.table.windows), self.options)
 
     def noise(self) -> float:
         """None but that on the prototypes, which the table makes itself."""
@@ -173,11 +189,11 @@ class TableFineTuning:
         left = self.standing.left(trainer.step_count, self.options)
         # Without dropout: the map that is certified has none.
         trainer.model.eval()
-        windows, noise = windows_a_step(len(self.table.windows), self.options), self.options.noise
+        windows, noise = self.windows_a_step(), self.options.noise
         if self.free is None:
             loss, near = self.table.loss(trainer.model, windows, noise, self.options.contraction, left)
         else:
-            loss, near = mending_loss(self.table, self.free, trainer.model, windows, noise)
+            loss, near = mending_loss(self.table, self.free, trainer.model, windows, noise, self.stages)
         loss.backward()
         return loss.item(), {"near": near}
 
@@ -190,6 +206,8 @@ class TableFineTuning:
         By the network's own prototypes, which lie where its states are; at the end by those it was trained at.
         """
         self.look_for_drift(trainer)
+        if self.stages is not None and not self.stages.is_whole and trainer.step_count % OPEN_EVERY == 0:
+            self.let_in(trainer)
         if not self.asks(trainer):
             return
         if self.certifier is None and not self.learn(trainer):
@@ -262,12 +280,30 @@ class TableFineTuning:
         # Hundreds of prototypes leave each other no room for the noise from which states come back.
         mends = not found.certain or is_large(len(self.table.windows), self.options)
         self.free = FreePrototypes(trainer.model.state_norm, self.table.prototypes) if mends else None
+        self.stages = ShortFirst(self.table) if mends else None
+        if self.stages is not None and found.certain:
+            self.stages.whole()
         self.own_optimiser = make_optimiser(trainer.model, self.free)
         half_life = half_life_of(len(self.table.windows), self.options)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, half_life)
         # A network that is certified is not given up any more.
         if found.certain:
             self.before = None
+        elif self.stages is not None:
+            self.let_in(trainer)
+
+    def let_in(self, trainer: Trainer) -> None:
+        """More windows of a table that is mended, if few of those before are missed."""
+        assert self.table is not None, "its windows are in stages"
+        assert self.free is not None, "they are while it is mended"
+        assert self.stages is not None, "whoever calls has asked"
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
+        step, training = trainer.step_count, trainer.model.training
+        generator = torch.Generator(trainer.device).manual_seed(trainer.config.seed + step)
+        now = self.table.over(self.free(trainer.model.state_norm).detach())
+        if self.stages.open(now, trainer.model.eval(), generator):
+            self.standing = replace(self.standing, opened_at=step)
+        trainer.model.train(training)
 
     def look_for_drift(self, trainer: Trainer) -> None:
         """Every so many steps: whether the states of a certified network still drift; if not, the training may end."""
@@ -285,7 +321,7 @@ class TableFineTuning:
         """Words again, with the weights from before a fine-tuning that brought no certificate."""
         if self.before is not None:
             trainer.model.load_state_dict(self.before)
-        self.table = self.before = self.own_optimiser = self.free = None
+        self.table = self.before = self.own_optimiser = self.free = self.stages = None
         self.standing = self.standing.ended()
 
     def last_step(self, trainer: Trainer) -> int:
@@ -312,8 +348,13 @@ class TableFineTuning:
         if self.standing.certified_at is not None:
             drift = "drift" if self.drift is None else f"drift {self.drift:.2f}"
             return [f"proven; waits for {drift} < {MOST_DRIFT:g}"]
-        done = trainer.step_count - self.standing.since
-        return [proof, f"table fine-tuning {done:,} of {self.standing.steps(self.options):,}"]
+        assert self.standing.counted_from is not None, "it has begun"
+        done = trainer.step_count - self.standing.counted_from
+        fine_tuning = f"table fine-tuning {done:,} of {self.standing.steps(self.options):,}"
+        if self.stages is None or self.stages.is_whole:
+            return [proof, fine_tuning]
+        windows = f"{self.stages.n_windows:,} of {self.stages.ends[-1]:,} windows"
+        return [proof, f"{fine_tuning} on {windows}"]
 
     def columns(self) -> dict[str, Any]:
         """Nothing of its own."""
@@ -333,6 +374,7 @@ class TableFineTuning:
             "standing": dataclasses.asdict(self.standing),
             "table": None if self.table is None else self.table.state(),
             "free": None if self.free is None else self.free.state_dict(),
+            "stage": None if self.stages is None else self.stages.stage,
             "before": self.before,
             "optimiser": None if self.own_optimiser is None else self.own_optimiser.state_dict(),
             **self.learned_state(),
@@ -355,6 +397,7 @@ class TableFineTuning:
             assert self.table is not None, "prototypes are of a table"
             self.free = FreePrototypes(model.state_norm, self.table.prototypes)
             self.free.load_state_dict(state["free"])
+            self.stages = ShortFirst(self.table, state["stage"])
         if state["optimiser"] is not None:
             assert isinstance(model, Tree), "the options refuse other models"
             self.own_optimiser = make_optimiser(model, self.free)

@@ -242,6 +242,7 @@ def in_fine_tuning(
         return Attempt(step >= certain_from, (lambda: table) if share <= allowed else None, (1,), share)
 
     phase_of(trainer).attempt = attempt
+    phase_of(trainer).let_in = lambda trainer: None
     return trainer, asked
 
 

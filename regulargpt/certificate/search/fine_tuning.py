@@ -30,6 +30,8 @@ from regulargpt.training.kinds import row_of_kind
 LEAST_NOISE = 0.1
 # How far states (n, d_model) are from what they should be (n,), each an error (n,).
 Errors = Callable[[Tensor, Tensor], Tensor]
+# So many windows, by their numbers.
+Draw = Callable[[int, torch.Generator], Tensor]
 # Of so many times the windows of a step, those with the largest error are taken.
 CANDIDATES = 4
 # A drift is followed over so many levels of so many nodes.
@@ -135,13 +137,20 @@ class TrainingTable:
         return torch.where(coin < 0.5, row_of_kind(order, sizes, kind, share), (share * len(self.windows)).long())
 
     def draw_hard(
-        self, model: Tree, n: int, level: float, generator: torch.Generator, errors_of: Errors
+        self,
+        model: Tree,
+        n: int,
+        level: float,
+        generator: torch.Generator,
+        errors_of: Errors,
+        draw: Draw | None = None,
     ) -> tuple[Int[Tensor, "n"], Float[Tensor, "n C d_model"]]:
         """Windows and their disturbed children: half at random, the others with the largest errors of `CANDIDATES` n.
 
-        It takes a single window to spoil a long word. `errors_of` gives the error of states by what they should be.
+        It takes a single window to spoil a long word. `errors_of` gives the error of states by what they should be,
+        `draw` the windows to choose from, of all where it is None.
         """
-        drawn = self.draw(CANDIDATES * n, generator)
+        drawn = (draw or self.draw)(CANDIDATES * n, generator)
         children = self.children(model, drawn) + self.noise(self.windows[drawn], level, generator)
         with torch.no_grad():  # only to choose: the chosen go through the block once more, with gradients
             errors = errors_of(apply_map(model, children, self.windows[drawn]), self.images[drawn])

@@ -8,6 +8,8 @@ the right one, as in van den Oord et al. 2017 (VQ-VAE), equation 3: the nearest 
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -15,6 +17,7 @@ from torch.nn import functional as F
 
 from languages.automata.moore import UNDEFINED
 from regulargpt.certificate.search.fine_tuning import TrainingTable, apply_map
+from regulargpt.certificate.search.short_first import ShortFirst
 from regulargpt.models.tree.base import Tree
 
 # The weights of squared distances, in units of the prototypes' mean square, as logits and as a loss. Two unrelated
@@ -52,12 +55,17 @@ def before(norm: nn.Module, states: Float[Tensor, "K d_model"]) -> Float[Tensor,
 
 
 def mending_loss(
-    table: TrainingTable, free: FreePrototypes, model: Tree, n_windows: int, noise: float
+    table: TrainingTable,
+    free: FreePrototypes,
+    model: Tree,
+    n_windows: int,
+    noise: float,
+    stages: ShortFirst | None = None,
 ) -> tuple[Float[Tensor, ""], float]:
     """What is wrong with the states, and the answers' cross-entropy; the share of states nearest to their own.
 
     `n_windows` windows of prototypes go through the block, each disturbed by up to the share `NOISE` of `noise`, in
-    units of the prototypes' RMS, and all of symbols.
+    units of the prototypes' RMS, and all of symbols. Those of prototypes are of all `stages` that have come in.
     """
     generator = model.state_noise.next_generator(table.prototypes.device)
     table = table.over(free(model.state_norm))
@@ -73,7 +81,8 @@ def mending_loss(
         far = table.squared_errors(states, images) / unit
         return F.cross_entropy(logits(states), images, reduction="none") + COMPACTNESS * far
 
-    first, children = table.draw_hard(model, n_windows, NOISE * noise, generator, errors)
+    draw = None if stages is None else partial(stages.draw, table)
+    first, children = table.draw_hard(model, n_windows, NOISE * noise, generator, errors, draw)
     states, leaves = apply_map(model, children, table.windows[first]), model.merge(model.leaves(), table.leaf_windows)
     found, images = torch.cat([states, leaves]), torch.cat([table.images[first], table.leaf_images])
     wrong = errors(found, images)

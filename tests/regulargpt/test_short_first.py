@@ -1,0 +1,191 @@
+"""Short words first: how long the words under windows are, which windows have come in, and when more do."""
+
+import dataclasses
+from itertools import product
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import languages
+from regulargpt.certificate.phase import TableFineTuning
+from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.search.short_first import ShortFirst, missed, symbols_under
+from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.storage.folder import RunFolder
+from regulargpt.training.trainer import Trainer
+from tests.regulargpt.small import trainer_of
+from tests.regulargpt.test_fine_tuning import config_of, phase_of, table_of, weights
+
+
+def untrained_table(spec: str, C: int) -> tuple[RegularGPT, TrainingTable]:
+    task = languages.get(spec)
+    model = RegularGPT(task.n_symbols, len(task.output_names), chunk_size=C, d_model=16, n_heads=2, d_ff=32).eval()
+    made = Certifier.of(task, C).attempt(model, allowed=1.0).table
+    assert made is not None
+    return model, made()
+
+
+@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("spec", ["parity", "tomita-3", "cycle-navigation", "symmetric-3"])
+def test_an_element_is_as_long_as_its_shortest_word(spec: str, C: int):
+    """Words in order of their length, through the automaton: an oracle that knows no windows."""
+    task = languages.get(spec)
+    _, table = untrained_table(spec, C)
+    delta, n_states = task.machine.table, task.machine.n_states
+    shortest: dict[tuple[int, ...], int] = {}
+    for length in range(1, 8):
+        for word in product(range(task.n_symbols), repeat=length):
+            ends = list(range(n_states))
+            for symbol in word:
+                ends = [int(delta[q, symbol]) for q in ends]
+            shortest.setdefault(tuple(ends), length)
+    assert sorted(symbols_under(table)[1:].tolist()) == sorted(shortest.values())
+
+
+def plain_symbols_under(table: TrainingTable) -> list[float]:
+    """Until nothing changes, window by window."""
+    least = [0.0] + [float("inf")] * len(table.prototypes)
+    changed = True
+    while changed:
+        changed = False
+        leaves = [sum(s > 0 for s in window) for window in table.leaf_windows.tolist()]
+        nodes = [sum(least[k] for k in window) for window in table.windows.tolist()]
+        images = table.leaf_images.tolist() + table.images.tolist()
+        for count, image in zip(leaves + nodes, images, strict=True):
+            if count < least[1 + image]:
+                least[1 + image], changed = count, True
+    most = max(value for value in least if value < float("inf"))
+    return [value if value < float("inf") else most + 1 for value in least]
+
+
+numbers = st.integers(0, 5)
+
+
+@given(st.lists(st.tuples(numbers, numbers, st.integers(0, 4)), max_size=20))
+def test_the_least_number_of_symbols_is_that_of_a_plain_loop(rows: list[tuple[int, int, int]]):
+    """Also where some element is never reached, or goes round in a circle."""
+    windows = torch.tensor([row[:2] for row in rows], dtype=torch.long).reshape(-1, 2)
+    images = torch.tensor([row[2] for row in rows], dtype=torch.long)
+    leaves, of_leaves = torch.tensor([[1, 0], [1, 2]]), torch.tensor([0, 1])
+    table = TrainingTable(torch.eye(5), torch.full((5,), -1), leaves, of_leaves, windows, images)
+    assert symbols_under(table).tolist() == plain_symbols_under(table)
+
+
+@pytest.mark.parametrize("C", [2, 3])
+def test_windows_come_in_by_their_length_and_only_they_are_drawn(C: int):
+    _, table = untrained_table("cycle-navigation", C)
+    stages = ShortFirst(table)
+    lengths = symbols_under(table)[table.windows].sum(1)
+    assert torch.equal(lengths[stages.order], lengths.sort().values)
+    for stage, end in enumerate(stages.ends):
+        stages.stage = stage
+        assert stages.n_windows == end == int((lengths <= lengths[stages.order[end - 1]]).sum())
+        drawn = stages.draw(table, 4000, torch.Generator().manual_seed(stage))
+        if not stages.is_whole:
+            assert set(drawn.tolist()) <= set(stages.order[:end].tolist())
+            assert set(drawn.tolist()) == set(stages.order[:end].tolist()) or end > 500
+    # Half of them have come in last.
+    stages.stage = len(stages.ends) - 2
+    first = stages.ends[stages.stage - 2]
+    recent = torch.isin(
+        stages.draw(table, 4000, torch.Generator().manual_seed(0)), stages.order[first : stages.n_windows]
+    )
+    share = 0.5 + 0.5 * (stages.n_windows - first) / stages.n_windows
+    assert recent.double().mean().item() == pytest.approx(share, abs=0.03)
+
+
+def test_of_all_windows_it_draws_as_the_table_does():
+    _, table = untrained_table("tomita-3", 2)
+    stages = ShortFirst(table)
+    stages.whole()
+    assert stages.is_whole
+    drawn = [draw(64, torch.Generator().manual_seed(1)) for draw in (lambda n, g: stages.draw(table, n, g), table.draw)]
+    assert torch.equal(*drawn)
+
+
+def test_all_windows_come_in_at_once_where_the_network_is_right_and_none_where_it_is_not():
+    model, table = table_of("cycle-navigation", 2)
+    stages = ShortFirst(table)
+    assert stages.open(table, model.eval(), torch.Generator().manual_seed(0))
+    assert stages.is_whole
+    assert not stages.open(table, model, torch.Generator().manual_seed(0))
+    wrong = dataclasses.replace(table, images=(table.images + 1) % len(table.prototypes))
+    stages = ShortFirst(wrong)
+    assert not stages.open(wrong, model, torch.Generator().manual_seed(0))
+    assert stages.stage == 0
+
+
+def test_what_is_missed_is_nearer_to_another_prototype():
+    model, table = untrained_table("tomita-3", 2)
+    some = torch.arange(len(table.windows))
+    rows = torch.cat([model.absent, table.prototypes])
+    states = model.merge(rows, table.windows)
+    nearest = [int((table.prototypes - state).norm(dim=1).argmin()) for state in states]
+    assert missed(table, model, some).tolist() == [a != b for a, b in zip(nearest, table.images.tolist(), strict=True)]
+
+
+def mended(monkeypatch: pytest.MonkeyPatch, steps: int = 60) -> Trainer:
+    """A trainer of a small network that mends the table of Cycle Navigation from step 5 on, all of it missed."""
+    monkeypatch.setattr(f"{TableFineTuning.__module__}.OPEN_EVERY", 5)
+    settings = config_of(
+        data__name="cycle-navigation",
+        phases__table_fine_tuning__every=5,
+        phases__table_fine_tuning__steps=steps,
+        phases__table_fine_tuning__missed=1.0,
+        phases__table_fine_tuning__windows=64,
+        phases__table_fine_tuning__lr=2e-2,
+        training__steps=steps,
+    )
+    trainer = trainer_of(settings)
+    _, table = untrained_table("cycle-navigation", 2)
+    table = dataclasses.replace(table, prototypes=torch.randn(len(table.prototypes), 4, generator=torch.Generator()))
+    phase_of(trainer).attempt = lambda model, known, allowed: Attempt(False, lambda: table, (1,), 1.0)
+    return trainer
+
+
+def test_the_steps_of_a_mending_are_counted_since_windows_last_came_in(monkeypatch: pytest.MonkeyPatch):
+    trainer = mended(monkeypatch)
+    phase = phase_of(trainer)
+    while trainer.step_count < 5:
+        trainer.step()
+    assert phase.stages is not None
+    assert phase.stages.stage == 0
+    assert (phase.standing.opened_at, phase.standing.counted_from) == (None, 5)
+    stages, few = phase.stages, phase.stages.n_windows
+    assert f"on {few:,} of {len(phase.table.windows):,} windows" in trainer.awaited[1]  # type: ignore[union-attr]
+    monkeypatch.setattr(stages, "open", lambda table, model, generator: not stages.whole())
+    while trainer.step_count < 10:
+        trainer.step()
+    assert (phase.standing.began_at, phase.standing.opened_at, phase.standing.counted_from) == (5, 10, 10)
+    assert trainer.awaited[1] == "table fine-tuning 0 of 60"
+
+
+@pytest.mark.parametrize("stop_at", [5, 8, 10, 21])
+def test_a_mending_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stop_at: int):
+    def one_more(stages: ShortFirst, table: TrainingTable, model: RegularGPT, generator: torch.Generator) -> bool:
+        stages.stage = min(stages.stage + 1, len(stages.ends) - 1)
+        return True
+
+    monkeypatch.setattr(ShortFirst, "open", one_more)
+    whole = mended(monkeypatch, 30)
+    seen = set()
+    while not whole.finished:
+        whole.step()
+        stages = phase_of(whole).stages
+        seen |= {None if stages is None else stages.stage}
+    assert len(seen) > 2, "windows came in"
+    first = mended(monkeypatch, 30)
+    while first.step_count < stop_at:
+        first.step()
+    folder = RunFolder.create(tmp_path / "run", first.config.render(), {})
+    first.save(folder)
+    second = mended(monkeypatch, 30)
+    assert second.load(folder) == ()
+    while not second.finished:
+        second.step()
+    assert phase_of(second).standing == phase_of(whole).standing
+    assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(second), strict=True))
