@@ -65,8 +65,11 @@ class Checking:
             return
         from tqdm import tqdm
 
-        self.bar = self.bar or tqdm(unit="entry", leave=False, dynamic_ncols=True)
-        self.bar.set_description_str(f"checking {part}", refresh=False)
+        named = f"checking {part}"
+        if self.bar is None:
+            # A bar draws itself once as it is made: with all that it says.
+            self.bar = tqdm(desc=named, total=count, unit="entry", leave=False, dynamic_ncols=True)
+        self.bar.set_description_str(named, refresh=False)
         self.bar.total, self.bar.n = count, done
         self.bar.refresh()
 

@@ -16,6 +16,7 @@ import pytest
 
 from regulargpt.certificate.phase import Standing, TableFineTuning
 from regulargpt.cli.bars import Bars
+from regulargpt.cli.output import Checking
 from regulargpt.config.schema import RunConfig
 from regulargpt.training.progress import Progress
 from regulargpt.training.trainer import Trainer
@@ -199,6 +200,16 @@ def test_evaluate_shows_its_lengths_on_a_terminal_only(cli: Cli, terminal: Termi
     assert lines[0].startswith("testing: 0 of 4 lengths, now 7")
     assert lines[-1].startswith("testing: 4 of 4 lengths, worst ")
     assert any(line.startswith("testing: 3 of 4 lengths, now 15, worst ") for line in lines)
+
+
+def test_what_is_checked_is_said_from_the_first_line_on(terminal: Terminal):
+    shown, checking = terminal(80), Checking()
+    checking("leaves", 0, 6)
+    checking("nodes", 6, 20)
+    checking.close()
+    lines = shown()
+    assert {line[:15] for line in lines} == {"checking leaves", "checking nodes:"}
+    assert lines[0].startswith("checking leaves")
 
 
 def test_the_seconds_of_training_testing_and_certifying_are_told_apart(cli: Cli):
