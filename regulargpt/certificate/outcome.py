@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
@@ -93,7 +93,8 @@ def outcome_of(
     try:
         certificate = record.text(record.record(quantised, files, None))
         accepted = decide(certificate.encode(), files, progress=progress)
-        chosen, balls = balls_of(certifier, model, quantised, files)
+        as_files = numpy_network(tensors(files["weights"]), json.loads(files["network"])["model"])
+        chosen, balls = balls_of(certifier, model, quantised, as_files)
         certified, unquantised = certify_unquantised(chosen, balls, files, progress)
     except (Rejected, Malformed) as error:
         return refused(weights, {**found, "reason": f"the independent check rejects it: {error}"})
@@ -124,14 +125,25 @@ def refused(weights: bytes, report: dict[str, Any]) -> Outcome:
     return Outcome(report, {UNCERTIFIED: render_json(known).decode()})
 
 
+def slack_in_training(certifier: Certifier, model: nn.Module, options: Mapping[str, Any], prototypes: Tensor) -> float:
+    """The slack that balls leave of a network in training, as it is; 0 if there are none, or no certificate.
+
+    `options` are the model's in config.json, `prototypes` (K, d_model) those that it was trained at.
+    """
+    quantised = certifier.certify(model, prototypes)
+    if not quantised.certain:
+        return 0.0
+    weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
+    return most_slack(balls_of(certifier, model, quantised, numpy_network(weights, options))[1])
+
+
 def balls_of(
-    certifier: Certifier, model: nn.Module, quantised: Quantised, files: Mapping[str, bytes]
+    certifier: Certifier, model: nn.Module, quantised: Quantised, network: NumpyNetwork
 ) -> tuple[Quantised, Balls]:
     """The balls around the prototypes, or around these moved to the images that come to them: what leaves more slack.
 
     The second are only looked for where the first leave less than `ENOUGH`.
     """
-    network = numpy_network(tensors(files["weights"]), json.loads(files["network"])["model"])
     balls = around(network, quantised)
     if most_slack(balls) >= ENOUGH or len(quantised.table.nodes) > max_entries(network):
         return quantised, balls

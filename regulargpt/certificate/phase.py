@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from languages.automata import MooreMachine
 from languages.convert.json_text import from_json, to_json
 from languages.errors import UserError
 from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
+from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused, slack_in_training
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
 from regulargpt.certificate.search.short_first import ShortFirst
+from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.base import Data
@@ -48,6 +50,10 @@ PART, MOST_WINDOWS = 128, 4096
 # distance of two prototypes. That is asked every so many steps. The learning rate halves in so many, or in as many as
 # it takes to go so many times through a large table.
 MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 200, 10
+# A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows
+# it is trained for so many further steps at most, its Jacobian drawn to 0 with more weight, until balls prove it as it
+# is, and with this slack. They are looked for while the drift is small: else there are none.
+SMALL, TIGHTENING, TIGHT, SLACK, CLOSE = 128, 800, 10.0, 3e-3, 0.01
 # While a table is mended, so often it is asked whether more of its windows may come in.
 OPEN_EVERY = 20
 # No further than to this share: with a rate of nothing, states would drift for ever.
@@ -60,7 +66,8 @@ class Standing:
 
     `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
     `half_life` is how many steps halve the learning rate on a table of its size, and `steady_at` the step at which a
-    certified network's states no longer drifted. `opened_at` is the step at which windows last came in.
+    certified network needed no more; `steady_since` that at which its states no longer drifted. `opened_at` is the step
+    at which windows last came in.
     """
 
     began_at: int | None = None
@@ -70,6 +77,7 @@ class Standing:
     half_life: int = HALF_LIFE
     steady_at: int | None = None
     opened_at: int | None = None
+    steady_since: int | None = None
 
     @property
     def since(self) -> int | None:
@@ -189,9 +197,10 @@ class TableFineTuning:
         left = self.standing.left(trainer.step_count, self.options)
         # Without dropout: the map that is certified has none.
         trainer.model.eval()
-        windows, noise = self.windows_a_step(), self.options.noise
+        windows, noise, contraction = self.windows_a_step(), self.options.noise, self.options.contraction
         if self.free is None:
-            loss, near = self.table.loss(trainer.model, windows, noise, self.options.contraction, left)
+            tight = contraction if self.standing.steady_since is None else max(contraction, TIGHT)
+            loss, near = self.table.loss(trainer.model, windows, noise, tight, left)
         else:
             loss, near = mending_loss(self.table, self.free, trainer.model, windows, noise, self.stages)
         loss.backward()
@@ -234,7 +243,7 @@ class TableFineTuning:
         """Try the certificate."""
         assert self.certifier is not None, "a machine was learned"
         assert isinstance(model, Tree), "the options refuse other models"
-        learned = None if self.free is None else self.free(model.state_norm).detach()
+        learned = None if self.free is None else self.prototypes(model)
         return self.certifier.attempt(model, known, allowed, learned)
 
     def learn(self, trainer: Trainer) -> bool:
@@ -313,9 +322,25 @@ class TableFineTuning:
             assert isinstance(trainer.model, Tree), "the options refuse other models"
             training = trainer.model.training
             self.drift = self.table.drift(trainer.model.eval(), trainer.config.seed)
-            trainer.model.train(training)
-            if self.drift < MOST_DRIFT:
+            if self.drift < MOST_DRIFT and self.standing.steady_since is None:
+                self.standing = replace(self.standing, steady_since=step)
+            if self.drift < MOST_DRIFT and not self.may_be_proven_as_it_is(trainer):
                 self.standing = replace(self.standing, steady_at=step)
+            trainer.model.train(training)
+
+    def may_be_proven_as_it_is(self, trainer: Trainer) -> bool:
+        """Whether more training may bring balls: of a small table, for a while, as long as there are none."""
+        assert self.table is not None, "a certified network has one"
+        assert self.certifier is not None, "it was certified"
+        assert self.standing.steady_since is not None, "its states no longer drift"
+        lasts = trainer.step_count < self.standing.steady_since + TIGHTENING
+        if self.free is not None or len(self.table.windows) > SMALL or not lasts:
+            return False
+        assert self.drift is not None, "it was measured"
+        if self.drift >= CLOSE:
+            return True
+        options = as_mapping(trainer.config.model)
+        return slack_in_training(self.certifier, trainer.model, options, self.table.prototypes) < SLACK
 
     def give_up(self, trainer: Trainer) -> None:
         """Words again, with the weights from before a fine-tuning that brought no certificate."""
@@ -346,6 +371,8 @@ class TableFineTuning:
         if self.standing.since is None:
             return [proof, *trainer.words.awaited(trainer)]
         if self.standing.certified_at is not None:
+            if self.standing.steady_since is not None:
+                return ["proven; waits for a proof without prototypes"]
             drift = "drift" if self.drift is None else f"drift {self.drift:.2f}"
             return [f"proven; waits for {drift} < {MOST_DRIFT:g}"]
         assert self.standing.counted_from is not None, "it has begun"
@@ -375,6 +402,7 @@ class TableFineTuning:
             "table": None if self.table is None else self.table.state(),
             "free": None if self.free is None else self.free.state_dict(),
             "stage": None if self.stages is None else self.stages.stage,
+            "hardest": None if self.stages is None else self.stages.hardest,
             "before": self.before,
             "optimiser": None if self.own_optimiser is None else self.own_optimiser.state_dict(),
             **self.learned_state(),
@@ -398,6 +426,7 @@ class TableFineTuning:
             self.free = FreePrototypes(model.state_norm, self.table.prototypes)
             self.free.load_state_dict(state["free"])
             self.stages = ShortFirst(self.table, state["stage"])
+            self.stages.hardest = state["hardest"].to(device)
         if state["optimiser"] is not None:
             assert isinstance(model, Tree), "the options refuse other models"
             self.own_optimiser = make_optimiser(model, self.free)
@@ -417,11 +446,21 @@ class TableFineTuning:
 
             certificate_report(folder)
 
+    def prototypes(self, model: nn.Module) -> Tensor | None:
+        """Where they are now, as far as any were trained at."""
+        if self.free is None:
+            return None if self.table is None else self.table.prototypes
+        assert isinstance(model, Tree), "the options refuse other models"
+        return self.free(model.state_norm).detach()
+
     def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """What is proven of the trained model, by the files that say what it is."""
         if self.certifier is None:
             return refused(weights, {"reason": self.uncertified})
-        quantised = self.certifier.certify(model, None if self.table is None else self.table.prototypes)
+        try:
+            quantised = self.certifier.certify(model, self.prototypes(model))
+        except TooManyWindows as error:
+            return refused(weights, {"reason": str(error)})
         return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, self.machine)
 
 

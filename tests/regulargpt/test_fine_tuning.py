@@ -14,11 +14,14 @@ from languages.automata import MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import UserError
 from regulargpt.certificate.options import TableFineTuningOptions
+from regulargpt.certificate.outcome import slack_in_training
 from regulargpt.certificate.phase import WARMUP, Standing, TableFineTuning
+from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.certify import Certifier
-from regulargpt.certificate.search.codebook import codebooks, missed_share
+from regulargpt.certificate.search.codebook import codebooks, missed_share, misses_any
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig, TrainingOptions
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
@@ -29,6 +32,7 @@ from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.progress import Plan, Progress
 from regulargpt.training.trainer import Trainer
+from tests.regulargpt.exact_trees import as_config, certificate_of
 from tests.regulargpt.small import COMMON, EQUAL, config, trainer_of
 
 
@@ -411,11 +415,97 @@ def test_the_fine_tuning_of_a_certified_network_ends_when_its_states_no_longer_d
     monkeypatch.setattr("regulargpt.certificate.phase.DRIFT_EVERY", 3)
     drifts = iter([2.0, 0.6, 0.4])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
+    monkeypatch.setattr("regulargpt.certificate.phase.SMALL", 0)
     trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=50)
     while not trainer.finished:
         trainer.step()
     # Certified at 5, asked at 6, 9 and 12.
     assert (phase_of(trainer).standing.steady_at, trainer.step_count, trainer.known_end) == (12, 12, 12)
+
+
+@pytest.mark.parametrize(("slacks", "ends_at"), [([0.0, 2e-3, 5e-3], 18), ([0.0] * 9, 24)])
+def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, slacks: list[float], ends_at: int
+):
+    phase_module, given = TableFineTuning.__module__, iter(slacks)
+    monkeypatch.setattr(f"{phase_module}.DRIFT_EVERY", 2)
+    monkeypatch.setattr(f"{phase_module}.TIGHTENING", 16)
+    drifts = iter([2.0, 0.4, 0.3, 0.02, 0.009, *[0.005] * 9])
+    monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
+    monkeypatch.setattr(f"{phase_module}.slack_in_training", lambda *_: next(given))
+    weights_of_jacobian = []
+    loss = TrainingTable.loss
+
+    def seen(table: TrainingTable, model: object, n: int, noise: float, contraction: float, left: float):
+        weights_of_jacobian.append(contraction)
+        return loss(table, model, n, noise, contraction, left)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TrainingTable, "loss", seen)
+    trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=50)
+    awaited = {}
+    while not trainer.finished:
+        trainer.step()
+        awaited[trainer.step_count] = " ".join(trainer.awaited)
+    # Certified at 5, asked at 6, 8, ...: steady since 8, and balls are looked for from 14 on, where the drift is small.
+    standing = phase_of(trainer).standing
+    assert (standing.steady_since, standing.steady_at, trainer.step_count) == (8, ends_at, ends_at)
+    assert awaited[7] == "proven; waits for drift 2.00 < 0.5"
+    assert awaited[9] == "proven; waits for a proof without prototypes"
+    assert weights_of_jacobian == [0.3] * 3 + [10.0] * (ends_at - 8)
+
+
+def test_the_slack_in_training_is_that_of_the_balls_that_are_stated(tmp_path: Path):
+    """Made weights: what is found of the network in memory is what is found of its files."""
+    model, table = table_of("parity")
+    task, certifier = languages.get("parity"), Certifier.of(languages.get("parity"), 2)
+    options = as_mapping(configuration("parity", chunk_size=2).model)
+    found = slack_in_training(certifier, model.eval(), options, table.prototypes)
+    outcome = certificate_of(model, as_config("regulargpt", options, task), task, tmp_path / "made")
+    assert found > 0
+    assert outcome.report["unquantised"]["proven"]
+    assert 0 < outcome.report["unquantised"]["slack"] <= found
+    with torch.no_grad():
+        model.readout.weight.neg_()
+    assert slack_in_training(certifier, model, options, table.prototypes) == 0.0
+
+
+def test_a_network_that_errs_on_more_than_can_be_looked_at_is_not_proven_and_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    model, certifier = exact_model("cycle-navigation")
+    prototypes = certifier.certify(model).book.prototypes
+    monkeypatch.setattr(levels, "MAX_WINDOWS", 3)
+    assert not certifier.attempt(model).certain
+    known = TrainingTable(prototypes, *[torch.zeros(0, dtype=torch.long)] * 5)
+    assert not certifier.attempt(model, known).certain
+    with pytest.raises(levels.TooManyWindows, match="too many to look at"):
+        certifier.certify(model)
+    monkeypatch.undo()
+    trainer, _ = in_fine_tuning(6, {})
+    trainer.step()
+    monkeypatch.setattr(levels, "MAX_WINDOWS", 3)
+    outcome = phase_of(trainer).conclude(trainer.model, b"", b"", lambda *_: None)
+    assert not outcome.proven
+    assert "too many to look at" in outcome.report["reason"]
+
+
+def test_of_a_large_table_all_windows_are_asked_before_a_proof(monkeypatch: pytest.MonkeyPatch):
+    model, certifier = exact_model("symmetric-3")
+    monkeypatch.setattr("regulargpt.certificate.search.codebook.SAMPLED_WINDOWS", 6)
+    monkeypatch.setattr("regulargpt.certificate.search.codebook.ROWS", 10)
+    assert certifier.target.is_large
+    network, (book, *_) = Float64Network(model), codebooks(Float64Network(model), certifier.target)
+    assert not misses_any(network, certifier.target, book)
+    assert certifier.attempt(model).certain
+    # One window of those that are not in the sample is another element's.
+    sampled = {tuple(window) for window in certifier.target.sample.windows.tolist()}
+    row = next(i for i, window in enumerate(certifier.target.windows.tolist()) if tuple(window) not in sampled)
+    products = certifier.target.products.copy()
+    products[row] = (products[row] + 1) % 6
+    target = dataclasses.replace(certifier.target, products=products)
+    assert misses_any(network, target, book)
+    monkeypatch.setattr(Certifier, "quantised", lambda *_: pytest.fail("no proof of what is not right"))
+    assert not dataclasses.replace(certifier, target=target).attempt(model).certain
 
 
 @pytest.mark.parametrize(("spec", "C"), [("cycle-navigation", 2), ("dyck-3", 2), ("even-pairs", 3)])

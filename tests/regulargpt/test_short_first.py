@@ -13,7 +13,9 @@ import languages
 from regulargpt.certificate.phase import TableFineTuning
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
 from regulargpt.certificate.search.short_first import ShortFirst, missed, symbols_under
+from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.trainer import Trainer
@@ -105,6 +107,20 @@ def test_of_all_windows_it_draws_as_the_table_does():
     assert stages.is_whole
     drawn = [draw(64, torch.Generator().manual_seed(1)) for draw in (lambda n, g: stages.draw(table, n, g), table.draw)]
     assert torch.equal(*drawn)
+
+
+def test_the_hardest_windows_of_a_step_are_candidates_of_the_next():
+    model, table = untrained_table("tomita-3", 2)
+    stages, free = ShortFirst(table), FreePrototypes(model.state_norm, table.prototypes)
+    stages.whole()
+    first = stages.candidates(table, 32, torch.Generator().manual_seed(1))
+    assert torch.equal(first, table.draw(32, torch.Generator().manual_seed(1)))
+    seed_counted(model, 0, 1)
+    mending_loss(table, free, model, 8, 0.0, stages)
+    assert len(stages.hardest) == 4
+    drawn = stages.candidates(table, 32, torch.Generator().manual_seed(1))
+    assert torch.equal(drawn[-4:], stages.hardest)
+    assert torch.equal(drawn[:-4], table.draw(28, torch.Generator().manual_seed(1)))
 
 
 def test_all_windows_come_in_at_once_where_the_network_is_right_and_none_where_it_is_not():

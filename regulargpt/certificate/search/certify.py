@@ -15,9 +15,10 @@ from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.search.codebook import Codebook, Target, codebooks, group_means, missed_share
+from regulargpt.certificate.search.codebook import Codebook, Target, codebooks, group_means, missed_share, misses_any
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.search.proof import Proof, prove
 from regulargpt.certificate.search.separation import separated
 from regulargpt.certificate.search.specification import Specification
@@ -136,18 +137,25 @@ class Certifier:
     def certify(self, model: nn.Module, prototypes: Tensor | None = None) -> Quantised:
         """The first codebook that proves the language; else the one with which the network is right farthest.
 
-        `prototypes` (K, d_model), if there are any, are tried first.
+        `prototypes` (K, d_model), if there are any, are tried first. Raises TooManyWindows where the network errs on so
+        much, whatever the codebook, that no proof can look at it.
         """
         assert isinstance(model, Tree), "validation refuses other models"
-        network, best = Float64Network(model), None
+        network, best, too_many = Float64Network(model), None, None
         given = [] if prototypes is None else [unlabelled(prototypes)]
         for book in chain(given, codebooks(network, self.target)):
-            quantised = Quantised.of(network, book, self.specification)
+            try:
+                quantised = Quantised.of(network, book, self.specification)
+            except TooManyWindows as error:
+                too_many = error
+                continue
             if quantised.certain:
                 return quantised
             if best is None or quantised.quality > best.quality:
                 best = quantised
-        assert best is not None
+        if best is None:
+            assert too_many is not None, "there is a codebook"
+            raise too_many
         return best
 
     def centred(self, model: nn.Module, quantised: Quantised) -> Quantised:
@@ -180,14 +188,18 @@ class Certifier:
         """
         assert isinstance(model, Tree), "validation refuses other models"
         network = Float64Network(model)
-        if known is not None and Quantised.of(network, unlabelled(known.prototypes), self.specification).certain:
-            return Attempt(True, lambda: known)
+        if known is not None:
+            quantised = self.quantised(network, unlabelled(known.prototypes))
+            if quantised is not None and quantised.certain:
+                return Attempt(True, lambda: known)
         own = None if learned is None else Codebook(learned.to("cpu", torch.float64), self.target.elements)
         book = own or next(codebooks(network, self.target))
         missed = missed_share(network, self.target, book)
-        # Of a large table a sample is asked, and a proof goes through all of it.
-        most = 0.0 if self.target.is_large else MAX_MISSED_TO_PROVE
-        quantised = Quantised.of(network, book, self.specification) if missed <= most else None
+        # Of a large table a sample is asked first, then all of it: a proof of what is not quite right takes far longer.
+        to_prove = missed <= MAX_MISSED_TO_PROVE
+        if self.target.is_large:
+            to_prove = missed == 0 and not misses_any(network, self.target, book)
+        quantised = self.quantised(network, book) if to_prove else None
         if quantised is not None and quantised.certain:
             return Attempt(True, quantised.training_table, missed=missed)
 
@@ -196,6 +208,13 @@ class Certifier:
 
         wrong = None if quantised is None else quantised.proof.wrong
         return Attempt(False, true_table if missed <= allowed else None, wrong, missed)
+
+    def quantised(self, network: Float64Network, book: Codebook) -> Quantised | None:
+        """What is decided with this codebook; None where the network errs on more than can be looked at."""
+        try:
+            return Quantised.of(network, book, self.specification)
+        except TooManyWindows:
+            return None
 
     def true_table(self, book: Codebook) -> TrainingTable:
         """The table as the true elements have it, over these prototypes of them."""

@@ -183,6 +183,11 @@ def missed_share(network: Float64Network, target: Target, book: Codebook) -> flo
     return float(np.concatenate(wrong).mean())
 
 
+def misses_any(network: Float64Network, target: Target, book: Codebook) -> bool:
+    """Whether any window at all is taken for another element; found out at the first."""
+    return any((book.nearest(states) != products).any() for states, products in outcomes(network, target, book))
+
+
 def outcomes(
     network: Float64Network, target: Target, book: Codebook
 ) -> Iterator[tuple[Float[Tensor, "n d_model"], Ints]]:

@@ -30,6 +30,10 @@ MAX_WINDOWS, MAX_LOOKED_AT = 1 << 24, 1 << 31
 SLICE = 1 << 18
 
 
+class TooManyWindows(UserError):
+    """There are more windows than a proof can look at: of the language itself, or because the network errs on many."""
+
+
 @dataclass(frozen=True)
 class Kinds:
     """Kinds of node: what the network has there, and what the sub-word under it does.
@@ -95,7 +99,7 @@ def levels(specification: Specification, chunk_size: int, image: Image, aligned:
     what was seen.
 
     `image(l, windows)` gives the states (from 1) of the nodes over windows (n, C) of states of level l, by offset.
-    Raises UserError if there are too many windows to look at.
+    Raises TooManyWindows if there are too many to look at.
 
     >>> import languages
     >>> specification = Specification.of(languages.get("parity"))
@@ -220,14 +224,14 @@ class Windows:
         return self.times[far, near] if self.aligned == "right" else self.times[near, far]
 
     def check_count(self, height: int) -> None:
-        """Raise UserError if too many would be kept, or looked at: counted by what the sub-words do, one by one."""
+        """Raise TooManyWindows if too many would be kept, or looked at: counted by what the sub-words do."""
         near = np.zeros(len(self.times), dtype=np.int64)  # (M,): how many windows of full nodes do what
         near[0] = 1
         for n in range(1, self.chunk_size + 1):
             looked_at, kept = int(near.sum()) * len(self.nodes), int(self.counts(near, n, n - 1).sum())
             if kept > MAX_WINDOWS or looked_at > MAX_LOOKED_AT:
                 count, most = (kept, MAX_WINDOWS) if kept > MAX_WINDOWS else (looked_at, MAX_LOOKED_AT)
-                raise UserError(
+                raise TooManyWindows(
                     f"{count:,} windows of {n} nodes at level {height}: too many to look at (at most {most:,}); "
                     "certify a run with a smaller chunk size or of a smaller monoid"
                 )

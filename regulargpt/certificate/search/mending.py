@@ -65,7 +65,8 @@ def mending_loss(
     """What is wrong with the states, and the answers' cross-entropy; the share of states nearest to their own.
 
     `n_windows` windows of prototypes go through the block, each disturbed by up to the share `NOISE` of `noise`, in
-    units of the prototypes' RMS, and all of symbols. Those of prototypes are of all `stages` that have come in.
+    units of the prototypes' RMS, and all of symbols. Those of prototypes are of all `stages` that have come in,
+    which remember the hardest.
     """
     generator = model.state_noise.next_generator(table.prototypes.device)
     table = table.over(free(model.state_norm))
@@ -81,8 +82,10 @@ def mending_loss(
         far = table.squared_errors(states, images) / unit
         return F.cross_entropy(logits(states), images, reduction="none") + COMPACTNESS * far
 
-    draw = None if stages is None else partial(stages.draw, table)
+    draw = None if stages is None else partial(stages.candidates, table)
     first, children = table.draw_hard(model, n_windows, NOISE * noise, generator, errors, draw)
+    if stages is not None:
+        stages.hardest = first[: n_windows // 2]
     states, leaves = apply_map(model, children, table.windows[first]), model.merge(model.leaves(), table.leaf_windows)
     found, images = torch.cat([states, leaves]), torch.cat([table.images[first], table.leaf_images])
     wrong = errors(found, images)

@@ -23,7 +23,7 @@ RECENT = 2
 class ShortFirst:
     """The windows of a table in stages, one a length: the least number of symbols under them.
 
-    `stage` is the last one that has come in, counted from 0.
+    `stage` is the last one that has come in, counted from 0; `hardest` are the windows that a step found hardest.
 
     >>> windows = torch.tensor([[1, 1], [1, 2], [2, 1], [2, 2]])
     >>> numbers = torch.tensor([-1, -1]), torch.tensor([[1, 0]]), torch.tensor([0]), windows, torch.tensor([1, 0, 0, 0])
@@ -38,6 +38,7 @@ class ShortFirst:
         counts = lengths.bincount()
         self.ends: list[int] = counts[counts > 0].cumsum(0).tolist()
         self.stage = stage
+        self.hardest = torch.zeros(0, dtype=torch.long, device=self.order.device)
 
     @property
     def is_whole(self) -> bool:
@@ -54,13 +55,18 @@ class ShortFirst:
         self.stage = max(0, len(self.ends) - 1)
 
     def open(self, table: TrainingTable, model: Tree, generator: torch.Generator) -> bool:
-        """Let windows come in while few of those before are missed; whether any did."""
+        """Let windows come in while few of those before are missed, and all if few of all are; whether any did."""
         before = self.stage
-        while not self.is_whole:
-            drawn = self.draw(table, SAMPLE, generator)
-            if missed(table, model, drawn).double().mean() >= FEW_MISSED:
-                break
-            self.stage += 1
+
+        def few_missed() -> bool:
+            return missed(table, model, self.draw(table, SAMPLE, generator)).double().mean().item() < FEW_MISSED
+
+        # A network that is right on nearly all may still miss one of the few shortest.
+        self.whole()
+        if not few_missed():
+            self.stage = before
+            while not self.is_whole and few_missed():
+                self.stage += 1
         return self.stage > before
 
     def draw(self, table: TrainingTable, n: int, generator: torch.Generator) -> Int[Tensor, "n"]:
@@ -72,6 +78,14 @@ class ShortFirst:
         is_recent = torch.arange(n, device=share.device) % 2 == 1
         row = torch.where(is_recent, first + share * (self.n_windows - first), share * self.n_windows)
         return self.order[row.long()]
+
+    def candidates(self, table: TrainingTable, n: int, generator: torch.Generator) -> Int[Tensor, "n"]:
+        """Windows of which the hardest are to be trained on; the last of them are those that were so one step ago.
+
+        Of millions of windows a few stay wrong, and chance would hardly find them twice.
+        """
+        drawn = self.draw(table, n - len(self.hardest), generator)
+        return torch.cat([drawn, self.hardest])
 
 
 def symbols_under(table: TrainingTable) -> Int[Tensor, "1+K"]:
