@@ -14,13 +14,25 @@ from regulargpt.report.data import Gathered
 from regulargpt.report.document import document, file
 from regulargpt.report.live.twins import WEIGHTS, bundle
 from regulargpt.report.live.wrong_words import span
+from regulargpt.report.map_section import map_section
 from regulargpt.report.network import script_data
 from regulargpt.report.scatter import scatter
 from regulargpt.report.svg import section, tag, text
 from regulargpt.report.text import TextRun
 from regulargpt.storage.atomic import write_text
 
-SCRIPTS = ("word.js", "nodes.js", "tree.js", "cayley.js", "live.js", "parting.js", "run.js", "page.js")
+SCRIPTS = (
+    "word.js",
+    "nodes.js",
+    "tree.js",
+    "cayley.js",
+    "live.js",
+    "parting.js",
+    "prefixes.js",
+    "map.js",
+    "run.js",
+    "page.js",
+)
 MOST_WORDS = 2  # of a prototype, in its label
 MOST_BUTTONS = 6  # wrong words that are offered at once
 
@@ -53,7 +65,7 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
         skip=("runs", "To the runs"),
         body=body + (file("footer.html") if has_words else ""),
         data=data,
-        styles=("page.css", *(["text.css"] if on_texts else [])),
+        styles=("page.css", *(["states.css"] if has_words else []), *(["text.css"] if on_texts else [])),
         scripts=SCRIPTS if has_words else (),
         modules=bundle([WEIGHTS, *twins]) if twins else "",
     )
@@ -83,6 +95,8 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
         parts.append(tree_section(tag("p", note)))
     elif run.machine is not None:
         parts.append(section("tree", "The network's tree", tag("p", no_table(run))))
+    if run.live.network is not None:
+        parts.append(map_section(run.live))
     if run.points:
         name = run.summary["measure"].replace("_", " ")
         parts.append(section("accuracy", f"{name.capitalize()} by length", curves.by_length(run.points, run.summary)))

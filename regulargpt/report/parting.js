@@ -26,7 +26,7 @@ class Nearest {
         const [from, to] = [below[children[0]][0], below[children[children.length - 1]][1]];
         const [e, state] = [element(word, run, from, to), nearest[row]];
         const verdict = this.elements[state - 1].includes(e) ? "right" : "wrong";
-        return { level: levels.length + 1, index, from, to, element: e, state, verdict, window: [], children };
+        return { level: levels.length + 1, index, from, to, element: e, state, verdict, window: [], children, vector: states[row] };
       });
       levels.push(level);
       below = level.map(({ from, to }) => [from, to]);

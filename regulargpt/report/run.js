@@ -2,6 +2,14 @@
 
 const MOST_SHOWN = 40; // states before and after the current one
 
+const keyOf = ({ level, index }) => `${level},${index}`;
+
+// Move the slider under the word to a number of symbols.
+function readTo(length) {
+  byId("step").value = length;
+  byId("step").dispatchEvent(new Event("input"));
+}
+
 class Run {
   constructor(article, run) {
     Object.assign(this, { article, run, word: [], levels: [] });
@@ -12,13 +20,41 @@ class Run {
     this.nearest = run.live?.prototypes ? new Nearest(run.live.prototypes) : null;
     run.standsFor = (run.network ?? run.live?.prototypes)?.elements;
     if (part("tree")) {
-      this.tree = new TreeView(part("tree"), part("detail"), (node) => this.choose(node));
+      this.tree = new TreeView(part("tree"), part("detail"), (node) => this.choose(node), (node) => this.map?.light(node && keyOf(node), "looked"));
       this.all.addEventListener("toggle", () => this.listNodes());
     }
+    this.map = part("map") && this.mapOf(run.live?.map);
     if (!run.network) return;
     run.network.leaves = lookup(run.network.leaves);
     run.network.nodes = lookup(run.network.nodes);
     this.cayley = new CayleyView(part("cayley"), part("product"), run);
+  }
+
+  // The map of states, where there is one and the network's script gives states.
+  mapOf(given) {
+    if (!given || !this.live.model.state) return null;
+    this.ofNodes = given.kind === "nodes";
+    const { run } = this;
+    const place = (item) => (this.ofNodes ? this.lookAt(item) : readTo(item));
+    return new StateMap(this.part("map"), this.part("where"), given, {
+      label: (number) => (this.ofNodes ? stands(run, number) : run.states[number]),
+      numbersOf: (number) => (this.ofNodes ? run.standsFor[number - 1] : [number]),
+      onChoose: place,
+      onLook: (items) => this.ofNodes && this.tree?.look(items),
+    });
+  }
+
+  // Choose a node in the tree, unfolded if it is not drawn, while the focus stays where it is.
+  lookAt(item) {
+    const [level, index] = item.split(",").map(Number);
+    this.tree?.choose(this.levels[level - 1][index]);
+  }
+
+  // The points of the map: each node with its element's colour, or each prefix with its state's.
+  points() {
+    const { word, run, map } = this;
+    if (!this.ofNodes) return this.prefixes.map((prefix) => ({ ...prefix, item: prefix.length, colour: map.colours.get(prefix.reached), words: describePrefix(prefix, word, run) }));
+    return this.nodes.flat().map((node) => ({ vector: node.vector, verdict: node.verdict, item: keyOf(node), colour: map.colours.get(node.element), words: describe(node, word, run) }));
   }
 
   show(text) {
@@ -29,6 +65,7 @@ class Run {
     this.article.dataset.final = this.states[this.states.length - 1];
     this.compute();
     this.say();
+    this.map?.show(this.points());
     if (!this.tree) return;
     this.tree.show(word, this.run, this.levels, this.parts);
     this.part("levels").replaceChildren(...(this.levels.length ? [levelTable(this.levels)] : []));
@@ -43,9 +80,10 @@ class Run {
     this.tooLong = this.live !== null && word.length > this.live.longest;
     const computed = this.live && word.length && !this.tooLong;
     this.answer = computed ? this.live.answer(word) : null;
-    const nodes = computed && this.nearest ? this.nearest.tree(word, run, this.live.model) : [];
-    this.parts = parting(nodes);
-    this.levels = run.network ? tree(word, run) : nodes;
+    this.nodes = computed && this.nearest ? this.nearest.tree(word, run, this.live.model) : [];
+    this.prefixes = computed && this.map && !this.ofNodes ? answersOf(this.live.prefixes(word), this.states, run.outputs) : [];
+    this.parts = parting(this.nodes);
+    this.levels = run.network ? tree(word, run) : this.nodes;
   }
 
   listNodes() {
@@ -69,9 +107,10 @@ class Run {
     line.replaceChildren(html("span", { "data-answer": truth ?? "" }, automaton));
     if (this.live) line.append(" ", ...this.sayNetwork(truth));
     if (this.run.network) line.append(" ", ...this.sayQuantised(truth));
-    if (!this.answer || !this.nearest) return;
-    this.part("parting").append(...this.sayParting(truth));
-    this.part("parting").classList.toggle("here", this.parts !== null || this.answer.name !== truth);
+    if (this.answer && this.nearest) this.part("parting").append(...this.sayParting(truth));
+    else if (this.prefixes.length) this.part("parting").append(...sayFirstWrong(this.prefixes, this.word, this.run, readTo));
+    const parts = this.parts !== null || this.prefixes.some(({ verdict }) => verdict === "wrong");
+    this.part("parting")?.classList.toggle("here", parts || (this.nearest !== null && this.answer?.name !== truth));
   }
 
   sayNetwork(truth) {
@@ -126,8 +165,9 @@ class Run {
     });
   }
 
-  // A node of the tree was chosen: its prototype, and its product where it is one of two.
+  // A node of the tree was chosen: its point, its prototype, and its product where it is one of two.
   choose(node) {
+    if (this.ofNodes) this.map?.light(keyOf(node));
     this.article.querySelectorAll("[data-prototype]").forEach((place) => {
       place.classList.toggle("chosen", Number(place.dataset.prototype) === node.state);
     });
@@ -151,6 +191,7 @@ class Run {
     });
     this.article.querySelectorAll(".leaf").forEach((leaf) => leaf.classList.toggle("unread", Number(leaf.dataset.position) >= at));
     this.path(at);
+    if (!this.ofNodes) this.map?.light(at || null);
   }
 
   path(at) {

@@ -78,8 +78,9 @@ function under(node, { shown, wide, width: own, before, after }, width, where) {
 }
 
 class TreeView {
-  constructor(place, detail, onChoose) {
-    Object.assign(this, { place, detail, onChoose, levels: [], chosen: null, wide: 0 });
+  // `onChoose` is called with a node that was chosen, `onLook` with the one under the pointer, or null.
+  constructor(place, detail, onChoose, onLook) {
+    Object.assign(this, { place, detail, onChoose, onLook, levels: [], chosen: null, wide: 0 });
     place.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => place.clientWidth !== this.wide && this.draw()).observe(place);
   }
@@ -175,12 +176,20 @@ class TreeView {
     const made = svg("g", { class: `node ${node.verdict}${parts ? " parts" : ""}`, tabindex: -1, role: "button", "aria-label": label, ...facts(node) });
     made.append(svg("rect", { x: x - BOX.width / 2, y, width: BOX.width, height: BOX.height, rx: 8 }));
     lines.forEach(([kind, words], i) => made.append(svg("text", { class: kind, x, y: y + 19 + 20 * i }, words)));
-    made.addEventListener("focus", () => this.choose(made, node));
+    made.addEventListener("focus", () => this.choose(node));
     made.addEventListener("click", () => this.unfold(node));
+    made.addEventListener("pointerenter", () => this.onLook(node));
+    made.addEventListener("pointerleave", () => this.onLook(null));
     return made;
   }
 
-  choose(made, node) {
+  // Choose a node, unfolded if it is not drawn; the focus stays where it is.
+  choose(node) {
+    if (!this.drawn.where.has(node)) {
+      this.through = node;
+      this.draw();
+    }
+    const made = this.drawing(node);
     this.place.querySelectorAll(".node").forEach((other) => {
       other.classList.toggle("chosen", other === made);
       other.setAttribute("tabindex", other === made ? 0 : -1);
@@ -190,6 +199,16 @@ class TreeView {
     this.onChoose(node);
   }
 
+  drawing({ level, index }) {
+    return this.place.querySelector(`.node[data-level="${level}"][data-index="${index}"]`);
+  }
+
+  // Light the nodes with these keys, among those that are drawn.
+  look(keys) {
+    const lit = new Set(keys);
+    this.place.querySelectorAll(".node").forEach((made) => made.classList.toggle("looked", lit.has(`${made.dataset.level},${made.dataset.index}`)));
+  }
+
   // Draw the path through a node, if what is under it is not drawn, and go there.
   unfold(node) {
     const { where } = this.drawn;
@@ -197,13 +216,13 @@ class TreeView {
       this.through = node;
       this.draw();
     }
-    this.place.querySelector(`.node[data-level="${node.level}"][data-index="${node.index}"]`).focus();
+    this.drawing(node).focus();
   }
 
   // Go to a node, unfolded if it is not drawn.
   focus(node) {
     if (!node) return;
-    if (this.drawn.where.has(node)) this.place.querySelector(`.node[data-level="${node.level}"][data-index="${node.index}"]`).focus();
+    if (this.drawn.where.has(node)) this.drawing(node).focus();
     else this.unfold(node);
   }
 

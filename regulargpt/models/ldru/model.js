@@ -25,8 +25,18 @@ export class Ldru {
   }
 
   logits(word) {
+    return this.read(this.state(word));
+  }
+
+  // The state of the root.
+  state(word) {
     const { node, states } = [...this.levelsOf(word)].pop();
-    return this.readout(states[node[node.length - 1]]);
+    return states[node[node.length - 1]];
+  }
+
+  // The logits that are read from a state.
+  read(state) {
+    return this.readout(state);
   }
 
   levelsOf(word) {

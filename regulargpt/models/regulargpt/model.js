@@ -22,7 +22,17 @@ export class RegularGPT {
   }
 
   logits(word) {
-    return this.readout(this.full ? denseState(this, word) : this.root(word));
+    return this.read(this.state(word));
+  }
+
+  // The state of the root, or with full attention that of the last position.
+  state(word) {
+    return this.full ? denseState(this, word) : this.root(word);
+  }
+
+  // The logits that are read from a state.
+  read(state) {
+    return this.readout(state);
   }
 
   root(word) {
