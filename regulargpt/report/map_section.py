@@ -24,6 +24,11 @@ def map_section(live: Live) -> str:
     if live.map is None:
         return section("map", heading, tag("p", text(NONE)))
     picture = tag("div", class_="picture", data_part="map")
-    return section(
-        "map", heading, tag("p", text(WHAT[live.map.kind])), picture, tag("p", class_="detail", data_part="where")
-    )
+    where = tag("p", class_="detail", data_part="where")
+    numbers = [vector_part()] if live.map.kind == "prefixes" else []
+    return section("map", heading, tag("p", text(WHAT[live.map.kind])), picture, where, *numbers)
+
+
+def vector_part() -> str:
+    """Where the script shows the numbers of the chosen state, if they are asked for."""
+    return tag("details", tag("summary", "The state's numbers"), tag("div"), data_part="vector")

@@ -2,6 +2,8 @@
 
 const MARKS = { right: "✓", wrong: "✗", unknown: "?" };
 
+const percent = (share) => `${(100 * share).toFixed(0)}\u00a0%`;
+
 function svg(name, attributes = {}, ...inner) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));

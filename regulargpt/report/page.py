@@ -12,9 +12,10 @@ import numpy as np
 from regulargpt.report import automaton, curves, facts, text_page
 from regulargpt.report.data import Gathered
 from regulargpt.report.document import document, file
+from regulargpt.report.live.gathering import Live
 from regulargpt.report.live.twins import WEIGHTS, bundle
 from regulargpt.report.live.wrong_words import span
-from regulargpt.report.map_section import map_section
+from regulargpt.report.map_section import map_section, vector_part
 from regulargpt.report.network import script_data
 from regulargpt.report.scatter import scatter
 from regulargpt.report.svg import section, tag, text
@@ -22,16 +23,9 @@ from regulargpt.report.text import TextRun
 from regulargpt.storage.atomic import write_text
 
 SCRIPTS = (
-    "word.js",
-    "nodes.js",
-    "tree.js",
-    "cayley.js",
-    "live.js",
-    "parting.js",
-    "prefixes.js",
-    "map.js",
-    "run.js",
-    "page.js",
+    *("word.js", "nodes.js", "tree.js", "cayley.js"),
+    *("live.js", "parting.js", "prefixes.js", "vector.js", "map.js"),
+    *("run.js", "page.js"),
 )
 MOST_WORDS = 2  # of a prototype, in its label
 MOST_BUTTONS = 6  # wrong words that are offered at once
@@ -88,11 +82,11 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
     if run.machine is not None:
         parts.append(machine_section(run))
     if data["network"]:
-        parts += [tree_section(), prototypes_section(run, data), cayley_section(data)]
+        parts += [tree_section(run.live), prototypes_section(run, data), cayley_section(data)]
     elif run.live.prototypes is not None and data["elements"]:
         why = "The certificate's table is too large for a page." if run.certificate else "There is no certificate."
         note = f"{why} Each node is named by the element whose states lie nearest to its own."
-        parts.append(tree_section(tag("p", note)))
+        parts.append(tree_section(run.live, tag("p", note)))
     elif run.machine is not None:
         parts.append(section("tree", "The network's tree", tag("p", no_table(run))))
     if run.live.network is not None:
@@ -153,7 +147,7 @@ def wrong_word(word: str, length: int) -> str:
     return tag("button", tag("code", text(shown)), text(f" {span([length])}"), type="button", data_word=word)
 
 
-def tree_section(*notes: str) -> str:
+def tree_section(live: Live, *notes: str) -> str:
     """The network's tree over the typed word, which the script draws."""
     return section(
         "tree",
@@ -161,6 +155,7 @@ def tree_section(*notes: str) -> str:
         *notes,
         tag("div", class_="picture", data_part="tree"),
         tag("p", class_="detail", data_part="detail"),
+        *([tag("p", data_part="edges"), vector_part()] if live.prototypes is not None else []),
         tag("div", class_="scroll", data_part="levels"),
         tag("details", tag("summary", "All nodes as a table"), tag("div", class_="scroll", data_part="nodes")),
     )

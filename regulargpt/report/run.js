@@ -23,6 +23,9 @@ class Run {
       this.tree = new TreeView(part("tree"), part("detail"), (node) => this.choose(node), (node) => this.map?.light(node && keyOf(node), "looked"));
       this.all.addEventListener("toggle", () => this.listNodes());
     }
+    this.vector = part("vector") && new VectorView(part("vector"));
+    if (part("edges") && this.nearest) part("edges").textContent = this.live.model.edges ?? "";
+    if (this.live) run.chunk_size = this.live.model.chunk_size;
     this.map = part("map") && this.mapOf(run.live?.map);
     if (!run.network) return;
     run.network.leaves = lookup(run.network.leaves);
@@ -66,8 +69,9 @@ class Run {
     this.compute();
     this.say();
     this.map?.show(this.points());
+    this.vector?.show(null);
     if (!this.tree) return;
-    this.tree.show(word, this.run, this.levels, this.parts);
+    this.tree.show(word, this.run, this.levels, this.parts, (node) => this.nodes[node.level - 1]?.[node.index].attention());
     this.part("levels").replaceChildren(...(this.levels.length ? [levelTable(this.levels)] : []));
     this.listNodes();
     if (this.run.network) this.count();
@@ -168,6 +172,7 @@ class Run {
   // A node of the tree was chosen: its point, its prototype, and its product where it is one of two.
   choose(node) {
     if (this.ofNodes) this.map?.light(keyOf(node));
+    this.vector?.show(this.nodes[node.level - 1]?.[node.index].vector ?? null, describe(node, this.word, this.run));
     this.article.querySelectorAll("[data-prototype]").forEach((place) => {
       place.classList.toggle("chosen", Number(place.dataset.prototype) === node.state);
     });
@@ -191,7 +196,10 @@ class Run {
     });
     this.article.querySelectorAll(".leaf").forEach((leaf) => leaf.classList.toggle("unread", Number(leaf.dataset.position) >= at));
     this.path(at);
-    if (!this.ofNodes) this.map?.light(at || null);
+    if (!this.map || this.ofNodes) return;
+    const prefix = this.prefixes[at - 1];
+    this.map.light(at || null);
+    this.vector.show(prefix?.vector ?? null, prefix && describePrefix(prefix, this.word, this.run));
   }
 
   path(at) {

@@ -85,9 +85,9 @@ class TreeView {
     new ResizeObserver(() => place.clientWidth !== this.wide && this.draw()).observe(place);
   }
 
-  // `parts` is the node at which network and automaton part, if there is one.
-  show(word, run, levels, parts = null) {
-    Object.assign(this, { word, run, levels, parts, chosen: null });
+  // `parts` is the node at which network and automaton part, if there is one; `attention(node)` what it pays, or null.
+  show(word, run, levels, parts = null, attention = () => null) {
+    Object.assign(this, { word, run, levels, parts, attention, chosen: null });
     this.through = this.first();
     this.draw();
   }
@@ -108,6 +108,7 @@ class TreeView {
     this.detail.textContent = "";
     if (!this.levels.length) return;
     const room = (this.wide || 600) / LEAST_SCALE;
+    this.edges = [];
     this.drawn = layout(this.levels, pathThrough(this.through, this.levels), room);
     this.place.append(this.picture());
     this.place.querySelector(".node").setAttribute("tabindex", 0);
@@ -143,9 +144,40 @@ class TreeView {
 
   twigs(picture, node) {
     const { where } = this.drawn;
-    for (const kid of childrenOf(node, this.levels).filter((below) => where.has(below))) {
-      picture.append(svg("line", { class: "twig", x1: where.get(node), y1: this.topOf(node.level) + BOX.height, x2: where.get(kid), y2: this.topOf(kid.level) }));
+    const shares = this.attention(node)?.children;
+    childrenOf(node, this.levels).forEach((kid, i) => {
+      if (where.has(kid)) picture.append(this.edge(node, [where.get(node), this.topOf(node.level) + BOX.height], [where.get(kid), this.topOf(kid.level)], shares?.[i]));
+    });
+  }
+
+  // An edge, as wide as what is paid along it.
+  edge(node, [x1, y1], [x2, y2], share) {
+    const line = svg("line", { class: "twig", x1, y1, x2, y2 });
+    if (share === undefined) return line;
+    line.setAttribute("class", "twig paid");
+    line.setAttribute("data-share", share.toFixed(4));
+    line.setAttribute("style", `stroke-width: ${(1 + 8 * share).toFixed(2)}px`);
+    this.edges.push({ node, line, share, x: (x1 + x2) / 2, y: (y1 + y2) / 2 + 5 });
+    return line;
+  }
+
+  // The numbers at the edges of a node, and no others.
+  number(node) {
+    this.place.querySelectorAll(".share").forEach((text) => text.remove());
+    for (const { node: of, line, share, x, y } of this.edges) {
+      line.classList.toggle("of-chosen", of === node);
+      if (of === node) this.place.querySelector("svg").append(svg("text", { class: "share", x, y }, percent(share)));
     }
+  }
+
+  // What a node pays to its children, in words.
+  payment(node) {
+    const attention = this.attention(node);
+    if (!attention) return "";
+    const spans = node.level > 1 ? childrenOf(node, this.levels) : node.children.map((at) => ({ from: at, to: at + 1 }));
+    const children = spans.map(({ from, to }, i) => `${short(write(this.word.slice(from, to), this.run.alphabet), 12)} ${percent(attention.children[i])}`);
+    const pads = spans.length < this.run.chunk_size ? [`pads ${percent(attention.pads)}`] : [];
+    return ` Attention: ${[...children, ...pads].join(", ")}.`;
   }
 
   folded(node, x) {
@@ -156,9 +188,10 @@ class TreeView {
   symbols(picture, node, x) {
     const y = this.topOf(1) + BOX.height;
     const gap = Math.max(BOX.leaf, (BOX.width - 20) / (node.to - node.from + 1));
+    const shares = this.attention(node)?.children;
     for (let p = node.from; p < node.to; p += 1) {
       const at = x + (p - (node.from + node.to - 1) / 2) * gap;
-      picture.append(svg("line", { class: "twig", x1: x, y1: y, x2: at, y2: y + 22 }));
+      picture.append(this.edge(node, [x, y], [at, y + 22], shares?.[p - node.from]));
       picture.append(svg("text", { class: "leaf", "data-position": p, x: at, y: y + 40 }, this.run.alphabet[this.word[p]]));
     }
   }
@@ -195,7 +228,8 @@ class TreeView {
       other.setAttribute("tabindex", other === made ? 0 : -1);
     });
     this.chosen = node;
-    this.detail.textContent = describe(node, this.word, this.run);
+    this.number(node);
+    this.detail.textContent = describe(node, this.word, this.run) + this.payment(node);
     this.onChoose(node);
   }
 

@@ -33,7 +33,8 @@ D_MODEL = 6
 def folder(path: Path, language: str, chunk_size: int = 2, model: str = "regulargpt") -> RunFolder:
     """A finished run whose weights are as they were drawn: enough for a page."""
     attentive = {"model.n_heads": 2, "model.d_ff": 8}
-    sizes = {"regulargpt": {"model.chunk_size": chunk_size, **attentive}, "transformer": attentive}.get(model, {})
+    tree = {"model.chunk_size": chunk_size, **attentive}
+    sizes = {"regulargpt": tree, "gated-regulargpt": tree, "transformer": attentive}.get(model, {})
     chosen = {"data.name": language, "model.name": model, "model.d_model": D_MODEL, **sizes}
     config = RunConfig().replaced({**chosen, "evaluation.test_len": 50})
     run = RunFolder.create(path, config.render(), {"python": "3.11"})

@@ -13,6 +13,7 @@ function feedForward(weights) {
 export class Ldru {
   chunk_size = 2;
   aligned = "left";
+  edges = "This network has no attention: an operator makes one state of two, and the edges are all alike.";
 
   constructor({ options, weights }) {
     const [embedding_norm, state_norm] = ["embedding_norm", "state_norm"].map((name) => layerNorm(weights.of(name)));
@@ -39,8 +40,8 @@ export class Ldru {
     return this.readout(state);
   }
 
-  levelsOf(word) {
-    return treeLevels(this, word);
+  levelsOf(word, changes) {
+    return treeLevels(this, word, changes);
   }
 
   leaves() {
