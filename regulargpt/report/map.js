@@ -142,6 +142,11 @@ class StateMap {
     if (i >= 0 && kind === "chosen") this.say(this.dots[i]);
   }
 
+  // Fade the dots all of whose items are not there yet.
+  fade(isAhead) {
+    this.place.querySelectorAll(".dot").forEach((dot) => dot.classList.toggle("ahead", this.dots[dot.dataset.dot].items.every(isAhead)));
+  }
+
   mark(kind, i) {
     this.place.querySelectorAll(".dot").forEach((dot) => dot.classList.toggle(kind, Number(dot.dataset.dot) === i));
   }

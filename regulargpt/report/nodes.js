@@ -18,6 +18,14 @@ function html(name, attributes = {}, ...inner) {
   return made;
 }
 
+// The typed word with what is not in the alphabet marked; of a long word, from shortly before the first mark.
+function marked({ symbols, single }, unknown, most = 60) {
+  const isWrong = (symbol) => unknown.includes(symbol);
+  const first = Math.max(0, symbols.findIndex(isWrong) - most / 3);
+  const shown = symbols.slice(first, first + most).flatMap((symbol) => [isWrong(symbol) ? html("mark", { title: "not in the alphabet" }, symbol) : symbol, single ? "" : " "]);
+  return html("code", { class: "typed-word" }, first ? "…" : "", ...shown, first + most < symbols.length ? "…" : "");
+}
+
 // What a node is, in words.
 function describe(node, word, run) {
   const sub = short(write(word.slice(node.from, node.to), run.alphabet), 60);

@@ -24,7 +24,7 @@ from regulargpt.storage.atomic import write_text
 
 SCRIPTS = (
     *("word.js", "nodes.js", "tree.js", "cayley.js"),
-    *("live.js", "parting.js", "prefixes.js", "vector.js", "map.js"),
+    *("live.js", "parting.js", "prefixes.js", "vector.js", "map.js", "player.js", "build.js"),
     *("run.js", "page.js"),
 )
 MOST_WORDS = 2  # of a prototype, in its label
@@ -153,6 +153,7 @@ def tree_section(live: Live, *notes: str) -> str:
         "tree",
         "The network's tree",
         *notes,
+        file("build.html"),
         tag("div", class_="picture", data_part="tree"),
         tag("p", class_="detail", data_part="detail"),
         *([tag("p", data_part="edges"), vector_part()] if live.prototypes is not None else []),

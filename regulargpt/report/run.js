@@ -15,7 +15,7 @@ class Run {
     Object.assign(this, { article, run, word: [], levels: [] });
     const part = (name) => article.querySelector(`[data-part="${name}"]`);
     this.part = part;
-    this.all = article.querySelector(".tree details");
+    this.all = part("nodes")?.closest("details");
     this.live = run.live ? new Live(run.live) : null;
     this.nearest = run.live?.prototypes ? new Nearest(run.live.prototypes) : null;
     run.standsFor = (run.network ?? run.live?.prototypes)?.elements;
@@ -23,6 +23,7 @@ class Run {
       this.tree = new TreeView(part("tree"), part("detail"), (node) => this.choose(node), (node) => this.map?.light(node && keyOf(node), "looked"));
       this.all.addEventListener("toggle", () => this.listNodes());
     }
+    this.builder = part("build") && new Builder(part("build"), (level) => this.build(level));
     this.vector = part("vector") && new VectorView(part("vector"));
     if (part("edges") && this.nearest) part("edges").textContent = this.live.model.edges ?? "";
     if (this.live) run.chunk_size = this.live.model.chunk_size;
@@ -40,7 +41,7 @@ class Run {
     const { run } = this;
     const place = (item) => (this.ofNodes ? this.lookAt(item) : readTo(item));
     return new StateMap(this.part("map"), this.part("where"), given, {
-      label: (number) => (this.ofNodes ? stands(run, number) : run.states[number]),
+      label: (number) => (this.ofNodes ? `${number} ${stands(run, number)}` : run.states[number]),
       numbersOf: (number) => (this.ofNodes ? run.standsFor[number - 1] : [number]),
       onChoose: place,
       onLook: (items) => this.ofNodes && this.tree?.look(items),
@@ -61,8 +62,9 @@ class Run {
   }
 
   show(text) {
-    const { word, unknown } = read(text, this.run.alphabet);
-    Object.assign(this, { word, unknown });
+    const typed = read(text, this.run.alphabet);
+    const { word, unknown } = typed;
+    Object.assign(this, { typed, word, unknown });
     if (!this.run.states) return;
     this.states = passed(word, this.run);
     this.article.dataset.final = this.states[this.states.length - 1];
@@ -71,7 +73,10 @@ class Run {
     this.map?.show(this.points());
     this.vector?.show(null);
     if (!this.tree) return;
-    this.tree.show(word, this.run, this.levels, this.parts, (node) => this.nodes[node.level - 1]?.[node.index].attention());
+    // With a certificate the nodes that are drawn are those of its table.
+    const parts = this.parts && this.levels[this.parts.level - 1][this.parts.index];
+    this.tree.show(word, this.run, this.levels, parts, (node) => this.nodes[node.level - 1]?.[node.index].attention());
+    this.builder?.show(this.levels, word.length);
     this.part("levels").replaceChildren(...(this.levels.length ? [levelTable(this.levels)] : []));
     this.listNodes();
     if (this.run.network) this.count();
@@ -90,6 +95,12 @@ class Run {
     this.levels = run.network ? tree(word, run) : this.nodes;
   }
 
+  // Show the tree up to a level, and its points in the map.
+  build(level) {
+    this.tree.build(level);
+    if (this.ofNodes) this.map?.fade((item) => Number(item.split(",")[0]) > level);
+  }
+
   listNodes() {
     this.part("nodes").replaceChildren(...(this.all.open && this.levels.length ? [nodeTable(this.levels, this.word, this.run)] : []));
   }
@@ -98,23 +109,28 @@ class Run {
   say() {
     const line = this.article.querySelector(".answer");
     this.part("parting")?.replaceChildren();
-    if (this.unknown.length) {
-      line.textContent = `Not in this alphabet: ${this.unknown.join(" ")}. Its symbols: ${this.run.alphabet.join(" ")}`;
-      return;
-    }
+    const wrong = this.unknown.length ? this.sayUnknown() : [];
     if (!this.word.length) {
-      line.textContent = `Type a word over ${this.run.alphabet.join(" ")}`;
+      line.replaceChildren(...(wrong.length ? wrong : [`Type a word over ${this.run.alphabet.join(" ")}`]));
       return;
     }
     const truth = this.run.outputs[this.states[this.states.length - 1]];
     const automaton = truth === null ? "The automaton has no answer: the word is outside the language's domain." : `Automaton: ${truth}.`;
-    line.replaceChildren(html("span", { "data-answer": truth ?? "" }, automaton));
+    line.replaceChildren(...wrong, html("span", { "data-answer": truth ?? "" }, automaton));
     if (this.live) line.append(" ", ...this.sayNetwork(truth));
     if (this.run.network) line.append(" ", ...this.sayQuantised(truth));
     if (this.answer && this.nearest) this.part("parting").append(...this.sayParting(truth));
     else if (this.prefixes.length) this.part("parting").append(...sayFirstWrong(this.prefixes, this.word, this.run, readTo));
     const parts = this.parts !== null || this.prefixes.some(({ verdict }) => verdict === "wrong");
     this.part("parting")?.classList.toggle("here", parts || (this.nearest !== null && this.answer?.name !== truth));
+  }
+
+  // What was typed, with what is wrong marked; the rest is read as the word.
+  sayUnknown() {
+    const { length } = this.typed.symbols.filter((symbol) => this.unknown.includes(symbol));
+    const left = this.word.length ? ` ${length === 1 ? "It is" : "They are"} left out.` : "";
+    const words = ` Not in this alphabet: ${this.unknown.join(" ")}. Its symbols: ${this.run.alphabet.join(" ")}.${left}`;
+    return [html("span", { class: "unknown-symbols" }, marked(this.typed, this.unknown), words), " "];
   }
 
   sayNetwork(truth) {
@@ -164,7 +180,7 @@ class Run {
       place.classList.remove("chosen");
       place.dataset.count = n;
       const label = place.querySelector(".count");
-      label.textContent = place.tagName === "TR" || n ? String(n) : "";
+      label.textContent = place.tagName === "TR" ? String(n) : n ? `×${n}` : "";
       if (n && place.tagName !== "TR") place.parentNode.append(place); // above the others
     });
   }
@@ -198,6 +214,7 @@ class Run {
     this.path(at);
     if (!this.map || this.ofNodes) return;
     const prefix = this.prefixes[at - 1];
+    this.map.fade((length) => length > at);
     this.map.light(at || null);
     this.vector.show(prefix?.vector ?? null, prefix && describePrefix(prefix, this.word, this.run));
   }

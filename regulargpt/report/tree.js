@@ -89,7 +89,14 @@ class TreeView {
   show(word, run, levels, parts = null, attention = () => null) {
     Object.assign(this, { word, run, levels, parts, attention, chosen: null });
     this.through = this.first();
+    this.built = levels.length;
     this.draw();
+  }
+
+  // Show the levels up to one, as if no other were computed yet.
+  build(level) {
+    this.built = level;
+    this.place.querySelectorAll("[data-above]").forEach((made) => made.classList.toggle("ahead", Number(made.dataset.above) > level));
   }
 
   get root() {
@@ -112,6 +119,7 @@ class TreeView {
     this.drawn = layout(this.levels, pathThrough(this.through, this.levels), room);
     this.place.append(this.picture());
     this.place.querySelector(".node").setAttribute("tabindex", 0);
+    this.build(this.built);
     this.detail.textContent = this.help();
   }
 
@@ -152,7 +160,7 @@ class TreeView {
 
   // An edge, as wide as what is paid along it.
   edge(node, [x1, y1], [x2, y2], share) {
-    const line = svg("line", { class: "twig", x1, y1, x2, y2 });
+    const line = svg("line", { class: "twig", x1, y1, x2, y2, "data-above": node.level });
     if (share === undefined) return line;
     line.setAttribute("class", "twig paid");
     line.setAttribute("data-share", share.toFixed(4));
@@ -206,7 +214,7 @@ class TreeView {
     ];
     const parts = this.parts && node.level === this.parts.level && node.index === this.parts.index;
     const label = describe(node, this.word, this.run) + (parts ? " Here they part." : "");
-    const made = svg("g", { class: `node ${node.verdict}${parts ? " parts" : ""}`, tabindex: -1, role: "button", "aria-label": label, ...facts(node) });
+    const made = svg("g", { class: `node ${node.verdict}${parts ? " parts" : ""}`, tabindex: -1, role: "button", "aria-label": label, "data-above": node.level, ...facts(node) });
     made.append(svg("rect", { x: x - BOX.width / 2, y, width: BOX.width, height: BOX.height, rx: 8 }));
     lines.forEach(([kind, words], i) => made.append(svg("text", { class: kind, x, y: y + 19 + 20 * i }, words)));
     made.addEventListener("focus", () => this.choose(node));
