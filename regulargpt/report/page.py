@@ -24,7 +24,7 @@ from regulargpt.storage.atomic import write_text
 
 SCRIPTS = (
     *("word.js", "nodes.js", "tree.js", "cayley.js"),
-    *("live.js", "parting.js", "prefixes.js", "vector.js", "map.js", "player.js", "build.js"),
+    *("live.js", "parting.js", "prefixes.js", "vector.js", "map.js", "player.js", "build.js", "changes.js", "patch.js"),
     *("run.js", "page.js"),
 )
 MOST_WORDS = 2  # of a prototype, in its label
@@ -156,7 +156,7 @@ def tree_section(live: Live, *notes: str) -> str:
         file("build.html"),
         tag("div", class_="picture", data_part="tree"),
         tag("p", class_="detail", data_part="detail"),
-        *([tag("p", data_part="edges"), vector_part()] if live.prototypes is not None else []),
+        *([tag("p", data_part="edges"), file("patch.html"), vector_part()] if live.prototypes is not None else []),
         tag("div", class_="scroll", data_part="levels"),
         tag("details", tag("summary", "All nodes as a table"), tag("div", class_="scroll", data_part="nodes")),
     )

@@ -26,7 +26,7 @@ class Nearest {
         const [from, to] = [below[children[0]][0], below[children[children.length - 1]][1]];
         const [e, state] = [element(word, run, from, to), nearest[row]];
         const verdict = this.elements[state - 1].includes(e) ? "right" : "wrong";
-        return { level: levels.length + 1, index, from, to, element: e, state, verdict, window: [], children, vector: states[row], attention: () => shares && paid(shares(index), children.length, model.aligned) };
+        return { level: levels.length + 1, index, from, to, element: e, state, verdict, window: [], children, vector: states[row], spans: children.map((at) => ({ from: below[at][0], to: below[at][1] })), attention: () => shares && paid(shares(index), children.length, model.aligned) };
       });
       levels.push(level);
       below = level.map(({ from, to }) => [from, to]);

@@ -24,6 +24,10 @@ class Run {
       this.all.addEventListener("toggle", () => this.listNodes());
     }
     this.builder = part("build") && new Builder(part("build"), (level) => this.build(level));
+    // At a token after the word, the tree that is drawn is not the one that is answered from.
+    if (part("patch") && this.nearest && this.live.token === null) {
+      this.patcher = new Patcher(part("patch"), run, this.live.model.aligned, (changes) => this.change(changes));
+    }
     this.vector = part("vector") && new VectorView(part("vector"));
     if (part("edges") && this.nearest) part("edges").textContent = this.live.model.edges ?? "";
     if (this.live) run.chunk_size = this.live.model.chunk_size;
@@ -92,7 +96,29 @@ class Run {
     this.nodes = computed && this.nearest ? this.nearest.tree(word, run, this.live.model) : [];
     this.prefixes = computed && this.map && !this.ofNodes ? answersOf(this.live.prefixes(word), this.states, run.outputs) : [];
     this.parts = parting(this.nodes);
-    this.levels = run.network ? tree(word, run) : this.nodes;
+    this.quantised = run.network ? tree(word, run) : null;
+    this.levels = this.quantised ?? this.nodes;
+    this.original = this.nodes;
+    this.patcher?.reset(this.nodes.length > 0);
+  }
+
+  // The tree with the reader's changes: that of the network as it is, also where the table's was drawn.
+  change(changes) {
+    const { word, run, original } = this;
+    this.nodes = changes.any ? this.nearest.tree(word, run, this.live.model, changes.over(this.nearest.points)) : original;
+    this.levels = changes.any ? this.nodes : (this.quantised ?? original);
+    const { crossed } = differing(original, this.nodes);
+    const [moved, others] = [changes.moved, new Set(crossed.map(keyOf))];
+    const marks = (node) => (moved.has(keyOf(node)) ? "moved" : others.has(keyOf(node)) ? "changed" : "");
+    const root = this.nodes[this.nodes.length - 1][0];
+    const is = this.live.answered(Array.from(this.live.model.read(root.vector)));
+    this.patcher.say(changes.any ? sayChanges(changes, original, this.nodes, this.answer, is, run) : "Nothing is changed any more.");
+    this.map?.show(this.points());
+    this.tree.update(this.levels, (node) => this.nodes[node.level - 1]?.[node.index].attention(), marks);
+    this.builder.build();
+    this.part("levels").replaceChildren(levelTable(this.levels));
+    this.listNodes();
+    if (run.network) this.count();
   }
 
   // Show the tree up to a level, and its points in the map.
@@ -145,11 +171,11 @@ class Run {
   }
 
   sayQuantised(truth) {
-    const root = this.levels[this.levels.length - 1][0];
+    const root = this.quantised[this.quantised.length - 1][0];
     const answer = root.state === null ? null : this.run.network.answers[root.state - 1];
     const same = truth === null || answer === null ? "unknown" : answer === truth ? "right" : "wrong";
     const none = root.state === null ? "? no entry for the root" : "? no word asks for an answer at this prototype";
-    const nodes = this.levels.flat();
+    const nodes = this.quantised.flat();
     const right = nodes.filter((node) => node.verdict === "right").length;
     const words = html("span", { class: same, "data-network": answer ?? "" }, answer === null ? none : `${MARKS[same]} ${answer}`);
     return ["Quantised network: ", words, `. ${right} of ${nodes.length} nodes right.`];
@@ -188,6 +214,7 @@ class Run {
   // A node of the tree was chosen: its point, its prototype, and its product where it is one of two.
   choose(node) {
     if (this.ofNodes) this.map?.light(keyOf(node));
+    this.patcher?.choose(this.nodes[node.level - 1]?.[node.index] ?? null, this.word);
     this.vector?.show(this.nodes[node.level - 1]?.[node.index].vector ?? null, describe(node, this.word, this.run));
     this.article.querySelectorAll("[data-prototype]").forEach((place) => {
       place.classList.toggle("chosen", Number(place.dataset.prototype) === node.state);

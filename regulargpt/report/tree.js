@@ -87,10 +87,19 @@ class TreeView {
 
   // `parts` is the node at which network and automaton part, if there is one; `attention(node)` what it pays, or null.
   show(word, run, levels, parts = null, attention = () => null) {
-    Object.assign(this, { word, run, levels, parts, attention, chosen: null });
+    Object.assign(this, { word, run, levels, parts, attention, chosen: null, marks: () => "" });
     this.through = this.first();
     this.built = levels.length;
     this.draw();
+  }
+
+  // The same tree with other states: what was chosen and unfolded stays so. `marks(node)` are the classes of what changed.
+  update(levels, attention, marks) {
+    const at = (node) => node && levels[node.level - 1][node.index];
+    const [chosen, through] = [this.chosen, this.through].map(at);
+    Object.assign(this, { levels, attention, marks, through, parts: at(this.parts) });
+    this.draw();
+    if (chosen) this.choose(chosen);
   }
 
   // Show the levels up to one, as if no other were computed yet.
@@ -162,19 +171,21 @@ class TreeView {
   edge(node, [x1, y1], [x2, y2], share) {
     const line = svg("line", { class: "twig", x1, y1, x2, y2, "data-above": node.level });
     if (share === undefined) return line;
-    line.setAttribute("class", "twig paid");
+    line.setAttribute("class", share ? "twig paid" : "twig paid cut");
     line.setAttribute("data-share", share.toFixed(4));
     line.setAttribute("style", `stroke-width: ${(1 + 8 * share).toFixed(2)}px`);
-    this.edges.push({ node, line, share, x: (x1 + x2) / 2, y: (y1 + y2) / 2 + 5 });
+    // Under the symbols there is room for a number, and between them there is none.
+    const at = node.level > 1 ? { x: (x1 + x2) / 2, y: (y1 + y2) / 2 + 5, text: percent(share) } : { x: x2, y: y2 + 35, text: (100 * share).toFixed(0) };
+    this.edges.push({ node, line, ...at });
     return line;
   }
 
   // The numbers at the edges of a node, and no others.
   number(node) {
     this.place.querySelectorAll(".share").forEach((text) => text.remove());
-    for (const { node: of, line, share, x, y } of this.edges) {
+    for (const { node: of, line, text, x, y } of this.edges) {
       line.classList.toggle("of-chosen", of === node);
-      if (of === node) this.place.querySelector("svg").append(svg("text", { class: "share", x, y }, percent(share)));
+      if (of === node) this.place.querySelector("svg").append(svg("text", { class: "share", x, y }, text));
     }
   }
 
@@ -214,7 +225,7 @@ class TreeView {
     ];
     const parts = this.parts && node.level === this.parts.level && node.index === this.parts.index;
     const label = describe(node, this.word, this.run) + (parts ? " Here they part." : "");
-    const made = svg("g", { class: `node ${node.verdict}${parts ? " parts" : ""}`, tabindex: -1, role: "button", "aria-label": label, "data-above": node.level, ...facts(node) });
+    const made = svg("g", { class: `node ${node.verdict}${parts ? " parts" : ""} ${this.marks(node)}`.trim(), tabindex: -1, role: "button", "aria-label": label, "data-above": node.level, ...facts(node) });
     made.append(svg("rect", { x: x - BOX.width / 2, y, width: BOX.width, height: BOX.height, rx: 8 }));
     lines.forEach(([kind, words], i) => made.append(svg("text", { class: kind, x, y: y + 19 + 20 * i }, words)));
     made.addEventListener("focus", () => this.choose(node));
