@@ -25,7 +25,7 @@ from regulargpt.storage.atomic import write_text
 SCRIPTS = (
     *("word.js", "nodes.js", "tree.js", "cayley.js"),
     *("live.js", "parting.js", "prefixes.js", "vector.js", "map.js", "player.js", "build.js", "changes.js", "patch.js"),
-    *("run.js", "page.js"),
+    *("run.js", "page.js", "compare.js"),
 )
 MOST_WORDS = 2  # of a prototype, in its label
 MOST_BUTTONS = 6  # wrong words that are offered at once
@@ -52,6 +52,8 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
     ]
     if len(on_texts) > 1:
         articles.insert(0, text_page.comparison(on_texts))
+    if sum(isinstance(run, Gathered) and run.live.network is not None for run in runs) > 1:
+        articles.insert(0, file("compare.html"))
     body = Template(file("page.html")).substitute(form=file("form.html") if has_words else "", runs="\n".join(articles))
     return document(
         title=f"What a network learned: {names}",

@@ -65,7 +65,13 @@ class Run {
     return this.nodes.flat().map((node) => ({ vector: node.vector, verdict: node.verdict, item: keyOf(node), colour: map.colours.get(node.element), words: describe(node, word, run) }));
   }
 
+  // Show a word, and tell the page.
   show(text) {
+    this.update(text);
+    this.article.dispatchEvent(new Event("shown", { bubbles: true }));
+  }
+
+  update(text) {
     const typed = read(text, this.run.alphabet);
     const { word, unknown } = typed;
     Object.assign(this, { typed, word, unknown });
