@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from string import Template
+
+from regulargpt.report.document import file
 from regulargpt.report.live.gathering import Live
 from regulargpt.report.svg import section, tag, text
 
@@ -26,7 +29,17 @@ def map_section(live: Live) -> str:
     picture = tag("div", class_="picture", data_part="map")
     where = tag("p", class_="detail", data_part="where")
     numbers = [vector_part()] if live.map.kind == "prefixes" else []
-    return section("map", heading, tag("p", text(WHAT[live.map.kind])), picture, where, *numbers)
+    return section("map", heading, tag("p", text(WHAT[live.map.kind])), *training(live), picture, where, *numbers)
+
+
+def training(live: Live) -> list[str]:
+    """The slider over the steps whose weights were kept, or why there is none; nothing of a run that kept none."""
+    if not live.snapshots.saved:
+        return []
+    sentence = text(live.snapshots.sentence())
+    if not live.snapshots.steps:
+        return [tag("p", sentence)]
+    return [Template(file("training.html")).substitute(sentence=sentence)]
 
 
 def vector_part() -> str:

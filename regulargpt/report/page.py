@@ -24,7 +24,18 @@ from regulargpt.storage.atomic import write_text
 
 SCRIPTS = (
     *("word.js", "nodes.js", "tree.js", "cayley.js"),
-    *("live.js", "parting.js", "prefixes.js", "vector.js", "map.js", "player.js", "build.js", "changes.js", "patch.js"),
+    *(
+        "live.js",
+        "parting.js",
+        "prefixes.js",
+        "vector.js",
+        "map.js",
+        "training.js",
+        "player.js",
+        "build.js",
+        "changes.js",
+        "patch.js",
+    ),
     *("run.js", "page.js", "compare.js"),
 )
 MOST_WORDS = 2  # of a prototype, in its label

@@ -32,6 +32,7 @@ class Run {
     if (part("edges") && this.nearest) part("edges").textContent = this.live.model.edges ?? "";
     if (this.live) run.chunk_size = this.live.model.chunk_size;
     this.map = part("map") && this.mapOf(run.live?.map);
+    this.training = part("training") && new Training(part("training"), run.live, () => this.toTrainingStep());
     if (!run.network) return;
     run.network.leaves = lookup(run.network.leaves);
     run.network.nodes = lookup(run.network.nodes);
@@ -58,11 +59,33 @@ class Run {
     this.tree?.choose(this.levels[level - 1][index]);
   }
 
+  // The slider was moved: what was faded in the map stays so.
+  toTrainingStep() {
+    this.trainingStep();
+    if (this.ofNodes) this.builder?.build();
+    else this.step(Number(byId("step").value));
+  }
+
+  // Another step of the training: its network's answer and its points. All else stays the trained network's.
+  trainingStep() {
+    const { word, run, training } = this;
+    const network = training.network;
+    if (!word.length || this.tooLong) {
+      training.output.textContent = "";
+      return;
+    }
+    training.say(network ? network.answer(word) : this.answer, run.outputs[this.states[this.states.length - 1]]);
+    if (!this.map) return;
+    const nodes = !this.ofNodes ? [] : network ? this.nearest.tree(word, run, network.model) : this.nodes;
+    const prefixes = this.ofNodes ? [] : network ? answersOf(network.prefixes(word), this.states, run.outputs) : this.prefixes;
+    this.map.show(this.points(nodes, prefixes));
+  }
+
   // The points of the map: each node with its element's colour, or each prefix with its state's.
-  points() {
+  points(nodes = this.nodes, prefixes = this.prefixes) {
     const { word, run, map } = this;
-    if (!this.ofNodes) return this.prefixes.map((prefix) => ({ ...prefix, item: prefix.length, colour: map.colours.get(prefix.reached), words: describePrefix(prefix, word, run) }));
-    return this.nodes.flat().map((node) => ({ vector: node.vector, verdict: node.verdict, item: keyOf(node), colour: map.colours.get(node.element), words: describe(node, word, run) }));
+    if (!this.ofNodes) return prefixes.map((prefix) => ({ ...prefix, item: prefix.length, colour: map.colours.get(prefix.reached), words: describePrefix(prefix, word, run) }));
+    return nodes.flat().map((node) => ({ vector: node.vector, verdict: node.verdict, item: keyOf(node), colour: map.colours.get(node.element), words: describe(node, word, run) }));
   }
 
   // Show a word, and tell the page.
@@ -81,6 +104,7 @@ class Run {
     this.compute();
     this.say();
     this.map?.show(this.points());
+    if (this.training) this.trainingStep();
     this.vector?.show(null);
     if (!this.tree) return;
     // With a certificate the nodes that are drawn are those of its table.
@@ -119,6 +143,7 @@ class Run {
     const root = this.nodes[this.nodes.length - 1][0];
     const is = this.live.answered(Array.from(this.live.model.read(root.vector)));
     this.patcher.say(changes.any ? sayChanges(changes, original, this.nodes, this.answer, is, run) : "Nothing is changed any more.");
+    if (this.training) this.training.range.value = this.training.range.max;
     this.map?.show(this.points());
     this.tree.update(this.levels, (node) => this.nodes[node.level - 1]?.[node.index].attention(), marks);
     this.builder.build();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from languages.automata import MooreMachine
 from regulargpt.config.schema import RunConfig
 from regulargpt.models import MODELS
 from regulargpt.report.live.network import Network, not_computed
+from regulargpt.report.live.snapshots import Snapshots, gather_snapshots
 from regulargpt.report.live.state_map import StateMap, node_map, prefix_map
 from regulargpt.report.live.states import Prototypes, mean_states
 from regulargpt.report.live.wrong_words import Answers, Words, WrongWords, search
@@ -38,6 +39,7 @@ class Live:
     wrong: WrongWords | None = None
     prototypes: Prototypes | None = None
     map: StateMap | None = None
+    snapshots: Snapshots = field(default_factory=Snapshots)
 
     def data(self) -> dict[str, Any] | None:
         """JSON values for the script."""
@@ -45,7 +47,8 @@ class Live:
             return None
         prototypes = self.prototypes and self.prototypes.data()
         found = {**self.network.data(), "output_names": list(self.output_names), "prototypes": prototypes}
-        return found | {"map": self.map and self.map.data() | {"colours": self.colours()}}
+        where = self.map and self.map.data() | {"colours": self.colours()}
+        return found | {"map": where, "snapshots": self.snapshots.data()}
 
     def colours(self) -> list[tuple[str, str]]:
         """Colour and ink of each anchor of the map: by monoid element, or by state of the automaton."""
@@ -76,7 +79,13 @@ def gather(
     # Where there are more symbols than the language has, the last is the token at which the answer is read.
     token = machine.n_symbols if record["n_symbols"] > machine.n_symbols else None
     network = Network(options, record["n_symbols"], record["n_outputs"], weights, config.objective.reading, token)
-    found = Live(network, output_names=tuple(record["output_names"]), prototypes=known, map=known and node_map(known))
+    found = Live(
+        network,
+        output_names=tuple(record["output_names"]),
+        prototypes=known,
+        map=known and node_map(known),
+        snapshots=gather_snapshots(folder, weights),
+    )
     return found if is_proven else looked_into(found, folder, config, machine)
 
 
