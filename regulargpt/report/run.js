@@ -41,7 +41,11 @@ class Run {
 
   // The map of states, where there is one and the network's script gives states.
   mapOf(given) {
-    if (!given || !this.live.model.state) return null;
+    if (!given) return null;
+    if (!this.live.model.state) {
+      this.part("where").textContent = "The script of this network gives no states, so that there are no points: it has no state(word) and read(state).";
+      return null;
+    }
     this.ofNodes = given.kind === "nodes";
     const { run } = this;
     const place = (item) => (this.ofNodes ? this.lookAt(item) : readTo(item));

@@ -220,6 +220,21 @@ def test_longer_words_compute_as_many_prefixes_as_take_a_moment(browser: Browser
     assert browser.problems == []
 
 
+@needs_browser
+def test_a_script_without_states_has_no_points_and_says_so(browser: Browser, tmp_path: Path):
+    run = shown(folder(tmp_path / "run", "parity", model="rnn").path)
+    assert "  state(word) {" in render([run])
+    page = (
+        render([run]).replace("  state(word) {", "  unnamed(word) {").replace("this.state(word)", "this.unnamed(word)")
+    )
+    (tmp_path / "page.html").write_text(page)
+    browser.open(tmp_path / "page.html", "#word=0110")
+    assert "%" in browser.evaluate("document.querySelector('.answer').textContent")
+    assert "it has no state(word)" in browser.evaluate("document.querySelector('[data-part=where]').textContent")
+    assert browser.evaluate("document.querySelectorAll('.dot').length") == 0
+    assert browser.problems == []
+
+
 def test_where_there_is_no_state_of_a_prefix_there_is_no_map(tmp_path: Path, monkeypatch):
     from regulargpt.report.live import state_map
 
