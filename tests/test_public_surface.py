@@ -23,6 +23,7 @@ from regulargpt.models import MODELS
 from regulargpt.objectives import OBJECTIVES
 from regulargpt.storage import folder
 from regulargpt.storage.metrics import render_measures
+from regulargpt.training.observers import OBSERVERS
 from regulargpt.training.phases import PHASES
 
 FLAGS = {
@@ -32,7 +33,7 @@ FLAGS = {
     "run": (
         "language --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
         "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
-        "--attention "
+        "--snapshots --attention "
         "--certify --compile --tensorboard --set --config --out --json --wide"
     ),
     "construct": (
@@ -42,7 +43,7 @@ FLAGS = {
     "sweep": (
         "languages --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
         "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
-        "--attention "
+        "--snapshots --attention "
         "--certify --set --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus --gpus "
         "--retry --dry-run --json --wide"
     ),
@@ -99,6 +100,7 @@ OPTIONS = {
     "objective.retrieve": "name",
     "objective.subwords": "name weight compositions alignment",
     "phases.table_fine_tuning": "every automaton steps windows lr noise contraction missed",
+    "observers.snapshots": "count",
     "data.dyck-2": (
         "name train_len train_from members near_misses edits swaps "
         "test.members test.near_misses test.edits test.swaps test.both_classes"
@@ -161,9 +163,11 @@ def test_config_keys():
 @pytest.mark.parametrize("part", OPTIONS)
 def test_the_options_of_a_part(part: str):
     section, _, name = part.rpartition(".")
-    chosen = {f"{section}.{name}.every": 100} if section == "phases" else {f"{section}.name": name}
+    # Of phases and observers there may be several, each in a section under its name.
+    first = {"phases": {f"{part}.every": 100}, "observers": {f"{part}.count": 20}}
+    chosen = first.get(section, {f"{section}.name": name})
     transformer = {"model.name": "transformer"} if section == "model.encoding" else {}
-    place = f"{part}." if section == "phases" else f"{section}."
+    place = f"{part}." if section in first else f"{section}."
     found = keys(RunConfig().replaced({**transformer, **chosen}))
     assert [key.removeprefix(place) for key in found if key.startswith(place)] == OPTIONS[part].split()
 
@@ -171,6 +175,7 @@ def test_the_options_of_a_part(part: str):
 def test_every_part_is_here():
     default = {"model.regulargpt", "objective.last"}
     kinds = {"model": MODELS, "objective": OBJECTIVES, "model.encoding": ENCODINGS, "phases": PHASES}
+    kinds["observers"] = OBSERVERS
     known = {f"{section}.{name}" for section, registry in kinds.items() for name in registry}
     assert known == (OPTIONS.keys() | default) - {"data.dyck-2"}
 

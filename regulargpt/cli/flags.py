@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -39,18 +40,19 @@ def _flags(owner: type[Options], path: str, within: tuple[str, ...] = ()) -> Ite
         if field.metadata.get("flag"):
             yield field.metadata["flag"], key, field.metadata["help"]
         if (place := chosen.get(field.name)) is not None:
+            several = typing.get_origin(kinds[field.name]) is tuple  # each in a section under its name
             # Some encodings hold another one: what is of the outer one is not of the inner one again.
-            for part in parts(place) if place not in within else ():
-                yield from _flags(part, f"{key}.", (*within, place))
+            for name, part in parts(place).items() if place not in within else ():
+                yield from _flags(part, f"{key}.{name}." if several else f"{key}.", (*within, place))
         elif isinstance(kinds[field.name], type) and issubclass(kinds[field.name], Options):
             yield from _flags(kinds[field.name], f"{key}.")
 
 
-def parts(place: str) -> list[type[Options]]:
-    """The options of all built-in parts of a kind."""
-    rows = registry(place).rows.values()
+def parts(place: str) -> dict[str, type[Options]]:
+    """The options of all built-in parts of a kind, by their names."""
+    rows = registry(place).rows
     # A language's options depend on how it is drawn; those of members and non-members have all of them.
-    return [row.options for row in rows] or [BalancedOptions]
+    return {name: row.options for name, row in rows.items()} or {"": BalancedOptions}
 
 
 def field_options(*chosen: str, several: bool = False) -> Callable[[Any], Any]:

@@ -32,6 +32,7 @@ from regulargpt.models.options import ModelOptions
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.objectives.options import LastOptions, ObjectiveOptions
 from regulargpt.storage import toml
+from regulargpt.training.observers import ObserverOptions
 from regulargpt.training.options import PhaseOptions
 
 SHARE = "it is a share, 0 to below 1"
@@ -171,6 +172,9 @@ class RunConfig(Options):
     model: ModelOptions = section("regulargpt.models:MODELS", RegularGPTOptions("regulargpt"), "The model.")
     training: TrainingOptions = field(default_factory=TrainingOptions)
     phases: tuple[PhaseOptions, ...] = section("regulargpt.training.phases:PHASES", (), "Phases beside the words.")
+    observers: tuple[ObserverOptions, ...] = section(
+        "regulargpt.training.observers:OBSERVERS", (), "What is kept of the training on its way."
+    )
     evaluation: EvaluationOptions = field(default_factory=EvaluationOptions)
 
     @property
@@ -253,7 +257,7 @@ def _taken(options: Any, values: Mapping[str, Any]) -> Any:
     return dataclasses.replace(options, **changes)
 
 
-SECTIONS = ("data", "objective", "model", "training", "phases", "evaluation")
+SECTIONS = ("data", "objective", "model", "training", "phases", "observers", "evaluation")
 
 
 def parts_first(key: str) -> tuple[int, bool]:

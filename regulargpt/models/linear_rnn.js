@@ -44,8 +44,23 @@ export class LinearRnn {
   }
 
   logits(word) {
-    const states = this.blocks.reduce((h, block) => block(h), word.map((symbol) => this.embedding[symbol]));
-    return this.readout(this.ln_final(states[states.length - 1]));
+    return this.read(this.state(word));
+  }
+
+  // The residual stream after the last block, at the last symbol.
+  state(word) {
+    const states = this.states(word);
+    return states[states.length - 1];
+  }
+
+  // The logits that are read from a state.
+  read(h) {
+    return this.readout(this.ln_final(h));
+  }
+
+  // The residual stream after the last block, at each symbol: each sees the symbols up to its own.
+  states(word) {
+    return this.blocks.reduce((h, block) => block(h), word.map((symbol) => this.embedding[symbol]));
   }
 
   cost(length) {

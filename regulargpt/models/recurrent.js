@@ -16,6 +16,23 @@ export class TorchRecurrent {
   }
 
   logits(word) {
+    return this.read(this.state(word));
+  }
+
+  // The last layer's state after the word.
+  state(word) {
+    let h = this.start().h;
+    for (h of this.states(word));
+    return h;
+  }
+
+  // The logits that are read from a state.
+  read(h) {
+    return this.readout(h.map(relu));
+  }
+
+  // The last layer's state after each symbol.
+  *states(word) {
     let states = this.layers.map(() => this.start());
     for (const symbol of word) {
       let x = this.oneHot(symbol);
@@ -25,8 +42,8 @@ export class TorchRecurrent {
         x = next.h;
         return next;
       });
+      yield x;
     }
-    return this.readout(states[states.length - 1].h.map(relu));
   }
 
   oneHot(symbol) {

@@ -25,9 +25,28 @@ class Live {
     return Array.from(this.model.logits(this.read(word)));
   }
 
-  // The answer's name, and its share: how sure the network is. A null where its numbers overflow.
   answer(word) {
-    const logits = this.logits(word);
+    return this.answered(this.logits(word));
+  }
+
+  // After each prefix the state that the network reads its answer from, and that answer: of as many as are computed in a
+  // moment. A recurrent network goes through the word once; another one computes each prefix as a word of its own.
+  prefixes(word) {
+    const { model, token } = this;
+    const found = (state) => ({ state, answer: this.answered(Array.from(model.read(state))) });
+    if (token === null && model.states) return Array.from(model.states(word), found);
+    const prefixes = [];
+    for (let n = 1, left = MOST_MULTIPLICATIONS / 8; n <= word.length; n += 1) {
+      const given = this.read(word.slice(0, n));
+      left -= model.cost(given.length);
+      if (left < 0) break;
+      prefixes.push(found(model.state(given)));
+    }
+    return prefixes;
+  }
+
+  // The answer's name, and its share: how sure the network is. A null where its numbers overflow.
+  answered(logits) {
     if (!logits.every(Number.isFinite)) return null;
     if (this.reading === "member") return this.member(logits[logits.length - 1]);
     const highest = Math.max(...logits);

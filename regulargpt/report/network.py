@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from languages.automata.monoid import TransitionMonoid
 from languages.errors import AutomatonError
 from regulargpt.models.tree.shape import Side
 from regulargpt.report.data import Certificate
-from regulargpt.report.svg import colours
+from regulargpt.report.svg import by_element
 
 # A machine without a certificate may have a monoid of any size; its elements are then not worth showing.
 MOST_ELEMENTS = 2000
@@ -73,17 +73,6 @@ def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Certific
         "leaves": entries(record["leaves"], C, 1 + machine.n_symbols),
         "nodes": entries(record["nodes"], C, 1 + K),
     }
-
-
-def by_element(elements: Sequence[Sequence[int]]) -> list[tuple[str, str]]:
-    """Colour and ink of each prototype: prototypes for the same element look the same.
-
-    >>> [colour for colour, _ in by_element([[0], [7], [0, 3]])]
-    ['#0072B2', '#E69F00', '#0072B2']
-    """
-    first = [found[0] if found else -1 for found in elements]
-    rank = {element: i for i, element in enumerate(dict.fromkeys(first))}
-    return [colours(rank[element]) for element in first]
 
 
 def entries(part: Mapping[str, Any], chunk_size: int, base: int) -> dict[str, Any]:

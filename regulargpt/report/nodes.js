@@ -2,6 +2,8 @@
 
 const MARKS = { right: "✓", wrong: "✗", unknown: "?" };
 
+const percent = (share) => `${(100 * share).toFixed(0)}\u00a0%`;
+
 function svg(name, attributes = {}, ...inner) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
@@ -14,6 +16,14 @@ function html(name, attributes = {}, ...inner) {
   Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
   made.append(...inner);
   return made;
+}
+
+// The typed word with what is not in the alphabet marked; of a long word, from shortly before the first mark.
+function marked({ symbols, single }, unknown, most = 60) {
+  const isWrong = (symbol) => unknown.includes(symbol);
+  const first = Math.max(0, symbols.findIndex(isWrong) - most / 3);
+  const shown = symbols.slice(first, first + most).flatMap((symbol) => [isWrong(symbol) ? html("mark", { title: "not in the alphabet" }, symbol) : symbol, single ? "" : " "]);
+  return html("code", { class: "typed-word" }, first ? "…" : "", ...shown, first + most < symbols.length ? "…" : "");
 }
 
 // What a node is, in words.

@@ -12,15 +12,32 @@ import numpy as np
 from regulargpt.report import automaton, curves, facts, text_page
 from regulargpt.report.data import Gathered
 from regulargpt.report.document import document, file
+from regulargpt.report.live.gathering import Live
 from regulargpt.report.live.twins import WEIGHTS, bundle
 from regulargpt.report.live.wrong_words import span
+from regulargpt.report.map_section import map_section, vector_part
 from regulargpt.report.network import script_data
 from regulargpt.report.scatter import scatter
 from regulargpt.report.svg import section, tag, text
 from regulargpt.report.text import TextRun
 from regulargpt.storage.atomic import write_text
 
-SCRIPTS = ("word.js", "nodes.js", "tree.js", "cayley.js", "live.js", "parting.js", "run.js", "page.js")
+SCRIPTS = (
+    *("word.js", "nodes.js", "tree.js", "cayley.js"),
+    *(
+        "live.js",
+        "parting.js",
+        "prefixes.js",
+        "vector.js",
+        "map.js",
+        "training.js",
+        "player.js",
+        "build.js",
+        "changes.js",
+        "patch.js",
+    ),
+    *("run.js", "page.js", "compare.js"),
+)
 MOST_WORDS = 2  # of a prototype, in its label
 MOST_BUTTONS = 6  # wrong words that are offered at once
 
@@ -46,6 +63,8 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
     ]
     if len(on_texts) > 1:
         articles.insert(0, text_page.comparison(on_texts))
+    if sum(isinstance(run, Gathered) and run.live.network is not None for run in runs) > 1:
+        articles.insert(0, file("compare.html"))
     body = Template(file("page.html")).substitute(form=file("form.html") if has_words else "", runs="\n".join(articles))
     return document(
         title=f"What a network learned: {names}",
@@ -53,7 +72,7 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
         skip=("runs", "To the runs"),
         body=body + (file("footer.html") if has_words else ""),
         data=data,
-        styles=("page.css", *(["text.css"] if on_texts else [])),
+        styles=("page.css", *(["states.css"] if has_words else []), *(["text.css"] if on_texts else [])),
         scripts=SCRIPTS if has_words else (),
         modules=bundle([WEIGHTS, *twins]) if twins else "",
     )
@@ -76,13 +95,15 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
     if run.machine is not None:
         parts.append(machine_section(run))
     if data["network"]:
-        parts += [tree_section(), prototypes_section(run, data), cayley_section(data)]
+        parts += [tree_section(run.live), prototypes_section(run, data), cayley_section(data)]
     elif run.live.prototypes is not None and data["elements"]:
         why = "The certificate's table is too large for a page." if run.certificate else "There is no certificate."
         note = f"{why} Each node is named by the element whose states lie nearest to its own."
-        parts.append(tree_section(tag("p", note)))
+        parts.append(tree_section(run.live, tag("p", note)))
     elif run.machine is not None:
         parts.append(section("tree", "The network's tree", tag("p", no_table(run))))
+    if run.live.network is not None:
+        parts.append(map_section(run.live))
     if run.points:
         name = run.summary["measure"].replace("_", " ")
         parts.append(section("accuracy", f"{name.capitalize()} by length", curves.by_length(run.points, run.summary)))
@@ -139,14 +160,16 @@ def wrong_word(word: str, length: int) -> str:
     return tag("button", tag("code", text(shown)), text(f" {span([length])}"), type="button", data_word=word)
 
 
-def tree_section(*notes: str) -> str:
+def tree_section(live: Live, *notes: str) -> str:
     """The network's tree over the typed word, which the script draws."""
     return section(
         "tree",
         "The network's tree",
         *notes,
+        file("build.html"),
         tag("div", class_="picture", data_part="tree"),
         tag("p", class_="detail", data_part="detail"),
+        *([tag("p", data_part="edges"), file("patch.html"), vector_part()] if live.prototypes is not None else []),
         tag("div", class_="scroll", data_part="levels"),
         tag("details", tag("summary", "All nodes as a table"), tag("div", class_="scroll", data_part="nodes")),
     )

@@ -14,25 +14,31 @@ class Nearest {
   }
 
   // The levels above the symbols as `tree` has them: a state is the number of the nearest prototype.
-  tree(word, run, model) {
+  tree(word, run, model, changes) {
     const levels = [];
     const spans = word.map((_, i) => [i, i + 1]);
     let below = spans;
-    const [, ...above] = model.levelsOf(word);
-    for (const { node, states } of above) {
+    const [, ...above] = model.levelsOf(word, changes);
+    for (const { node, states, shares } of above) {
       const nearest = states.map((state, row) => (row ? this.of(state) : 0));
       const level = node.map((row, index) => {
         const children = places(index, node.length, below.length, model);
         const [from, to] = [below[children[0]][0], below[children[children.length - 1]][1]];
         const [e, state] = [element(word, run, from, to), nearest[row]];
         const verdict = this.elements[state - 1].includes(e) ? "right" : "wrong";
-        return { level: levels.length + 1, index, from, to, element: e, state, verdict, window: [], children };
+        return { level: levels.length + 1, index, from, to, element: e, state, verdict, window: [], children, vector: states[row], spans: children.map((at) => ({ from: below[at][0], to: below[at][1] })), attention: () => shares && paid(shares(index), children.length, model.aligned) };
       });
       levels.push(level);
       below = level.map(({ from, to }) => [from, to]);
     }
     return levels;
   }
+}
+
+// What a node pays to its children from left to right, and to the pads beside them.
+function paid(shares, count, aligned) {
+  const children = Array.from(shares.slice(0, count));
+  return { children: aligned === "right" ? children.reverse() : children, pads: shares.slice(count).reduce((sum, share) => sum + share, 0) };
 }
 
 // The first node, from the leaves up and from the left, that is not what it should be; null where there is none.

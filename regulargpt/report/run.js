@@ -2,35 +2,119 @@
 
 const MOST_SHOWN = 40; // states before and after the current one
 
+const keyOf = ({ level, index }) => `${level},${index}`;
+
+// Move the slider under the word to a number of symbols.
+function readTo(length) {
+  byId("step").value = length;
+  byId("step").dispatchEvent(new Event("input"));
+}
+
 class Run {
   constructor(article, run) {
     Object.assign(this, { article, run, word: [], levels: [] });
     const part = (name) => article.querySelector(`[data-part="${name}"]`);
     this.part = part;
-    this.all = article.querySelector(".tree details");
+    this.all = part("nodes")?.closest("details");
     this.live = run.live ? new Live(run.live) : null;
     this.nearest = run.live?.prototypes ? new Nearest(run.live.prototypes) : null;
     run.standsFor = (run.network ?? run.live?.prototypes)?.elements;
     if (part("tree")) {
-      this.tree = new TreeView(part("tree"), part("detail"), (node) => this.choose(node));
+      this.tree = new TreeView(part("tree"), part("detail"), (node) => this.choose(node), (node) => this.map?.light(node && keyOf(node), "looked"));
       this.all.addEventListener("toggle", () => this.listNodes());
     }
+    this.builder = part("build") && new Builder(part("build"), (level) => this.build(level));
+    // At a token after the word, the tree that is drawn is not the one that is answered from.
+    if (part("patch") && this.nearest && this.live.token === null) {
+      this.patcher = new Patcher(part("patch"), run, this.live.model.aligned, (changes) => this.change(changes));
+    }
+    this.vector = part("vector") && new VectorView(part("vector"));
+    if (part("edges") && this.nearest) part("edges").textContent = this.live.model.edges ?? "";
+    if (this.live) run.chunk_size = this.live.model.chunk_size;
+    this.map = part("map") && this.mapOf(run.live?.map);
+    this.training = part("training") && new Training(part("training"), run.live, () => this.toTrainingStep());
     if (!run.network) return;
     run.network.leaves = lookup(run.network.leaves);
     run.network.nodes = lookup(run.network.nodes);
     this.cayley = new CayleyView(part("cayley"), part("product"), run);
   }
 
+  // The map of states, where there is one and the network's script gives states.
+  mapOf(given) {
+    if (!given) return null;
+    if (!this.live.model.state) {
+      this.part("where").textContent = "The script of this network gives no states, so that there are no points: it has no state(word) and read(state).";
+      return null;
+    }
+    this.ofNodes = given.kind === "nodes";
+    const { run } = this;
+    const place = (item) => (this.ofNodes ? this.lookAt(item) : readTo(item));
+    return new StateMap(this.part("map"), this.part("where"), given, {
+      label: (number) => (this.ofNodes ? `${number} ${stands(run, number)}` : run.states[number]),
+      numbersOf: (number) => (this.ofNodes ? run.standsFor[number - 1] : [number]),
+      onChoose: place,
+      onLook: (items) => this.ofNodes && this.tree?.look(items),
+    });
+  }
+
+  // Choose a node in the tree, unfolded if it is not drawn, while the focus stays where it is.
+  lookAt(item) {
+    const [level, index] = item.split(",").map(Number);
+    this.tree?.choose(this.levels[level - 1][index]);
+  }
+
+  // The slider was moved: what was faded in the map stays so.
+  toTrainingStep() {
+    this.trainingStep();
+    if (this.ofNodes) this.builder?.build();
+    else this.step(Number(byId("step").value));
+  }
+
+  // Another step of the training: its network's answer and its points. All else stays the trained network's.
+  trainingStep() {
+    const { word, run, training } = this;
+    const network = training.network;
+    if (!word.length || this.tooLong) {
+      training.output.textContent = "";
+      return;
+    }
+    training.say(network ? network.answer(word) : this.answer, run.outputs[this.states[this.states.length - 1]]);
+    if (!this.map) return;
+    const nodes = !this.ofNodes ? [] : network ? this.nearest.tree(word, run, network.model) : this.nodes;
+    const prefixes = this.ofNodes ? [] : network ? answersOf(network.prefixes(word), this.states, run.outputs) : this.prefixes;
+    this.map.show(this.points(nodes, prefixes));
+  }
+
+  // The points of the map: each node with its element's colour, or each prefix with its state's.
+  points(nodes = this.nodes, prefixes = this.prefixes) {
+    const { word, run, map } = this;
+    if (!this.ofNodes) return prefixes.map((prefix) => ({ ...prefix, item: prefix.length, colour: map.colours.get(prefix.reached), words: describePrefix(prefix, word, run) }));
+    return nodes.flat().map((node) => ({ vector: node.vector, verdict: node.verdict, item: keyOf(node), colour: map.colours.get(node.element), words: describe(node, word, run) }));
+  }
+
+  // Show a word, and tell the page.
   show(text) {
-    const { word, unknown } = read(text, this.run.alphabet);
-    Object.assign(this, { word, unknown });
+    this.update(text);
+    this.article.dispatchEvent(new Event("shown", { bubbles: true }));
+  }
+
+  update(text) {
+    const typed = read(text, this.run.alphabet);
+    const { word, unknown } = typed;
+    Object.assign(this, { typed, word, unknown });
     if (!this.run.states) return;
     this.states = passed(word, this.run);
     this.article.dataset.final = this.states[this.states.length - 1];
     this.compute();
     this.say();
+    this.map?.show(this.points());
+    if (this.training) this.trainingStep();
+    this.vector?.show(null);
     if (!this.tree) return;
-    this.tree.show(word, this.run, this.levels, this.parts);
+    // With a certificate the nodes that are drawn are those of its table.
+    const parts = this.parts && this.levels[this.parts.level - 1][this.parts.index];
+    this.tree.show(word, this.run, this.levels, parts, (node) => this.nodes[node.level - 1]?.[node.index].attention());
+    this.builder?.show(this.levels, word.length);
     this.part("levels").replaceChildren(...(this.levels.length ? [levelTable(this.levels)] : []));
     this.listNodes();
     if (this.run.network) this.count();
@@ -43,9 +127,39 @@ class Run {
     this.tooLong = this.live !== null && word.length > this.live.longest;
     const computed = this.live && word.length && !this.tooLong;
     this.answer = computed ? this.live.answer(word) : null;
-    const nodes = computed && this.nearest ? this.nearest.tree(word, run, this.live.model) : [];
-    this.parts = parting(nodes);
-    this.levels = run.network ? tree(word, run) : nodes;
+    this.nodes = computed && this.nearest ? this.nearest.tree(word, run, this.live.model) : [];
+    this.prefixes = computed && this.map && !this.ofNodes ? answersOf(this.live.prefixes(word), this.states, run.outputs) : [];
+    this.parts = parting(this.nodes);
+    this.quantised = run.network ? tree(word, run) : null;
+    this.levels = this.quantised ?? this.nodes;
+    this.original = this.nodes;
+    this.patcher?.reset(this.nodes.length > 0);
+  }
+
+  // The tree with the reader's changes: that of the network as it is, also where the table's was drawn.
+  change(changes) {
+    const { word, run, original } = this;
+    this.nodes = changes.any ? this.nearest.tree(word, run, this.live.model, changes.over(this.nearest.points)) : original;
+    this.levels = changes.any ? this.nodes : (this.quantised ?? original);
+    const { crossed } = differing(original, this.nodes);
+    const [moved, others] = [changes.moved, new Set(crossed.map(keyOf))];
+    const marks = (node) => (moved.has(keyOf(node)) ? "moved" : others.has(keyOf(node)) ? "changed" : "");
+    const root = this.nodes[this.nodes.length - 1][0];
+    const is = this.live.answered(Array.from(this.live.model.read(root.vector)));
+    this.patcher.say(changes.any ? sayChanges(changes, original, this.nodes, this.answer, is, run) : "Nothing is changed any more.");
+    if (this.training) this.training.range.value = this.training.range.max;
+    this.map?.show(this.points());
+    this.tree.update(this.levels, (node) => this.nodes[node.level - 1]?.[node.index].attention(), marks);
+    this.builder.build();
+    this.part("levels").replaceChildren(levelTable(this.levels));
+    this.listNodes();
+    if (run.network) this.count();
+  }
+
+  // Show the tree up to a level, and its points in the map.
+  build(level) {
+    this.tree.build(level);
+    if (this.ofNodes) this.map?.fade((item) => Number(item.split(",")[0]) > level);
   }
 
   listNodes() {
@@ -56,22 +170,28 @@ class Run {
   say() {
     const line = this.article.querySelector(".answer");
     this.part("parting")?.replaceChildren();
-    if (this.unknown.length) {
-      line.textContent = `Not in this alphabet: ${this.unknown.join(" ")}. Its symbols: ${this.run.alphabet.join(" ")}`;
-      return;
-    }
+    const wrong = this.unknown.length ? this.sayUnknown() : [];
     if (!this.word.length) {
-      line.textContent = `Type a word over ${this.run.alphabet.join(" ")}`;
+      line.replaceChildren(...(wrong.length ? wrong : [`Type a word over ${this.run.alphabet.join(" ")}`]));
       return;
     }
     const truth = this.run.outputs[this.states[this.states.length - 1]];
     const automaton = truth === null ? "The automaton has no answer: the word is outside the language's domain." : `Automaton: ${truth}.`;
-    line.replaceChildren(html("span", { "data-answer": truth ?? "" }, automaton));
+    line.replaceChildren(...wrong, html("span", { "data-answer": truth ?? "" }, automaton));
     if (this.live) line.append(" ", ...this.sayNetwork(truth));
     if (this.run.network) line.append(" ", ...this.sayQuantised(truth));
-    if (!this.answer || !this.nearest) return;
-    this.part("parting").append(...this.sayParting(truth));
-    this.part("parting").classList.toggle("here", this.parts !== null || this.answer.name !== truth);
+    if (this.answer && this.nearest) this.part("parting").append(...this.sayParting(truth));
+    else if (this.prefixes.length) this.part("parting").append(...sayFirstWrong(this.prefixes, this.word, this.run, readTo));
+    const parts = this.parts !== null || this.prefixes.some(({ verdict }) => verdict === "wrong");
+    this.part("parting")?.classList.toggle("here", parts || (this.nearest !== null && this.answer?.name !== truth));
+  }
+
+  // What was typed, with what is wrong marked; the rest is read as the word.
+  sayUnknown() {
+    const { length } = this.typed.symbols.filter((symbol) => this.unknown.includes(symbol));
+    const left = this.word.length ? ` ${length === 1 ? "It is" : "They are"} left out.` : "";
+    const words = ` Not in this alphabet: ${this.unknown.join(" ")}. Its symbols: ${this.run.alphabet.join(" ")}.${left}`;
+    return [html("span", { class: "unknown-symbols" }, marked(this.typed, this.unknown), words), " "];
   }
 
   sayNetwork(truth) {
@@ -86,11 +206,11 @@ class Run {
   }
 
   sayQuantised(truth) {
-    const root = this.levels[this.levels.length - 1][0];
+    const root = this.quantised[this.quantised.length - 1][0];
     const answer = root.state === null ? null : this.run.network.answers[root.state - 1];
     const same = truth === null || answer === null ? "unknown" : answer === truth ? "right" : "wrong";
     const none = root.state === null ? "? no entry for the root" : "? no word asks for an answer at this prototype";
-    const nodes = this.levels.flat();
+    const nodes = this.quantised.flat();
     const right = nodes.filter((node) => node.verdict === "right").length;
     const words = html("span", { class: same, "data-network": answer ?? "" }, answer === null ? none : `${MARKS[same]} ${answer}`);
     return ["Quantised network: ", words, `. ${right} of ${nodes.length} nodes right.`];
@@ -121,13 +241,16 @@ class Run {
       place.classList.remove("chosen");
       place.dataset.count = n;
       const label = place.querySelector(".count");
-      label.textContent = place.tagName === "TR" || n ? String(n) : "";
+      label.textContent = place.tagName === "TR" ? String(n) : n ? `×${n}` : "";
       if (n && place.tagName !== "TR") place.parentNode.append(place); // above the others
     });
   }
 
-  // A node of the tree was chosen: its prototype, and its product where it is one of two.
+  // A node of the tree was chosen: its point, its prototype, and its product where it is one of two.
   choose(node) {
+    if (this.ofNodes) this.map?.light(keyOf(node));
+    this.patcher?.choose(this.nodes[node.level - 1]?.[node.index] ?? null, this.word);
+    this.vector?.show(this.nodes[node.level - 1]?.[node.index].vector ?? null, describe(node, this.word, this.run));
     this.article.querySelectorAll("[data-prototype]").forEach((place) => {
       place.classList.toggle("chosen", Number(place.dataset.prototype) === node.state);
     });
@@ -151,6 +274,11 @@ class Run {
     });
     this.article.querySelectorAll(".leaf").forEach((leaf) => leaf.classList.toggle("unread", Number(leaf.dataset.position) >= at));
     this.path(at);
+    if (!this.map || this.ofNodes) return;
+    const prefix = this.prefixes[at - 1];
+    this.map.fade((length) => length > at);
+    this.map.light(at || null);
+    this.vector.show(prefix?.vector ?? null, prefix && describePrefix(prefix, this.word, this.run));
   }
 
   path(at) {

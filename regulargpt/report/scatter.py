@@ -53,14 +53,15 @@ def scatter(prototypes: Floats, labels: Sequence[str], colours: Sequence[tuple[s
 
 
 def dot(i: int, label: str, place: tuple[float, float], colours: tuple[str, str], shown: bool) -> str:
-    """One prototype; the script writes into `count` how many nodes of the typed word are at it."""
+    """One prototype with its number; the script writes into `count` how many nodes of the typed word are at it."""
     (x, y), (colour, ink) = place, colours
     return tag(
         "g",
         tag("title", text(f"prototype {i + 1}: {label}")),
         tag("circle", cx=x, cy=y, r=RADIUS, fill=colour),
         tag("text", text(label), x=x, y=y - RADIUS - 5, class_="name" if shown else "name spare"),
-        tag("text", x=x, y=y + 5, class_="count light" if ink == "#FFFFFF" else "count dark"),
+        tag("text", text(i + 1), x=x, y=y + 4, class_="number light" if ink == "#FFFFFF" else "number dark"),
+        tag("text", x=x + RADIUS + 8, y=y + RADIUS + 9, class_="count"),
         class_="prototype",
         data_prototype=i + 1,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from regulargpt.plots import BLUE, GREEN, LIGHT_GREY, ORANGE, PURPLE, SKY, VERMILION, YELLOW
@@ -59,6 +59,17 @@ def colours(i: int) -> tuple[str, str]:
     hue, share = HUES[i % len(HUES)], MIXED[i // len(HUES) % len(MIXED)]
     mixed = [round(c + (255 - c) * share) for c in bytes.fromhex(hue[1:])]
     return "#" + bytes(mixed).hex().upper(), "#FFFFFF" if i % (len(HUES) * len(MIXED)) == 0 else "#000000"
+
+
+def by_element(elements: Sequence[Sequence[int]]) -> list[tuple[str, str]]:
+    """Colour and ink of each prototype: prototypes for the same element look the same.
+
+    >>> [colour for colour, _ in by_element([[0], [7], [0, 3]])]
+    ['#0072B2', '#E69F00', '#0072B2']
+    """
+    first = [found[0] if found else -1 for found in elements]
+    rank = {element: i for i, element in enumerate(dict.fromkeys(first))}
+    return [colours(rank[element]) for element in first]
 
 
 def section(kind: str, heading: str, *parts: str) -> str:

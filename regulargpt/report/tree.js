@@ -78,17 +78,34 @@ function under(node, { shown, wide, width: own, before, after }, width, where) {
 }
 
 class TreeView {
-  constructor(place, detail, onChoose) {
-    Object.assign(this, { place, detail, onChoose, levels: [], chosen: null, wide: 0 });
+  // `onChoose` is called with a node that was chosen, `onLook` with the one under the pointer, or null.
+  constructor(place, detail, onChoose, onLook) {
+    Object.assign(this, { place, detail, onChoose, onLook, levels: [], chosen: null, wide: 0 });
     place.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => place.clientWidth !== this.wide && this.draw()).observe(place);
   }
 
-  // `parts` is the node at which network and automaton part, if there is one.
-  show(word, run, levels, parts = null) {
-    Object.assign(this, { word, run, levels, parts, chosen: null });
+  // `parts` is the node at which network and automaton part, if there is one; `attention(node)` what it pays, or null.
+  show(word, run, levels, parts = null, attention = () => null) {
+    Object.assign(this, { word, run, levels, parts, attention, chosen: null, marks: () => "" });
     this.through = this.first();
+    this.built = levels.length;
     this.draw();
+  }
+
+  // The same tree with other states: what was chosen and unfolded stays so. `marks(node)` are the classes of what changed.
+  update(levels, attention, marks) {
+    const at = (node) => node && levels[node.level - 1][node.index];
+    const [chosen, through] = [this.chosen, this.through].map(at);
+    Object.assign(this, { levels, attention, marks, through, parts: at(this.parts) });
+    this.draw();
+    if (chosen) this.choose(chosen);
+  }
+
+  // Show the levels up to one, as if no other were computed yet.
+  build(level) {
+    this.built = level;
+    this.place.querySelectorAll("[data-above]").forEach((made) => made.classList.toggle("ahead", Number(made.dataset.above) > level));
   }
 
   get root() {
@@ -107,9 +124,11 @@ class TreeView {
     this.detail.textContent = "";
     if (!this.levels.length) return;
     const room = (this.wide || 600) / LEAST_SCALE;
+    this.edges = [];
     this.drawn = layout(this.levels, pathThrough(this.through, this.levels), room);
     this.place.append(this.picture());
     this.place.querySelector(".node").setAttribute("tabindex", 0);
+    this.build(this.built);
     this.detail.textContent = this.help();
   }
 
@@ -142,9 +161,42 @@ class TreeView {
 
   twigs(picture, node) {
     const { where } = this.drawn;
-    for (const kid of childrenOf(node, this.levels).filter((below) => where.has(below))) {
-      picture.append(svg("line", { class: "twig", x1: where.get(node), y1: this.topOf(node.level) + BOX.height, x2: where.get(kid), y2: this.topOf(kid.level) }));
+    const shares = this.attention(node)?.children;
+    childrenOf(node, this.levels).forEach((kid, i) => {
+      if (where.has(kid)) picture.append(this.edge(node, [where.get(node), this.topOf(node.level) + BOX.height], [where.get(kid), this.topOf(kid.level)], shares?.[i]));
+    });
+  }
+
+  // An edge, as wide as what is paid along it.
+  edge(node, [x1, y1], [x2, y2], share) {
+    const line = svg("line", { class: "twig", x1, y1, x2, y2, "data-above": node.level });
+    if (share === undefined) return line;
+    line.setAttribute("class", share ? "twig paid" : "twig paid cut");
+    line.setAttribute("data-share", share.toFixed(4));
+    line.setAttribute("style", `stroke-width: ${(1 + 8 * share).toFixed(2)}px`);
+    // Under the symbols there is room for a number, and between them there is none.
+    const at = node.level > 1 ? { x: (x1 + x2) / 2, y: (y1 + y2) / 2 + 5, text: percent(share) } : { x: x2, y: y2 + 35, text: (100 * share).toFixed(0) };
+    this.edges.push({ node, line, ...at });
+    return line;
+  }
+
+  // The numbers at the edges of a node, and no others.
+  number(node) {
+    this.place.querySelectorAll(".share").forEach((text) => text.remove());
+    for (const { node: of, line, text, x, y } of this.edges) {
+      line.classList.toggle("of-chosen", of === node);
+      if (of === node) this.place.querySelector("svg").append(svg("text", { class: "share", x, y }, text));
     }
+  }
+
+  // What a node pays to its children, in words.
+  payment(node) {
+    const attention = this.attention(node);
+    if (!attention) return "";
+    const spans = node.level > 1 ? childrenOf(node, this.levels) : node.children.map((at) => ({ from: at, to: at + 1 }));
+    const children = spans.map(({ from, to }, i) => `${short(write(this.word.slice(from, to), this.run.alphabet), 12)} ${percent(attention.children[i])}`);
+    const pads = spans.length < this.run.chunk_size ? [`pads ${percent(attention.pads)}`] : [];
+    return ` Attention: ${[...children, ...pads].join(", ")}.`;
   }
 
   folded(node, x) {
@@ -155,9 +207,10 @@ class TreeView {
   symbols(picture, node, x) {
     const y = this.topOf(1) + BOX.height;
     const gap = Math.max(BOX.leaf, (BOX.width - 20) / (node.to - node.from + 1));
+    const shares = this.attention(node)?.children;
     for (let p = node.from; p < node.to; p += 1) {
       const at = x + (p - (node.from + node.to - 1) / 2) * gap;
-      picture.append(svg("line", { class: "twig", x1: x, y1: y, x2: at, y2: y + 22 }));
+      picture.append(this.edge(node, [x, y], [at, y + 22], shares?.[p - node.from]));
       picture.append(svg("text", { class: "leaf", "data-position": p, x: at, y: y + 40 }, this.run.alphabet[this.word[p]]));
     }
   }
@@ -172,22 +225,41 @@ class TreeView {
     ];
     const parts = this.parts && node.level === this.parts.level && node.index === this.parts.index;
     const label = describe(node, this.word, this.run) + (parts ? " Here they part." : "");
-    const made = svg("g", { class: `node ${node.verdict}${parts ? " parts" : ""}`, tabindex: -1, role: "button", "aria-label": label, ...facts(node) });
+    const made = svg("g", { class: `node ${node.verdict}${parts ? " parts" : ""} ${this.marks(node)}`.trim(), tabindex: -1, role: "button", "aria-label": label, "data-above": node.level, ...facts(node) });
     made.append(svg("rect", { x: x - BOX.width / 2, y, width: BOX.width, height: BOX.height, rx: 8 }));
     lines.forEach(([kind, words], i) => made.append(svg("text", { class: kind, x, y: y + 19 + 20 * i }, words)));
-    made.addEventListener("focus", () => this.choose(made, node));
+    made.addEventListener("focus", () => this.choose(node));
     made.addEventListener("click", () => this.unfold(node));
+    made.addEventListener("pointerenter", () => this.onLook(node));
+    made.addEventListener("pointerleave", () => this.onLook(null));
     return made;
   }
 
-  choose(made, node) {
+  // Choose a node, unfolded if it is not drawn; the focus stays where it is.
+  choose(node) {
+    if (!this.drawn.where.has(node)) {
+      this.through = node;
+      this.draw();
+    }
+    const made = this.drawing(node);
     this.place.querySelectorAll(".node").forEach((other) => {
       other.classList.toggle("chosen", other === made);
       other.setAttribute("tabindex", other === made ? 0 : -1);
     });
     this.chosen = node;
-    this.detail.textContent = describe(node, this.word, this.run);
+    this.number(node);
+    this.detail.textContent = describe(node, this.word, this.run) + this.payment(node);
     this.onChoose(node);
+  }
+
+  drawing({ level, index }) {
+    return this.place.querySelector(`.node[data-level="${level}"][data-index="${index}"]`);
+  }
+
+  // Light the nodes with these keys, among those that are drawn.
+  look(keys) {
+    const lit = new Set(keys);
+    this.place.querySelectorAll(".node").forEach((made) => made.classList.toggle("looked", lit.has(`${made.dataset.level},${made.dataset.index}`)));
   }
 
   // Draw the path through a node, if what is under it is not drawn, and go there.
@@ -197,13 +269,13 @@ class TreeView {
       this.through = node;
       this.draw();
     }
-    this.place.querySelector(`.node[data-level="${node.level}"][data-index="${node.index}"]`).focus();
+    this.drawing(node).focus();
   }
 
   // Go to a node, unfolded if it is not drawn.
   focus(node) {
     if (!node) return;
-    if (this.drawn.where.has(node)) this.place.querySelector(`.node[data-level="${node.level}"][data-index="${node.index}"]`).focus();
+    if (this.drawn.where.has(node)) this.drawing(node).focus();
     else this.unfold(node);
   }
 

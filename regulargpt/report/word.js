@@ -3,7 +3,8 @@
 
 const MOST = 100000; // symbols in a word
 
-// The symbols' numbers, or the unknown symbols. As on the command line: characters, or what spaces separate.
+// The numbers of the symbols that the alphabet has, all that was typed, and what is unknown of it. As on the command
+// line: characters, or what spaces separate.
 function read(text, alphabet) {
   const number = new Map(alphabet.map((symbol, i) => [symbol, i]));
   const single = alphabet.every((symbol) => [...symbol].length === 1);
@@ -11,7 +12,8 @@ function read(text, alphabet) {
     ? [...text].filter((c) => number.has(c) || !/\s/u.test(c))
     : text.split(/\s+/u).filter((symbol) => symbol);
   const unknown = [...new Set(symbols.filter((symbol) => !number.has(symbol)))];
-  return { word: unknown.length ? [] : symbols.map((symbol) => number.get(symbol)), unknown };
+  const word = symbols.filter((symbol) => number.has(symbol)).map((symbol) => number.get(symbol));
+  return { word, unknown, symbols, single };
 }
 
 // Symbols as text.

@@ -31,7 +31,8 @@ from regulargpt.storage.atomic import at_work, read_bytes
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
 from regulargpt.storage.signals import StopRequested
-from regulargpt.training.phase import Conclusion, FurtherPhase
+from regulargpt.training.observers import OBSERVERS
+from regulargpt.training.phase import Conclusion, FurtherPhase, Observer
 from regulargpt.training.phases import PHASES
 from regulargpt.training.trainer import Interrupted, Trainer, train
 
@@ -178,9 +179,17 @@ def phases_of(config: RunConfig, words: Data, on_notice: Callable[[str], None]) 
 
 
 def fit(work: Work, trainer: Trainer) -> None:
-    """Train to the end."""
+    """Train to the end, before the eyes of the observers."""
+    observers: list[Observer] = [OBSERVERS[o.name].load()(o, work.config) for o in work.config.observers]
+
+    def see(trainer: Trainer) -> None:
+        for observer in observers:
+            observer.see(trainer, work.folder)
+
+    see(trainer)
     with tracking.tensorboard(work.folder.path, work.config.tensorboard) as log:
-        train(trainer, work.folder, work.stop, time.monotonic, work.watch.on_step, both(work.watch.on_row, log))
+        on_step, on_row = both(see, work.watch.on_step), both(work.watch.on_row, log)
+        train(trainer, work.folder, work.stop, time.monotonic, on_step, on_row)
     work.seconds["train_seconds"] = trainer.seconds
 
 

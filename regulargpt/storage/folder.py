@@ -1,5 +1,6 @@
 """The folder of one run, written so that a crash at any moment loses nothing that was finished."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ DONE = "DONE"
 CERTIFICATE, AUTOMATON, UNCERTIFIED = "certificate.json", "automaton.json", "uncertified.json"
 # The numbers of single words, where a measure is a mean of numbers: part of the manifest if it is there.
 SEGMENTS = "segments.csv"
+# The weights at a step of the training, where a run keeps some: part of the manifest.
+SNAPSHOT = re.compile(r"snapshot-([0-9]{9,})\.safetensors")
 FINAL = (CONFIG, ENVIRONMENT, METRICS, MEASURES, WEIGHTS, MODEL_CONFIG, SUMMARY)
 
 
@@ -160,6 +163,19 @@ class RunFolder:
         atomic.write_bytes(self.path / WEIGHTS, tensors.render_weights(weights))
         atomic.write_json(self.path / MODEL_CONFIG, dict(model_config))
 
+    def write_snapshot(self, step: int, weights: Mapping[str, "Tensor"]) -> None:
+        """The weights at a step of the training, beside the last ones."""
+        atomic.write_bytes(self.path / snapshot_name(step), tensors.render_weights(weights))
+
+    def snapshot_steps(self) -> list[int]:
+        """The steps at which a finished run kept its weights, as its manifest lists them."""
+        names = manifest.read_manifest(self.path)
+        return sorted(int(match[1]) for name in names if (match := SNAPSHOT.fullmatch(name)))
+
+    def load_snapshot(self, step: int) -> bytes:
+        """The file of a step, checked against the manifest."""
+        return self.final_bytes(snapshot_name(step))
+
     def load_weights(self) -> dict[str, "Tensor"]:
         """The trained weights, checked against the manifest; IntegrityError naming file and both digests."""
         return tensors.parse_weights(self.final_bytes(WEIGHTS), self.path / WEIGHTS)
@@ -208,6 +224,7 @@ class RunFolder:
             raise UserError(f"{place} cannot be finished without {', '.join(missing)}; resume it")
         with atomic.reported(self.path):
             more = [name for name in (SEGMENTS,) if atomic.disk.exists(self.path / name)]
+            more += sorted(name for name in atomic.disk.names(self.path) if SNAPSHOT.fullmatch(name))
         manifest.write_manifest(self.path, [*FINAL, *more])
         atomic.write_text(self.path / DONE, "")
 
@@ -220,6 +237,15 @@ class RunFolder:
 
     def _config_digest(self) -> str:
         return manifest.digest(atomic.read_bytes(self.path / CONFIG))
+
+
+def snapshot_name(step: int) -> str:
+    """The file with the weights at a step.
+
+    >>> snapshot_name(100)
+    'snapshot-000000100.safetensors'
+    """
+    return f"snapshot-{step:09d}.safetensors"
 
 
 def _refuse_occupied(path: Path) -> None:

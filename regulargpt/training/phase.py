@@ -26,6 +26,17 @@ class Conclusion(Protocol):
         ...
 
 
+class Observer(Protocol):
+    """What looks at a training and keeps something of it; its constructor is `(options, config)`.
+
+    It changes nothing: a run with it has the weights of a run without.
+    """
+
+    def see(self, trainer: Trainer, folder: RunFolder) -> None:
+        """Training begins or goes on here, or has taken one more step."""
+        ...
+
+
 class Phase(Protocol):
     """One way of training. The trainer runs the last phase that is active; the words are always.
 

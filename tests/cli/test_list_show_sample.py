@@ -21,6 +21,7 @@ from regulargpt.config.recipes import RECIPES
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
 from regulargpt.objectives import OBJECTIVES
+from regulargpt.training.observers import OBSERVERS
 from regulargpt.training.phases import PHASES
 from tests.cli.conftest import Cli
 from tests.languages.cases import CASES
@@ -34,6 +35,7 @@ LISTED = {
     "encodings": list(ENCODINGS),
     "objectives": list(OBJECTIVES),
     "phases": list(PHASES),
+    "observers": list(OBSERVERS),
     "recipes": list(RECIPES),
     "protocols": list(PROTOCOLS),
     "experiments": list(EXPERIMENTS),
@@ -55,6 +57,7 @@ def test_list_names_every_row_once_and_in_order(cli: Cli, kind: str):
 
 
 REGISTRIES = {"models": MODELS, "encodings": ENCODINGS, "objectives": OBJECTIVES, "phases": PHASES}
+REGISTRIES["observers"] = OBSERVERS
 NAMED = [(kind, name) for kind, registry in REGISTRIES.items() for name in registry]
 
 
@@ -87,6 +90,7 @@ def test_an_option_is_set_as_its_list_says(cli: Cli, kind: str, name: str):
         "encodings": ["--model", "transformer", "--encoding", name, "--set", "model.causal=true"],
         "objectives": ["--supervision", name],
         "phases": [],
+        "observers": [],
     }
     if name == "learned":  # it has no position behind training
         setting += ["--set", "model.encoding.beyond=clamp"]

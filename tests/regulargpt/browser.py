@@ -114,7 +114,7 @@ class Browser:
         path.write_bytes(base64.b64decode(shot["data"]))
 
 
-KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "Home": 36}
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36}
 KEYS |= {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
 

@@ -12,8 +12,10 @@ from regulargpt.config.schema import ConfigError, RunConfig
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
 from regulargpt.objectives import OBJECTIVES
+from regulargpt.training.observers import OBSERVERS
 from regulargpt.training.phases import PHASES
 
+SEVERAL = {"phases": PHASES, "observers": OBSERVERS}  # the kinds of which a config has any number
 CHOICES: list[dict[str, str]] = [
     *({"data.name": name} for name in ("parity", "dyck-2")),
     *({"model.name": name} for name in MODELS),
@@ -40,15 +42,16 @@ def places(part: Options, path: str = "") -> Iterator[Place]:
         value = getattr(part, field.name)
         if isinstance(value, Options):
             yield from places(value, f"{path}{field.name}.")
-        elif field.name == "phases":
-            for phase in value:
-                yield from (p for p in places(phase, f"{path}phases.{phase.name}.") if p.field.name != "name")
+        elif field.name in SEVERAL:
+            for one in value:
+                here = f"{path}{field.name}.{one.name}."
+                yield from (p for p in places(one, here) if p.field.name != "name")
         else:
             yield Place(f"{path}{field.name}", type(part), field)
 
 
-WITH_PHASES = RunConfig.parse("\n".join(f"[phases.{name}]" for name in PHASES))
-CONFIGS = [WITH_PHASES.replaced(chosen) for chosen in CHOICES]
+WITH_ALL = RunConfig.parse("\n".join(f"[{kind}.{name}]" for kind, parts in SEVERAL.items() for name in parts))
+CONFIGS = [WITH_ALL.replaced(chosen) for chosen in CHOICES]
 PLACES = {p.key: (config, p) for config in reversed(CONFIGS) for p in places(config)}  # with a config that has the key
 NAMES = [key for key in PLACES if key.endswith("name")]
 
@@ -78,7 +81,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 @st.composite
 def configs(draw: st.DrawFn) -> RunConfig:
     """Any choice of parts, some of their options changed."""
-    config = draw(st.sampled_from([RunConfig(), WITH_PHASES]))
+    config = draw(st.sampled_from([RunConfig(), WITH_ALL]))
     for chosen in draw(st.lists(st.sampled_from(CHOICES), max_size=3)):
         config = config.replaced(chosen)
     there = [place for place in places(config) if place.key not in NAMES]

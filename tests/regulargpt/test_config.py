@@ -247,7 +247,7 @@ REFUSED_KEYS = [
     ("training.chunk_size", "unknown key 'training.chunk_size'; did you mean 'model.chunk_size'?"),
     ("training.lrr", "unknown key 'training.lrr'; did you mean 'lr'?"),
     ("modle.norm", "unknown section 'modle'; did you mean 'model'?"),
-    ("a.b.c", "unknown section 'a'; known: data, objective, model, training, phases, evaluation"),
+    ("a.b.c", "unknown section 'a'; known: data, objective, model, training, phases, observers, evaluation"),
     ("sede", "unknown key 'sede'; did you mean 'seed'?"),
     ("seed.more", "unknown key 'seed.more'; seed is one value"),
     ("model.d_model.more", "unknown key 'model.d_model.more'; model.d_model is one value"),

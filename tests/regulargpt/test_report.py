@@ -143,7 +143,7 @@ def expected_from_left(word: list[int], machine: MooreMachine, certificate: dict
 def test_the_tree_of_ldru_is_counted_from_the_left(browser, tmp_path, language, spoilt):
     certificate, machine = made(tmp_path / "run", language, 2, spoilt, model="ldru")
     browser.open(tmp_path / "run" / "report.html")
-    browser.evaluate("document.querySelector('.tree details').open = true")
+    browser.evaluate("document.querySelector('.tree details:has([data-part=nodes])').open = true")
     browser.evaluate("new Promise(requestAnimationFrame)")
     for word in words(language, machine.n_symbols):
         found = browser.evaluate(f"({TYPE})({json.dumps(machine.decode(np.array(word)))})")
@@ -179,7 +179,7 @@ def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_pat
     model = load_model(RunFolder.open(tmp_path / "run"))
     browser.look(2400)  # all of a tree over 16 symbols is drawn
     browser.open(tmp_path / "run" / "report.html")
-    browser.evaluate("document.querySelector('.tree details').open = true")
+    browser.evaluate("document.querySelector('.tree details:has([data-part=nodes])').open = true")
     browser.evaluate("new Promise(requestAnimationFrame)")
     verdicts = set()
     for word in words(language, machine.n_symbols):
@@ -219,7 +219,7 @@ def test_the_page_names_the_prototypes_nearest_to_a_real_networks_states(browser
     prototypes = torch.tensor(json.loads((run.path / "certificate.json").read_text())["prototypes"])
     model = as_float64(load_model(run))
     browser.open(tmp_path / "report.html")
-    browser.evaluate("document.querySelector('.tree details').open = true")
+    browser.evaluate("document.querySelector('.tree details:has([data-part=nodes])').open = true")
     browser.evaluate("new Promise(requestAnimationFrame)")
     for word in words(language, languages.get(language).n_symbols)[-10:]:
         with torch.no_grad():
@@ -355,7 +355,11 @@ def test_whatever_is_typed_is_answered(browser: Browser, page: Path, text: str):
         assert problem == "The word is too long: at most 100000 symbols."
     elif unknown:
         assert problem == f"Not in the alphabet: {' '.join(unknown)}"
-        assert found["answers"] == found["drawn"] == []
+        # What is wrong is marked, and the rest is read.
+        rest = [c for c in text if c in "01"]
+        assert len(found["path"]) == 1 + len(rest)
+        marks = browser.evaluate("[...document.querySelectorAll('.answer mark')].map((e) => e.textContent)")
+        assert marks == [c for c in text if c in unknown]
     else:
         assert problem == ""
         assert len(found["path"]) == 1 + len(text.replace(" ", "").replace("\t", ""))
@@ -383,7 +387,7 @@ def test_runs_side_by_side_share_the_word_and_may_lack_a_certificate(browser: Br
     assert trees[:4] == [3, 0, 3, 3]
     browser.evaluate(f"({TYPE})('02')")
     answers = browser.evaluate("[...document.querySelectorAll('.run > .answer')].map((e) => e.textContent)")
-    assert answers[0] == "Not in this alphabet: 2. Its symbols: 0 1"
+    assert answers[0].startswith("02 Not in this alphabet: 2. Its symbols: 0 1. It is left out. Automaton: even.")
     assert answers[3].startswith("Automaton: 4.")
     assert browser.evaluate("document.querySelector('#problem').textContent") == ""
     badges = browser.evaluate("[...document.querySelectorAll('.badge')].map((e) => e.className)")

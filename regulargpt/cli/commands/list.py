@@ -17,6 +17,7 @@ PARTS = {
     "encodings": ("regulargpt.encodings:ENCODINGS", "model.encoding."),
     "objectives": ("regulargpt.objectives:OBJECTIVES", "objective."),
     "phases": ("regulargpt.training.phases:PHASES", "phases.{name}."),
+    "observers": ("regulargpt.training.observers:OBSERVERS", "observers.{name}."),
 }
 """The kinds of parts that have options: where their registry is, and the section of the options in a config."""
 

@@ -13,6 +13,7 @@ function feedForward(weights) {
 export class Ldru {
   chunk_size = 2;
   aligned = "left";
+  edges = "This network has no attention: an operator makes one state of two, and the edges are all alike.";
 
   constructor({ options, weights }) {
     const [embedding_norm, state_norm] = ["embedding_norm", "state_norm"].map((name) => layerNorm(weights.of(name)));
@@ -25,12 +26,22 @@ export class Ldru {
   }
 
   logits(word) {
-    const { node, states } = [...this.levelsOf(word)].pop();
-    return this.readout(states[node[node.length - 1]]);
+    return this.read(this.state(word));
   }
 
-  levelsOf(word) {
-    return treeLevels(this, word);
+  // The state of the root.
+  state(word) {
+    const { node, states } = [...this.levelsOf(word)].pop();
+    return states[node[node.length - 1]];
+  }
+
+  // The logits that are read from a state.
+  read(state) {
+    return this.readout(state);
+  }
+
+  levelsOf(word, changes) {
+    return treeLevels(this, word, changes);
   }
 
   leaves() {

@@ -9,19 +9,26 @@ export class Attention {
     [this.query, this.key, this.value, this.out] = ["query", "key", "value", "out"].map((name) => linear(weights.of(name)));
   }
 
-  // For normed nodes x(row): what each window of rows attends to, row 0 being the pad.
+  // For normed nodes x(row): what each window of rows attends to, row 0 being the pad. What is `cut` is not seen.
   over(x) {
-    const q = memo((row) => this.query(x(row)));
-    const k = memo((row) => this.key(x(row)));
+    const patterns = this.patternsOver(x);
     const values = this.valuesOver(x);
-    return (window) => {
+    return (window, cut) => {
       const v = values(window);
       const z = new Float64Array(v[0].length);
-      for (let h = 0; h < this.n_heads; h += 1) {
-        const logits = window.map((row, i) => (this.masked && row === 0 ? -Infinity : this.logit(q(window[0]), k(row), h, i)));
-        this.mix(softmax(logits), v, h, z);
-      }
+      patterns(window, cut).forEach((pattern, h) => this.mix(pattern, v, h, z));
       return this.out(z);
+    };
+  }
+
+  // The pattern of each head over a window, without the offsets that are cut. Where nothing is left, it is zero.
+  patternsOver(x) {
+    const q = memo((row) => this.query(x(row)));
+    const k = memo((row) => this.key(x(row)));
+    return (window, cut = []) => {
+      const seen = window.map((row, i) => !(this.masked && row === 0) && !cut.includes(i));
+      if (!seen.some(Boolean)) return Array(this.n_heads).fill(new Float64Array(window.length));
+      return Array.from({ length: this.n_heads }, (_, h) => softmax(window.map((row, i) => (seen[i] ? this.logit(q(window[0]), k(row), h, i) : -Infinity))));
     };
   }
 
@@ -77,6 +84,12 @@ export class Block {
   // From a window of rows of these states to the new state of its own node, the one at offset 0.
   over(states) {
     const attended = this.attn.over(memo((row) => this.normed(states[row])));
-    return (window) => this.finish(states[window[0]], attended(window));
+    return (window, cut) => this.finish(states[window[0]], attended(window, cut));
+  }
+
+  // What a window of rows of these states pays to each of them, by offset: the mean over the heads.
+  sharesOver(states) {
+    const patterns = this.attn.patternsOver(memo((row) => this.normed(states[row])));
+    return (window, cut) => patterns(window, cut).reduce(plus).map((sum) => sum / this.attn.n_heads);
   }
 }

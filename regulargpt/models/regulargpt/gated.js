@@ -27,6 +27,7 @@ class GatedBlock extends Block {
 
 export class GatedRegularGPT extends RegularGPT {
   static block = GatedBlock;
+  edges = `${this.edges} Its gates, which are not shown, multiply what is mixed besides.`;
 
   cost(length) {
     const { chunk_size: C, d_model: d, d_ff } = this.options;

@@ -8,6 +8,7 @@ import { denseState } from "./dense.js";
 export class RegularGPT {
   static block = Block;
   aligned = "right";
+  edges = "The width of an edge is the attention that a node of the network as it is pays to that child, the mean over its heads.";
 
   constructor({ options, weights }) {
     const { chunk_size, thickness, distinct_levels, levels, embedding_scale, d_model } = options;
@@ -22,7 +23,17 @@ export class RegularGPT {
   }
 
   logits(word) {
-    return this.readout(this.full ? denseState(this, word) : this.root(word));
+    return this.read(this.state(word));
+  }
+
+  // The state of the root, or with full attention that of the last position.
+  state(word) {
+    return this.full ? denseState(this, word) : this.root(word);
+  }
+
+  // The logits that are read from a state.
+  read(state) {
+    return this.readout(state);
   }
 
   root(word) {
@@ -30,9 +41,9 @@ export class RegularGPT {
     return states[node[node.length - 1]];
   }
 
-  // The nodes of the word's tree.
-  levelsOf(word) {
-    return treeLevels(this, word);
+  // The nodes of the word's tree, with changes to it.
+  levelsOf(word, changes) {
+    return treeLevels(this, word, changes);
   }
 
   // The states of the leaves: row 0 the pad, row 1 + s the symbol s.
@@ -59,9 +70,9 @@ export class RegularGPT {
   treeLayer(block, last) {
     const over = (states) => {
       const merge = block.over(states);
-      return last ? (window) => this.settle(merge(window)) : merge;
+      return last ? (window, cut) => this.settle(merge(window, cut)) : merge;
     };
-    return { over, last };
+    return { over, last, shares: (states) => block.sharesOver(states) };
   }
 
   // About how many multiplications a word of this length takes.

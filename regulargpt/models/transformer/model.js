@@ -24,12 +24,22 @@ export class Transformer {
   }
 
   logits(word) {
+    return this.read(this.state(word));
+  }
+
+  // The logits that are read from a state.
+  read(x) {
+    return this.readout(this.ln_final(x));
+  }
+
+  // The residual stream after the last block, at the last symbol.
+  state(word) {
     const n = this.positions(word.length);
     let x = this.encoding.embed(word.map((symbol) => this.embedding[symbol].map((value) => value * this.scale)), n);
     this.blocks.forEach((block, layer) => {
       x = block.over(x, n, layer, layer === this.blocks.length - 1);
     });
-    return this.readout(this.ln_final(x[x.length - 1]));
+    return x[x.length - 1];
   }
 
   positions(length) {

@@ -1,27 +1,32 @@
 // The nodes of a word's tree, from the leaves up: each distinct window of nodes is computed once.
 
 // Levels of {node, states, children}: node i is row node[i] of states, row 0 stands for what is absent, and children[i]
-// are its rows in the level below, by offset. The last node of the last level is the answer's.
-export function* treeLevels(model, word) {
+// are its rows in the level below, by offset. The last node of the last level is the answer's. Where the network attends,
+// shares(i) is what node i pays to its children, by offset. Nodes are "level,index", the level above the leaves being 1:
+// `patches` gives some of them other states, `cuts` lists the offsets of children that they do not see.
+export function* treeLevels(model, word, { patches = new Map(), cuts = new Map() } = {}) {
   let node = word.map((symbol) => 1 + symbol);
   let states = model.leaves();
   yield { node, states, children: node.map(() => []) };
-  for (const { over, last } of model.treeLayers(word.length)) {
+  for (const [number, { over, last, shares }] of model.treeLayers(word.length).entries()) {
     const children = windowsOf(node, model.chunk_size, model.aligned, last);
-    ({ node, states } = computed(children, over(states), model.absent));
-    yield { node, states, children };
+    const cut = (i) => cuts.get(`${number + 1},${i}`);
+    const below = states;
+    ({ node, states } = computed(children, over(below), model.absent, cut));
+    node = node.map((row, i) => (patches.has(`${number + 1},${i}`) ? states.push(patches.get(`${number + 1},${i}`)) - 1 : row));
+    yield { node, states, children, shares: shares && ((i) => shares(below)(children[i], cut(i))) };
   }
 }
 
 // The states over windows, equal windows sharing one.
-function computed(children, merge, absent) {
+function computed(children, merge, absent, cut) {
   const rows = new Map();
   const states = [absent];
-  const node = children.map((window) => {
-    const key = window.join();
+  const node = children.map((window, i) => {
+    const key = `${window.join()};${cut(i) ?? ""}`;
     if (!rows.has(key)) {
       rows.set(key, states.length);
-      states.push(merge(window));
+      states.push(merge(window, cut(i)));
     }
     return rows.get(key);
   });

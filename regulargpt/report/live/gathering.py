@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,11 @@ from languages.automata import MooreMachine
 from regulargpt.config.schema import RunConfig
 from regulargpt.models import MODELS
 from regulargpt.report.live.network import Network, not_computed
+from regulargpt.report.live.snapshots import Snapshots, gather_snapshots
+from regulargpt.report.live.state_map import StateMap, node_map, prefix_map
 from regulargpt.report.live.states import Prototypes, mean_states
 from regulargpt.report.live.wrong_words import Answers, Words, WrongWords, search
+from regulargpt.report.svg import by_element
 from regulargpt.storage.folder import WEIGHTS, RunFolder
 from regulargpt.storage.tensors import parse_arrays
 
@@ -35,13 +38,23 @@ class Live:
     output_names: tuple[str, ...] = ()
     wrong: WrongWords | None = None
     prototypes: Prototypes | None = None
+    map: StateMap | None = None
+    snapshots: Snapshots = field(default_factory=Snapshots)
 
     def data(self) -> dict[str, Any] | None:
         """JSON values for the script."""
         if self.network is None:
             return None
         prototypes = self.prototypes and self.prototypes.data()
-        return {**self.network.data(), "output_names": list(self.output_names), "prototypes": prototypes}
+        found = {**self.network.data(), "output_names": list(self.output_names), "prototypes": prototypes}
+        where = self.map and self.map.data() | {"colours": self.colours()}
+        return found | {"map": where, "snapshots": self.snapshots.data()}
+
+    def colours(self) -> list[tuple[str, str]]:
+        """Colour and ink of each anchor of the map: by monoid element, or by state of the automaton."""
+        assert self.map is not None
+        stand_for = [[number] for number in self.map.numbers] if self.prototypes is None else self.prototypes.elements
+        return by_element(stand_for)
 
 
 def gather(
@@ -66,12 +79,18 @@ def gather(
     # Where there are more symbols than the language has, the last is the token at which the answer is read.
     token = machine.n_symbols if record["n_symbols"] > machine.n_symbols else None
     network = Network(options, record["n_symbols"], record["n_outputs"], weights, config.objective.reading, token)
-    found = Live(network, output_names=tuple(record["output_names"]), prototypes=known)
+    found = Live(
+        network,
+        output_names=tuple(record["output_names"]),
+        prototypes=known,
+        map=known and node_map(known),
+        snapshots=gather_snapshots(folder, weights),
+    )
     return found if is_proven else looked_into(found, folder, config, machine)
 
 
 def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: MooreMachine) -> Live:
-    """With wrong words, and without a certificate with the mean states of a tree, both found with torch."""
+    """With what torch finds: wrong words and, without a certificate, the mean states of a tree or of prefixes."""
     from regulargpt.models.tree.base import Tree
     from regulargpt.runs.load import load_reader
 
@@ -82,7 +101,10 @@ def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: Moore
     prototypes = live.prototypes
     if prototypes is None and isinstance(model, Tree) and config.model.not_one_map() is None:
         prototypes = mean_states(model, machine, task, config.data.train_len, config.seed)
-    return Live(live.network, "", live.output_names, wrong, prototypes)
+    if prototypes is not None:
+        return replace(live, wrong=wrong, prototypes=prototypes, map=node_map(prototypes))
+    found = prefix_map(model, machine, task, config.data.train_len, config.seed, live.network.token)
+    return replace(live, wrong=wrong, map=found)
 
 
 def answers_of(

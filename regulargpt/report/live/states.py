@@ -28,10 +28,14 @@ WORDS, SHARES = 64, (1.0, 0.75, 0.5)  # words of each length, and lengths as sha
 
 @dataclass(frozen=True)
 class Prototypes:
-    """Points (prototypes, d_model), and the numbers of the elements that each stands for."""
+    """Points (prototypes, d_model), and the numbers of the elements that each stands for.
+
+    Where they are means, `drawn` (rows, d_model) are the states from which they were found.
+    """
 
     points: Floats
     elements: Sequence[Sequence[int]]
+    drawn: Floats | None = None
 
     def data(self) -> dict[str, Any]:
         """JSON values for the script."""
@@ -59,4 +63,4 @@ def mean_states(model: Tree, machine: MooreMachine, task: Task, train_len: int, 
     nodes = nodes.where(nodes.depths > 0)
     found = np.unique(nodes.elements)
     points = np.stack([nodes.states[nodes.elements == element].mean(0) for element in found])
-    return Prototypes(points, [[element] for element in found.tolist()])
+    return Prototypes(points, [[element] for element in found.tolist()], nodes.states)

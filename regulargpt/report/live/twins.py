@@ -1,9 +1,11 @@
 """The JavaScript beside a class: `kerple.js` computes in the page what the classes of `kerple.py` compute.
 
 A twin is an ES module. It exports a class of the same name, whose constructor is given the options, the weights by
-their names in Python, and `build` for parts of its own. A model has `logits(word)` and `cost(length)`; a tree has
-`levelsOf(word)`. Encodings derive from `regulargpt/encodings/base.js`. A class outside this package has a twin, too, if
-one lies beside it; it imports ours by their paths, as in `import { linear } from "regulargpt/models/layers.js";`.
+their names in Python, and `build` for parts of its own. A model has `logits(word)` and `cost(length)`. With
+`state(word)` and `read(state)`, which give the logits in two steps, it has a map of states. A tree has
+`levelsOf(word, changes)`, and `edges`, a sentence on what its edges show. Encodings derive from
+`regulargpt/encodings/base.js`. A class outside this package has a twin, too, if one lies beside it; it imports ours by
+their paths, as in `import { linear } from "regulargpt/models/layers.js";`.
 """
 
 from __future__ import annotations

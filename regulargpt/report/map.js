@@ -1,0 +1,162 @@
+// The map of states: the nodes of a word's tree, or its prefixes, as points where their states lie.
+
+const MAP = { width: 420, height: 330, edge: 44, anchor: 13, dot: 6, hit: 15 };
+const MOST_DOTS = 1500; // points that are drawn: more are neither told apart nor drawn in a moment
+
+// From a state to its place in the plane that was found in advance.
+class Plane {
+  constructor({ rows, shape, explained, box }) {
+    const { Weights } = modules["regulargpt/models/weights.js"];
+    [this.mean, ...this.axes] = Weights.decoded({ shapes: { rows: shape }, numbers: rows }).rows("rows");
+    Object.assign(this, { explained, box });
+  }
+
+  place(state) {
+    return this.axes.map((axis) => axis.reduce((sum, value, i) => sum + value * (state[i] - this.mean[i]), 0));
+  }
+
+  // From places to the picture, which shows all of `places` and what the plane was found from.
+  scale(places) {
+    const [low, high] = this.box.map((corner) => [...corner]);
+    for (const place of places) {
+      place.forEach((value, i) => {
+        low[i] = Math.min(low[i], value);
+        high[i] = Math.max(high[i], value);
+      });
+    }
+    const share = (place, i) => (high[i] - low[i] > 1e-9 ? (place[i] - low[i]) / (high[i] - low[i]) : 0.5);
+    return (place) => [MAP.edge + (MAP.width - 2 * MAP.edge) * share(place, 0), MAP.height - MAP.edge - (MAP.height - 2 * MAP.edge) * share(place, 1)];
+  }
+}
+
+// Labels that touch no earlier one and no other anchor, as `free_labels` in scatter.py.
+function freeLabels(anchors) {
+  const chosen = [];
+  for (const anchor of anchors) {
+    const half = 4.5 * anchor.label.length + 2;
+    if (chosen.every(({ x, y, half: other }) => Math.abs(x - anchor.x) > half + other || Math.abs(y - anchor.y) > 16)) chosen.push({ ...anchor, half });
+  }
+  return new Set(chosen.map(({ number }) => number));
+}
+
+class StateMap {
+  // `label(number)` names an anchor; `numbersOf` says by which numbers an anchor's colour is looked up.
+  constructor(place, detail, given, { label, numbersOf, onChoose, onLook }) {
+    Object.assign(this, { place, detail, label, onChoose, onLook, plane: new Plane(given), dots: [], at: 0 });
+    this.anchors = given.anchors.map((where, i) => ({ where, number: given.numbers[i], colour: given.colours[i][0] }));
+    this.colours = new Map(this.anchors.toReversed().flatMap(({ number, colour }) => numbersOf(number).map((key) => [key, colour])));
+    place.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  // Points {vector, colour, words, verdict, item}: those at one place that look alike are one dot.
+  show(points) {
+    this.total = points.length;
+    this.dots = this.gathered(points.filter(({ vector }) => vector.every(Number.isFinite)));
+    this.at = 0;
+    this.place.replaceChildren(this.picture());
+    this.say();
+  }
+
+  gathered(points) {
+    const dots = new Map();
+    for (const point of points) {
+      const where = this.plane.place(point.vector);
+      const key = [...where.map((value) => value.toPrecision(5)), point.colour, point.verdict].join();
+      if (!dots.has(key)) dots.set(key, { ...point, where, items: [] });
+      dots.get(key).items.push(point.item);
+    }
+    return [...dots.values()];
+  }
+
+  say(dot = null) {
+    if (dot) {
+      const more = dot.items.length - 1;
+      this.detail.textContent = `${dot.words}${more ? ` And ${more.toLocaleString("en")} more at the same place.` : ""}`;
+      return;
+    }
+    const left = this.dots.length - MOST_DOTS;
+    const undrawn = left > 0 ? ` ${left.toLocaleString("en")} places are not drawn.` : "";
+    this.detail.textContent = this.total ? `${this.total.toLocaleString("en")} states at ${this.dots.length.toLocaleString("en")} places.${undrawn} Tab to the map, then arrow keys.` : "";
+  }
+
+  picture() {
+    const scale = this.plane.scale(this.dots.map(({ where }) => where));
+    const { width, height } = MAP;
+    const picture = svg("svg", { class: "plot states", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `The map of states: ${this.anchors.length} named places, ${this.dots.length} places of the typed word; arrow keys walk through these` });
+    const percent = this.plane.explained.map((share) => `${Math.round(100 * share)}%`);
+    picture.append(svg("text", { class: "axis", x: width / 2, y: height - 6 }, `component 1: ${percent[0]} of the variance`));
+    picture.append(svg("text", { class: "axis", x: 13, y: height / 2, transform: `rotate(-90 13 ${height / 2})` }, `component 2: ${percent[1]}`));
+    const [rings, names] = this.named(scale);
+    picture.append(...rings);
+    this.dots.slice(0, MOST_DOTS).forEach((dot, i) => picture.append(this.dot(dot, i, scale(dot.where))));
+    picture.append(...names);
+    return picture;
+  }
+
+  // The places that have names: their rings, which stand behind the points, and the names, which stand before them.
+  named(scale) {
+    const anchors = this.anchors.map((anchor) => {
+      const [x, y] = scale(anchor.where);
+      return { ...anchor, x, y, label: this.label(anchor.number) };
+    });
+    const shown = freeLabels(anchors);
+    const ring = ({ x, y, colour, number, label }) => svg("g", { class: "anchor", "data-anchor": number }, svg("title", {}, label), svg("circle", { cx: x, cy: y, r: MAP.anchor, stroke: colour }));
+    const name = ({ x, y, label }) => svg("text", { class: "name", x, y: y - MAP.anchor - 5 }, label);
+    return [anchors.map(ring), anchors.filter(({ number }) => shown.has(number)).map(name)];
+  }
+
+  dot(dot, i, [x, y]) {
+    const colour = dot.colour ?? "var(--soft)";
+    const made = svg("g", { class: `dot ${dot.verdict}`, tabindex: i === this.at ? 0 : -1, role: "button", "aria-label": dot.words, "data-dot": i, "data-count": dot.items.length });
+    made.append(svg("circle", { class: "hit", cx: x, cy: y, r: MAP.hit }), svg("circle", { class: "mark", cx: x, cy: y, r: MAP.dot, fill: colour }));
+    if (dot.verdict === "wrong") made.append(svg("text", { class: "cross", x, y: y - MAP.dot - 3 }, MARKS.wrong));
+    made.addEventListener("focus", () => this.choose(i));
+    made.addEventListener("click", () => made.focus());
+    made.addEventListener("pointerenter", () => this.look(i));
+    made.addEventListener("pointerleave", () => this.look(this.chosen ?? null));
+    return made;
+  }
+
+  // A dot has the pointer: light it and what it stands for, and keep what was chosen.
+  look(i) {
+    this.mark("looked", i);
+    this.say(i === null ? null : this.dots[i]);
+    this.onLook(i === null ? [] : this.dots[i].items);
+  }
+
+  choose(i) {
+    this.chosen = i;
+    this.at = i;
+    this.place.querySelectorAll(".dot").forEach((dot) => dot.setAttribute("tabindex", Number(dot.dataset.dot) === i ? 0 : -1));
+    this.mark("chosen", i);
+    this.say(this.dots[i]);
+    this.onLook(this.dots[i].items);
+    this.onChoose(this.dots[i].items[0]);
+  }
+
+  // Light the dot of a node or prefix that was chosen elsewhere.
+  light(item, kind = "chosen") {
+    const i = item === null ? -1 : this.dots.findIndex(({ items }) => items.includes(item));
+    if (kind === "chosen") this.chosen = i < 0 ? null : i;
+    this.mark(kind, i);
+    if (i >= 0 && kind === "chosen") this.say(this.dots[i]);
+  }
+
+  // Fade the dots all of whose items are not there yet.
+  fade(isAhead) {
+    this.place.querySelectorAll(".dot").forEach((dot) => dot.classList.toggle("ahead", this.dots[dot.dataset.dot].items.every(isAhead)));
+  }
+
+  mark(kind, i) {
+    this.place.querySelectorAll(".dot").forEach((dot) => dot.classList.toggle(kind, Number(dot.dataset.dot) === i));
+  }
+
+  key(event) {
+    const last = Math.min(this.dots.length, MOST_DOTS) - 1;
+    const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+    const to = event.key === "Home" ? 0 : event.key === "End" ? last : by && Math.min(last, Math.max(0, this.at + by));
+    if (to === undefined || last < 0) return;
+    event.preventDefault();
+    this.place.querySelector(`.dot[data-dot="${to}"]`).focus();
+  }
+}

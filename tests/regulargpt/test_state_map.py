@@ -1,0 +1,244 @@
+"""The page's map of states: every point where Python puts it, and what it lights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from languages.randomness import rng
+from regulargpt.analysis.plane import plane, principal_axes
+from regulargpt.models.hooks import run_with_cache
+from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.levels import tree_levels
+from regulargpt.report.data import Gathered, gather
+from regulargpt.report.page import render, write
+from regulargpt.runs import run as running
+from regulargpt.runs.load import load_reader
+from regulargpt.storage.folder import RunFolder
+from tests.regulargpt.browser import Browser, needs_browser
+from tests.regulargpt.certified import believed, certify, folder
+from tests.regulargpt.small import config
+
+TYPE = """(text) => {
+  const input = document.querySelector("#word");
+  input.value = text;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+}"""
+FOCUS = """(element) => { element.focus(); element.dispatchEvent(new PointerEvent("pointerenter")); }"""
+LAST_NODE = "[...document.querySelectorAll('.tree .node')].at(-1)"
+WORDS = ("0", "1", "0110", "01101001", "110100100111010")
+
+
+def shown(path: Path) -> Gathered:
+    found = gather(path)
+    assert isinstance(found, Gathered)
+    return found
+
+
+def opened(browser: Browser, run: Gathered) -> None:
+    write([run], run.path / "report.html")
+    browser.open(run.path / "report.html")
+
+
+def points(browser: Browser, word: str) -> dict[str, list[float]]:
+    """Where the page puts each node or prefix of a word."""
+    browser.evaluate(f"({TYPE})({json.dumps(word)})")
+    found = browser.evaluate("runs[0].map.dots.flatMap(({ where, items }) => items.map((item) => [item, where]))")
+    return {str(item): where for item, where in found}
+
+
+def places(run: Gathered, states: torch.Tensor) -> np.ndarray:
+    """Where the states lie in the plane, by the definition."""
+    assert run.live.map is not None
+    return (states.numpy() - run.live.map.mean) @ run.live.map.axes.T
+
+
+@given(arrays(float, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.integers(-4, 4).map(float)))
+def test_a_plane_has_two_axes_at_right_angles_and_keeps_what_varies(rows):
+    mean, axes, shares = principal_axes(rows)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(2), atol=1e-9)
+    assert (axes[np.arange(2), np.abs(axes).argmax(1)] > 0).all()
+    seen = (rows - mean) @ axes.T
+    total = ((rows - mean) ** 2).sum()
+    np.testing.assert_allclose((seen**2).sum(0), np.multiply(shares, total), atol=1e-9)
+    np.testing.assert_allclose(plane(rows)[0], seen)
+    # No other direction holds more of the variance than the first.
+    others = np.linalg.eigvalsh((rows - mean).T @ (rows - mean))
+    np.testing.assert_allclose((seen[:, 0] ** 2).sum(), others[-1], atol=1e-9)
+
+
+@needs_browser
+@pytest.mark.parametrize("certified", [False, True])
+@pytest.mark.parametrize(("model", "C"), [("regulargpt", 3), ("ldru", 2)])
+@torch.no_grad()
+def test_every_node_is_a_point_where_torch_has_its_state(browser, tmp_path, model, C, certified):
+    made = folder(tmp_path / "run", "parity", C, model)
+    if certified:
+        certify(made, "parity", C)
+    run = believed(made.path) if certified else shown(made.path)
+    assert (run.certificate is not None) == certified
+    opened(browser, run)
+    network = load_reader(made).double()
+    assert isinstance(network, Tree)
+    for word in WORDS:
+        found = points(browser, word)
+        _, *levels = tree_levels(network, torch.tensor([[int(symbol) for symbol in word]]), share=False)
+        assert len(found) == sum(level.node.shape[1] for level in levels)
+        for number, level in enumerate(levels, 1):
+            for index, place in enumerate(places(run, level.states[level.node[0]])):
+                np.testing.assert_allclose(found[f"{number},{index}"], place, atol=1e-4)
+    assert run.live.map is not None
+    assert len(run.live.map.anchors) == browser.evaluate("document.querySelectorAll('.map .anchor').length")
+    assert browser.problems == []
+
+
+# A recurrent network, one whose script reads the word whole, a causal Transformer and one that is not, a network that
+# answers at a token, one of minus infinities left out, and one asked for the symbols that may follow.
+FAMILIES = {
+    "lstm": ("gru", {"model__name": "lstm"}),
+    "linear-rnn": ("linear-rnn", {}),
+    "transformer": ("transformer", {"model__encoding__name": "alibi"}),
+    "bidirectional": (
+        "transformer",
+        {"model__causal": False, "model__encoding__name": "t5", "objective__name": "last"},
+    ),
+    "token": ("gru", {"objective__name": "last", "objective__output_token": True}),
+    "full": ("rnn", {"model__name": "regulargpt", "model__attention": "full", "model__n_heads": 2, "model__d_ff": 8}),
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("trained")
+    for name, (family, changes) in FAMILIES.items():
+        running.run(config(family, training__steps=4, **changes), path / name)
+    return path
+
+
+@torch.no_grad()
+def read_at_the_end(run: Gathered, prefix: list[int]) -> tuple[torch.Tensor, str]:
+    """The state that the network answers from, heard at its hook, and its answer."""
+    assert run.live.network is not None
+    network = load_reader(RunFolder.open(run.path))
+    token = [] if run.live.network.token is None else [run.live.network.token]
+    logits, cache = run_with_cache(network, torch.tensor([[*prefix, *token]]), readout="all")
+    own = [found for name, found in cache.items() if name.startswith("hook_state")]
+    states = (own or [found for name, found in cache.items() if "hook_resid_post" in name])[-1][0, -1].double()
+    last = logits[0, -1]
+    if run.live.network.reading == "member":
+        return states, run.live.output_names[int(last[-1] > 0)]
+    return states, run.live.output_names[int(last.argmax())]
+
+
+@needs_browser
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_prefix_is_a_point_and_the_first_wrong_one_is_named(browser: Browser, trained: Path, family: str):
+    run = shown(trained / family)
+    machine = run.machine
+    assert machine is not None
+    opened(browser, run)
+    random, firsts = rng(0, "prefixes"), []
+    for length in (1, 2, 7, 12):
+        word = random.integers(0, machine.n_symbols, length).tolist()
+        found = points(browser, machine.decode(np.array(word)))
+        wrong = []
+        for n in range(1, length + 1):
+            state, said = read_at_the_end(run, word[:n])
+            np.testing.assert_allclose(found[str(n)], places(run, state), atol=2e-4)
+            answer = int(machine.answers(np.array(word[:n])))
+            wrong += [n] if answer >= 0 and machine.output_names[answer] != said else []
+        text = browser.evaluate("document.querySelector('.parting').textContent")
+        if wrong:
+            assert f"Here they part: after {wrong[0]} symbol" in text
+            browser.evaluate("document.querySelector('.parting button').click()")
+            assert browser.evaluate("byId('step').value") == str(wrong[0])
+            assert browser.evaluate("document.querySelector('.map .dot.chosen').getAttribute('class')") == (
+                "dot wrong chosen"
+            )
+        else:
+            assert text.startswith(("They part nowhere: they agree on each of the", "No prefix has an answer"))
+        firsts.append(wrong[:1])
+    assert any(firsts)
+    assert browser.problems == []
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_point_lights_its_node_and_a_node_its_point(browser: Browser, tmp_path: Path, width: int):
+    run = shown(folder(tmp_path / "run", "cycle-navigation", 2).path)
+    browser.look(width, dark=width == 390)
+    opened(browser, run)
+    for word in ("01201", "0121" * 100):
+        browser.evaluate(f"({TYPE})('{word}')")
+        assert browser.evaluate("document.documentElement.scrollWidth") == width
+        box = browser.evaluate(
+            "(({ left, right }) => [left, right])(document.querySelector('.map svg').getBoundingClientRect())"
+        )
+        assert 0 <= box[0] < box[1] <= width
+        # The keyboard: every dot chooses its first node, also where that was folded.
+        browser.evaluate("document.querySelector('.map .dot').focus()")
+        for key in ("ArrowRight", "ArrowRight", "End", "ArrowLeft", "Home"):
+            browser.key(key)
+            item = browser.evaluate("runs[0].map.dots[document.activeElement.dataset.dot].items[0]")
+            chosen = browser.evaluate(
+                "(({ level, index }) => `${level},${index}`)(document.querySelector('.tree .node.chosen').dataset)"
+            )
+            assert chosen == item
+            name = browser.evaluate("document.activeElement.getAttribute('aria-label')")
+            assert browser.evaluate("document.querySelector('[data-part=where]').textContent").startswith(name)
+        # From the tree: the node's dot is lit, by focus and by the pointer.
+        for kind, act in (("chosen", "focus()"), ("looked", "dispatchEvent(new PointerEvent('pointerenter'))")):
+            browser.evaluate(f"{LAST_NODE}.{act}")
+            lit = browser.evaluate(f"document.querySelector('.map .dot.{kind}').dataset.dot")
+            node = browser.evaluate(f"(({{ level, index }}) => `${{level}},${{index}}`)({LAST_NODE}.dataset)")
+            assert node in browser.evaluate(f"runs[0].map.dots[{lit}].items")
+        # The pointer over a dot lights all of its nodes that are drawn, and leaving it lets them go.
+        browser.evaluate(f"({FOCUS})(document.querySelector('.map .dot'))")
+        assert browser.evaluate("document.querySelectorAll('.tree .node.looked').length") > 0
+        browser.evaluate("document.querySelector('.map .dot').dispatchEvent(new PointerEvent('pointerleave'))")
+        assert browser.evaluate("document.querySelectorAll('.map .dot.looked').length") == 1
+    assert browser.problems == []
+    browser.look(1280)
+
+
+@needs_browser
+def test_longer_words_compute_as_many_prefixes_as_take_a_moment(browser: Browser, trained: Path):
+    run = shown(trained / "transformer")
+    opened(browser, run)
+    browser.evaluate(f"({TYPE})('{'01' * 900}')")
+    text = browser.evaluate("document.querySelector('.parting').textContent")
+    count = browser.evaluate("runs[0].prefixes.length")
+    assert 50 < count < 1800
+    assert f"Only the first {count:,} of 1,800 prefixes were computed." in text
+    assert browser.problems == []
+
+
+@needs_browser
+def test_a_script_without_states_has_no_points_and_says_so(browser: Browser, tmp_path: Path):
+    run = shown(folder(tmp_path / "run", "parity", model="rnn").path)
+    assert "  state(word) {" in render([run])
+    page = (
+        render([run]).replace("  state(word) {", "  unnamed(word) {").replace("this.state(word)", "this.unnamed(word)")
+    )
+    (tmp_path / "page.html").write_text(page)
+    browser.open(tmp_path / "page.html", "#word=0110")
+    assert "%" in browser.evaluate("document.querySelector('.answer').textContent")
+    assert "it has no state(word)" in browser.evaluate("document.querySelector('[data-part=where]').textContent")
+    assert browser.evaluate("document.querySelectorAll('.dot').length") == 0
+    assert browser.problems == []
+
+
+def test_where_there_is_no_state_of_a_prefix_there_is_no_map(tmp_path: Path, monkeypatch):
+    from regulargpt.report.live import state_map
+
+    monkeypatch.setattr(state_map, "last_states", lambda *given: np.full((state_map.WORDS, 3), np.nan))
+    run = shown(folder(tmp_path / "run", "parity", model="rnn").path)
+    assert run.live.map is None
+    assert "There is no map: this network has no state of a prefix" in render([run])
