@@ -252,7 +252,7 @@ def test_everything_is_reached_by_the_keyboard(browser: Browser, page: Path):
     browser.look(1280)
     browser.open(page, "#word=0110100")
     seen = []
-    for _ in range(32):
+    for _ in range(64):
         browser.key("Tab")
         seen.append(at(browser))
     ids = [found[0] for found in seen]

@@ -121,6 +121,10 @@ def test_the_hardest_windows_of_a_step_are_candidates_of_the_next():
     drawn = stages.candidates(table, 32, torch.Generator().manual_seed(1))
     assert torch.equal(drawn[-4:], stages.hardest)
     assert torch.equal(drawn[:-4], table.draw(28, torch.Generator().manual_seed(1)))
+    stages.stage = 0
+    assert torch.equal(
+        *(draw(table, 32, torch.Generator().manual_seed(1)) for draw in (stages.candidates, stages.draw))
+    )
 
 
 def test_all_windows_come_in_at_once_where_the_network_is_right_and_none_where_it_is_not():

@@ -82,10 +82,11 @@ class ShortFirst:
     def candidates(self, table: TrainingTable, n: int, generator: torch.Generator) -> Int[Tensor, "n"]:
         """Windows of which the hardest are to be trained on; the last of them are those that were so one step ago.
 
-        Of millions of windows a few stay wrong, and chance would hardly find them twice.
+        Of millions of windows a few stay wrong, and chance would hardly find them twice. Not before all have come in:
+        until then most are wrong, and some of them are out of reach.
         """
-        drawn = self.draw(table, n - len(self.hardest), generator)
-        return torch.cat([drawn, self.hardest])
+        hardest = self.hardest if self.is_whole else self.hardest[:0]
+        return torch.cat([self.draw(table, n - len(hardest), generator), hardest])
 
 
 def symbols_under(table: TrainingTable) -> Int[Tensor, "1+K"]:
