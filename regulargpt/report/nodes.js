@@ -2,20 +2,6 @@
 
 const MARKS = { right: "✓", wrong: "✗", unknown: "?" };
 
-function svg(name, attributes = {}, ...inner) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-  made.append(...inner);
-  return made;
-}
-
-function html(name, attributes = {}, ...inner) {
-  const made = document.createElement(name);
-  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-  made.append(...inner);
-  return made;
-}
-
 // What a node is, in words.
 function describe(node, word, run) {
   const sub = short(write(word.slice(node.from, node.to), run.alphabet), 60);

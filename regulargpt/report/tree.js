@@ -111,6 +111,7 @@ class TreeView {
     this.place.append(this.picture());
     this.place.querySelector(".node").setAttribute("tabindex", 0);
     this.detail.textContent = this.help();
+    if (this.drawn.where.has(this.chosen)) this.choose(this.made(this.chosen), this.chosen);
   }
 
   help() {
@@ -197,13 +198,35 @@ class TreeView {
       this.through = node;
       this.draw();
     }
-    this.place.querySelector(`.node[data-level="${node.level}"][data-index="${node.index}"]`).focus();
+    this.made(node).focus();
+  }
+
+  // What is drawn of a node.
+  made({ level, index }) {
+    return this.place.querySelector(`.node[data-level="${level}"][data-index="${index}"]`);
+  }
+
+  // The chosen node as an address has it.
+  get chosenPlace() {
+    return this.chosen && `${this.chosen.level}.${this.chosen.index}`;
+  }
+
+  // Choose the node that an address names. The focus stays where it is.
+  open(place) {
+    const [level, index] = (place ?? "").split(".").map(Number);
+    const node = this.levels[level - 1]?.[index];
+    if (!node) return;
+    if (!this.drawn.where.has(node)) {
+      this.through = node;
+      this.draw();
+    }
+    this.choose(this.made(node), node);
   }
 
   // Go to a node, unfolded if it is not drawn.
   focus(node) {
     if (!node) return;
-    if (this.drawn.where.has(node)) this.place.querySelector(`.node[data-level="${node.level}"][data-index="${node.index}"]`).focus();
+    if (this.drawn.where.has(node)) this.made(node).focus();
     else this.unfold(node);
   }
 
