@@ -12,7 +12,7 @@ from regulargpt.report.svg import text
 
 # On every page: light and dark, the address, the figures.
 STYLES = ("figures.css",)
-SCRIPTS = ("theme.js", "elements.js", "links.js", "figures.js")
+SCRIPTS = ("theme.js", "elements.js", "links.js", "export.js", "figures.js")
 
 
 def document(

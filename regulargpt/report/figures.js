@@ -34,6 +34,7 @@ class Figure {
 // A small button, and what it unfolds.
 class Menu {
   constructor(figure) {
+    this.figure = figure;
     this.sign = html("button", { type: "button", "aria-expanded": "false", "aria-label": `Take along: ${figure.title}`, title: "Take this figure along" }, "⤓");
     this.list = html("div", { hidden: "" }, ...TAKEN.map(([words, act]) => {
       const made = html("button", { type: "button" }, words);
@@ -46,7 +47,9 @@ class Menu {
     document.addEventListener("pointerdown", ({ target }) => this.whole.contains(target) || this.open(false));
   }
 
+  // Of what is not drawn, as the tree of no word, there is nothing to save.
   open(isOpen) {
+    [...this.list.children].forEach((button) => { button.disabled = !this.figure.drawing && button.textContent !== LINK; });
     this.list.hidden = !isOpen;
     this.sign.setAttribute("aria-expanded", String(isOpen));
   }
@@ -57,9 +60,13 @@ class Menu {
   }
 }
 
+const LINK = "Copy link";
+
 // What a figure's menu offers: words, and what is done with the figure.
 const TAKEN = [
-  ["Copy link", (figure, button) => copy(address.link({ run: figure.run, view: figure.name }), button)],
+  ["Save as SVG", saveSvg],
+  ["Save as PNG", savePng],
+  [LINK, (figure, button) => copy(address.link({ run: figure.run, view: figure.name }), button)],
   ["Copy frame", (figure, button) => copy(frame(figure), button)],
 ];
 

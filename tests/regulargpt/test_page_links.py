@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import html
-import io
 import json
 import re
-from base64 import b64decode
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from regulargpt.report.page import write
 from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.certified import believed, folder
+from tests.regulargpt.pixels import settle, shot
 from tests.regulargpt.test_report import assert_silent, made
 
 pytestmark = needs_browser
@@ -45,11 +43,6 @@ def place(tmp_path_factory) -> Path:
 
 def one(place: Path) -> Path:
     return place / "one" / "report.html"
-
-
-def settle(browser: Browser) -> None:
-    """Until what was asked of the page has been drawn."""
-    browser.evaluate("new Promise((done) => setTimeout(() => requestAnimationFrame(done), 50))")
 
 
 def press(browser: Browser, selector: str) -> None:
@@ -238,7 +231,7 @@ def test_a_frame_is_copied_and_shows_the_figure_in_slides(browser: Browser, plac
     browser.look(1280)
     browser.open(place / "several.html", "#word=0110100&step=3")
     allow_copying(browser)
-    browser.evaluate("document.querySelector('[data-run=\"2\"] .tree .take div button:nth-child(2)').click()")
+    browser.evaluate("document.querySelector('[data-run=\"2\"] .tree .take div button:nth-child(4)').click()")
     settle(browser)
     frame = browser.evaluate("navigator.clipboard.readText()")
     source = (place / "several.html").as_uri() + "?embed=tree#run=2&word=0110100&step=3"
@@ -249,18 +242,10 @@ def test_a_frame_is_copied_and_shows_the_figure_in_slides(browser: Browser, plac
     slides.write_text(f"<!doctype html><title>Slides</title>{style}{frame}")
     browser.look(width, height)
     browser.open(slides)
-    within = picture(browser)
+    within = shot(browser)
     browser.open(place / "several.html", "?embed=tree#run=2&word=0110100&step=3")
-    alone = picture(browser)
+    alone = shot(browser)
     assert alone.shape == within.shape
     assert alone.std() > 10
     assert np.abs(alone - within).mean() < 1
     assert browser.problems == []
-
-
-def picture(browser: Browser) -> np.ndarray:
-    """The window as pixels (height, width, 3)."""
-    settle(browser)
-    settle(browser)
-    shot = browser.call("Page.captureScreenshot", format="png")["data"]
-    return np.asarray(Image.open(io.BytesIO(b64decode(shot))).convert("RGB"), dtype=float)
