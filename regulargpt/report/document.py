@@ -11,8 +11,8 @@ from typing import Any
 from regulargpt.report.svg import text
 
 # On every page: light and dark, the address, the figures.
-STYLES = ("figures.css",)
-SCRIPTS = ("theme.js", "elements.js", "links.js", "export.js", "figures.js")
+STYLES = ("figures.css", "print.css")
+SCRIPTS = ("theme.js", "elements.js", "links.js", "export.js", "figures.js", "print.js")
 
 
 def document(

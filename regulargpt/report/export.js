@@ -78,7 +78,7 @@ function boxed(drawing) {
   const corner = drawing.getBoundingClientRect();
   const texts = document.createTreeWalker(drawing, NodeFilter.SHOW_TEXT);
   const found = [...drawing.querySelectorAll("*")].flatMap((element) => frames(element, corner));
-  while (texts.nextNode()) found.push(...lettered(texts.currentNode, corner));
+  while (texts.nextNode()) found.push(...linesOf(texts.currentNode).map((range) => lettered(range, corner)));
   return found;
 }
 
@@ -101,21 +101,38 @@ function frames(element, corner) {
   return found;
 }
 
-// A line of text where it stands.
-function lettered(node, corner) {
+// The letters of a text from one place to another.
+function stretch(node, from, to) {
   const range = document.createRange();
-  range.selectNodeContents(node);
+  range.setStart(node, from);
+  range.setEnd(node, to);
+  return range;
+}
+
+// The lines of a text that are seen: one ends where letters begin at the left again.
+function linesOf(node) {
+  const places = [0];
+  if (stretch(node, 0, node.length).getClientRects().length > 1) {
+    const lefts = Array.from({ length: node.length }, (_, i) => stretch(node, i, i + 1).getBoundingClientRect().left);
+    lefts.forEach((left, i) => i && left < lefts[i - 1] && places.push(i));
+  }
+  const lines = places.map((from, i) => stretch(node, from, places[i + 1] ?? node.length));
+  return lines.filter((line) => line.toString().trim() && line.getBoundingClientRect().width);
+}
+
+// A line of text where it stands.
+function lettered(range, corner) {
   const { left, top, width, height } = range.getBoundingClientRect();
-  if (!width || !node.data.trim()) return [];
+  const [node, words] = [range.startContainer, range.toString().trim()];
   const style = getComputedStyle(node.parentElement);
   const pen = document.createElement("canvas").getContext("2d");
   pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
-  const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: down } = pen.measureText(node.data);
+  const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: down } = pen.measureText(words);
   const [x, y] = [left - corner.left, top - corner.top];
   // Letters on their side run down, around the middle of their line.
   const isSideways = style.writingMode.startsWith("vertical");
   const place = isSideways ? { transform: `translate(${x + (width - up + down) / 2} ${y}) rotate(90)` } : { x, y: y + (height + up - down) / 2 };
-  return [svg("text", { ...place, fill: style.color, "font-family": style.fontFamily, "font-size": style.fontSize, "font-weight": style.fontWeight }, node.data)];
+  return svg("text", { ...place, fill: style.color, "font-family": style.fontFamily, "font-size": style.fontSize, "font-weight": style.fontWeight }, words);
 }
 
 // What a file is called: the run, the figure, and the word if it is short.
