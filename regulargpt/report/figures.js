@@ -127,6 +127,7 @@ class Figures {
     for (let kept = figure.place; kept !== document.body; kept = kept.parentElement) {
       [...kept.parentElement.children].filter((other) => other !== kept).forEach((other) => other.classList.add("away"));
     }
+    figure.place.before(html("h1", { class: "heard" }, figure.title));
     document.documentElement.dataset.embed = figure.name;
   }
 }

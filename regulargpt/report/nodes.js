@@ -51,6 +51,6 @@ function nodeTable(levels, word, run) {
     ].map((words) => html("td", {}, words));
     return html("tr", { class: node.verdict, ...facts(node) }, html("th", { scope: "row" }, `${node.level}`), ...cells);
   });
-  const heads = ["level", "symbols", "sub-word", "true transition", "network", ""].map((name) => html("th", { scope: "col" }, name));
+  const heads = ["level", "symbols", "sub-word", "true transition", "network", "verdict"].map((name) => html("th", { scope: "col" }, name));
   return html("table", { class: "nodes" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
 }

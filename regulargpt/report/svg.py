@@ -61,6 +61,15 @@ def colours(i: int) -> tuple[str, str]:
     return "#" + bytes(mixed).hex().upper(), "#FFFFFF" if i % (len(HUES) * len(MIXED)) == 0 else "#000000"
 
 
-def section(kind: str, heading: str, *parts: str) -> str:
+def section(kind: str, heading: str, *parts: str, level: int = 3) -> str:
     """A part of an article."""
-    return tag("section", tag("h3", text(heading)), *parts, class_=kind)
+    return tag("section", tag(f"h{level}", text(heading)), *parts, class_=kind)
+
+
+def scrolling(name: str, *parts: str, **attributes: object) -> str:
+    """What scrolls by itself where it is too wide, also by the keyboard.
+
+    >>> scrolling("Numbers", "1", data_part="all")
+    '<div class="scroll" tabindex="0" role="group" aria-label="Numbers" data-part="all">1</div>'
+    """
+    return tag("div", *parts, class_="scroll", tabindex=0, role="group", aria_label=name, **attributes)

@@ -26,6 +26,7 @@ STATE = """(() => ({
 }))()"""
 # The sections and controls that are seen.
 SEEN = """[...document.querySelectorAll("h1, h2, h3, h4, p, button, input, svg, canvas, table, summary, .boxes")]
+  .filter((e) => !e.matches(".heard"))
   .filter((e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width)
   .map((e) => e.closest("svg") ? "svg" : e.localName)"""
 
