@@ -10,6 +10,7 @@ from regulargpt.report.page import write
 from tests.regulargpt.axe import violations
 from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.certified import believed, folder
+from tests.regulargpt.first_paint import painted
 from tests.regulargpt.pixels import settle
 from tests.regulargpt.test_alignment_page import place as alignments
 from tests.regulargpt.test_page_export import pages
@@ -59,3 +60,11 @@ def test_a_broken_rule_would_be_found(browser: Browser, every: dict[str, tuple[P
     browser.evaluate("document.querySelector('#random').textContent = ''")
     browser.evaluate("document.querySelector('.identity').style.color = '#cccccc'")
     assert {rule for rule, _, _ in violations(browser)} == {"button-name", "color-contrast"}
+
+
+def test_the_first_paint_of_a_page_is_measured(browser: Browser, every: dict[str, tuple[Path, str]]):
+    page, _ = every["table"]
+    first, ready = painted(browser, page)
+    assert first > 0
+    assert ready > 0
+    assert browser.problems == []
