@@ -14,7 +14,8 @@ curves     accuracy by length, receptive field
 svg        markup, escaped
 page       all of it in one HTML file: three of .html, page.css, of texts text.css too, and the scripts
 
-theme.js is on every page. Of the others, word.js computes the automaton and the certificate's table, live.js the
-network (with the scripts beside its parts) and parting.js where they part. The others show: nodes.js, tree.js and
-cayley.js a part, run.js a run, page.js all.
+On every page are theme.js, elements.js, links.js (the address), export.js (a figure as SVG and PNG), figures.js and
+figures.css (each figure's menu, one alone for slides), print.js and print.css (on paper). Of the others, word.js
+computes the automaton and the certificate's table, live.js the network (with the scripts beside its parts) and
+parting.js where they part. The others show: nodes.js, tree.js and cayley.js a part, run.js a run, page.js all.
 """

@@ -95,12 +95,30 @@ for (const part of ["short", "long"]) {
   });
 }
 
-for (const id of ["question", "view", "temperature"]) byId(id).addEventListener("input", show);
+for (const id of ["question", "view", "temperature"]) {
+  byId(id).addEventListener("input", show);
+  byId(id).addEventListener("change", () => address.say());
+}
 document.querySelectorAll(".jumps button").forEach((button) => {
   button.addEventListener("click", () => {
     byId("temperature").value = button.value;
     show();
+    address.say(true);
   });
 });
 document.querySelector(".choices").addEventListener("submit", (event) => event.preventDefault());
+
+// What the address keeps: the question and the head, counted from 1, and the temperature. Not what they are at first.
+function keep(name, id, texts) {
+  const first = byId(id).value;
+  address.add(name, () => (byId(id).value === first ? null : texts[Number(byId(id).value)]), (text) => {
+    byId(id).value = texts.includes(text) ? texts.indexOf(text) : first;
+    show();
+  });
+}
+
+const counted = (id) => [...byId(id).options].map((_, i) => String(i + 1));
+keep("question", "question", counted("question"));
+keep("head", "view", counted("view"));
+keep("temperature", "temperature", data.stops.map(({ label }) => label));
 show();

@@ -28,7 +28,7 @@ class CayleyView {
   cells() {
     const all = Array.from({ length: this.size }, (_, i) => i + 1);
     const named = this.size <= MOST_NAMED;
-    const label = (state) => short(stands(this.run, state).slice(1, -1), 9);
+    const label = (state) => short(stands(this.run, state).replace(/^\[(.*)\]$/u, "$1"), 9);
     const head = html("tr", {}, html("td"), ...all.map((q) => html("th", { scope: "col" }, label(q))));
     const body = all.map((p) => {
       const cells = all.map((q) => {

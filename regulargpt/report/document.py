@@ -10,7 +10,9 @@ from typing import Any
 
 from regulargpt.report.svg import text
 
-THEME = "theme.js"
+# On every page: light and dark, the address, the figures.
+STYLES = ("figures.css", "print.css")
+SCRIPTS = ("theme.js", "elements.js", "links.js", "export.js", "figures.js", "print.js")
 
 
 def document(
@@ -26,8 +28,8 @@ def document(
 ) -> str:
     """The page as text. `skip` is where the first link leads and what it says; `data` is what the scripts look up.
 
-    Styles and scripts are names of files beside this module; what changes between light and dark comes before them, and
-    so do the `modules` that they use.
+    Styles and scripts are names of files beside this module, after those of every page; the scripts come after the
+    `modules` that they use.
 
     >>> page = document(title="<b>", heading="Seen", skip=("now", "To it"), body="<p id=now>", data=[1], styles=())
     >>> "<title>&lt;b&gt;</title>" in page, '<a class="skip" href="#now">To it</a>' in page
@@ -39,10 +41,10 @@ def document(
         heading=text(heading),
         first=first,
         skip=text(to_it),
-        style="\n".join(map(file, styles)),
+        style="\n".join(map(file, (*styles, *STYLES))),
         body=body,
         data=embedded(data),
-        script="\n".join([file(THEME), modules, *map(file, scripts)]),
+        script="\n".join([*map(file, SCRIPTS), modules, *map(file, scripts)]),
     )
 
 

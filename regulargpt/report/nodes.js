@@ -4,20 +4,6 @@ const MARKS = { right: "✓", wrong: "✗", unknown: "?" };
 
 const percent = (share) => `${(100 * share).toFixed(0)}\u00a0%`;
 
-function svg(name, attributes = {}, ...inner) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-  made.append(...inner);
-  return made;
-}
-
-function html(name, attributes = {}, ...inner) {
-  const made = document.createElement(name);
-  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-  made.append(...inner);
-  return made;
-}
-
 // The typed word with what is not in the alphabet marked; of a long word, from shortly before the first mark.
 function marked({ symbols, single }, unknown, most = 60) {
   const isWrong = (symbol) => unknown.includes(symbol);
@@ -75,6 +61,6 @@ function nodeTable(levels, word, run) {
     ].map((words) => html("td", {}, words));
     return html("tr", { class: node.verdict, ...facts(node) }, html("th", { scope: "row" }, `${node.level}`), ...cells);
   });
-  const heads = ["level", "symbols", "sub-word", "true transition", "network", ""].map((name) => html("th", { scope: "col" }, name));
+  const heads = ["level", "symbols", "sub-word", "true transition", "network", "verdict"].map((name) => html("th", { scope: "col" }, name));
   return html("table", { class: "nodes" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
 }

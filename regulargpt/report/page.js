@@ -20,53 +20,47 @@ function show() {
   byId("step").max = Math.max(0, ...runs.map((run) => run.word.length));
   byId("step").value = byId("step").max;
   step();
-  try {
-    history.replaceState(null, "", text ? `#word=${encodeURIComponent(text)}` : location.pathname + location.search);
-  } catch {
-    // Some browsers refuse this for files: the page works without.
-  }
 }
 
-function type(word, alphabet) {
-  byId("word").value = write(word, alphabet);
+// A word that was chosen, not typed: "back" leads to the one before.
+function turnTo(text) {
+  byId("word").value = text;
+  typing = false;
   show();
+  address.say(true);
 }
 
-function fromAddress() {
-  const found = /[#&]word=([^&]*)/u.exec(location.hash);
-  if (!found) return false;
-  try {
-    byId("word").value = decodeURIComponent(found[1]);
-  } catch {
-    byId("word").value = found[1];
-  }
-  show();
-  return true;
-}
+const type = (word, alphabet) => turnTo(write(word, alphabet));
 
 const wanted = () => Math.min(5000, Math.max(1, Math.floor(Number(byId("length").value)) || 1));
 
-byId("word").addEventListener("input", show);
+// Of a word that is being typed, the address keeps the last letter only.
+let typing = false;
+byId("word").addEventListener("input", () => {
+  show();
+  address.say(!typing);
+  typing = true;
+});
+byId("word").addEventListener("blur", () => { typing = false; });
 byId("word-form").addEventListener("submit", (event) => event.preventDefault());
 byId("clear").addEventListener("click", () => {
-  byId("word").value = "";
-  show();
+  turnTo("");
   byId("word").focus();
 });
 byId("step").addEventListener("input", step);
+byId("step").addEventListener("change", () => address.say());
 for (const [id, by] of [["back", -1], ["forth", 1]]) {
   byId(id).addEventListener("click", () => {
     byId("step").value = Number(byId("step").value) + by;
     step();
+    address.say();
   });
 }
-window.addEventListener("hashchange", fromAddress);
 
 // The words that a network answers wrongly.
 document.querySelectorAll(".wrong-words button").forEach((button) => {
   button.addEventListener("click", () => {
-    byId("word").value = button.dataset.word;
-    show();
+    turnTo(button.dataset.word);
     button.closest(".run").querySelector(".answer").scrollIntoView({ block: "nearest" });
   });
 });
@@ -79,7 +73,21 @@ if (known.length) {
     button.addEventListener("click", () => type(Array(wanted()).fill(a), run.alphabet));
     byId("repeats").append(button, " ");
   });
-  if (!fromAddress()) type(randomWord(run, 8), run.alphabet);
-} else if (!fromAddress()) {
+}
+
+// What the address keeps: the word, the symbols read, and the node that was chosen in the tree of the run looked at.
+const treeInUse = () => runs[Number(figures.at.run ?? 0)]?.tree;
+address.add("word", () => byId("word").value, (text) => {
+  if (text !== null) byId("word").value = text;
+  show();
+});
+address.add("step", () => (byId("step").value === byId("step").max ? null : byId("step").value), (text) => {
+  byId("step").value = /^\d+$/u.test(text) ? text : byId("step").max;
+  step();
+});
+address.add("node", () => treeInUse()?.chosenPlace ?? null, (text) => treeInUse()?.open(text));
+
+if (!address.said().has("word")) {
+  if (known.length) byId("word").value = write(randomWord(known[0].run, 8), known[0].run.alphabet);
   show();
 }

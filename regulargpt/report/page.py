@@ -18,7 +18,7 @@ from regulargpt.report.live.wrong_words import span
 from regulargpt.report.map_section import map_section, vector_part
 from regulargpt.report.network import script_data
 from regulargpt.report.scatter import scatter
-from regulargpt.report.svg import section, tag, text
+from regulargpt.report.svg import scrolling, section, tag, text
 from regulargpt.report.text import TextRun
 from regulargpt.storage.atomic import write_text
 
@@ -116,15 +116,13 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
 def machine_section(run: Gathered) -> str:
     """The automaton: drawn, the states it passes, and as a table."""
     assert run.machine is not None
-    table = tag(
-        "div", automaton.table(run.machine), class_="scroll", tabindex=0, role="region", aria_label="Transitions"
-    )
+    table = scrolling("Transitions", automaton.table(run.machine))
     opened = "" if run.machine.n_states > automaton.MOST_LABELLED else None
     return section(
         "automaton",
         "The automaton",
         tag("div", automaton.drawing(run.machine), class_="scroll picture"),
-        tag("ol", class_="path", aria_label="States passed"),
+        tag("ol", class_="path", tabindex=0, aria_label="States passed"),
         tag("details", tag("summary", "Transitions as a table"), table, open=opened),
     )
 
@@ -171,7 +169,7 @@ def tree_section(live: Live, *notes: str) -> str:
         tag("p", class_="detail", data_part="detail"),
         *([tag("p", data_part="edges"), file("patch.html"), vector_part()] if live.prototypes is not None else []),
         tag("div", class_="scroll", data_part="levels"),
-        tag("details", tag("summary", "All nodes as a table"), tag("div", class_="scroll", data_part="nodes")),
+        tag("details", tag("summary", "All nodes as a table"), scrolling("All nodes", data_part="nodes")),
     )
 
 
@@ -199,7 +197,7 @@ def prototypes_section(run: Gathered, data: Mapping[str, Any]) -> str:
         "The prototypes",
         tag("p", "Each dot is a prototype, named by the least words it stands for. The typed word's nodes are lit."),
         picture,
-        tag("details", tag("summary", "Prototypes as a table"), tag("div", table, class_="scroll")),
+        tag("details", tag("summary", "Prototypes as a table"), scrolling("The prototypes", table)),
     )
 
 

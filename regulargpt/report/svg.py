@@ -72,6 +72,15 @@ def by_element(elements: Sequence[Sequence[int]]) -> list[tuple[str, str]]:
     return [colours(rank[element]) for element in first]
 
 
-def section(kind: str, heading: str, *parts: str) -> str:
+def section(kind: str, heading: str, *parts: str, level: int = 3) -> str:
     """A part of an article."""
-    return tag("section", tag("h3", text(heading)), *parts, class_=kind)
+    return tag("section", tag(f"h{level}", text(heading)), *parts, class_=kind)
+
+
+def scrolling(name: str, *parts: str, **attributes: object) -> str:
+    """What scrolls by itself where it is too wide, also by the keyboard.
+
+    >>> scrolling("Numbers", "1", data_part="all")
+    '<div class="scroll" tabindex="0" role="group" aria-label="Numbers" data-part="all">1</div>'
+    """
+    return tag("div", *parts, class_="scroll", tabindex=0, role="group", aria_label=name, **attributes)

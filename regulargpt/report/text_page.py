@@ -10,7 +10,7 @@ from regulargpt.config.options import as_mapping
 from regulargpt.plots import Line
 from regulargpt.report import curves, facts, text_curves
 from regulargpt.report.live.gathering import NO_WORDS
-from regulargpt.report.svg import section, tag, text
+from regulargpt.report.svg import scrolling, section, tag, text
 from regulargpt.report.text import TEMPERATURE, Continuation, Surprise, TextRun
 
 LEVELS = (1.0, 2.0, 4.0, 6.0, 8.0)  # bits from which a symbol is darker
@@ -136,7 +136,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], name: str, swatch
         cells = (tag("td", text(cell)) for cell in rest)
         body.append(tag("tr", tag("th", mark, text(first), scope="row"), *cells))
     whole = tag("table", tag("thead", head), tag("tbody", *body), class_="numbers")
-    return tag("div", whole, class_="scroll", tabindex=0, role="region", aria_label=name)
+    return scrolling(name, whole)
 
 
 def field_section(run: TextRun) -> str:
@@ -177,7 +177,7 @@ def surprise_section(run: TextRun) -> str:
     rest = [*map(span, (found for found in passage if found.at >= train_len))]
     border = tag("span", text(f"⟨{train_len:,} symbols: the training length ends⟩"), class_="border") if rest else ""
     whole = tag("pre", *spans, border, *rest, class_="surprise")
-    region = tag("div", whole, class_="scroll", tabindex=0, role="region", aria_label="A passage with its surprise")
+    region = scrolling("A passage with its surprise", whole)
     most = sorted((found for found in passage if found.bits), key=lambda found: -(found.bits or 0.0))[:5]
     worst = ", ".join(f"{quoted(found.text)} at {found.at:,} ({found.bits:.1f} bits)" for found in most)
     return section(
@@ -267,7 +267,7 @@ def comparison(runs: Sequence[TextRun]) -> str:
     rows = [compared(run, name) for run, name in zip(runs, names, strict=True)]
     notes = [tag("p", text(note), class_="note") for note in unlike(runs)]
     numbers = table(COMPARED, rows, "The runs compared", swatches=True)
-    return section("compare", "All runs", picture, numbers, *notes)
+    return section("compare", "All runs", picture, numbers, *notes, level=2)
 
 
 def compared(run: TextRun, name: str) -> tuple[str, ...]:

@@ -130,6 +130,7 @@ class TreeView {
     this.place.querySelector(".node").setAttribute("tabindex", 0);
     this.build(this.built);
     this.detail.textContent = this.help();
+    if (this.drawn.where.has(this.chosen)) this.choose(this.chosen);
   }
 
   help() {
@@ -270,6 +271,18 @@ class TreeView {
       this.draw();
     }
     this.drawing(node).focus();
+  }
+
+  // The chosen node as an address has it.
+  get chosenPlace() {
+    return this.chosen && `${this.chosen.level}.${this.chosen.index}`;
+  }
+
+  // Choose the node that an address names. The focus stays where it is.
+  open(place) {
+    const [level, index] = (place ?? "").split(".").map(Number);
+    const node = this.levels[level - 1]?.[index];
+    if (node) this.choose(node);
   }
 
   // Go to a node, unfolded if it is not drawn.

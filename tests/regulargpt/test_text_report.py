@@ -137,7 +137,7 @@ def test_the_levels_rise_with_the_bits():
 def test_several_runs_are_compared_and_it_is_said_what_differs(place: Path):
     begin(place, "longer", "alibi", data__train_len=16, training__steps=10, seed=1)
     text = render([gather(place / name) for name in ("alibi", "rotary")])
-    assert "<h3>All runs</h3>" in text
+    assert "<h2>All runs</h2>" in text
     assert "Compare with care" not in text
     for name in ("alibi", "rotary"):
         assert f"transformer, {name} ({name})</th>" in text
@@ -164,9 +164,9 @@ def test_a_text_that_changed_or_has_gone_is_said_and_the_rest_is_shown(place: Pa
 
 def test_the_page_is_one_file_without_addresses_and_can_be_made_again(place: Path, page: Path):
     text = page.read_text()
-    assert re.findall(r"https?://[^\"'\s)]+", text) == []
+    assert re.findall(r"https?://[^\"'\s)]+", text) == ["http://www.w3.org/2000/svg"]  # a name, never asked for
     assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"(?!data:,)", text)
-    assert text.count("</script>") == 2
+    assert text.count("</script>") == 3
     assert render([gather(place / name) for name in ("alibi", "rotary", "t5")]) == text
 
 
@@ -244,4 +244,21 @@ def test_a_run_on_a_text_stands_beside_one_on_a_language(browser: Browser, place
     answers = browser.evaluate("[...document.querySelectorAll('.run > .answer')].map((e) => e.textContent)")
     assert answers[1].startswith("Automaton: even. Network: ")
     assert browser.evaluate("document.querySelectorAll('.run').length") == 2
+    assert browser.problems == []
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", ["compare", "lengths", "field", "bias"])
+def test_one_figure_alone_and_where_an_address_leads(browser: Browser, page: Path, width: int, name: str):
+    browser.look(width)
+    browser.open(page, f"?embed={name}#run={2 * (name != 'compare')}")
+    seen = "[...document.querySelectorAll('h1:not(.heard), h2, p, table, pre, svg')].filter((e) => e.checkVisibility())"
+    assert browser.evaluate(f"{seen}.map((e) => e.localName)") == ["svg"]
+    assert browser.evaluate(f"{seen}[0].closest('[data-run]')?.dataset.run ?? ''") == ("" if name == "compare" else "2")
+    assert browser.evaluate("document.documentElement.scrollWidth") == width
+    browser.open(page, f"#run=2&view={name}")
+    browser.evaluate("new Promise((done) => setTimeout(() => requestAnimationFrame(done), 50))")
+    section = "section.compare" if name == "compare" else f"[data-run='2'] section.{name}"
+    assert -1 < browser.evaluate(f'document.querySelector("{section}").getBoundingClientRect().top') < 200
     assert browser.problems == []

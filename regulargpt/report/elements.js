@@ -1,0 +1,15 @@
+// Elements, made.
+
+function svg(name, attributes = {}, ...inner) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+  made.append(...inner);
+  return made;
+}
+
+function html(name, attributes = {}, ...inner) {
+  const made = document.createElement(name);
+  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+  made.append(...inner);
+  return made;
+}
