@@ -20,6 +20,10 @@ NAME = "lesson.html"
 LANGUAGE = "parity"
 HOW_LONG = "this takes a minute for a simple language and up to ten for a larger one, on one core"
 
+# What is proven needs no long test.
+SHORT_TEST = {"evaluation.samples": 64, "evaluation.extra_lengths": ()}
+MORE_LENGTHS = 20
+
 
 @click.command()
 @click.argument("language", required=False)
@@ -97,10 +101,13 @@ def trained(language: str, progress: Checking, as_json: bool) -> tuple[str, Gath
     from regulargpt.cli.configure import configure, default_folder
     from regulargpt.config.recipes import certified
     from regulargpt.config.validation import validate
-    from regulargpt.report.lesson import material
+    from regulargpt.report.lesson import making, material
 
-    material.check(languages.get(language))
+    task = languages.get(language)
+    material.check(task)
     config = certified(configure(language, None, None, None, {}), {})
+    test_len = making.a_length(task, config.data.train_len + MORE_LENGTHS)
+    config = config.replaced(SHORT_TEST | {"evaluation.test_len": test_len})
     assert no_certificate(config.model, config.objective) is None, "RegularGPT can be certified"
     validate(config)
     folder = default_folder(config)

@@ -9,5 +9,6 @@ page           all of it in one HTML file
 making         a run made for a lesson, by construction
 
 lesson.js starts the seven steps, each in a script of its own; field.js is a word to type, chips.js a kind of word,
-shadow.js where points are drawn, terms.js shows what a word means. word.js, nodes.js, live.js, theme.js and page.css of the other pages are used as they are.
+shadow.js where points are drawn, terms.js shows what a word means. word.js, nodes.js, live.js, parting.js, theme.js and
+page.css of the other pages are used as they are.
 """

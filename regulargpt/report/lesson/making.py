@@ -55,11 +55,24 @@ in a moment; train one with `regulargpt demo tomita-3 --train`
             f"in a moment; train one with `regulargpt demo {task.name} --train`"
         ) from error
     config = configuration(task.name)
-    longer = next(length for length in count(config.data.train_len + 1) if task.has_length(length))
-    short = {"evaluation.test_len": longer, "evaluation.samples": 1, "evaluation.extra_lengths": ()}
+    short = {
+        "evaluation.test_len": a_length(task, config.data.train_len + 1),
+        "evaluation.samples": 1,
+        "evaluation.extra_lengths": (),
+    }
     config = config.replaced(short)
     validate(config)
     return config
+
+
+def a_length(task: Task, least: int) -> int:
+    """The first length from `least` on that a task has words of.
+
+    >>> import languages
+    >>> a_length(languages.get("modular-arithmetic"), 40)
+    41
+    """
+    return next(length for length in count(least) if task.has_length(length))
 
 
 def constructed(config: RunConfig, folder: Path, progress: Progress = lambda part, done, count: None) -> Gathered:
