@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,10 @@ def test_a_construction_that_is_not_proven_is_no_lesson(cli: Cli, tmp_path: Path
 def test_the_runs_of_the_package_are_found_where_they_lie():
     assert making.committed("parity") == CERTIFIED / "parity"
     assert [making.committed(name) for name in ("dyck-2", "../certified/parity", "parity:p_one=0.1", "")] == [None] * 4
+
+
+def test_an_installed_package_has_the_runs_too():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    found = {ROOT / source: ROOT / place for source, place in included.items()}
+    assert found == {making.PLACES[1]: making.PLACES[0]}
