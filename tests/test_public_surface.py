@@ -67,6 +67,7 @@ FLAGS = {
         "--memory --cpus --gpus --retry --dry-run --page-only --json --wide"
     ),
     "report": "folders --out --json",
+    "demo": "language --train --run --beside --out --json",
 }
 KEYS = """
 recipe protocol seed device threads compile tensorboard
@@ -150,7 +151,8 @@ def test_flags(verb: str):
 def test_verbs_and_exit_codes():
     verbs = (
         "list show sample run construct sweep resume evaluate shortcuts verify check extract generate "
-        "kernels position-variance receptive-field resolution align needles positions results reproduce report bench"
+        "kernels position-variance receptive-field resolution align needles positions results reproduce report demo "
+        "bench"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)

@@ -41,6 +41,7 @@ VERBS = {
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "reproduce": "Run everything behind a published table or figure; write a page with both.",
     "report": "Write a page that shows what a network learned.",
+    "demo": "Write a lesson: how a network can be known to be right on every word.",
     "bench": "Measure speed and memory, side by side in one process.",
 }
 RUN = "runs/parity-regulargpt-C2-seed0"
@@ -70,6 +71,7 @@ EXAMPLES = {
     "results": ("runs --measure accuracy", "runs --where model=regulargpt --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
     "report": (RUN, f"{RUN} --out parity.html"),
+    "demo": ("", "'regex:(a|b)*abb' --out abb.html"),
     "bench": ("", "tree --scale smoke"),
 }
 """What is written behind each verb in the two examples that end its help."""

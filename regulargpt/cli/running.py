@@ -26,9 +26,20 @@ def announcement(config: RunConfig, folder: Path) -> str:
 
 def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folder: Path, as_json: bool) -> int:
     """Do the work, print its summary; the exit code."""
+    summary = finished(work, config, folder, as_json)
+    if isinstance(summary, int):
+        return summary
+    emit(summary) if as_json else say(text(summary))
+    return 0
+
+
+def finished(
+    work: Callable[[Watch], dict[str, Any]], config: RunConfig, folder: Path, as_json: bool
+) -> dict[str, Any] | int:
+    """Do the work and show how far it is; its summary, or the exit code where it was stopped or failed."""
     bars = Bars(None if as_json else announcement(config, folder))
     try:
-        summary = work(bars.watch)
+        return work(bars.watch)
     except Interrupted as stopped:
         bars.close()
         click.echo(f"{stopped}; `regulargpt resume {folder}` goes on from there", err=True)
@@ -39,8 +50,6 @@ def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folde
         return FAILED
     finally:
         bars.close()
-    emit(summary) if as_json else say(text(summary))
-    return 0
 
 
 def time_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,0 +1,134 @@
+"""`regulargpt demo [LANGUAGE]`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from languages.errors import UserError, shown
+from regulargpt.cli.output import Checking, as_json, emit, say
+from regulargpt.cli.types import PATH
+
+if TYPE_CHECKING:
+    from regulargpt.report.data import Gathered
+
+NAME = "lesson.html"
+LANGUAGE = "parity"
+HOW_LONG = "this takes a minute for a simple language and up to ten for a larger one, on one core"
+
+# What is proven needs no long test.
+SHORT_TEST = {"evaluation.samples": 64, "evaluation.extra_lengths": ()}
+MORE_LENGTHS = 20
+
+
+@click.command()
+@click.argument("language", required=False)
+@click.option("--train", is_flag=True, help="Train a network until it is proven, in runs/; minutes, not seconds.")
+@click.option("--run", "folder", type=PATH, help="The lesson is about this run, which is proven.")
+@click.option("--beside", type=PATH, help="Another run on the language: its network answers beside.")
+@click.option("--out", type=PATH, help=f"The page.  [default: {NAME}]")
+@as_json
+def command(
+    language: str | None, train: bool, folder: Path | None, beside: Path | None, out: Path | None, as_json: bool
+) -> int | None:
+    """Write a lesson: seven steps to how a network can be known to be right on every word.
+
+    Without a language it is about parity, from a trained network that comes with the package. For other languages a
+    network is constructed, in seconds.
+    """
+    refuse(language, train, folder)
+    path = out or Path(NAME)
+    if path.is_dir():
+        raise UserError(f"--out {shown(path)} is a folder; name a file, as in --out {shown(path / NAME)}")
+    name = language or (None if folder else LANGUAGE)
+    with TemporaryDirectory() as temporary, closing(Checking()) as progress:
+        other = None if beside is None else beside_it(beside, name, progress)
+        if folder is not None:
+            found = "run", gathered(folder, progress)
+        elif train:
+            found = trained(name or LANGUAGE, progress, as_json)
+        else:
+            found = at_once(name or LANGUAGE, Path(temporary, "run"), progress)
+        if isinstance(found, int):
+            return found
+        return finish(*found, other, path, as_json)
+
+
+def refuse(language: str | None, train: bool, folder: Path | None) -> None:
+    """Raise UserError for what contradicts itself."""
+    if folder is not None and (language is not None or train):
+        given = "--train" if train else f"the language {language}"
+        raise UserError(f"--run {shown(folder)} and {given} exclude each other; a run has its language")
+
+
+def gathered(folder: Path, progress: Checking) -> Gathered:
+    """A finished run on a language. Raises UserError if there is none."""
+    from regulargpt.report import data
+    from regulargpt.report.lesson.making import words_of
+
+    return words_of(data.gather(folder, progress))
+
+
+def beside_it(folder: Path, language: str | None, progress: Checking) -> Gathered:
+    """The run beside that on a language. Raises UserError, before anything is made, if it cannot stand there."""
+    from regulargpt.report.lesson.material import of_rival
+
+    other = gathered(folder, progress)
+    of_rival(other, language or other.config.data.name)
+    return other
+
+
+def at_once(language: str, temporary: Path, progress: Checking) -> tuple[str, Gathered]:
+    """How the run was made, and the run: the one that comes with the package, else one by construction."""
+    import languages
+    from regulargpt.report.lesson import making
+
+    committed = making.committed(language)
+    if committed is not None:
+        return "committed", gathered(committed, progress)
+    config = making.construction(languages.get(language))
+    return "constructed", making.constructed(config, temporary, progress)
+
+
+def trained(language: str, progress: Checking, as_json: bool) -> tuple[str, Gathered] | int:
+    """How the run was made, and the run: trained until it is proven. The exit code where it did not come to its end."""
+    import languages
+    from regulargpt.certificate.options import no_certificate
+    from regulargpt.cli.configure import configure, default_folder
+    from regulargpt.config.recipes import certified
+    from regulargpt.config.validation import validate
+    from regulargpt.report.lesson import making, material
+
+    task = languages.get(language)
+    material.check(task)
+    config = certified(configure(language, None, None, None, {}), {})
+    test_len = making.a_length(task, config.data.train_len + MORE_LENGTHS)
+    config = config.replaced(SHORT_TEST | {"evaluation.test_len": test_len})
+    assert no_certificate(config.model, config.objective) is None, "RegularGPT can be certified"
+    validate(config)
+    folder = default_folder(config)
+    if folder.exists():
+        raise UserError(f"{shown(folder)} is there already; show it with `regulargpt demo --run {shown(folder)}`")
+    say(f"training until it is proven: {HOW_LONG}", err=True)
+
+    from regulargpt.cli.running import finished
+    from regulargpt.runs import run
+
+    result = finished(lambda watch: run.run(config, folder, watch), config, folder, as_json)
+    return result if isinstance(result, int) else ("trained", gathered(folder, progress))
+
+
+def finish(made: str, run: Gathered, beside: Gathered | None, path: Path, as_json: bool) -> None:
+    """Write the lesson and say so."""
+    from regulargpt.report.lesson import page
+    from regulargpt.report.lesson.material import material
+
+    size = page.write(material(run, beside), path)
+    language = run.config.data.name
+    result = {"out": str(path), "bytes": size, "language": language, "network": made}
+    said = f"{shown(path)}: {size:,} bytes, a lesson on {language}; open it in a browser"
+    emit(result) if as_json else click.echo(said)

@@ -1,0 +1,55 @@
+// Step 3: two words, and where each leads from every state.
+
+class MonoidStep {
+  constructor(place, lesson, done) {
+    Object.assign(this, { lesson, done, met: new Set() });
+    this.fields = ["First word", "Second word"].map((label) => new WordField(lesson, label, () => this.show()));
+    this.table = html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Where both words lead" });
+    this.verdict = html("p", { class: "said", "aria-live": "polite" });
+    this.kinds = html("p", { class: "kinds" });
+    place.append(...this.fields.map((field) => field.place), this.table, this.verdict, this.kinds);
+    const [one, other] = [0, lesson.alphabet.length - 1];
+    this.fields[0].set([one]);
+    this.fields[1].set([other]);
+  }
+
+  // Where a word leads from a state.
+  end(state, word) {
+    return word.reduce((q, a) => this.lesson.delta[q][a], state);
+  }
+
+  show() {
+    if (this.fields.length < 2 || !this.fields[1]) return;
+    const { lesson } = this;
+    const [u, v] = this.fields.map((field) => field.word);
+    const heads = ["from", ...[u, v].map((word) => short(write(word, lesson.alphabet), 10) || "ε")].map((name) => html("th", { scope: "col" }, name));
+    const ends = lesson.states.map((_, q) => [this.end(q, u), this.end(q, v)]);
+    const rows = ends.map(([p, q], state) => html("tr", { class: p === q ? "same" : "other" }, html("th", { scope: "row" }, stateName(state, lesson)), html("td", {}, stateName(p, lesson)), html("td", {}, `${stateName(q, lesson)} ${p === q ? "=" : "≠"}`)));
+    this.table.replaceChildren(html("table", { class: "ends" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows)));
+    this.say(u, v, ends);
+    this.count([u, v]);
+  }
+
+  say(u, v, ends) {
+    const { lesson } = this;
+    const apart = ends.findIndex(([p, q]) => p !== q);
+    const alike = write(u, lesson.alphabet) === write(v, lesson.alphabet);
+    const shown = `${short(write(u, lesson.alphabet), 12) || "ε"} and ${short(write(v, lesson.alphabet), 12) || "ε"}`;
+    if (apart >= 0) {
+      const [p, q] = ends[apart].map((state) => stateName(state, lesson));
+      this.verdict.textContent = `✗ They differ: from ${stateName(apart, lesson)} one leads to ${p}, the other to ${q}.`;
+    } else if (alike) {
+      this.verdict.textContent = "This is one word twice: change one of them.";
+    } else {
+      this.verdict.textContent = `✓ ${shown} do the same: they are of the kind ${kindName(element(u, lesson), lesson)}.`;
+      this.done();
+    }
+  }
+
+  count(words) {
+    const { lesson, met } = this;
+    words.forEach((word) => met.add(element(word, lesson)));
+    const chips = [...met].sort((a, b) => a - b).map((e) => chip(e, lesson));
+    this.kinds.replaceChildren("Kinds that you have met: ", ...chips, ` ${met.size} of ${lesson.elements.words.length}.`);
+  }
+}

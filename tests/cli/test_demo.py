@@ -1,0 +1,150 @@
+"""`regulargpt demo`: at once from the package, by construction or by training, and what is refused before it begins."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from regulargpt.report.lesson import making
+from regulargpt.runs import run as running
+from tests.cli.conftest import Cli
+from tests.regulargpt.certified import folder
+from tests.test_imports import ROOT
+
+CERTIFIED = ROOT / "docs" / "certified"
+
+
+def data_of(page: Path) -> dict:
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def test_it_works_at_once_without_torch(tmp_path: Path):
+    code = "import sys; from regulargpt.cli import call; print(call(['demo', '--json']), 'torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    written, ended = done.stdout.splitlines()
+    size = (tmp_path / "lesson.html").stat().st_size
+    assert json.loads(written) == {"out": "lesson.html", "bytes": size, "language": "parity", "network": "committed"}
+    assert ended == "0 False"
+    assert size < 500_000
+    assert [path.name for path in tmp_path.iterdir()] == ["lesson.html"]
+
+
+def test_a_language_of_the_users_by_construction(cli: Cli, tmp_path: Path):
+    answer = cli("demo", "regex:(ab)*", "--out", "ab.html")
+    assert (answer.code, answer.err) == (0, "")
+    assert re.fullmatch(r"ab.html: [\d,]+ bytes, a lesson on regex:\(ab\)\*; open it in a browser\n", answer.out)
+    assert [path.name for path in tmp_path.iterdir()] == ["ab.html"]
+    data = data_of(tmp_path / "ab.html")
+    assert (data["alphabet"], len(data["elements"]["words"]), data["rival"]) == (["a", "b"], 6, None)
+    text = (tmp_path / "ab.html").read_text("utf-8")
+    assert "nobody trained it" in text
+    assert "<p>membership: (ab)*</p>" in text
+
+
+def test_by_training_until_it_is_proven(cli: Cli, tmp_path: Path, monkeypatch):
+    """What is trained is replaced by a run that was trained before; all else is as it is."""
+    asked = []
+
+    def trained(config, out, watch):
+        asked.append(config)
+        Path(out).parent.mkdir()
+        Path(out).symlink_to(CERTIFIED / "parity")
+        return {}
+
+    monkeypatch.setattr(running, "run", trained)
+    answer = cli("demo", "parity", "--train", "--json")
+    assert answer.code == 0
+    assert json.loads(answer.out)["network"] == "trained"
+    assert answer.err == (
+        "training until it is proven: this takes a minute for a simple language and up to ten for a larger one, "
+        "on one core\n"
+    )
+    assert [phase.every for phase in asked[0].phases] == [100]
+    assert (asked[0].evaluation.test_len, asked[0].evaluation.samples) == (60, 64)
+    again = cli("demo", "parity", "--train")
+    place = "runs/parity-regulargpt-C2-seed0"
+    assert again.err == f"error: {place} is there already; show it with `regulargpt demo --run {place}`\n"
+    assert cli("demo", "--run", place, "--json").code == 0
+
+
+def test_a_run_and_another_beside_it(cli: Cli, tmp_path: Path):
+    folder(tmp_path / "gru", "parity", model="gru")
+    assert cli("demo", "--beside", "gru", "--out", "two.html").code == 0
+    data = data_of(tmp_path / "two.html")
+    assert (data["label"], data["rival"]["name"]) == ("RegularGPT", "GRU")
+    assert "a network of another make, the GRU, which was trained on words of at most 40 symbols" in (
+        tmp_path / "two.html"
+    ).read_text("utf-8")
+
+
+REFUSED = [
+    ("demo partiy", "unknown language 'partiy'; did you mean 'parity'?"),
+    ("demo text:code", "'text:code' is a text, which has no automaton"),
+    ("demo dyck-12", "dyck-12 has more than 60 monoid elements, too many for a lesson; choose a smaller language"),
+    ("demo symmetric-5 --train", "symmetric-5 has more than 60 monoid elements, too many for a lesson"),
+    (
+        "demo tomita-3",
+        "too many to construct and prove a network in a moment; train one with `regulargpt demo tomita-3",
+    ),
+    ("demo regex:a*", "all words of regex:a* of one symbol or more are alike: there is nothing to learn"),
+    ("demo dfa:missing.json", "missing.json"),
+    ("demo --run missing", "run folder missing does not exist"),
+    ("demo --beside missing", "run folder missing does not exist"),
+    ("demo parity --run here", "--run here and the language parity exclude each other; a run has its language"),
+    ("demo --train --run here", "--run here and --train exclude each other"),
+    ("demo --out folder", "--out folder is a folder; name a file, as in --out folder/lesson.html"),
+    ("demo --run unproven", "unproven is not proven; a lesson ends with a proof"),
+    ("demo dyck-2 --beside unproven", "--beside unproven has learned parity and the lesson is about dyck-2"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "part"), REFUSED, ids=[a for a, _ in REFUSED])
+def test_refusals(cli: Cli, tmp_path: Path, arguments: str, part: str):
+    (tmp_path / "folder").mkdir()
+    if "unproven" in arguments:
+        folder(tmp_path / "unproven", "parity")
+    before = sorted(tmp_path.rglob("*"))
+    answer = cli(*arguments.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1
+    assert part in answer.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_construction_that_is_not_proven_is_no_lesson(cli: Cli, tmp_path: Path, monkeypatch):
+    from regulargpt.runs import certify
+
+    monkeypatch.setattr(
+        certify, "certificate_report", lambda folder, progress: {"proven": False, "reason": "no reason"}
+    )
+    answer = cli("demo", "aa-star")
+    assert answer.err == (
+        "error: aa-star by construction is not proven: no reason; try `regulargpt demo aa-star --train`\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_runs_of_the_package_are_found_where_they_lie():
+    assert making.committed("parity") == CERTIFIED / "parity"
+    assert [making.committed(name) for name in ("dyck-2", "../certified/parity", "parity:p_one=0.1", "")] == [None] * 4
+
+
+def test_an_installed_package_has_the_runs_too():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    found = {ROOT / source: ROOT / place for source, place in included.items()}
+    assert found == {making.PLACES[1]: making.PLACES[0]}

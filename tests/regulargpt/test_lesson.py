@@ -1,0 +1,157 @@
+"""The text of the lesson: it assumes only what it has given, explains each word where it first stands, and is short."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import languages
+from experiments.lesson import PAGE, written
+from languages.errors import UserError
+from regulargpt.certificate.search.specification import specified_machine
+from regulargpt.report.data import gather
+from regulargpt.report.lesson import making, page
+from regulargpt.report.lesson.material import Material, material, named
+from regulargpt.report.lesson.wording import TERM, Sentence, glossary, of_lesson, plain, wording
+from tests.regulargpt.certified import believed, certify, folder
+from tests.test_imports import ROOT
+
+PARITY = ROOT / "docs" / "certified" / "parity"
+# One trait of each is in every lesson, and the last two may be.
+EITHER = (
+    ("total", "partial"),
+    ("accepts", "transduces"),
+    ("trained", "constructed"),
+    ("regulargpt", "other-tree"),
+    ("one-to-one", "shared"),
+    ("as-it-is", "quantised"),
+    ("absent", ""),
+    ("beside", ""),
+)
+LESSONS = [set(traits) for traits in product(*EITHER)]
+
+
+def said(traits: set[str]) -> list[Sentence]:
+    """Everything that a lesson with these traits says, in order."""
+    found = wording()
+    steps = [[*of_lesson(step.sentences, traits), step.do, step.take] for step in found.steps]
+    return [*found.opening, *(sentence for step in steps for sentence in step)]
+
+
+def test_a_sentence_assumes_only_what_an_earlier_one_gave():
+    for traits in LESSONS:
+        known = set(wording().known)
+        for sentence in said(traits):
+            assert set(sentence.assumes) <= known, plain(sentence)
+            known |= set(sentence.gives)
+
+
+def test_every_trait_is_one_that_a_lesson_may_have():
+    every = {trait for pair in EITHER for trait in pair if trait}
+    found = {sentence.when for step in wording().steps for sentence in step.sentences} - {""}
+    assert found == every
+
+
+def test_a_word_of_the_glossary_is_marked_where_it_first_stands():
+    for traits in LESSONS:
+        met: set[str] = set()
+        for sentence in said(traits):
+            marked = [match[1] for match in TERM.finditer(sentence.says)]
+            assert len(marked) == len(set(marked))
+            assert not met & set(marked), f"marked twice: {plain(sentence)}"
+            met |= set(marked)
+            words = plain(sentence).lower()
+            for term in glossary():
+                if re.search(rf"\b{re.escape(term.lower())}s?\b", words):
+                    assert term in met, f"{term} is not explained before: {plain(sentence)}"
+
+
+def test_what_is_given_under_the_name_of_a_word_is_marked_there():
+    for sentence in said(set().union(*EITHER)):
+        assert {given for given in sentence.gives if given in glossary()} <= {
+            match[1] for match in TERM.finditer(sentence.says)
+        }
+
+
+def test_sentences_and_steps_are_short():
+    for traits in LESSONS:
+        assert all(len(plain(sentence).split()) <= 25 for sentence in said(traits))
+    assert len(wording().steps) == 7
+    assert all(len(of_lesson(step.sentences, traits)) <= 8 for step in wording().steps for traits in LESSONS)
+
+
+def test_the_guide_lists_every_sentence():
+    found = PAGE.read_text("utf-8")
+    assert found == written(found), "write it again with `python -m experiments.lesson`"
+
+
+def test_guides_and_pages_have_one_glossary():
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    table = index.partition("## Words\n")[2].partition("##")[0]
+    heads, *rows = re.findall(r"^\| (.+?) \| (.+) \|$", table, re.MULTILINE)
+    assert (heads, rows) == (("word", "meaning here"), list(glossary().items()))
+
+
+def test_states_keep_the_names_of_the_user():
+    for language in ("parity", "dyck-2", "tomita-3", "symmetric-3"):
+        task = languages.get(language)
+        machine = named(specified_machine(task), task.machine)
+        assert set(machine.states) <= set(task.machine.states)
+        words = task.sample(languages.rng(0, "names"), 8 if task.has_length(8) else 7, 50)
+        assert machine.answers(words).tolist() == task.labels(words).tolist()
+    # Where states of the minimal machine would share a name, it keeps its own.
+    task = languages.get("flip-flop")
+    assert named(specified_machine(task), task.machine).n_states == specified_machine(task).n_states
+
+
+def test_the_lesson_of_the_package_says_what_its_run_is():
+    text = page.render(material(gather(PARITY)))
+    for part in ("50,442 weights", "a list of 64 numbers", "only 12 <a", "of 2 kinds", "adjusted them"):
+        assert part in text
+    assert "nobody trained it" not in text
+    assert "$" not in re.sub(r"<script.*", "", text, flags=re.DOTALL)
+
+
+@pytest.fixture
+def unproven(tmp_path: Path) -> Path:
+    return folder(tmp_path / "run", "parity").path
+
+
+def test_what_is_no_subject_of_a_lesson_is_refused(unproven: Path, tmp_path: Path):
+    run = making.words_of(gather(unproven))
+    with pytest.raises(UserError, match="is not proven; a lesson ends with a proof, so run `regulargpt verify"):
+        material(run)
+    other = making.words_of(gather(folder(tmp_path / "other", "even-pairs").path))
+    with pytest.raises(
+        UserError, match="has learned even-pairs and the lesson is about parity; choose a run on parity"
+    ):
+        material(making.words_of(gather(PARITY)), other)
+
+
+def test_a_language_that_a_user_named_cannot_become_a_tag(tmp_path: Path):
+    lesson = evil(tmp_path)
+    text = page.render(lesson)
+    assert "<b>" not in re.sub(r"<b>(?:[1-7]|To take away: )</b>", "", text)
+    assert "<i>yes" not in text
+
+
+EVIL = {
+    "states": ["</script>", "<!--"],
+    "alphabet": ["<b>", "'\"&"],
+    "initial": "</script>",
+    "transitions": {"</script>": {"<b>": "<!--", "'\"&": "</script>"}, "<!--": {"<b>": "</script>", "'\"&": "<!--"}},
+    "outputs": {"</script>": "no", "<!--": "<i>yes"},
+}
+
+
+def evil(place: Path) -> Material:
+    """A lesson on a language with names that are markup, whose network has random weights."""
+    (place / "evil.json").write_text(json.dumps(EVIL))
+    language = f"dfa:{place / 'evil.json'}"
+    run = folder(place / "evil", language)
+    certify(run, language)
+    return material(believed(place / "evil"))
