@@ -109,22 +109,29 @@ def test_of_all_windows_it_draws_as_the_table_does():
     assert torch.equal(*drawn)
 
 
-def test_the_hardest_windows_of_a_step_are_candidates_of_the_next():
+@pytest.mark.parametrize(("nearly_all", "remembers"), [(-1.0, True), (1.0, False)])
+def test_the_hardest_windows_of_a_step_are_candidates_of_the_next_where_few_are_missed(
+    monkeypatch: pytest.MonkeyPatch, nearly_all: float, remembers: bool
+):
+    monkeypatch.setattr("regulargpt.certificate.search.short_first.NEARLY_ALL", nearly_all)
     model, table = untrained_table("tomita-3", 2)
     stages, free = ShortFirst(table), FreePrototypes(model.state_norm, table.prototypes)
     stages.whole()
-    first = stages.candidates(table, 32, torch.Generator().manual_seed(1))
-    assert torch.equal(first, table.draw(32, torch.Generator().manual_seed(1)))
+    by_chance = table.draw(32, torch.Generator().manual_seed(1))
+    assert torch.equal(stages.candidates(table, 32, torch.Generator().manual_seed(1)), by_chance)
     seed_counted(model, 0, 1)
     mending_loss(table, free, model, 8, 0.0, stages)
-    assert len(stages.hardest) == 4
-    drawn = stages.candidates(table, 32, torch.Generator().manual_seed(1))
-    assert torch.equal(drawn[-4:], stages.hardest)
-    assert torch.equal(drawn[:-4], table.draw(28, torch.Generator().manual_seed(1)))
-    stages.stage = 0
-    assert torch.equal(
-        *(draw(table, 32, torch.Generator().manual_seed(1)) for draw in (stages.candidates, stages.draw))
-    )
+    seed_counted(model, 0, 1)
+    generator = model.state_noise.next_generator(table.prototypes.device)
+    over = table.over(free(model.state_norm).detach())
+    drawn = table.draw(32, generator)
+    wrong = missed(over, model, drawn[:4])
+    assert len(stages.hardest) == (4 if remembers else 0)
+    assert set(stages.hardest.tolist()) <= set(drawn.tolist())
+    assert wrong.any(), "an untrained network misses some"
+    after = stages.candidates(table, 32, torch.Generator().manual_seed(1))
+    assert torch.equal(after[32 - len(stages.hardest) :], stages.hardest)
+    assert torch.equal(after[:28], table.draw(28, torch.Generator().manual_seed(1))) or not remembers
 
 
 def test_all_windows_come_in_at_once_where_the_network_is_right_and_none_where_it_is_not():

@@ -84,8 +84,6 @@ def mending_loss(
 
     draw = None if stages is None else partial(stages.candidates, table)
     first, children = table.draw_hard(model, n_windows, NOISE * noise, generator, errors, draw)
-    if stages is not None:
-        stages.hardest = first[: n_windows // 2]
     states, leaves = apply_map(model, children, table.windows[first]), model.merge(model.leaves(), table.leaf_windows)
     found, images = torch.cat([states, leaves]), torch.cat([table.images[first], table.leaf_images])
     wrong = errors(found, images)
@@ -94,4 +92,7 @@ def mending_loss(
     # Answers are decided at the prototypes.
     read, answers = torch.cat([found, table.prototypes]), torch.cat([table.answers[images], table.answers])
     loss = loss + F.cross_entropy(model.readout(read), answers, ignore_index=UNDEFINED)
-    return loss, (logits(found).argmax(1) == images).double().mean().item()
+    right = logits(found).argmax(1) == images
+    if stages is not None:  # the hardest stand before those that were drawn by chance
+        stages.remember(first[: n_windows // 2], right[n_windows // 2 : n_windows])
+    return loss, right.double().mean().item()

@@ -16,6 +16,8 @@ from regulargpt.models.tree.base import Tree
 
 # More windows come in while less than this share of a sample of so many is missed.
 FEW_MISSED, SAMPLE = 0.2, 2048
+# The hardest windows are remembered once more than this share is right.
+NEARLY_ALL = 0.98
 # Half of what is drawn is of the last so many lengths that came in.
 RECENT = 2
 
@@ -23,7 +25,7 @@ RECENT = 2
 class ShortFirst:
     """The windows of a table in stages, one a length: the least number of symbols under them.
 
-    `stage` is the last one that has come in, counted from 0; `hardest` are the windows that a step found hardest.
+    `stage` is the last one that has come in, counted from 0; `hardest` are windows that the last step found hard.
 
     >>> windows = torch.tensor([[1, 1], [1, 2], [2, 1], [2, 2]])
     >>> numbers = torch.tensor([-1, -1]), torch.tensor([[1, 0]]), torch.tensor([0]), windows, torch.tensor([1, 0, 0, 0])
@@ -82,11 +84,17 @@ class ShortFirst:
     def candidates(self, table: TrainingTable, n: int, generator: torch.Generator) -> Int[Tensor, "n"]:
         """Windows of which the hardest are to be trained on; the last of them are those that were so one step ago.
 
-        Of millions of windows a few stay wrong, and chance would hardly find them twice. Not before all have come in:
-        until then most are wrong, and some of them are out of reach.
+        Of millions of windows a few stay wrong, and chance would hardly find them twice.
         """
-        hardest = self.hardest if self.is_whole else self.hardest[:0]
-        return torch.cat([self.draw(table, n - len(hardest), generator), hardest])
+        return torch.cat([self.draw(table, n - len(self.hardest), generator), self.hardest])
+
+    def remember(self, hardest: Int[Tensor, "m"], right: Bool[Tensor, "n"]) -> None:
+        """The hardest windows of a step, if of those drawn by chance nearly all are `right`.
+
+        Before that there are enough of them, and some are out of reach: they would keep the others out.
+        """
+        nearly_all = right.double().mean().item() > NEARLY_ALL
+        self.hardest = hardest if nearly_all else hardest[:0]
 
 
 def symbols_under(table: TrainingTable) -> Int[Tensor, "1+K"]:
