@@ -7,6 +7,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,17 @@ def wait_for(browser: Browser, condition: str) -> None:
 
 def label(word: str) -> str:
     return TASK.output_names[int(TASK.machine.answers(word).item())]
+
+
+def test_nothing_lies_on_anything_else(shown: Browser):
+    """Each step's parts stand one below the other, and the steps too."""
+    parts = "[...document.querySelectorAll('.step > :is(h2, .says, .activity, .takeaway), .words')]"
+    boxes = shown.evaluate(
+        f"{parts}.map((part) => part.getBoundingClientRect()).map(({{ top, bottom }}) => [top, bottom])"
+    )
+    assert len(boxes) >= 7 * 3
+    for (_, bottom), (top, _) in pairwise(boxes):
+        assert top >= bottom - 1
 
 
 def test_language_a_word_is_answered_and_kept_in_its_pile(shown: Browser):

@@ -85,7 +85,7 @@ def section(i: int, step: Step, lesson: Material, traits: set[str], values: Mapp
     """One step."""
     says = [tag("p", said(sentence, values)) for sentence in of_lesson(step.sentences, traits)]
     do = tag("p", said(step.do, values), class_="do")
-    take = tag("p", tag("b", "To take away: "), said(step.take, values), class_="take")
+    take = tag("p", tag("b", "To take away: "), said(step.take, values), class_="takeaway")
     heading = tag("h2", tag("span", str(i), class_="number"), text(step.heading), id=f"{step.name}-heading")
     activity = tag("div", tag("h3", "To do"), do, further(step, lesson), data_part="activity", class_="activity")
     return tag(
