@@ -118,6 +118,10 @@ def test_nothing_lies_on_anything_else(shown: Browser):
         assert top >= bottom - 1
 
 
+def test_before_anything_is_done_no_step_is(shown: Browser):
+    assert not shown.evaluate("document.querySelectorAll('.way .done').length")
+
+
 def test_language_a_word_is_answered_and_kept_in_its_pile(shown: Browser):
     for word in WORDS:
         write(shown, "language", word)

@@ -11,6 +11,8 @@ class MonoidStep {
     const [one, other] = [0, lesson.alphabet.length - 1];
     this.fields[0].set([one]);
     this.fields[1].set([other]);
+    this.begun = true;
+    this.show();
   }
 
   // Where a word leads from a state.
@@ -19,7 +21,7 @@ class MonoidStep {
   }
 
   show() {
-    if (this.fields.length < 2 || !this.fields[1]) return;
+    if (!this.begun) return; // one word is there before the other
     const { lesson } = this;
     const [u, v] = this.fields.map((field) => field.word);
     const heads = ["from", ...[u, v].map((word) => short(write(word, lesson.alphabet), 10) || "ε")].map((name) => html("th", { scope: "col" }, name));
