@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,21 +51,80 @@ def test_the_notebook_on_patching_runs_and_says_what_it_shows():
         assert execute("".join(cell["source"]), names) == (shown(cell), None)
 
 
+def run(name: str) -> tuple[list[dict[str, Any]], list[str], list[Any]]:
+    """The cells of a notebook, what each prints, and the values of their last expressions."""
+    cells, names = cells_of(name), dict[str, Any]()
+    results = [execute("".join(cell["source"]), names) for cell in cells]
+    return cells, [printed for printed, _ in results], [value for _, value in results]
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_opens_with_what_the_reader_will_be_able_to_say(path: Path):
+    opening = "".join(json.loads(path.read_text())["cells"][0]["source"])
+    assert re.search(r"[Aa]t the end you can say", opening)
+    assert f"notebooks/{path.name}" in (NOTEBOOKS.parent / "index.md").read_text()
+
+
 @pytest.mark.slow
 def test_the_notebook_for_a_class_runs_and_says_what_it_shows():
-    cells = cells_of("parity.ipynb")
-    names: dict[str, Any] = {}
-    printed, values = zip(*(execute("".join(cell["source"]), names) for cell in cells), strict=True)
-    assert printed[1] == shown(cells[1])
-    assert "100.0 % right on 100,000 symbols" in printed[2].replace("100 %", "100.0 %")
-    assert printed[3] == shown(cells[3]) == "2 clusters found for 2 of 2 monoid elements, one for each\n"
-    assert values[3]._repr_png_().startswith(b"\x89PNG")
+    cells, printed, values = run("lesson.ipynb")
+    assert printed[1:3] == [shown(cell) for cell in cells[1:3]]
+    assert "100.0 % right on 100,000 symbols" in printed[3].replace("100 %", "100.0 %")
+    assert printed[4] == shown(cells[4]) == "2 clusters found for 2 of 2 monoid elements, one for each\n"
+    assert values[4]._repr_png_().startswith(b"\x89PNG")
     # The margins may differ from machine to machine; the table may not.
-    table = [line.partition(" by ")[0] for line in printed[4].splitlines()]
-    assert table == [line.partition(" by ")[0] for line in shown(cells[4]).splitlines()]
-    assert printed[5] == shown(cells[5])
-    assert printed[6].startswith("RUN/damaged.safetensors is not the weights of this certificate")
-    assert printed[7] == shown(cells[7]) == "shortest wrong word: 1\n"
+    table = [line.partition(" by ")[0] for line in printed[5].splitlines()]
+    assert table == [line.partition(" by ")[0] for line in shown(cells[5]).splitlines()]
+    assert printed[6] == shown(cells[6])
+    assert printed[7].startswith("RUN/damaged.safetensors is not the weights of this certificate")
+    assert printed[8] == shown(cells[8]) == "shortest wrong word: 1\n"
+
+
+def assert_it_is_an_automaton(printed: list[str]):
+    """What the notebook on a model of one's own says in words."""
+    _, learned, rule, clusters, read, _, few = printed
+    assert numbers(r"([\d.]+) % at", learned) == [100.0] * 5
+    assert numbers(r"([\d.]+) %", rule)[0] < 40
+    assert clusters == "5 clusters found for 5 of 5 monoid elements, one for each\n"
+    assert read.endswith("a word on which they differ: None\n")
+    assert numbers(r"([\d.]+) % at", few)[-1] < 50
+
+
+def test_the_notebook_on_a_model_of_ones_own_shows_what_it_says():
+    assert_it_is_an_automaton([shown(cell) for cell in cells_of("your-own-model.ipynb")])
+
+
+@pytest.mark.slow
+def test_the_notebook_on_a_model_of_ones_own_runs_and_says_what_it_shows(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    cells, printed, _ = run("your-own-model.ipynb")
+    assert_it_is_an_automaton(printed)
+    assert [figureless(text) for text in printed] == [figureless(shown(cell)) for cell in cells]
+
+
+def assert_one_degrades(printed: list[str]):
+    """What the notebook on text says in words: one degrades, one does not, and neither where it does not see far."""
+    _, bits, sentences, _, gradient, near = printed
+    rotary, kerple = (numbers(r"([\d.]+) at", line) for line in bits.splitlines())
+    assert rotary[-1] > rotary[0] + 0.1
+    assert abs(kerple[-1] - kerple[0]) < 0.1
+    assert [re.findall(r"It (\w+)", line) for line in sentences.splitlines()] == [["degrades"], ["extrapolates"]]
+    rotary, kerple = (numbers(r"([\d.]+) % of", line)[0] for line in gradient.splitlines())
+    assert rotary < 50 < kerple
+    for line in near.splitlines():
+        found = numbers(r"([\d.]+) at", line)
+        assert max(found) - min(found) < 0.06
+
+
+def test_the_notebook_on_text_shows_what_it_says():
+    assert_one_degrades([shown(cell) for cell in cells_of("extrapolation.ipynb")])
+
+
+@pytest.mark.slow
+def test_the_notebook_on_text_runs_and_says_what_it_shows():
+    _, printed, values = run("extrapolation.ipynb")
+    assert_one_degrades(printed)
+    assert values[3]._repr_png_().startswith(b"\x89PNG")
 
 
 def assert_alignment_mends(printed: list[str]):
