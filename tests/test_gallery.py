@@ -33,11 +33,15 @@ def decoded(value: Any) -> tuple[Any, list[np.ndarray]]:
 
     def of(value: Any) -> Any:
         if isinstance(value, list):
+            if value and all(isinstance(one, float) for one in value):
+                numbers.append(np.array(value))
+                return len(value)
             return [of(one) for one in value]
         if not isinstance(value, dict):
             return value
-        numbers.extend(np.frombuffer(base64.b64decode(value[key]), "<f4") for key in NUMBERS if key in value)
-        return {key: of(one) for key, one in value.items() if key not in NUMBERS}
+        dense = [key for key in NUMBERS if isinstance(value.get(key), str)]
+        numbers.extend(np.frombuffer(base64.b64decode(value[key]), "<f4") for key in dense)
+        return {key: of(one) for key, one in value.items() if key not in dense}
 
     return of(value), numbers
 
