@@ -75,7 +75,7 @@ class Comparison {
       ["nodes right", both(nodes)],
       ["proven", both(({ article }) => article.querySelector(".badge").textContent)],
     ].map(([name, cells]) => html("tr", {}, html("th", { scope: "row" }, name), ...cells));
-    const heads = ["", "left", "right"].map((name) => html("th", { scope: "col" }, name));
+    const heads = [html("td"), ...["left", "right"].map((name) => html("th", { scope: "col" }, name))];
     return html("table", { class: "side-by-side" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
   }
 
@@ -127,7 +127,7 @@ class Comparison {
       const cells = [`${node.from + 1}–${node.to}`, sub, named(a.run.elements.words[node.element]), stands(a.run, node.state), stands(b.run, other.state), differ ? "≠" : "="];
       return html("tr", { class: differ ? "wrong" : "", "data-differ": differ }, html("th", { scope: "row" }, `${node.level}`), ...cells.map((words) => html("td", {}, words)));
     });
-    const heads = ["level", "symbols", "sub-word", "true", "left", "right", ""].map((name) => html("th", { scope: "col" }, name));
+    const heads = ["level", "symbols", "sub-word", "true", "left", "right", "the same"].map((name) => html("th", { scope: "col" }, name));
     const left = this.pairs.length - MOST_COMPARED;
     const caption = left > 0 ? [html("caption", {}, `${left.toLocaleString("en")} more nodes are not listed.`)] : [];
     return html("table", {}, ...caption, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));

@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 
+import languages
 from regulargpt import bench
 from regulargpt.analysis import kernels_report, needles_report, pictures, position_variance_report
 from regulargpt.bench.memory import STATUS
 from regulargpt.cli import call
+from regulargpt.cli.commands import demo
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import again as evaluate
 from regulargpt.evaluation.shortcuts import scores
@@ -79,6 +81,12 @@ class Hangs(BaseException):
     """A command took too long."""
 
 
+def language_only(language: str, *more: Any) -> int:
+    """A lesson for which nothing is made."""
+    languages.get(language)
+    return 0
+
+
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
     """A folder with all kinds of files, in which nothing trains and nothing is drawn."""
@@ -86,6 +94,8 @@ def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(atomic, "disk", Confined(tmp_path))
     monkeypatch.setattr(running, "run", lambda config, out, watch: SUMMARY)
+    monkeypatch.setattr(demo, "trained", language_only)
+    monkeypatch.setattr(demo, "at_once", language_only)
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
     monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
     for preset in position_variance_report.PRESETS:

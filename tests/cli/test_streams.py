@@ -98,6 +98,7 @@ SUCCEED = {
     "reproduce": "reproduce figure-6.4a --dry-run",
     "report": "report RUN --out new.html",
     "bench": "bench tree",
+    "demo": "demo --out new.html",
 }
 
 

@@ -22,7 +22,7 @@ from tests.regulargpt.test_text_report import place
 __all__ = ["alignments", "on_texts", "place"]  # pages that other files make, too
 pytestmark = needs_browser
 SVG = "{http://www.w3.org/2000/svg}"
-FIGURES = ("automaton", "tree", "prototypes", "cayley", "accuracy")
+FIGURES = ("automaton", "tree", "prototypes", "cayley", "map", "accuracy")
 SIZE = (96, 64)  # to which pictures are brought before they are compared: letters are a shade then
 ALIKE = 0.25  # of what is drawn
 
@@ -74,7 +74,7 @@ def test_every_figure_is_saved_as_it_is_seen(
     browser.evaluate(UNFOLD)
     settle(browser)
     count = browser.evaluate("figures.all.length")
-    assert count == {"table": 5, "pixels": 5, "texts": 9, "alignment": 2}[kind]
+    assert count == {"table": 6, "pixels": 6, "texts": 9, "alignment": 2}[kind]
     seen, files, images = [], [], []
     for i in range(count):
         seen.append(shot(browser, f"figures.all[{i}].drawing", SIZE))

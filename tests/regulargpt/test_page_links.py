@@ -164,7 +164,13 @@ def test_a_figure_has_a_menu_for_the_keyboard_and_the_pointer(browser: Browser, 
     browser.open(one(place), "#word=0110")
     signs = "[...document.querySelectorAll('.take > button')]"
     names = browser.evaluate(f"{signs}.map((e) => e.getAttribute('aria-label'))")
-    titles = ("The automaton", "The network's tree", "The prototypes", "The Cayley table of the network")
+    titles = (
+        "The automaton",
+        "The network's tree",
+        "The prototypes",
+        "The Cayley table of the network",
+        "The map of states",
+    )
     assert names == [f"Take along: {title}" for title in (*titles, "Accuracy by length")]
     open_menus = "document.querySelectorAll('.take > div:not([hidden])').length"
     browser.evaluate("document.querySelector('.tree .take button').focus()")
@@ -194,7 +200,7 @@ def click(browser: Browser, x: float, y: float) -> None:
         browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
 
-FIGURES = ["automaton", "tree", "prototypes", "cayley", "accuracy"]
+FIGURES = ["automaton", "tree", "prototypes", "cayley", "map", "accuracy"]
 
 
 @WIDTHS
@@ -222,9 +228,9 @@ def assert_silent_in(browser: Browser, path: Path) -> None:
 
 
 def test_a_figure_that_is_not_there_is_named(browser: Browser, place: Path):
-    browser.open(one(place), "?embed=map")
+    browser.open(one(place), "?embed=clusters")
     said = browser.evaluate("document.querySelector('[role=alert].no-figure').textContent")
-    assert said == f"There is no figure “map” on this page. There are: {', '.join(FIGURES)}."
+    assert said == f"There is no figure “clusters” on this page. There are: {', '.join(FIGURES)}."
     assert browser.evaluate("document.querySelector('h1').checkVisibility({ visibilityProperty: true })")
 
 
