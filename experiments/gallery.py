@@ -1,6 +1,7 @@
-"""docs/gallery: the lessons of its index, each made by the command that stands beside it.
+"""docs/gallery: the lessons of its index, each made by the command that stands beside it, and the index as a page.
 
-`python -m experiments.gallery` makes all of them again, and `python -m experiments.gallery parity` one.
+`python -m experiments.gallery` makes all of them again, and `python -m experiments.gallery parity` one. `index` is the
+page that a web server shows of the folder.
 """
 
 from __future__ import annotations
@@ -11,10 +12,19 @@ import sys
 from pathlib import Path
 
 from regulargpt.cli import call
+from regulargpt.report.document import document
+from regulargpt.report.svg import tag, text
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "gallery"
-ROW = re.compile(r"^\| \[[^\]]+\]\(([\w-]+)\.html\) \|.*\| `regulargpt (.*)` \|$", re.MULTILINE)
+INDEX = "index"
+ROW = re.compile(r"^\| \[([^\]]+)\]\(([\w-]+)\.html\) \| (.*) \| `regulargpt (.*)` \|$", re.MULTILINE)
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    """Of each lesson the heading, the name of its page, what it is good for, and the arguments that make it."""
+    found = ROW.findall((GALLERY / f"{INDEX}.md").read_text("utf-8"))
+    return [(heading, name, good_for, command.replace(r"\|", "|")) for heading, name, good_for, command in found]
 
 
 def commands() -> dict[str, list[str]]:
@@ -23,18 +33,45 @@ def commands() -> dict[str, list[str]]:
     >>> commands()["dyck-2"]
     ['demo', 'dyck-2']
     """
-    index = (GALLERY / "index.md").read_text("utf-8")
-    return {name: shlex.split(command.replace(r"\|", "|")) for name, command in ROW.findall(index)}
+    return {name: shlex.split(command) for _, name, _, command in rows()}
+
+
+def index() -> str:
+    """The list of the lessons as a page."""
+    lessons = [
+        tag("dt", tag("a", text(heading), href=f"{name}.html"))
+        + tag(
+            "dd",
+            text(f"{good_for[0].upper()}{good_for[1:]}."),
+            " Made by ",
+            tag("code", text(f"regulargpt {command}")),
+            ".",
+        )
+        for heading, name, good_for, command in rows()
+    ]
+    opening = "How can one know that a computer program is right on every word? Seven short steps, on eight languages."
+    return document(
+        title="Right on every word? Eight lessons",
+        heading="Right on every word?",
+        skip=("lessons", "To the lessons"),
+        body=tag("div", tag("p", opening), class_="lead")
+        + tag("main", tag("dl", *lessons, id="lessons"), class_="lesson"),
+        data=None,
+        styles=("page.css", "lesson/lesson.css"),
+    )
 
 
 def make(name: str, folder: Path = GALLERY) -> Path:
     """Make one page, in this folder; where it is. To be called in the repository's root, as its commands are."""
     path = folder / f"{name}.html"
+    if name == INDEX:
+        path.write_text(index(), "utf-8")
+        return path
     code = call([*commands()[name], "--out", str(path)])
     assert code == 0, f"the command behind {name} ended with {code}"
     return path
 
 
 if __name__ == "__main__":
-    for chosen in sys.argv[1:] or commands():
+    for chosen in sys.argv[1:] or [*commands(), INDEX]:
         make(chosen)

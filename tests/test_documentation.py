@@ -9,6 +9,9 @@ import pytest
 
 from languages.text.retrieval import listing, retrieval
 from regulargpt.cli import call, group
+from regulargpt.report import document
+from regulargpt.report import page as report_page
+from regulargpt.report.lesson import page as lesson_page
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("experiments/**/*.md"))]
@@ -90,3 +93,16 @@ def test_every_command_it_shows_has_these_options(page: Path):
         assert command is not None, line
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known, line
+
+
+def test_pages_are_as_small_as_the_reasons_for_drawing_them_say():
+    text = " ".join((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split())
+    said = re.search(r"styles of a report have less than (\d+) kB together, those of a lesson less than (\d+) kB", text)
+    assert said
+    every = [*document.SCRIPTS, *document.STYLES, "page.css", "states.css"]
+    for parts, most in (
+        ((*every, *report_page.SCRIPTS), said[1]),
+        ((*every, *lesson_page.SCRIPTS, "lesson/lesson.css"), said[2]),
+    ):
+        size = sum(len(document.file(name).encode()) for name in parts)
+        assert int(most) - 10 <= size / 1000 < int(most)

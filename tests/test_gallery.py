@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.gallery import GALLERY, commands, make
+from experiments.gallery import GALLERY, INDEX, commands, index, make
 from tests.regulargpt.browser import Browser, chromium, needs_browser
 
 ROOT = GALLERY.parents[1]
-PAGES = sorted(GALLERY.glob("*.html"))
+INDEX_PAGE = GALLERY / f"{INDEX}.html"
+PAGES = sorted(set(GALLERY.glob("*.html")) - {INDEX_PAGE})
 AT_ONCE = ("parity", "symmetric-3")
 MOST_BYTES = 3_000_000
 DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', re.DOTALL)
@@ -49,7 +50,13 @@ def decoded(value: Any) -> tuple[Any, list[np.ndarray]]:
 def test_there_are_eight_pages_each_in_the_index_and_small_together():
     assert {path.stem for path in PAGES} == set(commands())
     assert len(PAGES) == 8
-    assert sum(path.stat().st_size for path in PAGES) < MOST_BYTES
+    assert sum(path.stat().st_size for path in [*PAGES, INDEX_PAGE]) < MOST_BYTES
+
+
+def test_the_index_is_made_of_the_guides_and_leads_to_each_page():
+    text = INDEX_PAGE.read_text("utf-8")
+    assert text == index(), f"make it again with `python -m experiments.gallery {INDEX}`"
+    assert re.findall(r'<a href="([^#"]+)"', text) == [f"{name}.html" for name in commands()]
 
 
 @pytest.mark.parametrize(
@@ -67,10 +74,10 @@ def test_a_page_can_be_made_again(name: str, tmp_path: Path, monkeypatch):
         np.testing.assert_allclose(ours, its, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*PAGES, INDEX_PAGE], ids=lambda path: path.stem)
 def test_a_page_names_no_address_and_no_folder(path: Path):
     text = path.read_text("utf-8")
-    assert re.findall(r"https?://[^\"'\s)]+", text) == ["http://www.w3.org/2000/svg"]
+    assert set(re.findall(r"https?://[^\"'\s)]+", text)) == {"http://www.w3.org/2000/svg"}
     assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"(?!data:,)", text)
     assert not re.findall(r"@import|url\(|/tmp/|/home/", text)
 
@@ -97,3 +104,12 @@ def test_a_page_opens_and_its_proof_comes_to_its_end(browser: Browser, path: Pat
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     assert browser.problems == []
     assert {request.split("#")[0] for request in browser.requests} <= {path.as_uri(), "data:,"}
+
+
+@needs_browser
+def test_the_index_opens_and_a_lesson_opens_from_it(browser: Browser):
+    browser.look(390)
+    browser.open(INDEX_PAGE)
+    assert browser.evaluate("document.documentElement.scrollWidth") == 390
+    assert browser.evaluate("document.querySelector('#lessons a').href") == (GALLERY / "parity.html").as_uri()
+    assert browser.problems == []

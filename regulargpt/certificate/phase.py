@@ -304,13 +304,13 @@ class TableFineTuning:
     def let_in(self, trainer: Trainer) -> None:
         """More windows of a table that is mended, if few of those before are missed."""
         assert self.table is not None, "its windows are in stages"
-        assert self.free is not None, "they are while it is mended"
         assert self.stages is not None, "whoever calls has asked"
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         step, training = trainer.step_count, trainer.model.training
         generator = torch.Generator(trainer.device).manual_seed(trainer.config.seed + step)
-        now = self.table.over(self.free(trainer.model.state_norm).detach())
-        if self.stages.open(now, trainer.model.eval(), generator):
+        prototypes = self.prototypes(trainer.model)
+        assert prototypes is not None, "there is a table"
+        if self.stages.open(self.table.over(prototypes), trainer.model.eval(), generator):
             self.standing = replace(self.standing, opened_at=step)
         trainer.model.train(training)
 

@@ -74,6 +74,8 @@ def _steps(config: RunConfig) -> Iterator[str]:
     steps = config.training.steps
     if config.recipe in CONSTRUCTED and steps:
         yield f"training.steps = {steps}; recipe '{config.recipe}' trains nothing, set it to 0"
+    for observer in config.observers if config.recipe in CONSTRUCTED else ():
+        yield f"observers.{observer.name}: recipe '{config.recipe}' trains nothing to look at; leave it out"
     if config.recipe not in CONSTRUCTED and not steps:
         yield "training.steps = 0; training has at least 1 step"
 

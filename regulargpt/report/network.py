@@ -34,6 +34,17 @@ def script_data(
         monoid = TransitionMonoid.of(machine, *([] if certificate else [MOST_ELEMENTS]))
     except AutomatonError:
         monoid = None
+    return machine_data(machine, monoid) | {
+        # A table that the certificate does not list is too large for a page, too.
+        "network": (
+            monoid and certificate and is_listed(certificate.record) and table(machine, monoid, certificate, aligned)
+        )
+        or None,
+    }
+
+
+def machine_data(machine: MooreMachine, monoid: TransitionMonoid | None) -> dict[str, Any]:
+    """An automaton and its transition monoid, where it is known, as JSON values."""
     return {
         "alphabet": list(machine.alphabet),
         "states": list(machine.states),
@@ -41,11 +52,6 @@ def script_data(
         "delta": machine.table.tolist(),
         "outputs": list(machine.named_outputs.values()),
         "elements": monoid and {"words": list(monoid.words), "right": monoid.right.tolist()},
-        # A table that the certificate does not list is too large for a page, too.
-        "network": (
-            monoid and certificate and is_listed(certificate.record) and table(machine, monoid, certificate, aligned)
-        )
-        or None,
     }
 
 

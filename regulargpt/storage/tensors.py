@@ -3,7 +3,7 @@
 import io
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,23 +24,23 @@ def render_weights(weights: Mapping[str, "Tensor"]) -> bytes:
 
 def parse_weights(data: bytes, path: Path) -> dict[str, "Tensor"]:
     """The weights, on the CPU; FormatError if `data` is not safetensors."""
-    from safetensors import SafetensorError
     from safetensors.torch import load
 
-    try:
-        return load(data)
-    except (SafetensorError, KeyError, ValueError) as error:
-        message = f"{atomic.shown(path)} is not a safetensors file; restore it from a copy"
-        raise atomic.FormatError(message) from error
+    return _parsed(load, data, path)
 
 
 def parse_arrays(data: bytes, path: Path) -> dict[str, "npt.NDArray[np.floating]"]:
     """The weights as arrays, by name and without torch; FormatError as for `parse_weights`."""
-    from safetensors import SafetensorError
     from safetensors.numpy import load
 
+    return dict(sorted(_parsed(load, data, path).items()))  # it hands them over in any order
+
+
+def _parsed(load: Callable[[bytes], dict[str, Any]], data: bytes, path: Path) -> dict[str, Any]:
+    from safetensors import SafetensorError
+
     try:
-        return dict(sorted(load(data).items()))  # it hands them over in any order
+        return load(data)
     except (SafetensorError, KeyError, ValueError) as error:
         message = f"{atomic.shown(path)} is not a safetensors file; restore it from a copy"
         raise atomic.FormatError(message) from error

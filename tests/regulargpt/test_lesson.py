@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import languages
@@ -17,6 +19,7 @@ from regulargpt.report.data import gather
 from regulargpt.report.lesson import making, page
 from regulargpt.report.lesson.material import Material, material, named
 from regulargpt.report.lesson.wording import TERM, Sentence, glossary, of_lesson, plain, wording
+from regulargpt.report.live.snapshots import Snapshots
 from tests.regulargpt.certified import believed, certify, folder
 from tests.test_imports import ROOT
 
@@ -114,6 +117,15 @@ def test_the_lesson_of_the_package_says_what_its_run_is():
         assert part in text
     assert "nobody trained it" not in text
     assert "$" not in re.sub(r"<script.*", "", text, flags=re.DOTALL)
+
+
+def test_a_lesson_has_nothing_of_a_network_that_only_a_report_shows():
+    run = gather(PARITY)
+    kept = Snapshots((0, 5), (np.zeros(3), np.ones(3)))
+    found = page.script_data(material(replace(run, live=replace(run.live, snapshots=kept))))
+    assert found["live"]["map"] is None
+    assert found["live"]["snapshots"] is None
+    assert found["live"]["prototypes"] is not None
 
 
 @pytest.fixture

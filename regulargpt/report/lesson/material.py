@@ -13,6 +13,7 @@ from languages.budget import TooLarge
 from languages.errors import UserError, shown
 from languages.task import Task
 from regulargpt.certificate.search.specification import specified_machine
+from regulargpt.models.options import ModelOptions
 from regulargpt.report.data import Certificate, Gathered
 from regulargpt.report.live.gathering import Live
 from regulargpt.report.network import is_listed
@@ -95,12 +96,21 @@ def of_rival(rival: Gathered, language: str) -> Rival:
         )
     if rival.live.network is None:
         raise UserError(f"--beside {place}: {rival.live.reason[:-1]}; choose a smaller network")
-    label = NAMES.get(rival.config.model.name, rival.config.model.label)
-    return Rival(label, rival.live, rival.config.data.train_len)
+    return Rival(label(rival.config.model), rival.live, rival.config.data.train_len)
 
 
 NAMES = {"transformer": "Transformer", "lstm": "LSTM", "rnn": "RNN", "gru": "GRU", "regulargpt": "RegularGPT"}
 """As the field writes them."""
+
+
+def label(model: ModelOptions) -> str:
+    """What a network is called.
+
+    >>> from regulargpt.models.options import RecurrentOptions
+    >>> label(RecurrentOptions("lstm"))
+    'LSTM'
+    """
+    return NAMES.get(model.name, model.label)
 
 
 def named(machine: MooreMachine, users: MooreMachine) -> MooreMachine:

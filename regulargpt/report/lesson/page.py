@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.models.tree.depth import depth
 from regulargpt.report import automaton
 from regulargpt.report.document import document
-from regulargpt.report.lesson.material import Material
+from regulargpt.report.lesson.material import Material, label
 from regulargpt.report.lesson.wording import (
     TERM,
     Step,
@@ -26,9 +27,11 @@ from regulargpt.report.lesson.wording import (
     terms,
     wording,
 )
+from regulargpt.report.live.gathering import Live
+from regulargpt.report.live.snapshots import Snapshots
 from regulargpt.report.live.twins import WEIGHTS, bundle
-from regulargpt.report.network import by_element
-from regulargpt.report.svg import tag, text
+from regulargpt.report.network import machine_data
+from regulargpt.report.svg import by_element, tag, text
 from regulargpt.storage.atomic import write_text
 
 SHARED = ("word.js", "nodes.js", "live.js", "parting.js")
@@ -193,14 +196,8 @@ def script_data(lesson: Material) -> dict[str, Any]:
     number = {word: i for i, word in enumerate(lesson.monoid.words)}
     elements = [[number[word] for word in words] for words in lesson.certificate.words]
     every = by_element([[i] for i in range(lesson.monoid.size)])
-    rival = lesson.rival and {"name": lesson.rival.label, "live": lesson.rival.live.data()}
-    return {
-        "alphabet": list(machine.alphabet),
-        "states": list(machine.states),
-        "initial": machine.initial_index,
-        "delta": machine.table.tolist(),
-        "outputs": list(machine.named_outputs.values()),
-        "elements": {"words": list(lesson.monoid.words), "right": lesson.monoid.right.tolist()},
+    rival = lesson.rival and {"name": lesson.rival.label, "live": live_data(lesson.rival.live)}
+    return machine_data(machine, lesson.monoid) | {
         "table": lesson.monoid.table.tolist(),
         "colours": every,
         "network": {
@@ -211,7 +208,12 @@ def script_data(lesson: Material) -> dict[str, Any]:
         },
         "leaves": list(map(list, zip(record["leaves"]["windows"], record["leaves"]["images"], strict=True))),
         "nodes": list(map(list, zip(record["nodes"]["windows"], record["nodes"]["images"], strict=True))),
-        "label": "RegularGPT" if lesson.run.config.model.name == "regulargpt" else lesson.run.config.model.label,
-        "live": lesson.run.live.data(),
+        "label": label(lesson.run.config.model),
+        "live": live_data(lesson.run.live),
         "rival": rival,
     }
+
+
+def live_data(live: Live) -> dict[str, Any] | None:
+    """A network for the scripts, without what only a report shows."""
+    return replace(live, map=None, snapshots=Snapshots()).data()

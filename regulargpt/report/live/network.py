@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from regulargpt.config.options import Options, as_mapping, registries
 from regulargpt.config.registry import Row, registry
 from regulargpt.models import MODELS
 from regulargpt.models.options import ModelOptions
+from regulargpt.report.live.numbers import encoded
 from regulargpt.report.live.twins import Twin, twin
 
 MOST_MEGABYTES = 4.0
@@ -39,7 +39,6 @@ class Network:
 
     def data(self) -> dict[str, Any]:
         """JSON values for the script; the weights are float32, little end first, in base64."""
-        numbers = b"".join(tensor.astype("<f4").tobytes() for tensor in self.weights.values())
         return {
             "options": described(self.options, MODELS[self.options.name]),
             "n_symbols": self.n_symbols,
@@ -48,7 +47,7 @@ class Network:
             "token": self.token,
             "weights": {
                 "shapes": {name: list(tensor.shape) for name, tensor in self.weights.items()},
-                "numbers": base64.b64encode(numbers).decode(),
+                "numbers": encoded(*self.weights.values()),
             },
         }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regulargpt.report.live.network import MOST_MEGABYTES, Weights
+from regulargpt.report.live.numbers import encoded
 from regulargpt.storage.folder import RunFolder, snapshot_name
 from regulargpt.storage.tensors import parse_arrays
 
@@ -40,7 +40,7 @@ class Snapshots:
             return None
         return {
             "steps": list(self.steps),
-            "numbers": [base64.b64encode(numbers.astype("<f2").tobytes()).decode() for numbers in self.numbers],
+            "numbers": [encoded(numbers, kind="<f2") for numbers in self.numbers],
         }
 
     def sentence(self) -> str:
@@ -63,7 +63,7 @@ class Snapshots:
 def encoded_size(size: int) -> int:
     """The bytes of base64.
 
-    >>> encoded_size(4) == len(base64.b64encode(bytes(4)))
+    >>> encoded_size(4) == len(encoded(np.zeros(1)))
     True
     """
     return 4 * -(-size // 3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +14,7 @@ from languages.errors import UserError
 from languages.randomness import rng
 from languages.task import Task
 from regulargpt.analysis.plane import principal_axes
+from regulargpt.report.live.numbers import encoded
 from regulargpt.report.live.states import Prototypes
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class StateMap:
         return {
             "kind": self.kind,
             "shape": list(rows.shape),
-            "rows": base64.b64encode(rows.astype("<f4").tobytes()).decode(),
+            "rows": encoded(rows),
             "explained": [round(share, 4) for share in self.explained],
             "anchors": [[float(f"{value:.6g}") for value in place] for place in places],
             "numbers": list(self.numbers),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from languages.automata.monoid import TransitionMonoid
 from languages.errors import AutomatonError
 from languages.randomness import rng
 from languages.task import Task
+from regulargpt.report.live.numbers import encoded
 
 if TYPE_CHECKING:
     from regulargpt.models.tree.base import Tree
@@ -39,8 +39,8 @@ class Prototypes:
 
     def data(self) -> dict[str, Any]:
         """JSON values for the script."""
-        numbers = base64.b64encode(self.points.astype("<f4").tobytes()).decode()
-        return {"shape": list(self.points.shape), "points": numbers, "elements": list(map(list, self.elements))}
+        shape, elements = list(self.points.shape), list(map(list, self.elements))
+        return {"shape": shape, "points": encoded(self.points), "elements": elements}
 
 
 def mean_states(model: Tree, machine: MooreMachine, task: Task, train_len: int, seed: int) -> Prototypes | None:
