@@ -19,7 +19,7 @@ RUNS = {f"{name}-C{C}": (model, C) for name, model in MODELS.items() for C in CH
 CPU_TEST: Fields = {"evaluation.samples": 128, "evaluation.stride": 13}
 CPU_STEPS = 8_000
 # A table of 4.7 million windows is mended for some thousand steps more.
-CPU_STEPS_LARGE = {("modular-arithmetic", 3): 12_000}
+CPU_STEPS_LARGE = {("modular-arithmetic", "gated-C3"): 12_000}
 SMOKE: Fields = {"training.steps": 20, "evaluation.samples": 8, "evaluation.stride": 51}
 
 
@@ -48,7 +48,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     if scale == "smoke":
         fields |= SMOKE
     if scale == "cpu":
-        fields |= {**CPU_TEST, "training.steps": CPU_STEPS_LARGE.get((row, chunk_size), CPU_STEPS)}
+        fields |= {**CPU_TEST, "training.steps": CPU_STEPS_LARGE.get((row, name), CPU_STEPS)}
     return configs(row, "answers", model, "", fields, SEEDS[:1] if scale == "smoke" else SEEDS)
 
 

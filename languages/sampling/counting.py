@@ -18,8 +18,12 @@ from languages.sampling.paths import Paths
 MAX_PATHS = 4096  # paths tabulated at once: a table of thresholds stays in the first-level cache
 MAX_SYMBOLS = 16  # symbols to a step
 CACHED_TABLES, CACHED_BYTES = 1024, 2**28  # tables of thresholds kept: so many, and no more than this together
-MAX_BYTES, OVERHEAD = 2**30, 2048  # of all L[i] together, of each beside 8 a node
+BLOCK = 1024  # of so many L[i] the first is kept, and the others are counted again when they are needed
+CACHED_LOGS, OVERHEAD = 2**28, 2048  # bytes of L[i] that are kept nevertheless; of each beside 8 a node
+MAX_COUNTED, EACH_STEP = 2**32, 1024  # paths that are looked at to count, and what a step takes beside, in paths
 SETTLED = 2e-15  # change of L per step below which it stands still
+
+Level = tuple[Floats, float]  # L[i] (n_nodes,), and the constant to add to it
 
 
 class PathCounts:
@@ -29,9 +33,12 @@ class PathCounts:
         self.graph = graph
         self.stride, self.steps = self._longest_steps(most_paths)
         with np.errstate(divide="ignore"):
-            self._log: list[Floats] = [np.log(graph.final.astype(np.float64))]
-        self._offset: list[float] = [0.0]
+            self._starts: list[Level] = [(np.log(graph.final.astype(np.float64)), 0.0)]  # the first L of each block
+        self._last: list[Level] = self._starts[:]  # the last block, as far as it was counted
         self._settled = False
+        # A word is drawn from its longest rest to its shortest, block after block: two are enough.
+        blocks = max(2, CACHED_LOGS // (BLOCK * (8 * graph.n_nodes + OVERHEAD)))
+        self._block = lru_cache(maxsize=blocks)(self._block_again)
         self.heads = lru_cache(maxsize=None)(self._heads)
         kept = min(CACHED_TABLES, CACHED_BYTES // (8 * max(1, len(self.steps.source))))
         self._tables = lru_cache(maxsize=kept)(self._table)
@@ -69,40 +76,62 @@ class PathCounts:
     def log_after(self, steps: int) -> tuple[Floats, float]:
         """L[steps] (n_nodes,) and the constant to add to it."""
         level = self._level(steps)
+        log, offset = self._kept(level)
         if level == steps:
-            return self._log[level], self._offset[level]
+            return log, offset
         # Settled: each further step multiplies all counts by the same number, the largest eigenvalue.
-        growth = self._offset[level] - self._offset[level - 1]
-        return self._log[level], self._offset[level] + (steps - level) * growth
+        growth = offset - self._kept(level - 1)[1]
+        return log, offset + (steps - level) * growth
+
+    def _kept(self, level: int) -> Level:
+        number, place = divmod(level, BLOCK)
+        return (self._last if number == len(self._starts) - 1 else self._block(number))[place]
+
+    @property
+    def _counted(self) -> int:
+        """How many L were counted."""
+        return (len(self._starts) - 1) * BLOCK + len(self._last)
 
     def _level(self, steps: int) -> int:
-        """The index at which L[steps] is kept: `steps`, or where L has settled before."""
-        each = 8 * self.graph.n_nodes + OVERHEAD
-        while len(self._log) <= steps and not self._settled:
-            if len(self._log) * each > allowed(MAX_BYTES):
+        """The index at which L[steps] is found: `steps`, or where L has settled before."""
+        each = len(self.steps.source) + EACH_STEP
+        while self._counted <= steps and not self._settled:
+            if self._counted * each > allowed(MAX_COUNTED):
                 raise SamplingError(
                     f"counting the words of {steps * self.stride:,} symbols of an automaton of {self.graph.n_nodes:,} "
-                    f"states takes too much memory; choose shorter words{hint(steps * each, MAX_BYTES)}"
+                    f"states takes too long; choose shorter words{hint(steps * each, MAX_COUNTED)}"
                 )
             self._count_one_step_more()
-        return min(steps, len(self._log) - 1)
+        return min(steps, self._counted - 1)
 
     def _count_one_step_more(self) -> None:
-        """Append to L. Once a step changes no entry by more than rounding does, no later step will: L is settled.
+        """One L more. Once a step changes no entry by more than rounding does, no later step will: L is settled.
 
         With x = exp(L) and A the matrix of weights of one step, A x = c x entry by entry within 2e-15; A
         has no negative entry, so after k more steps it holds within k * 2e-15, which is what rounding would
         give as well.
         """
-        before = self.steps.log_before(self._log[-1])
-        largest = float(before.max(initial=-np.inf))
-        if largest > -np.inf:
-            before -= largest
+        (log, _), (before, offset) = self._last[-1], self._before(self._last[-1])
         with np.errstate(invalid="ignore"):
-            still = (before == self._log[-1]) | (np.abs(before - self._log[-1]) <= SETTLED)
-        self._log.append(before)
-        self._offset.append(self._offset[-1] + (largest if largest > -np.inf else 0.0))
+            still = (before == log) | (np.abs(before - log) <= SETTLED)
         self._settled = bool(still.all())
+        if len(self._last) == BLOCK:
+            self._starts.append((before, offset))
+            self._last = []
+        self._last.append((before, offset))
+
+    def _before(self, level: Level) -> Level:
+        """L with one step more than at this level."""
+        log, offset = level
+        before = self.steps.log_before(log)
+        largest = float(before.max(initial=-np.inf))
+        return (before - largest, offset + largest) if largest > -np.inf else (before, offset)
+
+    def _block_again(self, number: int) -> list[Level]:
+        levels = [self._starts[number]]
+        while len(levels) < BLOCK:
+            levels.append(self._before(levels[-1]))
+        return levels
 
     def log_start(self, length: int) -> Floats:
         """(n_initial,) log of the weight of all words of this length, for each initial node."""
@@ -116,7 +145,7 @@ class PathCounts:
         return self._tables(self._level(steps))
 
     def _table(self, level: int) -> Floats:
-        return self.steps.thresholds(self._log[level])
+        return self.steps.thresholds(self._kept(level)[0])
 
     def _head_thresholds(self, length: int) -> Floats:
         """Where to cut among the paths of the first `length mod stride` symbols."""

@@ -189,7 +189,7 @@ def test_samples_that_would_take_too_long_are_refused(tmp_path: Path, monkeypatc
     long = get("regex:" + "a" * 20_000 + ";alphabet=ab")
     with pytest.raises(SamplingError, match=r"length 10000: .* choose shorter words, LANGUAGES_BUDGET=2 allows more"):
         long.sample(rng(0, "test"), 10_000, 1)
-    monkeypatch.setattr(counting, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(counting, "MAX_COUNTED", 2**20)
     with pytest.raises(SamplingError, match=r"counting the words of 9,996 symbols .* choose shorter words, LANG"):
         get("dyck-100").sample(rng(0, "test"), 10_000, 4)
 

@@ -22,7 +22,9 @@ from languages.automata import Dfa
 from languages.errors import LengthEmpty, SamplingError, UserError
 from languages.registry import names
 from languages.regular.dyck import dyck_dfa, exact_depth
+from languages.sampling import counting
 from languages.sampling.balanced import BalancedSampler
+from languages.sampling.counting import PathCounts
 from languages.sampling.graph import graph_of
 from languages.sampling.lengths import Lengths
 from languages.sampling.near_miss import NearMissSampler, pair_graph, substitutions, swap
@@ -143,6 +145,32 @@ def test_long_words_are_drawn_exactly(name: str) -> None:
             exact = float(Fraction(after[int(dfa.run(paths.words[path]))], before))
             assert math.isclose(high - low, exact, rel_tol=1e-9, abs_tol=1e-14)
             low = float(high)
+
+
+@pytest.mark.parametrize("block", [1, 3, 16])
+@pytest.mark.parametrize("name", ["tomita-5", "dyck-2", "tomita-3", "dyck-12", "aa-bb-cc-dd-ee"])
+def test_what_is_counted_again_is_what_it_was(name: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L that were not kept, in any order, to the last bit: settled at the end of a block, within one, or never."""
+    graph = WordSampler(get(name).language).counts.graph
+    kept = PathCounts(graph, 64)
+    monkeypatch.setattr(counting, "BLOCK", block)
+    monkeypatch.setattr(counting, "CACHED_LOGS", 0)
+    again = PathCounts(graph, 64)
+    for steps in (0, 1, 2, 47, 48, 49, 5, 16, 300, 3, 299, 0):
+        for ours, its in zip(again.log_after(steps), kept.log_after(steps), strict=True):
+            np.testing.assert_array_equal(ours, its)
+        np.testing.assert_array_equal(again.thresholds(steps), kept.thresholds(steps))
+    assert again._settled == kept._settled
+
+
+def test_counting_that_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "MAX_COUNTED", 100_000)
+    sampler = WordSampler(get("aa-bb-cc-dd-ee").language, most_paths=1)
+    assert sampler.sample(rng(0, "x"), 20, 2).shape == (2, 20)
+    with pytest.raises(
+        SamplingError, match=r"symbols of an automaton of 6 states takes too long; choose shorter words"
+    ):
+        sampler.sample(rng(0, "x"), 5000, 2)
 
 
 @pytest.mark.parametrize("name", ["tomita-3", "dyck-3", "012-02"])
