@@ -7,9 +7,13 @@ thesis, and with gates. Scored on 41 to 500 symbols, half near misses where ther
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from experiments.experiment import Column, Experiment, Fields, Scale, Shows, configs
 from experiments.table_6_1 import AT_10_000, BHATTAMISHRA, DELETANG, PROVEN, SEEDS
 from regulargpt.config.schema import RunConfig
+
+Large = Mapping[tuple[str, str], Fields]
 
 MODELS = {"gated": "gated-regulargpt", "regulargpt": "regulargpt"}
 TITLES = {"gated": "gated", "regulargpt": "RegularGPT"}
@@ -19,7 +23,7 @@ RUNS = {f"{name}-C{C}": (model, C) for name, model in MODELS.items() for C in CH
 CPU_TEST: Fields = {"evaluation.samples": 128, "evaluation.stride": 13}
 CPU_STEPS = 8_000
 # A table of 4.7 million windows is mended for some thousand steps more.
-CPU_STEPS_LARGE = {("modular-arithmetic", "gated-C3"): 12_000}
+CPU_LARGE: Large = {("modular-arithmetic", "gated-C3"): {"training.steps": 12_000}}
 SMOKE: Fields = {"training.steps": 20, "evaluation.samples": 8, "evaluation.stride": 51}
 
 
@@ -33,8 +37,8 @@ def titled(name: str) -> str:
     return f"{TITLES[model]}, C = {chunks}"
 
 
-def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
-    """The runs behind a cell.
+def runs(row: str, name: str, scale: Scale, recipe: str = "answers", large: Large = CPU_LARGE) -> list[RunConfig]:
+    """The runs behind a cell, those with a `large` table with what they need.
 
     >>> [(c.data.train_len, c.recipe, c.model.chunk_size) for c in runs("parity", "gated-C3", "smoke")]
     [(40, 'answers', 3)]
@@ -48,20 +52,28 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     if scale == "smoke":
         fields |= SMOKE
     if scale == "cpu":
-        fields |= {**CPU_TEST, "training.steps": CPU_STEPS_LARGE.get((row, name), CPU_STEPS)}
-    return configs(row, "answers", model, "", fields, SEEDS[:1] if scale == "smoke" else SEEDS)
+        fields |= {**CPU_TEST, "training.steps": CPU_STEPS, **large.get((row, name), {})}
+    return configs(row, recipe, model, "", fields, SEEDS[:1] if scale == "smoke" else SEEDS)
+
+
+def columns(names: Iterable[str]) -> tuple[Column, ...]:
+    """Of these networks the accuracy, that under `hard-2`, the share of runs that are proven, and the seconds.
+
+    >>> [column.title for column in columns(["gated-C2"])][2:]
+    ['gated, C = 2, proven', 'gated, C = 2, seconds of training']
+    """
+    shown = (("", "", Shows()), ("hard-", ", hard, 10,000", AT_10_000), ("proven-", ", proven", PROVEN))
+    shown += (("seconds-", ", seconds of training", Shows("seconds")),)
+    return tuple(
+        Column(f"{key}{name}", f"{titled(name)}{says}", name, shows) for key, says, shows in shown for name in names
+    )
 
 
 EXPERIMENT = Experiment(
     "answers",
     "From final answers alone, and proven",
     (*DELETANG, *BHATTAMISHRA),
-    (
-        *(Column(name, titled(name), name) for name in RUNS),
-        *(Column(f"hard-{name}", f"{titled(name)}, hard, 10,000", name, AT_10_000) for name in RUNS),
-        *(Column(f"proven-{name}", f"{titled(name)}, proven", name, PROVEN) for name in RUNS),
-        *(Column(f"seconds-{name}", f"{titled(name)}, seconds of training", name, Shows("seconds")) for name in RUNS),
-    ),
+    columns(RUNS),
     runs,
     statistics=("mean",),
 )

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments import answers
-from experiments.experiment import Column, Experiment, Scale, Shows
-from experiments.table_6_1 import AT_10_000, PROVEN
+from experiments.experiment import Experiment, Scale
 from regulargpt.config.schema import RunConfig
 
 LANGUAGES: Mapping[str, str] = {
@@ -34,15 +33,7 @@ EXPERIMENT = Experiment(
     "further-languages",
     "Three languages never tried before, from final answers alone",
     tuple(LANGUAGES),
-    (
-        *(Column(name, answers.titled(name), name) for name in NETWORKS),
-        *(Column(f"hard-{name}", f"{answers.titled(name)}, hard, 10,000", name, AT_10_000) for name in NETWORKS),
-        *(Column(f"proven-{name}", f"{answers.titled(name)}, proven", name, PROVEN) for name in NETWORKS),
-        *(
-            Column(f"seconds-{name}", f"{answers.titled(name)}, seconds of training", name, Shows("seconds"))
-            for name in NETWORKS
-        ),
-    ),
+    answers.columns(NETWORKS),
     runs,
     statistics=("mean",),
 )

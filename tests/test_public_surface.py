@@ -201,7 +201,7 @@ def test_registries():
         "ssmax log_n"
     )
     assert " ".join(ENCODINGS) == encodings
-    assert list(RECIPES) == ["robust", "robust-subwords", "answers", "paper", "gpt2", "text", "retrieval"]
+    assert list(RECIPES) == ["robust", "robust-subwords", "answers", "automaton", "paper", "gpt2", "text", "retrieval"]
     expected = [
         "thesis-1",
         "regular-gpt-code-1",

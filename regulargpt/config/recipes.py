@@ -139,6 +139,8 @@ FROM_ANSWERS: Fields = {
     "phases.table_fine_tuning.lr": 1e-2,
     "phases.table_fine_tuning.contraction": 0.1,
 }
+# The same table, but of the automaton that the language has: there is nothing to wait for.
+FROM_AUTOMATON: Fields = {**FROM_ANSWERS, "phases.table_fine_tuning.automaton": "known"}
 # More than two children: with words of one and two levels first, or groups such as Tomita 5 and 6 are not learned.
 STAGES = (3, 9)
 SHORT_FIRST: Fields = {"training.curriculum": STAGES, "training.stage_loss": 0.2}
@@ -241,6 +243,12 @@ RECIPES: dict[str, Recipe] = {
         dict.fromkeys(TREES, FROM_ANSWERS),
         NEAR_MISSES,
         languages={name: {"modular-arithmetic": PAIRS, "dyck-12": {**DEEP, **SLOWER}} for name in TREES},
+    ),
+    "automaton": Recipe(
+        "the table of the language's automaton, from the first attempt at a proof on; words only before that",
+        dict.fromkeys(TREES, FROM_AUTOMATON),
+        NEAR_MISSES,
+        languages={name: {"modular-arithmetic": PAIRS, "dyck-12": DEEP} for name in TREES},
     ),
     "paper": Recipe(
         "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",
