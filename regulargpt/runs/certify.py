@@ -15,6 +15,7 @@ from regulargpt.certificate.options import TableFineTuningOptions, no_certificat
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import TrainingTable
+from regulargpt.certificate.search.mending import FreePrototypes
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.extraction.from_answers import AnswerLearner
@@ -44,7 +45,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
             certifier = Certifier.of(task, model.chunk_size, model.aligned)
         else:
             certifier = Certifier.of_machine(learned, model.chunk_size, model.aligned)
-        quantised = certifier.certify(model, known_prototypes(folder))
+        quantised = certifier.certify(model, known_prototypes(folder, model))
     except UserError as error:
         return write(folder, refused(weights, {"reason": str(error)}))
     return write(folder, outcome_of(certifier, task, model, quantised, weights, network, progress, learned))
@@ -64,14 +65,14 @@ def learned_machine(config: RunConfig, model: Tree) -> MooreMachine | None:
     return machine
 
 
-def known_prototypes(folder: RunFolder) -> Tensor | None:
+def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:
     """The prototypes of the certificate that lies there, if it is of these weights; else those of the training.
 
     A run whose process was killed between its end and its certificate has those alone.
     """
     path = folder.path / CERTIFICATE
     if not disk.exists(path):
-        return fine_tuned_to(folder)
+        return fine_tuned_to(folder, model)
     try:
         known = parse_json(read_bytes(path), path)
         if known["weights"]["sha256"] != digest(folder.final_bytes(WEIGHTS)):
@@ -83,15 +84,21 @@ def known_prototypes(folder: RunFolder) -> Tensor | None:
     return prototypes if prototypes.ndim == 2 and prototypes.shape[1] == width else None
 
 
-def fine_tuned_to(folder: RunFolder) -> Tensor | None:
-    """The prototypes of the table on which the training ended."""
+def fine_tuned_to(folder: RunFolder, model: Tree) -> Tensor | None:
+    """The prototypes of the table on which the training ended; of a large one, those that it learned."""
     try:
         last = checkpoint.load_latest(folder.path)
     except UserError:
         return None  # a finished run does not need its checkpoints
     phase = last.state["state"]["phases"].get("table_fine_tuning") if last else None
-    table = phase["table"] if phase else None
-    return None if table is None else TrainingTable.load(table).prototypes
+    if not phase or phase["table"] is None:
+        return None
+    table = TrainingTable.load(phase["table"])
+    if phase.get("free") is None:
+        return table.prototypes
+    free = FreePrototypes(model.state_norm, table.prototypes)
+    free.load_state_dict(phase["free"])
+    return free(model.state_norm).detach()
 
 
 def write(folder: RunFolder, outcome: Outcome) -> dict[str, Any]:
