@@ -249,20 +249,17 @@ class TableFineTuning:
     def learn(self, trainer: Trainer) -> bool:
         """Whether the network's answers give a machine; from then on the certificate is about that one."""
         assert self.learner is not None, "without a learner there is a certifier from the start"
-        if self.machine is not None or (machine := self.learner.machine(trainer.model)) is None:
+        if (machine := self.learner.machine(trainer.model)) is None:
             return False
-        self.learned_at = trainer.step_count
-        self.accept(machine, trainer.model)
-        return self.certifier is not None
-
-    def accept(self, machine: MooreMachine, model: nn.Module) -> None:
-        """The machine that was learned. If its table is too large, there is no certifier, and words go on."""
-        assert isinstance(model, Tree), "the options refuse other models"
-        self.machine = machine
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
         try:
-            self.certifier = Certifier.of_machine(machine, model.chunk_size, model.aligned)
+            self.certifier = Certifier.of_machine(machine, trainer.model.chunk_size, trainer.model.aligned)
         except UserError as error:
+            # Words go on. A network that errs on few of them may have come to far more states than it needs.
             self.uncertified = str(error)
+            return False
+        self.machine, self.learned_at = machine, trainer.step_count
+        return True
 
     def asks(self, trainer: Trainer) -> bool:
         """Whether the certificate is to be tried now: every so many steps and at an end.
@@ -366,7 +363,7 @@ class TableFineTuning:
             f"tried every {self.options.every} steps" if self.missed is None else f"{100 * self.missed:.1f} % missed"
         )
         if self.certifier is None:
-            tried = "no automaton yet" if self.machine is None else "its table is too large"
+            tried = "no automaton yet" if self.uncertified == NOT_LEARNED else "its automaton's table is too large"
         proof = f"waits for a proof ({tried})"
         if self.standing.since is None:
             return [proof, *trainer.words.awaited(trainer)]
@@ -413,7 +410,8 @@ class TableFineTuning:
         if self.learner is None:
             return {}
         machine = None if self.machine is None else to_json(self.machine)
-        return {"machine": machine, "learned_at": self.learned_at, "fresh": self.learner.fresh}
+        found = {"machine": machine, "learned_at": self.learned_at, "fresh": self.learner.fresh}
+        return found | {"uncertified": self.uncertified}
 
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
@@ -433,10 +431,13 @@ class TableFineTuning:
             self.own_optimiser.load_state_dict(state["optimiser"])
         if self.learner is not None:
             self.learner.fresh, self.learned_at = state["fresh"], state["learned_at"]
+            self.uncertified = state.get("uncertified", NOT_LEARNED)
             if state["machine"] is not None:
                 machine = from_json(state["machine"])
                 assert isinstance(machine, MooreMachine), "as it was saved"
-                self.accept(machine, model)
+                assert isinstance(model, Tree), "the options refuse other models"
+                self.machine = machine
+                self.certifier = Certifier.of_machine(machine, model.chunk_size, model.aligned)
 
     @staticmethod
     def restore(folder: RunFolder, summary: Mapping[str, Any]) -> None:

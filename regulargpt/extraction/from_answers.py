@@ -28,7 +28,7 @@ from regulargpt.extraction.nonempty import machine, smallest_machine
 Ints = npt.NDArray[np.int64]
 
 # A network that is wrong on short words makes L* split states without end: then it is left alone.
-MOST_STATES = 256
+MOST_STATES = 400
 MOST_REFINEMENTS = 64
 # Held-out words of all lengths together; and all words of the lengths that have at most so many.
 HELD_OUT, SHORT = 4096, 512

@@ -227,16 +227,25 @@ def test_without_a_machine_there_is_no_attempt_and_no_certificate():
     assert "no machine of the network's answers" in outcome.report["reason"]
 
 
-def test_a_learned_machine_whose_table_is_too_large_ends_no_training(monkeypatch: pytest.MonkeyPatch):
-    config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 4, "phases.table_fine_tuning.every": 2})
+def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypatch: pytest.MonkeyPatch):
+    """A network that errs on few words may have come to a machine far larger than the language's."""
+    config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 6, "phases.table_fine_tuning.every": 2})
     trainer = trainer_of(config)
     (phase,) = trainer.further
     assert isinstance(phase, TableFineTuning)
     assert phase.learner is not None
     monkeypatch.setattr(phase.learner, "machine", lambda model: specified_machine(languages.get("parity")))
-    monkeypatch.setattr("regulargpt.certificate.search.levels.MAX_WINDOWS", 3)
+    with monkeypatch.context() as limited:
+        limited.setattr("regulargpt.certificate.search.levels.MAX_WINDOWS", 3)
+        while trainer.step_count < 4:
+            trainer.step()
+        assert (phase.learned_at, phase.machine, phase.certifier) == (None, None, None)
+        assert "too large" in phase.awaited(trainer)[0]
+        assert "too many to look at" in phase.conclude(trainer.model, b"", b"", lambda *_: None).report["reason"]
+        (again,) = trainer_of(config).further
+        again.load(phase.state(), trainer.model)
+        assert again.awaited(trainer)[0] == phase.awaited(trainer)[0]
     while not trainer.finished:
         trainer.step()
-    assert (phase.learned_at, phase.certifier, trainer.step_count) == (2, None, 4)
-    assert "too large" in phase.awaited(trainer)[0]
-    assert "too many to look at" in phase.conclude(trainer.model, b"", b"", lambda *_: None).report["reason"]
+    assert (phase.learned_at, trainer.step_count) == (6, 6)
+    assert phase.certifier is not None
