@@ -21,6 +21,7 @@ search        what finds a proof, and is believed by nobody:
   invariant_balls    balls around the prototypes that the unquantised network maps into themselves
 checker       the independent checker: ball arithmetic, and none of the code above
 record        certificate.json
+compared      the automaton of a certificate beside the language
 outcome       what is said of a trained network
 sentences     the same in words
 """

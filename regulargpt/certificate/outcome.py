@@ -19,12 +19,11 @@ from languages.task import Task
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.files import tensors
+from regulargpt.certificate.compared import against
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
 from regulargpt.certificate.search.networks import max_entries, numpy_network
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
-from regulargpt.certificate.search.specification import specified_machine
-from regulargpt.extraction.nonempty import counterexample
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
@@ -103,19 +102,6 @@ def outcome_of(
         found = described(certifier, chosen) | against_task
     found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
     return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})
-
-
-def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
-    """A learned machine beside the task's, and the shortest word that they answer differently."""
-    true = specified_machine(task)
-    word = counterexample(learned, true)
-    found: dict[str, Any] = {"states": learned.n_states, "language": task.name, "equal": word is None}
-    if word is not None:
-        names = {UNDEFINED: None, **dict(enumerate(task.output_names))}
-        symbols = np.array([word])
-        answers = {"learned": names[int(learned.answers(symbols)[0])], "right": names[int(true.answers(symbols)[0])]}
-        found["differs"] = {"word": task.machine.decode(symbols[0]), "length": len(word), **answers}
-    return found
 
 
 def refused(weights: bytes, report: dict[str, Any]) -> Outcome:

@@ -148,6 +148,7 @@ class TableFineTuning:
         self.learner = AnswerLearner(words, config.seed) if options.automaton == "learned" else None
         self.machine: MooreMachine | None = None
         self.learned_at: int | None = None
+        self.is_language: bool | None = None  # whether the machine is the language's; known after the training
         self.drift: float | None = None
         self.uncertified = NOT_LEARNED  # why, if there is no certifier at the end
         self.certifier: Certifier | None = None
@@ -390,7 +391,8 @@ class TableFineTuning:
         if self.learner is None:
             return steps
         states = None if self.machine is None else self.machine.n_states
-        return steps | {"learned_at": self.learned_at, "states": states, "answers_told": self.learner.told}
+        learned = {"learned_at": self.learned_at, "states": states, "answers_told": self.learner.told}
+        return steps | learned | {"is_language": self.is_language}
 
     def state(self) -> dict[str, Any]:
         """Where it stands, its table, and what there was before."""
@@ -462,7 +464,9 @@ class TableFineTuning:
             quantised = self.certifier.certify(model, self.prototypes(model))
         except TooManyWindows as error:
             return refused(weights, {"reason": str(error)})
-        return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, self.machine)
+        found = outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, self.machine)
+        self.is_language = found.report.get("learned", {}).get("equal")
+        return found
 
 
 def windows_a_step(n_windows: int, options: TableFineTuningOptions) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from languages.errors import shown
+from regulargpt.certificate.compared import difference
 
 
 def unquantised_sentence(found: dict[str, Any]) -> str:
@@ -33,8 +34,7 @@ def learned_sentences(report: dict[str, Any]) -> list[str]:
     )
     if found["equal"]:
         return [f"{line} that of {found['language']}"]
-    word = found["differs"]
-    return [f"{line} not that of {found['language']}: {word['word']} is {word['right']}, not {word['learned']}"]
+    return [f"{line} {difference(found)}"]
 
 
 def sentences(report: dict[str, Any]) -> list[str]:

@@ -64,6 +64,9 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2}}
     >>> proof_row({"proven": False, "run_dir": "r", "phases": phases})[0]
     ('automaton', "2 states, learned from the network's answers at step 100")
+    >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2, "is_language": False}}
+    >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "phases": phases})[1]
+    ('every length', 'proven of that automaton, not of parity; `regulargpt verify r` says where they part')
     """
     if summary.get("proven") is None:
         return []
@@ -72,6 +75,9 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if learned.get("learned_at") is not None:
         found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
         rows.append(("automaton", found))
+    if summary["proven"] and learned.get("is_language") is False:
+        says = f"proven of that automaton, not of {summary['language']}"
+        return [*rows, ("every length", f"{says}; `regulargpt verify {summary['run_dir']}` says where they part")]
     if summary["proven"]:
         found = f"proven, states replaced by prototypes: {summary['run_dir']}/certificate.json"
         return [*rows, ("every length", found)]

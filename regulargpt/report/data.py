@@ -13,7 +13,9 @@ from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
 from languages.convert.json_text import from_json
 from languages.errors import UserError
+from languages.task import Task
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
+from regulargpt.certificate.compared import against, difference
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.certificate.sentences import sentences
 from regulargpt.config.schema import RunConfig
@@ -48,7 +50,8 @@ class Certificate:
 class Gathered:
     """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
 
-    `reasons` say why there is none, if `verify` was called. `live` is the network itself.
+    `reasons` say why there is none, if `verify` was called; or where the automaton of the certificate and the language
+    part, if they do. `live` is the network itself.
     """
 
     path: Path
@@ -60,6 +63,11 @@ class Gathered:
     reasons: tuple[str, ...]
     field: Field | None
     live: Live
+
+    @property
+    def is_another(self) -> bool:
+        """Whether what is proven is proven of another automaton than the language's."""
+        return self.certificate is not None and bool(self.reasons)
 
     @property
     def is_on_language(self) -> bool:
@@ -86,15 +94,23 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> G
     reasons: tuple[str, ...] = ()
     if certificate is None:
         machine, reasons = of_language(config.data.name), uncertified(folder)
-    network = live_network(folder, config, machine, certificate)
+    elif machine is not None and (task := found_task(config.data.name)) is not None:
+        compared = against(machine, task)
+        reasons = () if compared["equal"] else (difference(compared),)
+    network = live_network(folder, config, machine, certificate, is_language=not (certificate and reasons))
     return Gathered(path, config, summary, points, machine, certificate, reasons, receptive_field(path), network)
 
 
 def live_network(
-    folder: RunFolder, config: RunConfig, machine: MooreMachine | None, certificate: Certificate | None
+    folder: RunFolder,
+    config: RunConfig,
+    machine: MooreMachine | None,
+    certificate: Certificate | None,
+    *,
+    is_language: bool,
 ) -> Live:
     """The network as the page computes it, and its prototypes from the certificate, if there is one."""
-    proven = certificate is not None and certificate.accepted.unquantised_claim is not None
+    proven = certificate is not None and certificate.accepted.unquantised_claim is not None and is_language
     known = None
     if machine is not None and certificate is not None and certificate.accepted.prototypes <= MOST_PROTOTYPES:
         number = {word: i for i, word in enumerate(TransitionMonoid.of(machine).words)}
@@ -149,6 +165,14 @@ def of_language(name: str) -> MooreMachine | None:
     """The automaton of a language, None if it cannot be found: the user may have deleted its file."""
     try:
         return specified_machine(languages.get(name))
+    except UserError:
+        return None
+
+
+def found_task(name: str) -> Task | None:
+    """The task of this name, if it can be found."""
+    try:
+        return languages.get(name)
     except UserError:
         return None
 

@@ -37,6 +37,8 @@ def status(run: Gathered) -> tuple[str, str]:
     if run.certificate is None:
         measured = measure_of(run.summary["measure"]).name.replace("_", " ")
         return OBSERVED, f"Nothing is proven: {measured} was observed on samples. {without(run)}."
+    if run.is_another:
+        return PARTLY, f"Proven for every length, but of the automaton that it learned: {run.reasons[0]}."
     if run.certificate.accepted.unquantised_claim:
         return PROVEN, "Proven for every length, for the network as it is."
     return PARTLY, (

@@ -34,7 +34,8 @@ def finished(name: str, folder: RunFolder) -> list[Row]:
     """The rows of a finished run, each file that says something of it checked against the manifest."""
     config, summary = flat(toml.parse(folder.config_text)), folder.load_summary()
     folder.final_bytes(MEASURES)
-    known = {key: summary.get(key) for key in ("steps", "train_seconds", "proven")} | {"measure": summary["measure"]}
+    known = {key: summary.get(key) for key in ("steps", "train_seconds")} | {"measure": summary["measure"]}
+    known["proven"] = proven(folder, summary)
     own = str(config.get("protocol", ""))
     others = sorted(item for item in summary.get("extra_protocols", {}).items() if item[0] != own)
     return [
@@ -42,6 +43,23 @@ def finished(name: str, folder: RunFolder) -> list[Row]:
         for tested, result in [(own, summary), *others]
         for point in points(result)
     ]
+
+
+def proven(folder: RunFolder, summary: Mapping[str, Any]) -> bool | None:
+    """Whether the run is proven; of an automaton that was learned from answers, only if that is the language's.
+
+    None where no proof was asked for, or where the language can no longer be found.
+    """
+    found, learned = summary.get("proven"), summary.get("phases", {}).get("table_fine_tuning", {})
+    if not found or learned.get("states") is None:
+        return found
+    if learned.get("is_language") is not None:
+        return learned["is_language"]
+    from regulargpt.certificate.compared import of_run
+
+    with suppress(UserError):
+        return of_run(folder, summary["language"])["equal"]
+    return None
 
 
 def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:

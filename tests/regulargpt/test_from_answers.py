@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 import languages
 from languages.automata import MooreMachine
-from regulargpt.certificate.outcome import against
+from regulargpt.certificate.compared import against
 from regulargpt.certificate.phase import TableFineTuning
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.config.schema import RunConfig

@@ -26,6 +26,7 @@ from regulargpt.report.automaton import drawing, table
 from regulargpt.report.data import gather
 from regulargpt.report.document import embedded
 from regulargpt.report.layout import positions
+from regulargpt.report.lesson.material import material
 from regulargpt.report.page import render, write
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
@@ -493,6 +494,18 @@ def test_the_receptive_field_and_what_is_proven_are_shown(tmp_path: Path):
     assert "mean accuracy 99.99 % over lengths 41 to 50, worst 99.50 %" in text
     assert "Proven for every length, for the quantised network" in text
     assert "<dd>not proven</dd>" in text
+
+
+def test_a_proof_about_another_automaton_is_no_proof_of_the_language(tmp_path: Path):
+    run = folder(tmp_path / "run", "tomita-5")
+    certify(run, "tomita-6")
+    found = believed(run.path)
+    assert found.is_another
+    text = render([found])
+    assert "Proven for every length, but of the automaton that it learned: not that of tomita-5: " in text
+    assert "that is proven" not in text
+    with pytest.raises(UserError, match=r"is proven of is not that of tomita-5: .*; choose another run"):
+        material(found)
 
 
 def test_the_network_as_it_is_is_called_proven_if_the_checker_says_so(tmp_path: Path):

@@ -78,6 +78,8 @@ def material(run: Gathered, rival: Gathered | None = None) -> Material:
             f"{place} is not proven{reason}; a lesson ends with a proof, so run `regulargpt verify {place}` "
             "or choose another run"
         )
+    if run.is_another:
+        raise UserError(f"the automaton that {place} is proven of is {run.reasons[0]}; choose another run")
     if not is_listed(run.certificate.record) or run.live.network is None:
         raise UserError(f"{place} is too large for a lesson; `regulargpt report {place}` shows it")
     task = languages.get(name)

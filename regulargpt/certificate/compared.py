@@ -1,0 +1,56 @@
+"""The automaton of a certificate beside the language: what is proven of the one holds of the other if they are equal.
+
+An automaton that was learned from a network's answers can be another one than the language's. Never imports torch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import languages
+from languages.automata import MooreMachine
+from languages.automata.moore import UNDEFINED
+from languages.convert.json_text import from_json
+from languages.task import Task
+from regulargpt.certificate.search.specification import specified_machine
+from regulargpt.extraction.nonempty import counterexample
+from regulargpt.storage.atomic import read_bytes
+from regulargpt.storage.folder import AUTOMATON, RunFolder
+
+
+def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
+    """A learned machine beside the task's, and the shortest word that they answer differently.
+
+    >>> task = languages.get("parity")
+    >>> against(task.machine, task)
+    {'states': 2, 'language': 'parity', 'equal': True}
+    """
+    true = specified_machine(task)
+    word = counterexample(learned, true)
+    found: dict[str, Any] = {"states": learned.n_states, "language": task.name, "equal": word is None}
+    if word is not None:
+        names = {UNDEFINED: None, **dict(enumerate(task.output_names))}
+        symbols = np.array([word])
+        answers = {"learned": names[int(learned.answers(symbols)[0])], "right": names[int(true.answers(symbols)[0])]}
+        found["differs"] = {"word": task.machine.decode(symbols[0]), "length": len(word), **answers}
+    return found
+
+
+def of_run(folder: RunFolder, language: str) -> dict[str, Any]:
+    """The automaton of a run's certificate beside that language. Raises UserError if one of the two cannot be read."""
+    learned = from_json(read_bytes(folder.path / AUTOMATON).decode(), AUTOMATON)
+    assert isinstance(learned, MooreMachine), "certificates are about Moore machines"
+    return against(learned, languages.get(language))
+
+
+def difference(found: dict[str, Any]) -> str:
+    """Where the two part, in words.
+
+    >>> word = {"word": "()", "right": "accept", "learned": "reject", "length": 2}
+    >>> difference({"states": 1, "language": "dyck-1", "equal": False, "differs": word})
+    'not that of dyck-1: () is accept, not reject'
+    """
+    word = found["differs"]
+    return f"not that of {found['language']}: {word['word']} is {word['right']}, not {word['learned']}"
