@@ -158,14 +158,19 @@ def certify_unquantised(
     if isinstance(found, NotInvariant):
         return None, {"proven": False, "reason": found.reason}
     reason = ""
+    most: dict[int, float] = {}  # the slack that these balls leave at most, once one was rejected
     stated_slacks = ((float(f"{share * balls.slack:.3g}"), balls) for balls, share in product(found, SHARES))
     for slack, balls in sorted(stated_slacks, key=lambda attempt: -attempt[0])[:ATTEMPTS]:
+        if slack > most.get(id(balls), slack):
+            continue
         stated = record.unquantised(slack, balls.radii.tolist())
         certificate = record.text(record.record(quantised, files, stated))
         try:
             accepted = decide(certificate.encode(), files, progress=progress)
         except Rejected as error:
             reason = reason or str(error)
+            if error.excess is not None:
+                most[id(balls)] = slack - error.excess
             continue
         return (certificate, accepted), {"proven": True, "slack": slack, "radius": float(balls.radii.max())}
     return None, {"proven": False, "reason": f"the independent check rejects it: {reason}"}

@@ -1,6 +1,7 @@
 """What `verify` writes: proven only what the independent checker accepts, and the largest slack that it accepts."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,21 @@ def test_the_largest_slack_is_claimed_that_the_checker_accepts(
             "reason": "the independent check rejects it: the balls are too large",
         }
         assert check(certificate(made)).unquantised_claim is None
+
+
+def test_balls_that_a_smaller_slack_does_not_save_are_not_tried_again(made: RunFolder, monkeypatch: pytest.MonkeyPatch):
+    true, tried = outcome.decide, []
+
+    def demanding(text: bytes, *arguments: object, **more: object) -> object:
+        balls = json.loads(text)["unquantised"]
+        if balls is not None:
+            tried.append(tuple(balls["radii"]))
+            raise Rejected("a state leaves its ball", excess=math.inf)
+        return true(text, *arguments, **more)
+
+    monkeypatch.setattr(outcome, "decide", demanding)
+    assert not certificate_report(made)["unquantised"]["proven"]
+    assert len(set(tried)) == len(tried) > 0
 
 
 def test_a_run_writes_what_was_checked_and_says_so_in_its_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

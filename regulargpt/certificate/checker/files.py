@@ -27,7 +27,14 @@ class Malformed(ValueError):
 
 
 class Rejected(ValueError):
-    """The certificate proves nothing; the message says what failed first."""
+    """The certificate proves nothing; the message says what failed first.
+
+    `excess` is how far a state may leave its ball, where that failed.
+    """
+
+    def __init__(self, message: str, excess: float | None = None):
+        super().__init__(message)
+        self.excess = excess
 
 
 def read(path: Path, most: int) -> bytes:

@@ -305,7 +305,8 @@ class Checker:
         if not far <= radii[image - 1]:
             raise Rejected(
                 f"the network as it is: {part}, window {window.tolist()}: the image and the slack may reach "
-                f"{float(far.upper()):.6g} from prototype {image}, whose ball has the radius {radii[image - 1]:.6g}"
+                f"{float(far.upper()):.6g} from prototype {image}, whose ball has the radius {radii[image - 1]:.6g}",
+                float(far.upper()) - float(radii[image - 1]),
             )
 
     def readout_holds(self, answers: list[int | None], radii: Balls) -> None:
