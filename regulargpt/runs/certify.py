@@ -14,8 +14,7 @@ from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.options import TableFineTuningOptions, no_certificate
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
-from regulargpt.certificate.search.fine_tuning import TrainingTable
-from regulargpt.certificate.search.mending import FreePrototypes
+from regulargpt.certificate.search.mending import saved_prototypes
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.extraction.from_answers import AnswerLearner
@@ -91,14 +90,7 @@ def fine_tuned_to(folder: RunFolder, model: Tree) -> Tensor | None:
     except UserError:
         return None  # a finished run does not need its checkpoints
     phase = last.state["state"]["phases"].get("table_fine_tuning") if last else None
-    if not phase or phase["table"] is None:
-        return None
-    table = TrainingTable.load(phase["table"])
-    if phase.get("free") is None:
-        return table.prototypes
-    free = FreePrototypes(model.state_norm, table.prototypes)
-    free.load_state_dict(phase["free"])
-    return free(model.state_norm).detach()
+    return None if not phase or phase["table"] is None else saved_prototypes(phase, model)
 
 
 def write(folder: RunFolder, outcome: Outcome) -> dict[str, Any]:

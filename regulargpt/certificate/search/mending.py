@@ -8,7 +8,9 @@ the right one, as in van den Oord et al. 2017 (VQ-VAE), equation 3: the nearest 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -43,6 +45,16 @@ class FreePrototypes(nn.Module):
     def forward(self, norm: nn.Module) -> Float[Tensor, "K d_model"]:
         """Where they are."""
         return norm(self.before)
+
+
+def saved_prototypes(state: Mapping[str, Any], model: Tree) -> Float[Tensor, "K d_model"]:
+    """Those of a fine-tuning as a checkpoint has it: of its table, or what became of these where they learn."""
+    prototypes = TrainingTable.load(state["table"]).prototypes
+    if state.get("free") is None:
+        return prototypes
+    free = FreePrototypes(model.state_norm, prototypes)
+    free.load_state_dict(state["free"])
+    return free(model.state_norm).detach()
 
 
 def before(norm: nn.Module, states: Float[Tensor, "K d_model"]) -> Float[Tensor, "K d_model"]:
