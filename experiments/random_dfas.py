@@ -19,10 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-import languages
-from languages.automata import Dfa, MooreMachine
+from languages.automata import Dfa
 from languages.automata.monoid import TransitionMonoid
-from languages.convert.json_text import from_json, to_json
+from languages.convert.json_text import to_json
 from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt import tables
@@ -34,7 +33,7 @@ from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.atomic import make_folder, write_text
-from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, RunFolder
+from regulargpt.storage.folder import CERTIFICATE, UNCERTIFIED, RunFolder
 
 COUNT, MOST_STATES, LARGEST, STEPS = 40, 5, 50, 6000
 MEASURED = ("proven", "score", "worst", "steps", "train_seconds", "certify_seconds")
@@ -102,16 +101,12 @@ def row(number: int, folder: SweepFolder, name: str) -> Row:
 
 def proof(run: RunFolder) -> Row:
     """Whether the automaton that is proven is the language's, and the slack of the network as it is; or the reason."""
-    from regulargpt.certificate.search.specification import specified_machine
-    from regulargpt.extraction.nonempty import counterexample
+    from regulargpt.certificate.compared import of_run
 
     if not (run.path / CERTIFICATE).exists():
         return {"reason": json.loads((run.path / UNCERTIFIED).read_text())["reason"]}
-    learned = from_json((run.path / AUTOMATON).read_text())
-    assert isinstance(learned, MooreMachine), "certificates are about Moore machines"
     unquantised = json.loads((run.path / CERTIFICATE).read_text())["unquantised"]
-    task = languages.get(RunConfig.parse(run.config_text).data.name)
-    equal = counterexample(learned, specified_machine(task)) is None
+    equal = of_run(run, RunConfig.parse(run.config_text).data.name)["equal"]
     return {"equal": equal, "slack": unquantised and unquantised["slack"], "reason": ""}
 
 

@@ -11,12 +11,11 @@ import numpy as np
 from experiments.atlas.algebra import algebra
 from experiments.atlas.columns import DONE, FAILED, REFUSED, Row
 from experiments.atlas.plan import Planned
-from languages.automata import Dfa, MooreMachine
-from languages.convert.json_text import from_json
+from languages.automata import Dfa
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
-from regulargpt.storage.atomic import disk, parse_json, parse_text, read_bytes
-from regulargpt.storage.folder import AUTOMATON, UNCERTIFIED, RunFolder
+from regulargpt.storage.atomic import disk, parse_json, read_bytes
+from regulargpt.storage.folder import UNCERTIFIED, RunFolder
 
 known = lru_cache(maxsize=None)(algebra)
 
@@ -66,14 +65,13 @@ def why_unproven(run: RunFolder, dfa: Dfa) -> str:
 
     A certificate from answers alone is about the machine of the network's answers, which may be another language's.
     """
+    from regulargpt.certificate.compared import automaton_of
     from regulargpt.certificate.sentences import sentences
     from regulargpt.extraction.nonempty import counterexample
 
     path = run.path / UNCERTIFIED
     if disk.exists(path):
         return "; ".join(sentences(parse_json(read_bytes(path), path)))
-    path = run.path / AUTOMATON
-    machine, right = from_json(parse_text(read_bytes(path), path), str(path)), dfa.as_moore()
-    assert isinstance(machine, MooreMachine), "as certificates have it"
-    word = counterexample(machine, right)
+    right = dfa.as_moore()
+    word = counterexample(automaton_of(run), right)
     return "" if word is None else f"proven of another language: {right.decode(np.array(word))} is answered wrongly"

@@ -16,7 +16,7 @@ from languages.convert.json_text import from_json
 from languages.task import Task
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.extraction.nonempty import counterexample
-from regulargpt.storage.atomic import read_bytes
+from regulargpt.storage.atomic import parse_text, read_bytes
 from regulargpt.storage.folder import AUTOMATON, RunFolder
 
 
@@ -40,9 +40,15 @@ def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
 
 def of_run(folder: RunFolder, language: str) -> dict[str, Any]:
     """The automaton of a run's certificate beside that language. Raises UserError if one of the two cannot be read."""
-    learned = from_json(read_bytes(folder.path / AUTOMATON).decode(), AUTOMATON)
-    assert isinstance(learned, MooreMachine), "certificates are about Moore machines"
-    return against(learned, languages.get(language))
+    return against(automaton_of(folder), languages.get(language))
+
+
+def automaton_of(folder: RunFolder) -> MooreMachine:
+    """The automaton of a run's certificate. Raises UserError if it cannot be read."""
+    path = folder.path / AUTOMATON
+    machine = from_json(parse_text(read_bytes(path), path), str(path))
+    assert isinstance(machine, MooreMachine), "certificates are about Moore machines"
+    return machine
 
 
 def difference(found: dict[str, Any]) -> str:

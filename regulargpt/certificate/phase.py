@@ -423,8 +423,7 @@ class TableFineTuning:
         if state.get("free") is not None:
             assert isinstance(model, Tree), "the options refuse other models"
             assert self.table is not None, "prototypes are of a table"
-            self.free = FreePrototypes(model.state_norm, self.table.prototypes)
-            self.free.load_state_dict(state["free"])
+            self.free = FreePrototypes.load(model.state_norm, self.table.prototypes, state["free"])
             self.stages = ShortFirst(self.table, state["stage"])
             self.stages.hardest = state["hardest"].to(device)
         if state["optimiser"] is not None:

@@ -13,7 +13,6 @@ from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
 from languages.convert.json_text import from_json
 from languages.errors import UserError
-from languages.task import Task
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import against, difference
 from regulargpt.certificate.search.specification import specified_machine
@@ -91,13 +90,12 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> G
     values = summary["measures"][summary["measure"]]["values"]
     points = tuple(sorted((int(length), value) for length, value in values.items()))
     certificate, machine = certified(folder, progress)
-    reasons: tuple[str, ...] = ()
-    if certificate is None:
+    if certificate is None or machine is None:
         machine, reasons = of_language(config.data.name), uncertified(folder)
-    elif machine is not None and (task := found_task(config.data.name)) is not None:
-        compared = against(machine, task)
-        reasons = () if compared["equal"] else (difference(compared),)
-    network = live_network(folder, config, machine, certificate, is_language=not (certificate and reasons))
+    else:
+        reasons = of_another(machine, config.data.name)
+    as_it_is = certificate is not None and certificate.accepted.unquantised_claim is not None
+    network = live_network(folder, config, machine, certificate, is_proven=as_it_is and not reasons)
     return Gathered(path, config, summary, points, machine, certificate, reasons, receptive_field(path), network)
 
 
@@ -107,16 +105,15 @@ def live_network(
     machine: MooreMachine | None,
     certificate: Certificate | None,
     *,
-    is_language: bool,
+    is_proven: bool,
 ) -> Live:
     """The network as the page computes it, and its prototypes from the certificate, if there is one."""
-    proven = certificate is not None and certificate.accepted.unquantised_claim is not None and is_language
     known = None
     if machine is not None and certificate is not None and certificate.accepted.prototypes <= MOST_PROTOTYPES:
         number = {word: i for i, word in enumerate(TransitionMonoid.of(machine).words)}
         elements = [[number[word] for word in words] for words in certificate.words]
         known = Prototypes(np.array(certificate.record["prototypes"]), elements)
-    return gathering.gather(folder, config, machine, known, is_proven=proven)
+    return gathering.gather(folder, config, machine, known, is_proven=is_proven)
 
 
 def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None, MooreMachine | None]:
@@ -169,12 +166,14 @@ def of_language(name: str) -> MooreMachine | None:
         return None
 
 
-def found_task(name: str) -> Task | None:
-    """The task of this name, if it can be found."""
+def of_another(machine: MooreMachine, language: str) -> tuple[str, ...]:
+    """Where a certificate's automaton and the language part; nothing if they do not, or there is no such language."""
     try:
-        return languages.get(name)
+        task = languages.get(language)
     except UserError:
-        return None
+        return ()
+    found = against(machine, task)
+    return () if found["equal"] else (difference(found),)
 
 
 def receptive_field(path: Path) -> Field | None:

@@ -48,7 +48,7 @@ def finished(name: str, folder: RunFolder) -> list[Row]:
 def proven(folder: RunFolder, summary: Mapping[str, Any]) -> bool | None:
     """Whether the run is proven; of an automaton that was learned from answers, only if that is the language's.
 
-    None where no proof was asked for, or where the language can no longer be found.
+    None where no proof was asked for, or where the language or the automaton can no longer be read.
     """
     found, learned = summary.get("proven"), summary.get("phases", {}).get("table_fine_tuning", {})
     if not found or learned.get("states") is None:

@@ -42,6 +42,15 @@ class FreePrototypes(nn.Module):
         super().__init__()
         self.before = nn.Parameter(before(norm, prototypes).clone())
 
+    @classmethod
+    def load(
+        cls, norm: nn.Module, prototypes: Float[Tensor, "K d_model"], state: Mapping[str, Tensor]
+    ) -> FreePrototypes:
+        """From a checkpoint, where there were these prototypes at first."""
+        free = cls(norm, prototypes)
+        free.load_state_dict(state)
+        return free
+
     def forward(self, norm: nn.Module) -> Float[Tensor, "K d_model"]:
         """Where they are."""
         return norm(self.before)
@@ -52,9 +61,7 @@ def saved_prototypes(state: Mapping[str, Any], model: Tree) -> Float[Tensor, "K 
     prototypes = TrainingTable.load(state["table"]).prototypes
     if state.get("free") is None:
         return prototypes
-    free = FreePrototypes(model.state_norm, prototypes)
-    free.load_state_dict(state["free"])
-    return free(model.state_norm).detach()
+    return FreePrototypes.load(model.state_norm, prototypes, state["free"])(model.state_norm).detach()
 
 
 def before(norm: nn.Module, states: Float[Tensor, "K d_model"]) -> Float[Tensor, "K d_model"]:
