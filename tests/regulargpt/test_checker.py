@@ -20,6 +20,7 @@ import languages
 from languages.convert.json_text import to_json
 from regulargpt.certificate.checker import Malformed, Rejected, check
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
+from regulargpt.certificate.checker.steps import Checker
 from regulargpt.certificate.record import text
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.construct.configuration import configuration
@@ -274,6 +275,30 @@ def test_it_rejects_other_weights_even_with_their_digest(copy: Path):
     resign(copy, "weights")
     with pytest.raises(Rejected, match="the image and the slack may reach"):
         check(copy / "certificate.json")
+
+
+def test_balls_are_proven_in_float64_and_where_doubles_are_not_those_of_ieee_754_by_flint(
+    certified: Path, monkeypatch: pytest.MonkeyPatch
+):
+    counted: list[object] = []
+    inside = Checker.inside
+    monkeypatch.setattr(Checker, "inside", lambda *given: (counted.append(given[1]), inside(*given)))
+    quick = check(certified / "certificate.json")
+    assert counted
+    assert "nodes" not in counted
+    monkeypatch.setattr("regulargpt.certificate.checker.steps.is_ieee", lambda: False)
+    assert check(certified / "certificate.json").unquantised_claim == quick.unquantised_claim
+    assert "nodes" in counted
+
+
+def test_only_so_many_balls_are_proven(certified: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("regulargpt.certificate.checker.steps.is_ieee", lambda: False)
+    monkeypatch.setattr("regulargpt.certificate.checker.steps.MAX_EXACT_BALLS", 3)
+    with pytest.raises(Rejected, match="float64 does not prove the balls of more than 3 entries"):
+        check(certified / "certificate.json")
+    monkeypatch.setattr("regulargpt.certificate.checker.steps.MAX_BALLS", 3)
+    with pytest.raises(Rejected, match="balls are proven of at most 3 entries"):
+        check(certified / "certificate.json")
 
 
 WEIGHTS: list[tuple[str, Callable[[dict[str, Any]], object], str]] = [

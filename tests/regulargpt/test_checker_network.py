@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
 from regulargpt.certificate.checker import Rejected, check
-from regulargpt.certificate.checker.balls import Undecided, exact, least, less, norm, product, spectral, sqrt
+from regulargpt.certificate.checker.balls import Undecided, exact, greatest, less, norm, product, spectral, sqrt
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.checker.networks import network_of
 from regulargpt.certificate.search.float64_network import Float64Network
@@ -130,7 +130,7 @@ def test_what_cannot_be_decided_is_not_and_nothing_undefined_is_ever_less():
             sqrt(undefined)[0],
             norm(undefined),
             spectral(undefined[None]),
-            least(undefined, axis=0),
+            greatest(undefined),
             inf * 0,
         ):
             assert value.is_nan()

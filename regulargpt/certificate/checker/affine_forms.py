@@ -19,21 +19,23 @@ from flint import arb
 
 from regulargpt.certificate.checker.balls import (
     Balls,
+    constant,
     erf,
-    exact,
     exp,
+    greatest,
+    joined,
     largest,
     less,
     norm,
     positive,
     product,
     spectral,
+    where,
 )
 from regulargpt.certificate.checker.network import ACTIVATIONS
 
 # A source counts hardly if it moves a vector by less than this share of what all do.
 NEGLIGIBLE = 0.02
-greatest: Any = np.frompyfunc(arb.max, 2, 1).reduce
 
 
 class TooFar(ValueError):
@@ -56,11 +58,11 @@ class AffineForm:
 
     def linear(self, weight: Balls, bias: Any = 0) -> AffineForm:
         """W x + b."""
-        ends = np.cumsum([1, *(m.shape[1] for m in self.maps.values())])
         # One product for all: columns (n, 1 + sum d_s), the centre first.
-        columns = product(weight, np.hstack([self.centre[:, None], *self.maps.values()]))
-        centre, *maps, _ = np.split(columns, ends, axis=1)
-        return AffineForm(centre[:, 0] + bias, dict(zip(self.maps, maps, strict=True)))
+        columns = product(weight, joined([self.centre[:, None], *self.maps.values()], 1))
+        ends = np.cumsum([1, *(m.shape[1] for m in self.maps.values())])
+        maps = {s: columns[:, start:end] for s, start, end in zip(self.maps, ends, ends[1:], strict=False)}
+        return AffineForm(columns[:, 0] + bias, maps)
 
     def scaled(self, gain: Balls, bias: Any = 0) -> AffineForm:
         """gain x + bias, coordinate by coordinate."""
@@ -91,9 +93,9 @@ class AffineForm:
     def with_remainder(self, size: Any) -> AffineForm:
         """And one more source, any vector of at most this length."""
         size = size.upper()
-        return (
-            self if size.is_zero() else AffineForm(self.centre, {**self.maps, Source(size): identity(len(self.centre))})
-        )
+        if size.is_zero():
+            return self
+        return AffineForm(self.centre, {**self.maps, Source(size): constant(np.eye(len(self.centre)), self.centre)})
 
     def with_sources(self, new: Mapping[Source, Source]) -> AffineForm:
         """The same of other vectors."""
@@ -102,7 +104,7 @@ class AffineForm:
     @cached_property
     def deviation(self) -> arb:
         """The largest |x - centre|. Frobenius norms, quick and too large, serve for the sources that hardly count."""
-        frobenius = [s.size * norm(m.ravel()) for s, m in self.maps.items()]
+        frobenius = [s.size * norm(m.reshape(-1)) for s, m in self.maps.items()]
         # Which norm is taken is a matter of speed alone: either is a bound.
         counts = [float(far) > NEGLIGIBLE * float(sum(frobenius)) for far in frobenius]
         sources = zip(self.maps.items(), frobenius, counts, strict=True)
@@ -110,7 +112,8 @@ class AffineForm:
 
     def coordinate_deviations(self) -> Any:
         """The largest |x_i - centre_i| (m,)."""
-        return sum((s.size * norm(m) for s, m in self.maps.items()), exact(np.zeros(len(self.centre))))
+        none = constant(np.zeros(len(self.centre)), self.centre)
+        return sum((s.size * norm(m) for s, m in self.maps.items()), none)
 
 
 def side_by_side(forms: Sequence[AffineForm]) -> AffineForm:
@@ -119,18 +122,8 @@ def side_by_side(forms: Sequence[AffineForm]) -> AffineForm:
     maps: dict[Source, Balls] = {}
     for form, start, end in zip(forms, ends, ends[1:], strict=False):
         for s, m in form.maps.items():
-            maps.setdefault(s, zeros(ends[-1], m.shape[1]))[start:end] = m
-    return AffineForm(np.concatenate([form.centre for form in forms]), maps)
-
-
-def identity(d: int) -> Balls:
-    """The identity matrix (d, d)."""
-    return exact(np.eye(d))
-
-
-def zeros(*shape: int) -> Balls:
-    """Balls at 0 of radius 0."""
-    return exact(np.zeros(shape))
+            maps.setdefault(s, constant(np.zeros((ends[-1], m.shape[1])), m))[start:end] = m
+    return AffineForm(joined([form.centre for form in forms], 0), maps)
 
 
 def layer_norm(x: AffineForm) -> AffineForm:
@@ -143,14 +136,14 @@ def layer_norm(x: AffineForm) -> AffineForm:
     |R|^2 <= ((D - y)^2 / 4 + (D - y) y) / (1 - h / s)^2 <= D^2 / (3 (1 - h / s)^2): |R| <= h^2 / (sqrt(3) s (s - h)).
     """
     d = len(x.centre)
-    u = AffineForm(x.centre - x.centre.sum() / d, {source: m - m.sum(0) / d for source, m in x.maps.items()})
-    s = ((u.centre * u.centre).sum() + d * arb("1e-5")).sqrt()
+    u = AffineForm(x.centre - x.centre.sum(0) / d, {source: m - m.sum(0) / d for source, m in x.maps.items()})
+    s = ((u.centre * u.centre).sum(0) + d * arb("1e-5")).sqrt()
     # All that moves u, at once: the remainder needs only how far in all.
     h, v = u.deviation, u.centre / s
     if not less(h, s):
         raise TooFar
     root = arb(d).sqrt()
-    maps = {source: (m - np.outer(v, v @ m)) * (root / s) for source, m in u.maps.items()}
+    maps = {source: (m - v[:, None] * product(v[None], m)) * (root / s) for source, m in u.maps.items()}
     return AffineForm(v * root, maps).with_remainder(root * h * h / (arb(3).sqrt() * s * (s - h)))
 
 
@@ -172,8 +165,8 @@ def activation(x: AffineForm, kind: str) -> AffineForm:
     elif kind == "sigmoid":
         slope, remainder = value * (1 - value), h * h / (12 * arb(3).sqrt())
     else:
-        up, down = np.greater(z, 0).astype(bool), np.less_equal(z, 0).astype(bool)
-        slope, remainder = exact(up.astype(float)), np.where(up | down, positive(h - abs(z)), h)
+        up, down = z > 0, z < 0  # type: ignore[operator]
+        slope, remainder = constant(up, z), where(up | down, positive(h - abs(z)), h)
     return AffineForm(value, {s: slope[:, None] * m for s, m in x.maps.items()}).with_remainder(norm(remainder))
 
 

@@ -19,8 +19,6 @@ from regulargpt.certificate.checker.doubles import Doubles, concatenated
 Balls = npt.NDArray[np.object_]
 
 exact: Any = np.frompyfunc(arb, 1, 1)  # a double is the midpoint of a ball of radius 0
-largest: Any = np.frompyfunc(lambda x: abs(x).upper(), 1, 1)
-least: Any = np.frompyfunc(arb.min, 2, 1).reduce
 # The number of squarings in `spectral`: what it gives is at most m^(1/64) times the norm, 7 % too much for 64 rows.
 SQUARINGS = 4
 
@@ -34,6 +32,7 @@ def of_both(function: Callable[[arb], arb], quick: Callable[[Doubles], Doubles])
 exp = of_both(arb.exp, Doubles.exp)
 erf = of_both(arb.erf, Doubles.erf)
 positive = of_both(arb.nonnegative_part, Doubles.positive)  # max(x, 0)
+largest = of_both(lambda x: abs(x).upper(), Doubles.largest)  # at least |x|
 # Of what is not negative, whatever its ball.
 sqrt = of_both(lambda x: x.nonnegative_part().sqrt(), Doubles.sqrt)
 
@@ -59,10 +58,10 @@ def matrix(a: Balls) -> arb_mat:
     return arb_mat(a.shape[0], a.shape[1], a.ravel().tolist())
 
 
-def product(a: Balls, b: Balls) -> Balls:
+def product(a: Any, b: Any) -> Any:
     """The matrix product (m, k) of (m, n) and (n, k)."""
-    if isinstance(a, Doubles):
-        return a.product(b)  # type: ignore[return-value]
+    if isinstance(a, Doubles) or isinstance(b, Doubles):
+        return Doubles.of(a).product(b)
     return np.array((matrix(a) * matrix(b)).entries(), dtype=object).reshape(len(a), b.shape[1])  # (m, k)
 
 
@@ -71,21 +70,48 @@ def joined(parts: Sequence[Any], axis: int) -> Any:
     return concatenated(parts, axis) if isinstance(parts[0], Doubles) else np.concatenate(parts, axis)
 
 
-def norm(a: Balls, axis: int = -1) -> Balls:
+def constant(values: Any, like: Any) -> Any:
+    """Doubles as balls of radius 0, of the kind of `like`."""
+    known = np.asarray(values, dtype=np.float64)
+    return Doubles(known, np.zeros_like(known)) if isinstance(like, Doubles) else exact(known)
+
+
+def of_flint(a: Any) -> Balls:
+    """The same numbers (n,) in balls of FLINT."""
+    return np.array([a[i] for i in range(len(a))], dtype=object)
+
+
+def where(condition: npt.NDArray[np.bool_], a: Any, b: Any) -> Any:
+    """Those of a where the condition holds, else those of b."""
+    return a.where(condition, b) if isinstance(a, Doubles) else np.where(condition, a, b)
+
+
+def greatest(a: Any) -> arb:
+    """At least the largest |x| of some numbers (n,)."""
+    bounds: Any = largest(a)
+    if isinstance(a, Doubles):
+        return arb(float(bounds.middle.max()))
+    maximum: Any = np.frompyfunc(arb.max, 2, 1)
+    return maximum.reduce(bounds)
+
+
+def norm(a: Balls, axis: int = -1) -> Any:
     """Euclidean lengths along an axis."""
     return sqrt((a * a).sum(axis))
 
 
-def spectral(a: Balls) -> arb:
+def spectral(a: Any) -> arb:
     """At least max |a x| / |x| for a matrix (m, n).
 
     For G = a a^T, with eigenvalues g >= 0 whose largest is the square of the norm, g_max^(2 N) <= tr G^(2 N), which is
     the sum of the squares of the entries of the symmetric G^N. Here N = 2^SQUARINGS.
     """
+    # In float64 powers of large or small numbers would be nothing.
+    scaled, scale = a.scaled() if isinstance(a, Doubles) else (a, arb(1))
     # The smaller of a a^T and a^T a: both have the same eigenvalues but for zeros.
-    small = matrix(a) if a.shape[0] <= a.shape[1] else matrix(a.T)
-    power = small * small.transpose()  # (s, s), s = min(m, n)
+    wide = scaled if a.shape[0] <= a.shape[1] else scaled.T
+    power: Any = product(wide, wide.T)  # (s, s), s = min(m, n)
     for _ in range(SQUARINGS):
-        power = power * power
-    total = sum((x * x for x in power.entries()), arb(0)).upper()
-    return arb(0) if total.is_zero() else total.root(4 << SQUARINGS).upper()
+        power = product(power, power)
+    total = (power * power).sum(1).sum(0).upper()
+    return arb(0) if total.is_zero() else (scale * total.root(4 << SQUARINGS)).upper()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from flint import arb
 
-from regulargpt.certificate.checker.affine_forms import AffineForm, Source, side_by_side, zeros
-from regulargpt.certificate.checker.balls import Balls, exact, norm, product
+from regulargpt.certificate.checker.affine_forms import AffineForm, Source, side_by_side
+from regulargpt.certificate.checker.balls import Balls, constant, exact, joined, norm, of_flint, product
 from regulargpt.certificate.checker.gated import GATES
 from regulargpt.certificate.checker.image_bounds import ImageBounds
 from regulargpt.certificate.checker.network import Ints
@@ -39,7 +40,7 @@ class Row:
 class BlockBounds(ImageBounds[RegularGPT]):
     """RegularGPT's block."""
 
-    def __init__(self, network: RegularGPT, prototypes: Balls, radii: Balls):
+    def __init__(self, network: RegularGPT, prototypes: Any, radii: Balls):
         super().__init__(network, prototypes, radii)
         self.rows: dict[int, Row] = {}
 
@@ -80,8 +81,8 @@ class BlockBounds(ImageBounds[RegularGPT]):
 
     def through_out(self, values: AffineForm) -> Heads:
         """Each head's values through its part of the output projection."""
-        out = np.split(self.network.w[ATTENTION + "out.weight"], self.network.n_heads, axis=1)
-        return [v.linear(weight) for v, weight in zip(self.heads(values), out, strict=True)]
+        weight, width = self.network.w[ATTENTION + "out.weight"], self.network.d // self.network.n_heads
+        return [v.linear(weight[:, h * width : (h + 1) * width]) for h, v in enumerate(self.heads(values))]
 
 
 class GatedBlockBounds(BlockBounds):
@@ -123,24 +124,26 @@ def attend(network: RegularGPT, query: Heads, keys: list[Heads], values: list[He
 def attend_head(network: RegularGPT, h: int, q: AffineForm, k: Heads, v: Heads) -> tuple[AffineForm, arb]:
     """One head's sum, and how long at most what its first order leaves is."""
     C = len(k)
-    logits = np.array([(q.centre * key.centre).sum() for key in k]) + network.w[R][h]
-    p = softmax(logits, network.open[:, h])  # (C,)
+    # A number for each offset (C,): balls of FLINT, whatever the vectors are in.
+    takes_part = of_flint(network.open[:, h])
+    logits = np.array([(q.centre * key.centre).sum(0) for key in k]) + of_flint(network.w[R][h])
+    p = softmax(logits, takes_part)
     others = ~np.eye(C, dtype=bool) @ p  # 1 - p, without cancellation
     parts = logit_maps(q, k)
     beta = np.array([q.deviation * key.deviation for key in k])
     w = arb(0)
-    for i, j in combinations(np.flatnonzero(network.open[:, h]), 2):
+    for i, j in combinations(np.flatnonzero(takes_part), 2):
         linear = sum((s.size * norm(part[i] - part[j]) for s, part in parts.items()), arb(0))
         w = w.max(linear + beta[i] + beta[j])
-    centres = np.array([value.centre for value in v])  # (C, d)
-    mean = p @ centres
+    centres = joined([value.centre[None] for value in v], 0)  # (C, d)
+    mean: Any = product(p[None], centres)[0]
     maps: dict[Source, Balls] = {}
     for s, part in parts.items():
-        of_pattern = p[:, None] * (part - p @ part)  # (C, d_s), the first order of the p_j
+        of_pattern = p[:, None] * (part - product(p[None], part))  # (C, d_s), the first order of the p_j
         maps[s] = product((centres - mean).T, of_pattern)
     form, rest = AffineForm(mean, maps), arb(0)
     for j in range(C):
-        form = form.plus(AffineForm(zeros(network.d), {s: p[j] * m for s, m in v[j].maps.items()}))
+        form = form.plus(AffineForm(constant(np.zeros(network.d), mean), {s: p[j] * m for s, m in v[j].maps.items()}))
         P = (p[j] * others[j] * w.exp()).min(arb(0.25))
         first = p[j] * (others[j] * beta[j] + (p @ beta - p[j] * beta[j]))
         rest += norm(centres[j] - mean) * (first + P * w * w / 2) + P * w * v[j].deviation
@@ -151,8 +154,9 @@ def logit_maps(q: AffineForm, k: Heads) -> dict[Source, Balls]:
     """The linear parts (C, d_s) of the logits q k_j by each source."""
     parts: dict[Source, Balls] = {}
     for s, m in q.maps.items():
-        parts[s] = np.array([key.centre @ m for key in k])
+        parts[s] = product(joined([key.centre[None] for key in k], 0), m)
     for j, key in enumerate(k):
         for s, m in key.maps.items():
-            parts.setdefault(s, zeros(len(k), m.shape[1]))[j] += q.centre @ m
+            part = parts.setdefault(s, constant(np.zeros((len(k), m.shape[1])), m))
+            part[j] = part[j] + product(q.centre[None], m)[0]
     return parts

@@ -86,8 +86,15 @@ class Doubles:
         """As of an array."""
         return self.map(np.transpose)
 
-    def __getitem__(self, at: Any) -> Doubles:
-        return self.map(lambda x: np.array(x[at]))
+    def __getitem__(self, at: Any) -> Any:
+        return self.map(lambda x: np.array(x[at])).item()
+
+    def item(self) -> Any:
+        """These balls; if it is only one, that of FLINT, as an array of objects gives its only one."""
+        if self.shape:
+            return self
+        middle, radius = float(self.middle), float(self.radius)
+        return arb(middle, radius) if np.isfinite([middle, radius]).all() else arb("nan")
 
     def __setitem__(self, at: Any, value: Doubles) -> None:
         self.middle[at], self.radius[at] = value.middle, value.radius
@@ -141,11 +148,38 @@ class Doubles:
     def __rtruediv__(self, other: Any) -> Doubles:
         return Doubles.of(other) / self
 
-    def sum(self, axis: int, keepdims: bool = False) -> Doubles:
+    def __abs__(self) -> Doubles:
+        return Doubles(abs(self.middle), self.radius)
+
+    def __gt__(self, other: Any) -> npt.NDArray[np.bool_]:
+        apart = self - other
+        return apart.middle > apart.radius
+
+    def __lt__(self, other: Any) -> npt.NDArray[np.bool_]:
+        return -self > -Doubles.of(other)
+
+    def where(self, condition: npt.NDArray[np.bool_], other: Any) -> Doubles:
+        """These balls where the condition holds, elsewhere the others."""
+        other = Doubles.of(other)
+        return Doubles(np.where(condition, self.middle, other.middle), np.where(condition, self.radius, other.radius))
+
+    def largest(self) -> Doubles:
+        """At least the |x|, as balls of radius 0."""
+        return Doubles(up(abs(self.middle) + self.radius), np.zeros(self.shape))
+
+    def scaled(self) -> tuple[Doubles, arb]:
+        """The same over a power of 2 by which no midpoint is larger than 1, and that power.
+
+        Only what becomes subnormal is rounded, by less than `up` adds.
+        """
+        power = int(np.frexp(abs(self.middle).max(initial=0.0))[1])  # 0 for what is not finite
+        return Doubles(np.ldexp(self.middle, -power), up(np.ldexp(self.radius, -power))), arb(2) ** power
+
+    def sum(self, axis: int, keepdims: bool = False) -> Any:
         """As of an array; n terms, in any order."""
         size = abs(self.middle).sum(axis, keepdims=keepdims)
         radius = self.radius.sum(axis, keepdims=keepdims) + U * self.middle.shape[axis] * size
-        return Doubles(self.middle.sum(axis, keepdims=keepdims), up(radius))
+        return Doubles(np.asarray(self.middle.sum(axis, keepdims=keepdims)), np.asarray(up(radius))).item()
 
     def product(self, other: Any) -> Doubles:
         """The matrix product (m, k) of (m, n) and (n, k)."""
@@ -162,9 +196,14 @@ class Doubles:
         return Doubles(np.maximum(self.middle, 0), self.radius)
 
     def sqrt(self) -> Doubles:
-        """Roots of what is not negative: |sqrt x - sqrt m| = |x - m| / (sqrt x + sqrt m) <= r / sqrt m, if m > 0."""
-        root = np.sqrt(np.where(self.middle > 0, self.middle, np.nan))
-        return Doubles(root, up(self.radius / root + U * root))
+        """Roots of what is not negative: |sqrt x - sqrt m| = |x - m| / (sqrt x + sqrt m) <= r / sqrt m, if m > 0.
+
+        Where r is the larger, the root lies between 0 and sqrt(m + r).
+        """
+        root = np.sqrt(np.where(self.middle > self.radius, self.middle, np.nan))
+        half = np.sqrt(up(np.maximum(self.middle + self.radius, 0))) / 2
+        near = Doubles(root, up(self.radius / root + U * root))
+        return near.where(self.middle > self.radius, Doubles(half, up(half)))
 
     def erf(self) -> Doubles:
         """As the polynomial of degree 5 about the nearest multiple z of 1/64 has it, for |z| <= 6.
@@ -189,19 +228,24 @@ class Doubles:
 
         For |x| <= 700 the rest is at most 0.35, and rounding moves it by less than 8 u: its product with the first part
         of ln 2 is exact, and the second is below 2^-29. The remainder is at most 0.35^14 / 14! exp(0.35) < 1e-17, and
-        rounding moves the value by less than 60 u. Below -700 the value is less than 1e-304. For |h| <= r <= 1/2,
-        |exp(x + h) - exp(x)| <= 2 r exp(x).
+        rounding moves the value by less than 60 u. Below -700 the value is less than 1e-304. For |h| <= r,
+        |exp(x + h) - exp(x)| <= (exp(r) - 1) exp(x), and exp(r) - 1 <= r + r^2 for r <= 1.
         """
-        x = np.where(self.middle <= EXP_MOST, np.maximum(self.middle, -EXP_MOST), np.nan)
-        power = np.nan_to_num(np.rint(x / (LN2 + LN2_REST)))
-        rest = (x - power * LN2) - power * LN2_REST
-        value = np.ones_like(x)
-        for k in range(EXP_TERMS - 1, 0, -1):
-            value = 1 + value * rest / k
-        value = np.ldexp(value, power.astype(np.int64))
-        relative = np.where(self.radius <= 0.5, 2 * self.radius, np.nan) + EXP_ERROR
+        value, r = exp_of(self.middle), self.radius
+        relative = np.where(r <= 1, r * (1 + r), exp_of(r) * (1 + EXP_ERROR) - 1) + EXP_ERROR
         # Below -700 exp lies between 0 and exp(-700), and so does what stands for it.
         return Doubles(value, up(value * relative))
+
+
+def exp_of(x: Floats) -> Floats:
+    """exp to a share of EXP_ERROR, and not a number above 700."""
+    x = np.where(x <= EXP_MOST, np.maximum(x, -EXP_MOST), np.nan)
+    power = np.nan_to_num(np.rint(x / (LN2 + LN2_REST)))
+    rest = (x - power * LN2) - power * LN2_REST
+    value = np.ones_like(x)
+    for k in range(EXP_TERMS - 1, 0, -1):
+        value = 1 + value * rest / k
+    return np.ldexp(value, power.astype(np.int64))
 
 
 @cache

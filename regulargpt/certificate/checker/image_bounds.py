@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+import numpy as np
 from flint import arb
 
-from regulargpt.certificate.checker.affine_forms import AffineForm, Source, activation, identity, layer_norm
-from regulargpt.certificate.checker.balls import Balls
+from regulargpt.certificate.checker.affine_forms import AffineForm, Source, TooFar, activation, layer_norm
+from regulargpt.certificate.checker.balls import Balls, constant, norm
 from regulargpt.certificate.checker.network import Ints, Network
 
 Kind = TypeVar("Kind", bound=Network)
@@ -16,13 +17,21 @@ Kind = TypeVar("Kind", bound=Network)
 class ImageBounds(Generic[Kind]):
     """The map over windows of states that move in balls of `radii` (K,) around `prototypes` (K, d)."""
 
-    def __init__(self, network: Kind, prototypes: Balls, radii: Balls):
+    def __init__(self, network: Kind, prototypes: Any, radii: Balls):
         self.network, self.prototypes, self.radii = network, prototypes, radii
-        self.eye = identity(network.d)
+        self.eye = constant(np.eye(network.d), prototypes)
 
     def image(self, window: Ints) -> AffineForm:
         """The new state over a window (C,) of rows, 0 absent. Raises TooFar where nothing follows for it."""
         raise NotImplementedError
+
+    def distance(self, window: Ints, image: int) -> arb:
+        """At most how far the new state lies from the prototype `image`, from 1; infinite where nothing follows."""
+        try:
+            state = self.image(window)
+        except TooFar:
+            return arb("inf")
+        return norm(state.centre - self.prototypes[image - 1]) + state.deviation
 
     def row(self, row: int) -> AffineForm:
         """A prototype in its ball, or row 0, which does not move. Each time it is another vector in the same ball."""

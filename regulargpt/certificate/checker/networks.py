@@ -37,6 +37,6 @@ def network_of(weights: Mapping[str, Floats], record: Any) -> Network:
     return NETWORKS[name][0](weights, record)
 
 
-def bounds_of(network: Network, prototypes: Balls, radii: Balls) -> ImageBounds[Any]:
+def bounds_of(network: Network, prototypes: Any, radii: Balls) -> ImageBounds[Any]:
     """What bounds the images of the network, for states in balls of `radii` (K,) around `prototypes` (K, d)."""
     return NETWORKS[network.model["name"]][1](network, prototypes, radii)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from regulargpt.certificate.checker.affine_forms import TooFar
 from regulargpt.certificate.checker.balls import Balls, Undecided, exact, less, norm
 from regulargpt.certificate.checker.claims import claim, language_claim, quoted, unquantised_claim
+from regulargpt.certificate.checker.doubles import Doubles, is_ieee
 from regulargpt.certificate.checker.files import (
     MAX_CERTIFICATE,
     MAX_OTHER,
@@ -29,6 +29,7 @@ from regulargpt.certificate.checker.files import (
     read,
     tensors,
 )
+from regulargpt.certificate.checker.image_bounds import ImageBounds
 from regulargpt.certificate.checker.images import Images, Progress
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import Function, Machine, distinguishing_word
@@ -46,7 +47,8 @@ CERTIFICATE |= {"chunk_size": int, "prototypes": list, "answers": list, "leaves"
 PRECISIONS = (64, 128, 256, 512, 1024)
 MAX_NUMBERS = 1 << 21  # of all prototypes: their projections take a gigabyte
 MAX_ENTRIES = 1 << 23  # of a part that is not listed
-MAX_LISTED = 1 << 20  # of both parts, where balls are proven
+MAX_BALLS = 1 << 14  # of both parts, where balls are proven
+MAX_EXACT_BALLS = 1 << 12  # of these, such as float64 does not prove
 
 
 @dataclass(frozen=True)
@@ -284,21 +286,26 @@ class Checker:
         if stated["claim"] != expected:
             raise Rejected(f"the claim about the network as it is goes beyond what is proven: {expected}")
         self.readout_holds(answers, exact(radii))
-        if len(leaves) + len(nodes) > MAX_LISTED:
-            raise Rejected(f"balls are proven of at most {MAX_LISTED:,} entries")
+        if len(leaves) + len(nodes) > MAX_BALLS:
+            raise Rejected(f"balls are proven of at most {MAX_BALLS:,} entries")
         residuals = images.residuals(leaves.windows(), leaves.images)
         for window, image, far in zip(leaves.windows(), leaves.images, residuals, strict=True):
             self.inside("leaves", window, image, far + slack, radii)
-        bounds = bounds_of(self.network, self.prototypes, exact(radii))
+        self.nodes_stay(nodes, slack, radii)
+        return expected
+
+    def nodes_stay(self, nodes: Table, slack: float, radii: Floats) -> None:
+        """Reject a window whose image may leave the ball of its prototype, or come within the slack of its edge."""
+        quick = bounds_of(self.network.in_doubles(), Doubles.of(self.prototypes), exact(radii))
+        exactly, left = bounds_of(self.network, self.prototypes, exact(radii)), MAX_EXACT_BALLS
         for at, (window, image) in enumerate(zip(nodes.windows(), nodes.images, strict=True)):
             self.progress("balls", at, len(nodes))
-            try:
-                state = bounds.image(window)
-                far = norm(state.centre - self.prototypes[image - 1]) + state.deviation
-            except TooFar:
-                far = arb("inf")
-            self.inside("nodes", window, image, far + slack, radii)
-        return expected
+            if known_inside(quick, window, image, slack, float(radii[image - 1])):
+                continue
+            if not left:
+                raise Rejected(f"float64 does not prove the balls of more than {MAX_EXACT_BALLS:,} entries")
+            left -= 1
+            self.inside("nodes", window, image, exactly.distance(window, image) + slack, radii)
 
     def inside(self, part: str, window: Ints, image: int, far: arb, radii: Floats) -> None:
         """Reject an image that may leave the ball of its prototype."""
@@ -318,3 +325,13 @@ class Checker:
                     continue
                 if not less(norm(weight[answer] - weight[b]) * radii[k], logits[k, answer] - logits[k, b]):
                     raise Rejected(f"the network as it is: the answer can change within the ball of prototype {k + 1}")
+
+
+def known_inside(quick: ImageBounds[Any], window: Ints, image: int, slack: float, radius: float) -> bool:
+    """Whether float64 tells that an image and the slack stay in the ball of their prototype; what it does not tell is
+    left to FLINT."""
+    try:
+        with np.errstate(all="ignore"):
+            return is_ieee() and bool(quick.distance(window, image) + slack <= radius)
+    except Undecided:
+        return False
