@@ -18,6 +18,7 @@ from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused, slack_in_training
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.search.last_layer import settle_last_layer
 from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
 from regulargpt.certificate.search.short_first import ShortFirst
@@ -47,13 +48,13 @@ BETAS = (0.9, 0.98)
 COPIES, FEWEST_WINDOWS = 8, 64
 PART, MOST_WINDOWS = 128, 4096
 # A certified network is trained on its table while states drift farther than this, in units of half the smallest
-# distance of two prototypes. That is asked every so many steps. The learning rate halves in so many, or in as many as
-# it takes to go so many times through a large table.
+# distance of two prototypes. That is asked every so many steps, with the last layer solved for the table. The learning
+# rate halves in so many, or in as many as it takes to go so many times through a large table.
 MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 200, 10
 # A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows
 # it is trained for so many further steps at most, its Jacobian drawn to 0 with more weight, until balls prove it as it
 # is, and with this slack. They are looked for while the drift is small: else there are none.
-SMALL, TIGHTENING, TIGHT, SLACK, CLOSE = 128, 800, 10.0, 3e-3, 0.01
+SMALL, TIGHTENING, TIGHT, SLACK, CLOSE = 256, 600, 10.0, 1e-4, 0.1
 # While a table is mended, so often it is asked whether more of its windows may come in.
 OPEN_EVERY = 20
 # No further than to this share: with a rate of nothing, states would drift for ever.
@@ -301,30 +302,48 @@ class TableFineTuning:
 
     def let_in(self, trainer: Trainer) -> None:
         """More windows of a table that is mended, if few of those before are missed."""
-        assert self.table is not None, "its windows are in stages"
         assert self.stages is not None, "whoever calls has asked"
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         step, training = trainer.step_count, trainer.model.training
         generator = torch.Generator(trainer.device).manual_seed(trainer.config.seed + step)
-        prototypes = self.prototypes(trainer.model)
-        assert prototypes is not None, "there is a table"
-        if self.stages.open(self.table.over(prototypes), trainer.model.eval(), generator):
+        if self.stages.open(self.current_table(trainer.model.eval()), trainer.model, generator):
             self.standing = replace(self.standing, opened_at=step)
         trainer.model.train(training)
 
     def look_for_drift(self, trainer: Trainer) -> None:
-        """Every so many steps: whether the states of a certified network still drift; if not, the training may end."""
+        """Every so many steps: whether the states of a certified network still drift; if not, the training may end.
+
+        The last layer that the table asks for stays if it ends the training; else training goes on without it.
+        """
         step, since = trainer.step_count, self.standing.certified_at
-        if since is not None and self.standing.steady_at is None and step > since and step % DRIFT_EVERY == 0:
-            assert self.table is not None, "a certified network has one"
-            assert isinstance(trainer.model, Tree), "the options refuse other models"
-            training = trainer.model.training
-            self.drift = self.table.drift(trainer.model.eval(), trainer.config.seed)
-            if self.drift < MOST_DRIFT and self.standing.steady_since is None:
-                self.standing = replace(self.standing, steady_since=step)
-            if self.drift < MOST_DRIFT and not self.may_be_proven_as_it_is(trainer):
-                self.standing = replace(self.standing, steady_at=step)
-            trainer.model.train(training)
+        if since is None or self.standing.steady_at is not None or step <= since or step % DRIFT_EVERY:
+            return
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
+        model, training, seed = trainer.model, trainer.model.training, trainer.config.seed
+        table, before = self.current_table(model.eval()), deepcopy(trainer.model.state_dict())
+        settled = settle_last_layer(model, table, seed + step)
+        self.drift = table.drift(model, seed)
+        if self.drift < MOST_DRIFT and self.standing.steady_since is None:
+            self.standing = replace(self.standing, steady_since=step)
+        if self.drift < MOST_DRIFT and self.needs_no_more(trainer, table):
+            self.standing = replace(self.standing, steady_at=step)
+        elif settled:
+            model.load_state_dict(before)
+        model.train(training)
+
+    def current_table(self, model: Tree) -> TrainingTable:
+        """The table over the prototypes as they are now."""
+        assert self.table is not None, "whoever asks has one"
+        prototypes = self.prototypes(model)
+        assert prototypes is not None, "there is a table"
+        return self.table if self.free is None else self.table.over(prototypes)
+
+    def needs_no_more(self, trainer: Trainer, table: TrainingTable) -> bool:
+        """Whether a network without drift is still certified, and as it is proven or not to be."""
+        if self.may_be_proven_as_it_is(trainer):
+            return False
+        known = None if self.free is not None else table
+        return self.attempt(trainer.model, known, 0.0).certain
 
     def may_be_proven_as_it_is(self, trainer: Trainer) -> bool:
         """Whether more training may bring balls: of a small table, for a while, as long as there are none."""

@@ -21,6 +21,7 @@ from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.codebook import codebooks, missed_share, misses_any
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.certificate.search.last_layer import settle_last_layer
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig, TrainingOptions
 from regulargpt.construct.configuration import configuration
@@ -423,14 +424,14 @@ def test_the_fine_tuning_of_a_certified_network_ends_when_its_states_no_longer_d
     assert (phase_of(trainer).standing.steady_at, trainer.step_count, trainer.known_end) == (12, 12, 12)
 
 
-@pytest.mark.parametrize(("slacks", "ends_at"), [([0.0, 2e-3, 5e-3], 18), ([0.0] * 9, 24)])
+@pytest.mark.parametrize(("slacks", "ends_at"), [([0.0, 5e-5, 5e-4], 18), ([0.0] * 9, 24)])
 def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_for_a_while(
     monkeypatch: pytest.MonkeyPatch, slacks: list[float], ends_at: int
 ):
     phase_module, given = TableFineTuning.__module__, iter(slacks)
     monkeypatch.setattr(f"{phase_module}.DRIFT_EVERY", 2)
     monkeypatch.setattr(f"{phase_module}.TIGHTENING", 16)
-    drifts = iter([2.0, 0.4, 0.3, 0.02, 0.009, *[0.005] * 9])
+    drifts = iter([2.0, 0.4, 0.3, 0.2, 0.09, *[0.05] * 9])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
     monkeypatch.setattr(f"{phase_module}.slack_in_training", lambda *_: next(given))
     weights_of_jacobian = []
@@ -452,6 +453,25 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
     assert awaited[7] == "proven; waits for drift 2.00 < 0.5"
     assert awaited[9] == "proven; waits for a proof without prototypes"
     assert weights_of_jacobian == [0.3] * 3 + [10.0] * (ends_at - 8)
+
+
+@pytest.mark.parametrize(("drift", "ends"), [(2.0, False), (0.4, True)])
+def test_a_last_layer_that_is_solved_for_the_table_stays_only_if_it_ends_the_training(
+    monkeypatch: pytest.MonkeyPatch, drift: float, ends: bool
+):
+    monkeypatch.setattr(f"{TableFineTuning.__module__}.DRIFT_EVERY", 3)
+    monkeypatch.setattr(f"{TableFineTuning.__module__}.SMALL", 0)
+    monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: drift)
+    found = []
+    for settle in (settle_last_layer, lambda *_: False):
+        monkeypatch.setattr(f"{TableFineTuning.__module__}.settle_last_layer", settle)
+        trainer, _ = in_fine_tuning(12, {}, certain_from=5, table_steps=50)
+        while not trainer.finished:
+            trainer.step()
+        assert phase_of(trainer).standing.steady_at == (6 if ends else None)
+        found.append(trainer.model.state_dict())
+    other = {name for name, weight in found[0].items() if not torch.equal(weight, found[1][name])}
+    assert other == ({"blocks.0.ff_out.weight", "blocks.0.ff_out.bias"} if ends else set())
 
 
 def test_the_slack_in_training_is_that_of_the_balls_that_are_stated(tmp_path: Path):

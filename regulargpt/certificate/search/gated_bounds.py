@@ -30,8 +30,6 @@ from regulargpt.certificate.search.numpy_regulargpt import ATTENTION, NumpyRegul
 class GatedBlockBounds(ImageBounds):
     """The gated block."""
 
-    MAX_ENTRIES = 512
-
     def bytes_of_window(self) -> int:
         """The gates' hidden layer has 4 d units, and there are about 3 C + 4 sources of up to 4 d numbers."""
         return 8 * (3 * self.windows.shape[1] + 4) * 16 * self.rows.shape[1] ** 2

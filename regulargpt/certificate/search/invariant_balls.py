@@ -29,6 +29,8 @@ GROWTH = 1.02
 # Where states lie farther than this share of half the way to the next prototype, no balls have ever closed.
 MAX_RESIDUAL = 0.25
 MAX_ITERATIONS = 200
+# What fails on some entries fails on all: so many with the largest distances are looked at first.
+FIRST = 32
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,18 @@ def find_invariant_balls(
     if len(nodes[0]) > (most := max_entries(network)):
         return NotInvariant(f"{len(nodes[0])} entries are too many to expand, at most {most}", [], 0.0, 0.0)
     # Cheap, before every entry is expanded.
-    residual, window = largest_residual(network, prototypes, nodes)
+    windows, images = nodes
+    distances = residuals(network, prototypes, nodes)
+    farthest = np.argsort(-distances, kind="stable")[:FIRST]
+    residual = float(distances.max(initial=0.0))
     if residual > MAX_RESIDUAL * half_distances(prototypes).min():
         reason = f"states lie up to {residual:.3g} from their prototypes, too far for balls to close"
-        return NotInvariant(reason, window, residual, np.nan)
+        return NotInvariant(reason, windows[farthest[0]].tolist(), residual, np.nan)
+    if len(windows) > 2 * FIRST:
+        some = windows[farthest], images[farthest]
+        first = BallConditions(network, prototypes, leaves, some, answers).solve(SLACKS[0])
+        if isinstance(first, NotInvariant):
+            return first
     conditions = BallConditions(network, prototypes, leaves, nodes, answers)
     found: list[InvariantBalls] = []
     for slack in SLACKS:
@@ -111,8 +121,9 @@ class BallConditions:
         own = np.flatnonzero(nodes.images == k + 1)
         i = int(own[distances[own].argmax()]) if len(own) else int(distances.argmax())
         reason = (
-            f"with a slack of {slack:g} the ball of prototype {k + 1} grows beyond {self.largest[k]:.4g}; over all "
-            f"entries, distances are at most {nodes.residuals.max():.4g} and Jacobians {nodes.gains().max():.4g}"
+            f"with a slack of {slack:g} the ball of prototype {k + 1} grows beyond {self.largest[k]:.4g}; of the "
+            f"{len(nodes.windows)} entries looked at, distances are at most {nodes.residuals.max():.4g} and Jacobians "
+            f"{nodes.gains().max():.4g}"
         )
         return NotInvariant(reason, nodes.windows[i].tolist(), float(nodes.residuals[i]), float(nodes.gains()[i]))
 
@@ -123,14 +134,13 @@ class BallConditions:
         return InvariantBalls(radii, float(min(leaf, node)))
 
 
-def largest_residual(network: NumpyNetwork, prototypes: Floats, nodes: Part) -> tuple[float, list[int]]:
-    """The largest distance of an entry's image from its prototype, and its window."""
+def residuals(network: NumpyNetwork, prototypes: Floats, nodes: Part) -> Floats:
+    """The distances (n,) of the entries' images from their prototypes."""
     windows, images = nodes
     if not len(windows):
-        return 0.0, []
+        return np.zeros(0)
     states = network.merge(np.concatenate([network.absent, prototypes]), windows)
-    distances = np.sqrt(np.square(states - prototypes[images - 1]).sum(1))
-    return float(distances.max()), windows[distances.argmax()].tolist()
+    return np.sqrt(np.square(states - prototypes[images - 1]).sum(1))
 
 
 def half_distances(prototypes: Floats) -> Floats:

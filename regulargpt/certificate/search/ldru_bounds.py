@@ -12,8 +12,6 @@ from regulargpt.certificate.search.image_bounds import Floats, ImageBounds, Ints
 class LdruBounds(ImageBounds):
     """Pairs of states, and single states."""
 
-    MAX_ENTRIES = 512
-
     def bytes_of_window(self) -> int:
         """The gates' hidden layer has 4 d units, and about ten sources of up to 4 d numbers."""
         return 8 * 160 * self.rows.shape[1] ** 2

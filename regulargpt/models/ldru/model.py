@@ -80,6 +80,11 @@ class Ldru(Tree):
             return self.leaf(self.hook_embed(self.embedding(words.long())))
         return self.leaves()[1:][words.long()]
 
+    @property
+    def last_layer(self) -> nn.Linear:
+        """The second layer of the FFN."""
+        return self.ffn.ff_out
+
     def leaf(self, embedded: Float[Tensor, "*n d_model"]) -> Float[Tensor, "*n d_model"]:
         """What comes before the tree."""
         return self.settle(self.embedding_ffn(self.embedding_norm(embedded)))

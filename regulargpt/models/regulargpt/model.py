@@ -156,6 +156,12 @@ class RegularGPT(Tree):
         return self.settle(self.layers(0)[0](states, children))
 
     @property
+    def last_layer(self) -> nn.Linear | None:
+        """The second layer of the FFN; in post-LN a LayerNorm comes after it."""
+        last = self.layers(0)[-1]
+        return last.ff_out if last.pre else None
+
+    @property
     def absent(self) -> Float[Tensor, "1 d_model"]:
         """The pad."""
         return self.pad

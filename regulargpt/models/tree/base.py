@@ -59,6 +59,11 @@ class Tree(Model):
     ) -> Float[Tensor, "windows d_model"]:
         """The state over each window of rows; row 0 is `absent`."""
 
+    @property
+    def last_layer(self) -> nn.Linear | None:
+        """The linear layer whose outputs, added to something, the state norm is given by `merge`; None without one."""
+        return None
+
     def not_one_map(self) -> str | None:
         """Why its levels are not one and the same map at every length; None if they are."""
         return None
