@@ -7,7 +7,8 @@ two symbols, each state accepting with probability 1/2; drawn again until the au
 of one symbol or more and rejects others, and its transition monoid has at most 50 elements. Each is learned by gated
 RegularGPT with the recipe `answers` and seed 0, in at most `STEPS` steps, from words of at most 40 symbols; the score
 is over words of 41 to 500.
-OUT/random-dfas.csv has a row for each, in their order, failures with their reason; OUT/sweep has the runs.
+OUT/random-dfas.csv has a row for each, in their order, failures with their reason, and OUT/random-dfas.svg draws the
+seconds by the number of elements; OUT/sweep has the runs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +27,7 @@ from languages.automata.monoid import TransitionMonoid
 from languages.convert.json_text import to_json
 from languages.errors import UserError
 from languages.randomness import rng
-from regulargpt import tables
+from regulargpt import plots, tables
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.exits import REFUSED
@@ -35,7 +38,11 @@ from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.atomic import make_folder, write_text
 from regulargpt.storage.folder import CERTIFICATE, UNCERTIFIED, RunFolder
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 COUNT, MOST_STATES, LARGEST, STEPS = 40, 5, 50, 6000
+WANTED = 40  # seconds of training and proof together
 MEASURED = ("proven", "score", "worst", "steps", "train_seconds", "certify_seconds")
 COLUMNS = ("number", "states", "monoid", "equal", "slack", "learned_at", "certified_at", *MEASURED, "reason")
 Row = dict[str, object]
@@ -119,6 +126,39 @@ def table(rows: list[Row]) -> str:
     return tables.csv([COLUMNS, *([row.get(name) for name in COLUMNS] for row in rows)])
 
 
+def picture(rows: Iterable[Row]) -> Figure:
+    """Seconds of training and proof by the number of elements, a dot each automaton, by what was proven of it."""
+    figure = plots.new_figure(8, 4)
+    axes = figure.add_subplot()
+    dots: dict[str, list[tuple[float, float]]] = {
+        "proven as it is": [],
+        "proven, states replaced": [],
+        "not proven": [],
+    }
+    for row in rows:
+        kind = (
+            "not proven" if not row["proven"] else "proven as it is" if row.get("slack") else "proven, states replaced"
+        )
+        if "train_seconds" in row:
+            dots[kind].append((float(str(row["monoid"])), seconds(row)))
+    for (kind, places), colour in zip(dots.items(), plots.COLOURS, strict=False):
+        if places:
+            axes.scatter(*zip(*places, strict=True), color=colour, s=24, label=f"{kind} ({len(places)})")
+    axes.axhline(WANTED, color=plots.GREY, linestyle="--", linewidth=1, label=f"{WANTED} s")
+    axes.set(xlabel="elements of the transition monoid", ylabel="training and proof, s", ylim=(0, None))
+    axes.legend(loc="upper left", frameon=False)
+    return figure
+
+
+def seconds(row: Row) -> float:
+    """Of training and proof together.
+
+    >>> seconds({"train_seconds": 2.5, "certify_seconds": 0.5})
+    3.0
+    """
+    return float(str(row["train_seconds"])) + float(str(row["certify_seconds"]))
+
+
 def main(arguments: list[str]) -> int:
     """All of them, one after the other, and the table; stopped, the same command goes on."""
     if len(arguments) != 1:
@@ -133,6 +173,7 @@ def main(arguments: list[str]) -> int:
         named = [(number, name_of(config)) for number, config in enumerate(configs)]
         rows = [row(number, folder, name) for number, name in named if name not in outcome.missing]
         write_text(out / "random-dfas.csv", table(rows))
+        plots.save(out / "random-dfas.svg", picture(rows))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED

@@ -51,6 +51,8 @@ PART, MOST_WINDOWS = 128, 4096
 # distance of two prototypes. That is asked every so many steps, with the last layer solved for the table. The learning
 # rate halves in so many, or in as many as it takes to go so many times through a large table.
 MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 200, 10
+# Of a large table it is asked less often by this factor: the layer takes as long as twenty steps.
+LARGE = 4
 # A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows
 # it is trained for so many further steps at most, its Jacobian drawn to 0 with more weight, until balls prove it as it
 # is, and with this slack. They are looked for while the drift is small: else there are none.
@@ -316,7 +318,8 @@ class TableFineTuning:
         The last layer that the table asks for stays if it ends the training; else training goes on without it.
         """
         step, since = trainer.step_count, self.standing.certified_at
-        if since is None or self.standing.steady_at is not None or step <= since or step % DRIFT_EVERY:
+        every = DRIFT_EVERY if self.free is None else LARGE * DRIFT_EVERY
+        if since is None or self.standing.steady_at is not None or step <= since or step % every:
             return
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         model, training, seed = trainer.model, trainer.model.training, trainer.config.seed

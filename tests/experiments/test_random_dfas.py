@@ -42,6 +42,20 @@ def test_every_automaton_has_a_row_also_one_that_failed(tmp_path: Path, monkeypa
     assert (last["number"], last["proven"], last["reason"]) == ("1", "False", "the loss is nan at step 2")
 
 
+def test_the_picture_has_a_dot_for_each_automaton_by_what_was_proven_of_it():
+    timed = {"train_seconds": 30.0, "certify_seconds": 12.0}
+    rows = [
+        {"monoid": 3, "proven": True, "slack": 1e-3, **timed},
+        {"monoid": 30, "proven": True, "slack": None, **timed},
+        {"monoid": 9, "proven": False, **timed},
+        {"monoid": 9, "proven": False, "reason": "diverged"},
+    ]
+    axes = random_dfas.picture(rows).axes[0]
+    assert [dots.get_offsets().tolist() for dots in axes.collections] == [[[3, 42]], [[30, 42]], [[9, 42]]]
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["proven as it is (1)", "proven, states replaced (1)", "not proven (1)", "40 s"]
+
+
 def test_without_a_folder_it_is_refused(capsys):
     assert random_dfas.main([]) == 2
     assert "give a folder" in capsys.readouterr().err

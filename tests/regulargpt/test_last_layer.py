@@ -74,7 +74,7 @@ def test_it_is_a_function_of_network_table_and_seed_and_no_hook_stays(monkeypatc
     assert not torch.equal(found[0], found[2])
 
 
-def test_what_cannot_be_solved_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch):
+def test_what_cannot_be_solved_is_left_as_it_is():
     post, table = case(PRE | {"norm": "post", "state_norm": True})
     assert post.last_layer is None
     assert not settle_last_layer(post, table, seed=0)
@@ -83,6 +83,17 @@ def test_what_cannot_be_solved_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch)
     with torch.no_grad():
         model.state_norm.weight[3] = 0.0  # type: ignore[union-attr]
     assert not settle_last_layer(model, table, seed=0)
-    monkeypatch.setattr(last_layer, "MOST", len(table.windows) - 1)
-    assert not settle_last_layer(case(KINDS[0])[0], table, seed=0)
     assert torch.equal(model.last_layer.weight, before)  # type: ignore[union-attr]
+
+
+def test_of_a_large_table_some_windows_are_drawn(monkeypatch: pytest.MonkeyPatch):
+    model, table = case(KINDS[0])
+    monkeypatch.setattr(last_layer, "MOST", len(table.windows) - 1)
+    layer = model.last_layer
+    assert layer is not None
+    for seed in (0, 1):
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            sizes = [len(inputs) for inputs, _ in last_layer.missing(model, layer, table, generator)]
+        assert sizes == [len(table.leaf_windows), *[len(table.windows) - 1] * (1 + last_layer.NEAR)]
+    assert settle_last_layer(model, table, seed=0)

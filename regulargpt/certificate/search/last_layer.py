@@ -23,8 +23,8 @@ NEAR, NOISE = 4, 0.02
 RIDGE = 1e-6
 # The state norm is taken as linear, so once more from where the first solution ended.
 ROUNDS = 2
-# So many windows at once, and so many in all: the layer of a larger table is left to the training.
-ROWS, MOST = 1 << 14, 1 << 19
+# So many windows at once, and so many in all: of a larger table some are drawn, far more than a layer has inputs.
+ROWS, MOST = 1 << 14, 1 << 15
 # The inputs (n, k) of the layer, and by how much (n, d_model) its outputs should be others.
 Rows = tuple[Float[Tensor, "n k"], Float[Tensor, "n d_model"]]
 
@@ -33,11 +33,11 @@ Rows = tuple[Float[Tensor, "n k"], Float[Tensor, "n d_model"]]
 def settle_last_layer(model: Tree, table: TrainingTable, seed: int) -> bool:
     """Change the weights of the model's last layer so that windows come nearest to their prototypes; whether it could.
 
-    It cannot where the map does not end with a linear layer and the state norm, or the table is too large. The model
-    and the table are on one device; the result is a function of them and the seed.
+    It cannot where the map does not end with a linear layer and the state norm. The model and the table are on one
+    device; the result is a function of them and the seed.
     """
     layer = model.last_layer
-    if layer is None or len(table.windows) > MOST:
+    if layer is None:
         return False
     generator = torch.Generator(table.windows.device).manual_seed(seed)
     for _ in range(ROUNDS):
@@ -58,7 +58,7 @@ def settle_last_layer(model: Tree, table: TrainingTable, seed: int) -> bool:
 
 
 def missing(model: Tree, layer: nn.Linear, table: TrainingTable, generator: torch.Generator) -> Iterator[Rows]:
-    """All windows of symbols and of prototypes, and some of states near these."""
+    """All windows of symbols and of prototypes, or `MOST` of them, and some of states near these."""
     inputs: list[Tensor] = []
     sums: list[Tensor] = []
     hooks = [
@@ -76,7 +76,8 @@ def missing(model: Tree, layer: nn.Linear, table: TrainingTable, generator: torc
     try:
         leaves = model.merge(model.leaves(), table.leaf_windows)
         yield rows(leaves, table.prototypes[table.leaf_images])
-        for numbers in torch.arange(len(table.windows), device=table.windows.device).split(ROWS):
+        every = torch.arange(len(table.windows), device=table.windows.device)
+        for numbers in (every if len(every) <= MOST else table.draw(MOST, generator)).split(ROWS):
             windows, images = table.windows[numbers], table.images[numbers]
             for level in (0.0, *[NOISE] * NEAR):
                 children = table.children(model, numbers) + table.noise(windows, level, generator)
