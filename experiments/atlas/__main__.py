@@ -4,21 +4,22 @@
 
 OUT/languages has the automata, OUT/sweep the runs, OUT/atlas.csv a row of each language and network, OUT/atlas.md what
 follows from it. Stopped, the same command goes on; a further one with other networks or languages adds its runs. What
-failed is a row with its reason. `--page-only` writes the page of the OUT/atlas.csv that is there.
+failed is a row with its reason. Finished rows of an OUT/atlas.csv whose runs are elsewhere are kept, and not run again.
+`--page-only` writes the page of the OUT/atlas.csv that is there.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from experiments.atlas import columns
 from experiments.atlas.entries import entries, write_files
 from experiments.atlas.networks import NETWORKS
 from experiments.atlas.page import write_page
-from experiments.atlas.plan import chosen, core_hours, plan
+from experiments.atlas.plan import Planned, chosen, core_hours, plan
 from experiments.atlas.rows import rows
 from experiments.experiment import Fields
 from languages.errors import UserError
@@ -26,9 +27,11 @@ from regulargpt.runs.exits import REFUSED
 from regulargpt.runs.sweep.driver import Outcome, Watch, sweep
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
+from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.atomic import disk
 
 SWEEP = "sweep"
+Key = tuple[str, str]  # the names of a language and a network
 
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -64,19 +67,44 @@ def run(given: argparse.Namespace, changes: Fields | None = None) -> Outcome:
     networks, found = chosen(given.only_model), entries()[: given.first]
     print(f"{len(found) * len(networks)} runs, about {core_hours(len(found), networks):.1f} core-hours", flush=True)
     write_files(found, given.out)
-    configs = [one.config for one in plan(found, networks, given.out, changes) if not one.refusal]
+    planned, kept = plan(found, networks, given.out, changes), finished_elsewhere(given.out, changes)
+    configs = [one.config for one in planned if not one.refusal and key_of(one) not in kept]
     watch = Watch(on_done=lambda name, state: print(state, name, flush=True))
     outcome = sweep(given.out / SWEEP, configs, LocalEngine(jobs=given.jobs), watch, given.retry)
-    write_table(given.out, changes)
+    write_table(given.out, changes, kept)
     write_page(given.out)
     return outcome
 
 
-def write_table(out: Path, changes: Fields | None = None) -> None:
-    """A row of each run that has ended, also of those that earlier commands were about."""
+def write_table(out: Path, changes: Fields | None, kept: Mapping[Key, columns.Row]) -> None:
+    """A row of each run that has ended, also of those that earlier commands were about, and the rows that are kept."""
+    ended = {
+        (row["language"], row["network"]): row for row in rows(planned_there(out, changes), SweepFolder(out / SWEEP))
+    }
+    found = {**kept, **ended}
+    order = ((entry.name, name) for entry in entries() for name in NETWORKS)
+    columns.write(out / columns.FILE, (found[key] for key in order if key in found))
+
+
+def planned_there(out: Path, changes: Fields | None) -> Iterator[Planned]:
+    """Every network on every language whose file is there."""
     there = [entry for entry in entries() if disk.exists(entry.path(out))]
-    planned = plan(there, list(NETWORKS.values()), out, changes)
-    columns.write(out / columns.FILE, rows(planned, SweepFolder(out / SWEEP)))
+    return plan(there, list(NETWORKS.values()), out, changes)
+
+
+def key_of(planned: Planned) -> Key:
+    """The names of the language and the network."""
+    return planned.entry.name, planned.network.name
+
+
+def finished_elsewhere(out: Path, changes: Fields | None = None) -> dict[Key, columns.Row]:
+    """The finished rows of the table that is there, but for those whose runs the sweep has."""
+    if not disk.exists(out / columns.FILE):
+        return {}
+    found = {(line["language"], line["network"]): line for line in columns.lines(out / columns.FILE)}
+    folder = SweepFolder(out / SWEEP)
+    here = {key_of(one) for one in planned_there(out, changes) if folder.state(name_of(one.config)) != "missing"}
+    return {key: line for key, line in found.items() if line["state"] == columns.DONE and key not in here}
 
 
 def main(arguments: Sequence[str], changes: Fields | None = None) -> int:

@@ -46,10 +46,15 @@ def read(path: Path) -> list[Row]:
 
     Raises UserError for a file with other columns, or a number that is none.
     """
-    lines = csv.DictReader(parse_text(read_bytes(path), path).splitlines())
-    if tuple(lines.fieldnames or ()) != COLUMNS:
+    return [{name: _value(name, line[name], path) for name in COLUMNS} for line in lines(path)]
+
+
+def lines(path: Path) -> list[Mapping[str, str]]:
+    """The rows of a file as they stand there. Raises UserError for a file with other columns."""
+    found = csv.DictReader(parse_text(read_bytes(path), path).splitlines())
+    if tuple(found.fieldnames or ()) != COLUMNS:
         raise UserError(f"{path} has not the columns of an atlas; make it anew with python -m experiments.atlas OUT")
-    return [{name: _value(name, line[name], path) for name in COLUMNS} for line in lines]
+    return list(found)
 
 
 def _value(name: str, text: str, path: Path) -> str | float | None:

@@ -1,6 +1,7 @@
 """The atlas from three tiny runs to its page; that it goes on; its page, correlations and rules from made-up rows."""
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,23 @@ def test_from_runs_to_the_page(here: Path, capsys) -> None:
     files = re.findall(r"\]\((.*?)\)", text)
     assert files == [one.file for one in pictures.PICTURES]
     assert all((here / file).read_text().startswith("<?xml") for file in files)
+
+
+@pytest.mark.slow
+def test_finished_rows_of_runs_elsewhere_are_kept_and_not_run_again(here: Path, capsys) -> None:
+    assert atlas("--first", "2", "--only-model", "rnn") == 0
+    first, second = columns.lines(here / columns.FILE)
+    shutil.rmtree(here / SWEEP)
+    columns.write(here / columns.FILE, [first, {**second, "state": "failed"}])
+    capsys.readouterr()
+    assert atlas("--first", "2", "--only-model", "rnn,lstm") == 0
+    assert capsys.readouterr().out.count("done ") == 3
+    rows = columns.lines(here / columns.FILE)
+    assert [(row["language"], row["network"]) for row in rows] == [
+        (language, network) for language in ("two-states-00", "two-states-01") for network in ("rnn", "lstm")
+    ]
+    assert rows[0] == first
+    assert {row["state"] for row in rows} == {"done"}
 
 
 @pytest.mark.slow
