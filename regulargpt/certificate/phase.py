@@ -315,7 +315,8 @@ class TableFineTuning:
     def look_for_drift(self, trainer: Trainer) -> None:
         """Every so many steps: whether the states of a certified network still drift; if not, the training may end.
 
-        The last layer that the table asks for stays if it ends the training; else training goes on without it.
+        The last layer that the table asks for stays if it ends the training; else training goes on without it. Where
+        that ends all the same, states that drift less are better.
         """
         step, since = trainer.step_count, self.standing.certified_at
         every = DRIFT_EVERY if self.free is None else LARGE * DRIFT_EVERY
@@ -330,9 +331,19 @@ class TableFineTuning:
             self.standing = replace(self.standing, steady_since=step)
         if self.drift < MOST_DRIFT and self.needs_no_more(trainer, table):
             self.standing = replace(self.standing, steady_at=step)
-        elif settled:
+        elif settled and not (step == self.last_step(trainer) and self.drifts_less(trainer, table, before)):
             model.load_state_dict(before)
         model.train(training)
+
+    def drifts_less(self, trainer: Trainer, table: TrainingTable, before: Mapping[str, Tensor]) -> bool:
+        """Whether the network is still certified, and drifts less than with the weights `before`."""
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
+        assert self.drift is not None, "it was measured"
+        settled = deepcopy(trainer.model.state_dict())
+        trainer.model.load_state_dict(before)
+        less = self.drift < table.drift(trainer.model, trainer.config.seed)
+        trainer.model.load_state_dict(settled)
+        return less and self.is_certain(trainer, table)
 
     def current_table(self, model: Tree) -> TrainingTable:
         """The table over the prototypes as they are now."""
@@ -343,10 +354,11 @@ class TableFineTuning:
 
     def needs_no_more(self, trainer: Trainer, table: TrainingTable) -> bool:
         """Whether a network without drift is still certified, and as it is proven or not to be."""
-        if self.may_be_proven_as_it_is(trainer):
-            return False
-        known = None if self.free is not None else table
-        return self.attempt(trainer.model, known, 0.0).certain
+        return not self.may_be_proven_as_it_is(trainer) and self.is_certain(trainer, table)
+
+    def is_certain(self, trainer: Trainer, table: TrainingTable) -> bool:
+        """Whether the network is certified with the prototypes of this table, or with those that were learned."""
+        return self.attempt(trainer.model, table if self.free is None else None, 0.0).certain
 
     def may_be_proven_as_it_is(self, trainer: Trainer) -> bool:
         """Whether more training may bring balls: of a small table, for a while, as long as there are none."""

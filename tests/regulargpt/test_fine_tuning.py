@@ -474,6 +474,26 @@ def test_a_last_layer_that_is_solved_for_the_table_stays_only_if_it_ends_the_tra
     assert other == ({"blocks.0.ff_out.weight", "blocks.0.ff_out.bias"} if ends else set())
 
 
+@pytest.mark.parametrize(("with_it", "without"), [(1.0, 2.0), (2.0, 1.0)])
+def test_at_the_end_the_last_layer_with_which_states_drift_less_stays(
+    monkeypatch: pytest.MonkeyPatch, with_it: float, without: float
+):
+    monkeypatch.setattr(f"{TableFineTuning.__module__}.DRIFT_EVERY", 5)
+    drifts = iter([with_it, with_it, without])  # at 10, and at 15, the last step
+    monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
+    found = []
+    for settle in (settle_last_layer, lambda *_: False):
+        monkeypatch.setattr(f"{TableFineTuning.__module__}.settle_last_layer", settle)
+        trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=10)
+        while not trainer.finished:
+            trainer.step()
+        assert (phase_of(trainer).standing.steady_at, trainer.step_count) == (None, 15)
+        found.append(trainer.model.state_dict())
+        drifts = iter([with_it, with_it])
+    other = {name for name, weight in found[0].items() if not torch.equal(weight, found[1][name])}
+    assert other == ({"blocks.0.ff_out.weight", "blocks.0.ff_out.bias"} if with_it < without else set())
+
+
 def test_the_slack_in_training_is_that_of_the_balls_that_are_stated(tmp_path: Path):
     """Made weights: what is found of the network in memory is what is found of its files."""
     model, table = table_of("parity")
