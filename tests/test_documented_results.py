@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,11 @@ from typing import Any
 
 import pytest
 
+from experiments.atlas import columns
+from experiments.atlas.algebra import KINDS
+from experiments.atlas.networks import NETWORKS
+from experiments.atlas.page import PAGE, write_page
+from experiments.atlas.pictures import PICTURES
 from experiments.page.files import page as written
 from experiments.page.files import read_record, to_json
 from experiments.page.record import Record
@@ -93,7 +99,7 @@ def test_every_table_of_runs_in_the_repository_can_be_read():
 
 def test_the_results_in_the_repository_stay_small():
     files = [path for path in RESULTS.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 4_600_000
+    assert sum(path.stat().st_size for path in files) < 4_700_000
     assert {path.suffix for path in files} <= {".md", ".json", ".jsonl", ".csv", ".svg", ".png"}
 
 
@@ -199,6 +205,33 @@ def test_the_table_of_random_automata_is_that_of_their_rows():
     text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
     seconds = [float(row["train_seconds"]) + float(row["certify_seconds"]) for row in rows]
     assert f"{sum(second <= 40 for second in seconds)} of 40 take at most 40 s" in text
+
+
+def test_the_page_of_the_atlas_is_made_of_its_table(tmp_path: Path):
+    place = RESULTS / "atlas"
+    shutil.copy(place / columns.FILE, tmp_path)
+    write_page(tmp_path)
+    assert (tmp_path / PAGE).read_text(encoding="utf-8") == (place / PAGE).read_text(encoding="utf-8")
+    for picture in PICTURES:
+        assert (tmp_path / picture.file).read_bytes() == (place / picture.file).read_bytes()
+
+
+def test_what_is_said_of_the_atlas_is_what_its_table_has():
+    rows = [row for row in columns.read(RESULTS / "atlas" / columns.FILE) if row["state"] == columns.DONE]
+    languages = {row["language"] for row in rows}
+    text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+    assert f"{len(rows):,} of 2,592 runs are done: all eight networks on {len(languages)} languages" in text
+    assert all(sum(row["language"] == language for row in rows) == len(NETWORKS) for language in languages)
+    asked = [row for row in rows if not row["is_constant"]]
+    for title, *figures, _ in table("docs/results.md", "network | proven"):
+        (name,) = [name for name, network in NETWORKS.items() if network.title == title]
+        own = [row for row in asked if row["network"] == name]
+        proven = [row["proven"] for row in own if row["proven"] is not None]
+        expected = [f"{sum(proven):g} of {len(own)}" if proven else "-"]
+        for kind in (None, *KINDS):
+            some = [row for row in own if kind in (None, row["kind"])]
+            expected.append(f"{sum(row['accuracy'] >= 99 for row in some)} of {len(some)}")
+        assert figures == expected
 
 
 def test_the_results_say_how_far_robust_drops():
