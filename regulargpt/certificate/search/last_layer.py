@@ -40,7 +40,7 @@ def settle_last_layer(model: Tree, table: TrainingTable, seed: int) -> bool:
     if layer is None:
         return False
     generator = torch.Generator(table.windows.device).manual_seed(seed)
-    for _ in range(ROUNDS):
+    for done in range(ROUNDS):
         k = layer.in_features
         gram = torch.zeros(k + 1, k + 1, dtype=torch.float64, device=table.windows.device)
         moved = torch.zeros(k + 1, layer.out_features, dtype=torch.float64, device=table.windows.device)
@@ -51,7 +51,7 @@ def settle_last_layer(model: Tree, table: TrainingTable, seed: int) -> bool:
         gram.diagonal().add_(RIDGE * gram.diagonal().mean())
         found = torch.linalg.solve(gram, moved).to(layer.weight.dtype)  # (k + 1, d_model)
         if not found.isfinite().all():
-            return False  # a gain of 0 moves nothing
+            return done > 0  # a gain of 0 moves nothing
         layer.weight += found[:-1].T
         layer.bias += found[-1]
     return True
