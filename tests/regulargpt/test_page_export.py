@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from regulargpt.report.page import write
-from tests.regulargpt.browser import Browser, needs_browser
+from tests.regulargpt.browser import SECONDS, Browser, needs_browser
 from tests.regulargpt.certified import believed
 from tests.regulargpt.pixels import decoded, difference, settle, shot
 from tests.regulargpt.test_alignment_page import place as alignments
@@ -50,9 +50,9 @@ def downloaded(browser: Browser, folder: Path, index: int, choice: int) -> Path:
     folder.mkdir(parents=True)
     browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
     browser.evaluate(f"document.querySelectorAll('.take > div')[{index}].children[{choice}].click()")
-    until = time.monotonic() + 20
+    until = time.monotonic() + SECONDS
     while not (found := [path for path in folder.iterdir() if path.suffix in (".svg", ".png")]):
-        assert time.monotonic() < until
+        assert time.monotonic() < until, (browser.problems, list(folder.iterdir()))
         time.sleep(0.02)
     return found[0]
 
