@@ -53,9 +53,10 @@ PART, MOST_WINDOWS = 128, 4096
 MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 200, 10
 # Of a large table it is asked less often by this factor: the layer takes as long as twenty steps.
 LARGE = 4
-# A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows
-# it is trained for so many further steps at most, its Jacobian drawn to 0 with more weight, until balls prove it as it
-# is, and with this slack. They are looked for while the drift is small: else there are none.
+# A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows,
+# or as many as the last layer has inputs, which could bring each exactly to its prototype, it is trained for so many
+# further steps at most, its Jacobian drawn to 0 with more weight, until balls prove it as it is, and with this slack.
+# They are looked for while the drift is small: else there are none.
 SMALL, TIGHTENING, TIGHT, SLACK, CLOSE = 256, 600, 10.0, 1e-4, 0.1
 # While a table is mended, so often it is asked whether more of its windows may come in.
 OPEN_EVERY = 20
@@ -366,7 +367,10 @@ class TableFineTuning:
         assert self.certifier is not None, "it was certified"
         assert self.standing.steady_since is not None, "its states no longer drift"
         lasts = trainer.step_count < self.standing.steady_since + TIGHTENING
-        if self.free is not None or len(self.table.windows) > SMALL or not lasts:
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
+        layer = trainer.model.last_layer
+        most = SMALL if layer is None else max(SMALL, layer.in_features)
+        if self.free is not None or len(self.table.windows) > most or not lasts:
             return False
         assert self.drift is not None, "it was measured"
         if self.drift >= CLOSE:

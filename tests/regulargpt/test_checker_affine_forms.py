@@ -20,7 +20,7 @@ from regulargpt.certificate.checker.affine_forms import (
     layer_norm,
     side_by_side,
 )
-from regulargpt.certificate.checker.balls import Undecided, exact, greatest, norm, spectral
+from regulargpt.certificate.checker.balls import Undecided, exact, greatest, norm, of_flint, spectral
 from regulargpt.certificate.checker.block_bounds import attend_head
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.image_bounds import ImageBounds
@@ -258,7 +258,47 @@ def test_what_a_product_leaves_and_how_vectors_stand_side_by_side(seed: int, log
             vectors = [far * scale * v / np.linalg.norm(v) for scale, v in zip((1, 2, 3), way, strict=True)]
             found = value(x, vectors) * value(y, vectors) - value(product, vectors)
             assert np.linalg.norm(found) <= float(left.size) * (1 + 1e-12)
+            assert (abs(found) <= middle(left.each) * (1 + 1e-12)).all()
             np.testing.assert_array_equal(value(pair, vectors), [*value(x, vectors), *value(y, vectors)])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.tuples(st.integers(1, 9), st.integers(1, 9)), st.floats(-30, 30), st.booleans())
+def test_no_vector_within_its_bounds_goes_beyond_what_it_can_reach(
+    seed: int, shape: tuple[int, int], log_size: float, few: bool
+):
+    rng = np.random.default_rng(seed)
+    m = rng.normal(size=shape) * 2.0**log_size
+    each = rng.exponential(size=shape[1]) * (rng.integers(0, 4, shape[1]) == 0 if few else 1)
+    size = rng.uniform(0.1, 1) * np.linalg.norm(each)
+    with ctx.workprec(64):
+        for balls, known in ((exact(m), exact(each)), (Doubles.of(exact(m)), Doubles.of(exact(each)))):
+            source, free = Source(arb(size), known), Source(arb(size))
+            reach = min(float(source.reach(balls).upper()), float(AffineForm(balls[:, 0], {source: balls}).deviation))
+            coordinates, anywhere = middle(of_flint(source.coordinate_reach(balls))), float(free.reach(balls).upper())
+            assert reach <= anywhere * (1 + 1e-9) + 1e-300
+            for _ in range(20):
+                e = each * rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], shape[1])
+                e *= min(1.0, size / max(np.linalg.norm(e), 1e-300))
+                assert np.linalg.norm(m @ e) <= reach * (1 + 1e-9)
+                assert (abs(m @ e) <= coordinates * (1 + 1e-9) + 1e-300).all()
+
+
+@pytest.mark.parametrize("arithmetic", ["FLINT", "float64"])
+def test_a_unit_that_changes_sign_moves_no_more_than_its_own_column(arithmetic: str):
+    """W ReLU(x) with one of many units near 0: nothing of the other columns of W counts."""
+    rng = np.random.default_rng(0)
+    weight, z = rng.normal(size=(D, 64)), rng.choice([-1.0, 1.0], 64)
+    weight[:, 5], z[5] = 0.01 * weight[:, 5], 1e-3
+    with ctx.workprec(64):
+        kind = Doubles.of if arithmetic == "float64" else np.asarray
+        one = Source(arb(0.01))
+        x = AffineForm(kind(exact(z)), {one: kind(exact(np.eye(64)))})
+        y = activation(x, "relu")
+        (left,) = [s for s in y.maps if s is not one]
+        alone = AffineForm(y.centre, {left: y.maps[left]}).linear(kind(exact(weight))).deviation
+        assert float(alone) == pytest.approx(0.009 * np.linalg.norm(weight[:, 5]), rel=1e-6)
+        assert float(alone) < 0.02 * 0.009 * np.linalg.norm(weight, 2)
 
 
 def test_no_less_would_do_for_a_product():

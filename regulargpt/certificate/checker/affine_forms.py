@@ -4,7 +4,8 @@ Every vector is written as its value at the prototypes plus sum_s M_s e_s: matri
 e_s, the sources, of which only a bound of the length is known. The first e_s are the displacements of the children. A
 linear map takes M_s to W M_s. Each of the other maps (LayerNorm, activation, product, attention) has a derivative at
 the centre, which multiplies the M_s; what it does beyond that is one more e_s, whose length is bounded here, and for
-attention in block_bounds.py.
+attention in block_bounds.py. An activation or a product acts on each coordinate alone, so there each coordinate of e_s
+is bounded, too. That is the sharper bound by far where few units change sign: a ReLU leaves nothing on all others.
 """
 
 from __future__ import annotations
@@ -44,14 +45,27 @@ class TooFar(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Any vector of at most this length. Two sources are never equal: they are different vectors."""
+    """Any vector e with |e| <= size, and, where they are given, with |e_i| <= each_i for all i.
+
+    Two sources are never equal: they are different vectors.
+    """
 
     size: arb
+    each: Any = None  # balls (m,)
+
+    def reach(self, m: Balls) -> arb:
+        """At least |M e|, by the Frobenius norm, or by the columns M_i: |M e| <= sum_i |M_i| each_i."""
+        far = self.size * norm(m.reshape(-1))
+        return far if self.each is None else far.min((norm(m, 0) * self.each).sum(0))
+
+    def coordinate_reach(self, m: Balls) -> Any:
+        """At least |(M e)_j| for every j."""
+        return self.size * norm(m) if self.each is None else product(abs(m), self.each[:, None])[:, 0]
 
 
 @dataclass(frozen=True)
 class AffineForm:
-    """centre (m,) + sum_s maps[s] (m, d_s) e_s with |e_s| <= s.size. A source of two forms is one vector in both."""
+    """centre (m,) + sum_s maps[s] (m, d_s) e_s. A source of two forms is one vector in both."""
 
     centre: Balls
     maps: Mapping[Source, Balls]
@@ -78,24 +92,25 @@ class AffineForm:
     def times(self, other: AffineForm) -> AffineForm:
         """The product, coordinate by coordinate. With x = c + dx and y = e + dy it is c e + c dy + e dx, and dx dy.
 
-        If |dx_i| <= h_i and |dy_i| <= k_i, the last vector has a length of at most |h k|, and of at most max h_i |dy|,
-        and of at most max k_i |dx|.
+        If |dx_i| <= h_i and |dy_i| <= k_i, the last vector has coordinates of at most h_i k_i, and a length of at most
+        |h k|, and of at most max h_i |dy|, and of at most max k_i |dx|.
         """
         h, k = self.coordinate_deviations(), other.coordinate_deviations()
-        remainder = norm(h * k).min(greatest(h) * other.deviation).min(greatest(k) * self.deviation)
+        size = norm(h * k).min(greatest(h) * other.deviation).min(greatest(k) * self.deviation)
         first = self.scaled(other.centre).plus(other.scaled(self.centre))
-        return AffineForm(self.centre * other.centre, first.maps).with_remainder(remainder)
+        return AffineForm(self.centre * other.centre, first.maps).with_remainder(size, h * k)
 
     def part(self, cut: slice) -> AffineForm:
         """Some of the coordinates."""
         return AffineForm(self.centre[cut], {s: m[cut] for s, m in self.maps.items()})
 
-    def with_remainder(self, size: Any) -> AffineForm:
-        """And one more source, any vector of at most this length."""
+    def with_remainder(self, size: Any, each: Any = None) -> AffineForm:
+        """And one more source, any vector of at most this length, and of at most these coordinates."""
         size = size.upper()
         if size.is_zero():
             return self
-        return AffineForm(self.centre, {**self.maps, Source(size): constant(np.eye(len(self.centre)), self.centre)})
+        eye = constant(np.eye(len(self.centre)), self.centre)
+        return AffineForm(self.centre, {**self.maps, Source(size, each): eye})
 
     def with_sources(self, new: Mapping[Source, Source]) -> AffineForm:
         """The same of other vectors."""
@@ -103,17 +118,17 @@ class AffineForm:
 
     @cached_property
     def deviation(self) -> arb:
-        """The largest |x - centre|. Frobenius norms, quick and too large, serve for the sources that hardly count."""
-        frobenius = [s.size * norm(m.reshape(-1)) for s, m in self.maps.items()]
+        """The largest |x - centre|. Quick bounds that may be too large serve for the sources that hardly count."""
+        quick = [s.reach(m) for s, m in self.maps.items()]
         # Which norm is taken is a matter of speed alone: either is a bound.
-        counts = [float(far) > NEGLIGIBLE * float(sum(frobenius)) for far in frobenius]
-        sources = zip(self.maps.items(), frobenius, counts, strict=True)
-        return sum((s.size * spectral(m) if large else far for (s, m), far, large in sources), arb(0)).upper()
+        counts = [float(far) > NEGLIGIBLE * float(sum(quick)) for far in quick]
+        sources = zip(self.maps.items(), quick, counts, strict=True)
+        return sum((far.min(s.size * spectral(m)) if large else far for (s, m), far, large in sources), arb(0)).upper()
 
     def coordinate_deviations(self) -> Any:
         """The largest |x_i - centre_i| (m,)."""
         none = constant(np.zeros(len(self.centre)), self.centre)
-        return sum((s.size * norm(m) for s, m in self.maps.items()), none)
+        return sum((s.coordinate_reach(m) for s, m in self.maps.items()), none)
 
 
 def side_by_side(forms: Sequence[AffineForm]) -> AffineForm:
@@ -167,7 +182,8 @@ def activation(x: AffineForm, kind: str) -> AffineForm:
     else:
         up, down = z > 0, z < 0  # type: ignore[operator]
         slope, remainder = constant(up, z), where(up | down, positive(h - abs(z)), h)
-    return AffineForm(value, {s: slope[:, None] * m for s, m in x.maps.items()}).with_remainder(norm(remainder))
+    maps = {s: slope[:, None] * m for s, m in x.maps.items()}
+    return AffineForm(value, maps).with_remainder(norm(remainder), remainder)
 
 
 def density(x: Balls) -> Balls:

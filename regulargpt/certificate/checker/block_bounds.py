@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 from typing import Any
@@ -32,7 +32,7 @@ class Row:
 
     def again(self) -> Row:
         """Another state in the same ball: the vectors of its forms are its own."""
-        new = {s: Source(s.size) for s in (*self.state.maps, *self.normed.maps)}
+        new = {s: replace(s) for s in (*self.state.maps, *self.normed.maps)}
         heads = ([x.with_sources(new) for x in heads] for heads in (self.q, self.k, self.v))
         return Row(self.state.with_sources(new), self.normed.with_sources(new), *heads)
 

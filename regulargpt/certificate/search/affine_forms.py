@@ -11,15 +11,24 @@ choice of radii.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Source = Hashable
-Lengths = dict[Source, Floats]  # ||e_s|| at most (n,), or each |e_si| at most (n, k_s)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The name of a source of which each coordinate is bounded, not only the length."""
+
+    name: str
+
+
+Source = int | str | Coordinates  # the states are 0 .. C-1
+Lengths = dict[Source, Floats]  # ||e_s|| at most (n,), or, of `Coordinates`, each |e_si| at most (n, k_s)
 
 # Norms come out of LAPACK with relative errors below 1e-11.
 ROUND_UP = 1 + 1e-9
@@ -63,10 +72,6 @@ def spectral_bound(matrices: Floats) -> Floats:
 def euclidean(matrices: Floats, axis: int) -> Floats:
     """The lengths of columns (axis 1) or rows (axis 2)."""
     return np.sqrt(np.square(matrices).sum(axis))
-
-
-# The sources that are known coordinate by coordinate.
-COORDINATEWISE = ("pattern",)
 
 
 @dataclass
@@ -120,13 +125,15 @@ def side_by_side(forms: Sequence[AffineForm]) -> AffineForm:
 class DeviationBound:
     """How far a form can be from its centre, in the Euclidean norm, as a function of the sources' lengths.
 
-    `norms` (n or 1,) are those of the other sources, (n or 1, k_s) of each column for the sources in COORDINATEWISE.
+    `norms` (n or 1,) are those of the other sources' maps, `columns` (n or 1, k_s) the lengths of their columns for
+    those of which each coordinate is bounded.
     `pairs` (n, C, C) are ||A_i^T A_j|| for the maps A_j of the C states: with ||delta_j|| <= r_j,
     ||sum_j A_j delta_j||^2 <= sum_ij r_i r_j ||A_i^T A_j||.
     """
 
     pairs: Floats
     norms: Lengths
+    columns: Lengths
 
     @classmethod
     def of(cls, form: AffineForm, C: int, norm: Callable[[Floats], Floats] = spectral_bound) -> DeviationBound:
@@ -137,7 +144,8 @@ class DeviationBound:
                 a, b = form.maps[i], form.maps[j]
                 pairs[:, i, j] = pairs[:, j, i] = norm(a) ** 2 if i == j else norm(np.swapaxes(a, 1, 2) @ b)
         others = {s: m for s, m in form.maps.items() if not isinstance(s, int)}
-        return cls(pairs, {s: euclidean(m, 1) if s in COORDINATEWISE else norm(m) for s, m in others.items()})
+        columns: Lengths = {s: euclidean(m, 1) for s, m in others.items() if isinstance(s, Coordinates)}
+        return cls(pairs, {s: norm(m) for s, m in others.items()}, columns)
 
     def first_order(self, radii: Floats) -> Floats:
         """How far the states alone, within these radii (n, C), move it in first order: (n,)."""
@@ -147,5 +155,9 @@ class DeviationBound:
         """At most this far (n,)."""
         far = self.first_order(radii)
         for s, norm in self.norms.items():
-            far = far + (norm * lengths[s] if s not in COORDINATEWISE else (norm * lengths[s]).sum(1))
+            if s in self.columns:
+                whole = np.sqrt(np.square(lengths[s]).sum(1))
+                far = far + np.minimum(norm * whole, (self.columns[s] * lengths[s]).sum(1))
+            else:
+                far = far + norm * lengths[s]
         return far * ROUND_UP

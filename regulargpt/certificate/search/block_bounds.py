@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regulargpt.certificate.search.affine_forms import AffineForm, Lengths
+from regulargpt.certificate.search.affine_forms import AffineForm, Coordinates, Lengths
 from regulargpt.certificate.search.attention_remainder import AttentionExpansion, Projections
 from regulargpt.certificate.search.expansion import Expansion
 from regulargpt.certificate.search.image_bounds import Floats, ImageBounds, Ints, WindowBatch
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
 from regulargpt.certificate.search.numpy_regulargpt import NumpyRegularGPT
 from regulargpt.certificate.search.remainders import LayerNormRemainder, layer_norm
+
+# What beyond the first order each p_jh moves, over which `attention` has the values' differences.
+PATTERN = Coordinates("pattern")
 
 
 class BlockBounds(ImageBounds):
@@ -47,7 +50,7 @@ class BlockBatch(WindowBatch):
         """Those of attention from what the first LayerNorm leaves of each row, then the others."""
         errors = np.zeros_like(radii) if self.input_norm is None else self.input_norm(radii[:, None], {})
         remainder = self.attention.remainder(radii[self.windows], errors[self.windows])
-        found: Lengths = dict(zip(("pattern", "attention"), remainder, strict=True))
+        found: Lengths = dict(zip((PATTERN, "attention"), remainder, strict=True))
         for name, step in self.steps.items():
             found[name] = step(radii[self.windows], found)
         return found
@@ -75,7 +78,7 @@ def expand(
     bias = network.w.get("blocks.0.attn.out.bias", 0.0)
     form = AffineForm(
         rows[windows[:, 0]] + attention.value + bias,
-        {**maps, "pattern": attention.value_differences, "attention": np.eye(d)[None]},
+        {**maps, PATTERN: attention.value_differences, "attention": np.eye(d)[None]},
     )
     expansion = Expansion(network, C)
     return attention, expansion, after_attention(expansion, network, form)

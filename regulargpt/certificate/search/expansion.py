@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from regulargpt.certificate.search.affine_forms import AffineForm, Floats, Lengths
+from regulargpt.certificate.search.affine_forms import AffineForm, Coordinates, Floats, Lengths, Source
 from regulargpt.certificate.search.numpy_network import Ints, NumpyNetwork
 from regulargpt.certificate.search.remainders import activation, layer_norm, product
 
@@ -15,11 +15,11 @@ Step = Callable[[Floats, Lengths], Floats]
 
 
 class Expansion:
-    """Forms over windows of C children, which are the sources 0 .. C-1; `steps` bound all other sources by name."""
+    """Forms over windows of C children, which are the sources 0 .. C-1; `steps` bound all other sources."""
 
     def __init__(self, network: NumpyNetwork, C: int):
         self.network, self.w, self.C = network, network.w, C
-        self.steps: dict[str, Step] = {}
+        self.steps: dict[Source, Step] = {}
 
     def children(self, rows: Floats, windows: Ints) -> list[AffineForm]:
         """The states of windows (n, C) of rows, each in its ball."""
@@ -38,7 +38,8 @@ class Expansion:
 
     def activation(self, kind: str, x: AffineForm, source: str = "activation") -> AffineForm:
         """GELU, ReLU or sigmoid."""
-        x, self.steps[source] = activation(x, kind, source, self.C)
+        own = Coordinates(source)
+        x, self.steps[own] = activation(x, kind, own)
         return x
 
     def ffn(self, block: str, x: AffineForm, kind: str) -> AffineForm:
@@ -53,5 +54,6 @@ class Expansion:
 
     def times(self, x: AffineForm, y: AffineForm, source: str) -> AffineForm:
         """The product, coordinate by coordinate."""
-        x, self.steps[source] = product(x, y, source, self.C)
+        own = Coordinates(source)
+        x, self.steps[own] = product(x, y, own)
         return x

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.certificate.search.affine_forms import AffineForm, DeviationBound, Lengths, spectral_norm
+from regulargpt.certificate.search.affine_forms import AffineForm, DeviationBound, Lengths, Source, spectral_norm
 from regulargpt.certificate.search.expansion import Step
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
 
@@ -25,7 +25,7 @@ class WindowBatch:
     """Some windows: the maps that lead to their images, and the steps that bound the sources on the way."""
 
     windows: Ints
-    steps: dict[str, Step]
+    steps: dict[Source, Step]
     deviation: DeviationBound
     residual: Floats
 

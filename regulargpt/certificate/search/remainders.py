@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from regulargpt.certificate.search.affine_forms import (
-    COORDINATEWISE,
     ROUND_UP,
     AffineForm,
+    Coordinates,
     DeviationBound,
     Floats,
     Lengths,
@@ -70,20 +70,20 @@ class CoordinateBound:
     """How far each coordinate of a form can be from its centre, as a function of the sources' lengths."""
 
     shape: tuple[int, ...]  # (n, m)
-    rows: Lengths  # (n or 1, m) each: the lengths of the maps' rows; (n or 1, m, k_s), the maps, for COORDINATEWISE
+    rows: Lengths  # (n or 1, m) each: the lengths of the maps' rows; (n or 1, m, k_s), |M|, for `Coordinates`
 
     @classmethod
     def of(cls, form: AffineForm) -> CoordinateBound:
         """The lengths of a form's rows."""
-        rows = {s: np.abs(m) if s in COORDINATEWISE else euclidean(m, 2) for s, m in form.maps.items()}
+        rows = {s: np.abs(m) if isinstance(s, Coordinates) else euclidean(m, 2) for s, m in form.maps.items()}
         return cls(form.centre.shape, rows)
 
     def __call__(self, radii: Floats, lengths: Lengths) -> Floats:
         """At most this far (n, m)."""
         far = np.zeros(self.shape)
         for s, row in self.rows.items():
-            if s in COORDINATEWISE:
-                far += (row * lengths[s][:, None]).sum(2)  # (n, m, k_s) times (n, 1, k_s)
+            if isinstance(s, Coordinates):
+                far += (row @ lengths[s][:, :, None])[:, :, 0]  # (n, m, k_s) times (n, k_s, 1)
             else:
                 far += row * (radii[:, s] if isinstance(s, int) else lengths[s])[:, None]  # (n, m) times (n, 1)
         return far * ROUND_UP
@@ -95,22 +95,17 @@ class ActivationRemainder:
 
     centre: Floats  # (n, m)
     coordinates: CoordinateBound
-    deviation: DeviationBound
     largest: Remainder  # of the activation
 
     def __call__(self, radii: Floats, lengths: Lengths) -> Floats:
-        """At most this long (n,)."""
-        far = self.coordinates(radii, lengths)
-        remainders = self.largest(self.centre, far)
-        # For all activations |remainder_i| / |h_i| is largest at |h_i| = far_i: ||remainder|| <= max slope ||h||.
-        slope = np.divide(remainders, far, out=np.zeros_like(far), where=far > 0).max(1)
-        return np.minimum(np.sqrt(np.square(remainders).sum(1)), slope * self.deviation(radii, lengths)) * ROUND_UP
+        """Each coordinate at most (n, m)."""
+        return self.largest(self.centre, self.coordinates(radii, lengths)) * ROUND_UP
 
 
-def activation(form: AffineForm, kind: str, name: Source, C: int) -> tuple[AffineForm, ActivationRemainder]:
+def activation(form: AffineForm, kind: str, name: Coordinates) -> tuple[AffineForm, ActivationRemainder]:
     """GELU, ReLU or sigmoid; `name` is the new source."""
     x, (slope, largest) = form.centre, EXPANSIONS[kind]
-    remainder = ActivationRemainder(x, CoordinateBound.of(form), DeviationBound.of(form, C), largest)
+    remainder = ActivationRemainder(x, CoordinateBound.of(form), largest)
     slopes = slope(x)[:, :, None]  # (n, m, 1)
     maps = {s: slopes * m for s, m in form.maps.items()}
     return AffineForm(ACTIVATIONS[kind](x), {**maps, name: np.eye(x.shape[1])[None]}), remainder
@@ -120,22 +115,17 @@ def activation(form: AffineForm, kind: str, name: Source, C: int) -> tuple[Affin
 class ProductRemainder:
     """dx dy, coordinate by coordinate: what the first order of a product leaves."""
 
-    coordinates: tuple[CoordinateBound, CoordinateBound]
-    deviations: tuple[DeviationBound, DeviationBound]
+    x: CoordinateBound
+    y: CoordinateBound
 
     def __call__(self, radii: Floats, lengths: Lengths) -> Floats:
-        """At most this long (n,): every |dx_i dy_i| is bounded, and |dx dy| by max |dx_i| times |dy|."""
-        h, k = (far(radii, lengths) for far in self.coordinates)  # (n, m) each
-        dx, dy = (far(radii, lengths) for far in self.deviations)  # (n,) each
-        both = np.sqrt(np.square(h * k).sum(1))
-        return np.minimum(both, np.minimum(h.max(1) * dy, k.max(1) * dx)) * ROUND_UP
+        """Each coordinate at most (n, m)."""
+        return self.x(radii, lengths) * self.y(radii, lengths) * ROUND_UP
 
 
-def product(x: AffineForm, y: AffineForm, name: Source, C: int) -> tuple[AffineForm, ProductRemainder]:
+def product(x: AffineForm, y: AffineForm, name: Coordinates) -> tuple[AffineForm, ProductRemainder]:
     """The product, coordinate by coordinate; `name` is the new source."""
-    remainder = ProductRemainder(
-        (CoordinateBound.of(x), CoordinateBound.of(y)), (DeviationBound.of(x, C), DeviationBound.of(y, C))
-    )
+    remainder = ProductRemainder(CoordinateBound.of(x), CoordinateBound.of(y))
     first = {s: y.centre[:, :, None] * m for s, m in x.maps.items()}  # (n, m, 1) times (n, m, k_s)
     for s, m in y.maps.items():
         first[s] = first.get(s, 0.0) + x.centre[:, :, None] * m
