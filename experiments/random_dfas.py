@@ -136,9 +136,8 @@ def picture(rows: Iterable[Row]) -> Figure:
         "not proven": [],
     }
     for row in rows:
-        kind = (
-            "not proven" if not row["proven"] else "proven as it is" if row.get("slack") else "proven, states replaced"
-        )
+        as_it_is = "proven as it is" if row.get("slack") else "proven, states replaced"
+        kind = as_it_is if row["proven"] else "not proven"
         if "train_seconds" in row:
             dots[kind].append((float(str(row["monoid"])), seconds(row)))
     for (kind, places), colour in zip(dots.items(), plots.COLOURS, strict=False):

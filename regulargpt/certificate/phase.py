@@ -368,9 +368,7 @@ class TableFineTuning:
         assert self.standing.steady_since is not None, "its states no longer drift"
         lasts = trainer.step_count < self.standing.steady_since + TIGHTENING
         assert isinstance(trainer.model, Tree), "the options refuse other models"
-        layer = trainer.model.last_layer
-        most = SMALL if layer is None else max(SMALL, layer.in_features)
-        if self.free is not None or len(self.table.windows) > most or not lasts:
+        if self.free is not None or not lasts or not is_small(len(self.table.windows), trainer.model):
             return False
         assert self.drift is not None, "it was measured"
         if self.drift >= CLOSE:
@@ -520,6 +518,12 @@ def windows_a_step(n_windows: int, options: TableFineTuningOptions) -> int:
 def is_large(n_windows: int, options: TableFineTuningOptions) -> bool:
     """Whether a table of so many windows needs more of them a step than others."""
     return windows_a_step(n_windows, options) > options.windows
+
+
+def is_small(n_windows: int, model: Tree) -> bool:
+    """Whether a table has so few windows that training may bring balls: `SMALL`, or the inputs of the last layer."""
+    layer = model.last_layer
+    return n_windows <= (SMALL if layer is None else max(SMALL, layer.in_features))
 
 
 def half_life_of(n_windows: int, options: TableFineTuningOptions) -> int:

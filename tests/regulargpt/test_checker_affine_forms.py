@@ -20,7 +20,7 @@ from regulargpt.certificate.checker.affine_forms import (
     layer_norm,
     side_by_side,
 )
-from regulargpt.certificate.checker.balls import Undecided, exact, greatest, norm, of_flint, spectral
+from regulargpt.certificate.checker.balls import Undecided, exact, greatest, largest, norm, of_flint, spectral
 from regulargpt.certificate.checker.block_bounds import attend_head
 from regulargpt.certificate.checker.doubles import Doubles
 from regulargpt.certificate.checker.image_bounds import ImageBounds
@@ -144,6 +144,9 @@ def test_what_is_no_number_is_bounded_by_none():
     with np.errstate(all="ignore"):
         for bound in (spectral(unknown), greatest(unknown[0]), greatest(unknown[1]), norm(unknown[0])):
             assert not bound < 1e300
+        # A bound that is too large for a double does not become a number known exactly.
+        overflow = largest(Doubles(np.array([1e308, 1.0]), np.array([1e308, 0.0])))
+        assert np.isfinite(overflow.radius).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("shape", SHAPES[:4] + TREES, ids=IDS[:4] + TREE_IDS)

@@ -15,7 +15,7 @@ from languages.convert.json_text import to_json
 from languages.errors import UserError
 from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.outcome import slack_in_training
-from regulargpt.certificate.phase import WARMUP, Standing, TableFineTuning
+from regulargpt.certificate.phase import WARMUP, Standing, TableFineTuning, is_small
 from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.codebook import codebooks, missed_share, misses_any
@@ -416,7 +416,7 @@ def test_the_fine_tuning_of_a_certified_network_ends_when_its_states_no_longer_d
     monkeypatch.setattr("regulargpt.certificate.phase.DRIFT_EVERY", 3)
     drifts = iter([2.0, 0.6, 0.4])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
-    monkeypatch.setattr("regulargpt.certificate.phase.SMALL", 0)
+    monkeypatch.setattr("regulargpt.certificate.phase.is_small", lambda *_: False)
     trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=50)
     while not trainer.finished:
         trainer.step()
@@ -455,23 +455,31 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
     assert weights_of_jacobian == [0.3] * 3 + [10.0] * (ends_at - 8)
 
 
-@pytest.mark.parametrize(("drift", "ends"), [(2.0, False), (0.4, True)])
-def test_a_last_layer_that_is_solved_for_the_table_stays_only_if_it_ends_the_training(
-    monkeypatch: pytest.MonkeyPatch, drift: float, ends: bool
-):
-    monkeypatch.setattr(f"{TableFineTuning.__module__}.DRIFT_EVERY", 3)
-    monkeypatch.setattr(f"{TableFineTuning.__module__}.SMALL", 0)
-    monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: drift)
+def other_with_the_last_layer_solved(monkeypatch: pytest.MonkeyPatch, drifts: list[list[float]], **end: int | None):
+    """The weights in which a training with the last layer solved differs from one without it.
+
+    Each finds these drifts, one after the other, and ends as `end` says.
+    """
     found = []
-    for settle in (settle_last_layer, lambda *_: False):
+    for settle, known in zip((settle_last_layer, lambda *_: False), drifts, strict=True):
+        left = iter(known)
+        monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed, left=left: next(left))
         monkeypatch.setattr(f"{TableFineTuning.__module__}.settle_last_layer", settle)
-        trainer, _ = in_fine_tuning(12, {}, certain_from=5, table_steps=50)
+        trainer, _ = in_fine_tuning(15, {}, certain_from=5, table_steps=10)
         while not trainer.finished:
             trainer.step()
-        assert phase_of(trainer).standing.steady_at == (6 if ends else None)
+        assert {"steady_at": phase_of(trainer).standing.steady_at, "ended": trainer.step_count} == end
         found.append(trainer.model.state_dict())
-    other = {name for name, weight in found[0].items() if not torch.equal(weight, found[1][name])}
-    assert other == ({"blocks.0.ff_out.weight", "blocks.0.ff_out.bias"} if ends else set())
+    return {name for name, weight in found[0].items() if not torch.equal(weight, found[1][name])}
+
+
+LAST_LAYER = {"blocks.0.ff_out.weight", "blocks.0.ff_out.bias"}
+
+
+def test_a_last_layer_that_is_solved_for_the_table_stays_if_it_ends_the_training(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(f"{TableFineTuning.__module__}.DRIFT_EVERY", 3)
+    monkeypatch.setattr(f"{TableFineTuning.__module__}.is_small", lambda *_: False)
+    assert other_with_the_last_layer_solved(monkeypatch, [[0.4]] * 2, steady_at=6, ended=6) == LAST_LAYER
 
 
 @pytest.mark.parametrize(("with_it", "without"), [(1.0, 2.0), (2.0, 1.0)])
@@ -479,19 +487,23 @@ def test_at_the_end_the_last_layer_with_which_states_drift_less_stays(
     monkeypatch: pytest.MonkeyPatch, with_it: float, without: float
 ):
     monkeypatch.setattr(f"{TableFineTuning.__module__}.DRIFT_EVERY", 5)
-    drifts = iter([with_it, with_it, without])  # at 10, and at 15, the last step
-    monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
-    found = []
-    for settle in (settle_last_layer, lambda *_: False):
-        monkeypatch.setattr(f"{TableFineTuning.__module__}.settle_last_layer", settle)
-        trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=10)
-        while not trainer.finished:
-            trainer.step()
-        assert (phase_of(trainer).standing.steady_at, trainer.step_count) == (None, 15)
-        found.append(trainer.model.state_dict())
-        drifts = iter([with_it, with_it])
-    other = {name for name, weight in found[0].items() if not torch.equal(weight, found[1][name])}
-    assert other == ({"blocks.0.ff_out.weight", "blocks.0.ff_out.bias"} if with_it < without else set())
+    drifts = [[with_it, with_it, without], [with_it, with_it]]  # at 10, and at 15, the last step
+    other = other_with_the_last_layer_solved(monkeypatch, drifts, steady_at=None, ended=15)
+    assert other == (LAST_LAYER if with_it < without else set())
+
+
+@pytest.mark.parametrize(
+    ("n_windows", "d_ff", "norm", "small"),
+    [
+        *[(256, 32, "pre", True), (257, 32, "pre", False), (400, 400, "pre", True), (401, 400, "pre", False)],
+        *[(256, 400, "post", True), (257, 400, "post", False)],  # no layer to solve
+    ],
+)
+def test_balls_are_waited_for_where_the_last_layer_has_as_many_inputs_as_the_table_windows(
+    n_windows: int, d_ff: int, norm: str, small: bool
+):
+    model = RegularGPT(2, 2, d_model=16, n_heads=2, d_ff=d_ff, norm=norm)
+    assert is_small(n_windows, model) == small
 
 
 def test_the_slack_in_training_is_that_of_the_balls_that_are_stated(tmp_path: Path):

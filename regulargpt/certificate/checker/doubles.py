@@ -164,8 +164,9 @@ class Doubles:
         return Doubles(np.where(condition, self.middle, other.middle), np.where(condition, self.radius, other.radius))
 
     def largest(self) -> Doubles:
-        """At least the |x|, as balls of radius 0."""
-        return Doubles(up(abs(self.middle) + self.radius), np.zeros(self.shape))
+        """At least the |x|, as balls of radius 0; none where the sum is too large for a double."""
+        far = up(abs(self.middle) + self.radius)
+        return Doubles(far, far - far)
 
     def scaled(self) -> tuple[Doubles, arb]:
         """The same over a power of 2 by which no midpoint is larger than 1, and that power.
