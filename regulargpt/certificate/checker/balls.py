@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, arb_mat
 
-from regulargpt.certificate.checker.doubles import Doubles, concatenated
+from regulargpt.certificate.checker.doubles import SQUARINGS, Doubles, concatenated
 
 Balls = npt.NDArray[np.object_]
 
 exact: Any = np.frompyfunc(arb, 1, 1)  # a double is the midpoint of a ball of radius 0
-# The number of squarings in `spectral`: what it gives is at most m^(1/64) times the norm, 7 % too much for 64 rows.
-SQUARINGS = 4
 
 
 def of_both(function: Callable[[arb], arb], quick: Callable[[Doubles], Doubles]) -> Any:
@@ -106,12 +104,12 @@ def spectral(a: Any) -> arb:
     For G = a a^T, with eigenvalues g >= 0 whose largest is the square of the norm, g_max^(2 N) <= tr G^(2 N), which is
     the sum of the squares of the entries of the symmetric G^N. Here N = 2^SQUARINGS.
     """
-    # In float64 powers of large or small numbers would be nothing.
-    scaled, scale = a.scaled() if isinstance(a, Doubles) else (a, arb(1))
+    if isinstance(a, Doubles):
+        return a.spectral()
     # The smaller of a a^T and a^T a: both have the same eigenvalues but for zeros.
-    wide = scaled if a.shape[0] <= a.shape[1] else scaled.T
+    wide = a if a.shape[0] <= a.shape[1] else a.T
     power: Any = product(wide, wide.T)  # (s, s), s = min(m, n)
     for _ in range(SQUARINGS):
         power = product(power, power)
     total = (power * power).sum(1).sum(0).upper()
-    return arb(0) if total.is_zero() else (scale * total.root(4 << SQUARINGS)).upper()
+    return arb(0) if total.is_zero() else total.root(4 << SQUARINGS).upper()
