@@ -55,8 +55,8 @@ MOST_DRIFT, DRIFT_EVERY, HALF_LIFE, PASSES = 0.5, 50, 200, 10
 LARGE = 4
 # A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows,
 # or as many as the last layer has inputs, which could bring each exactly to its prototype, it is trained for so many
-# further steps at most, its Jacobian drawn to 0 with more weight, until balls prove it as it is, and with this slack.
-# They are looked for while the drift is small: else there are none.
+# further steps at most (for more windows than `SMALL`, the more of them), its Jacobian drawn to 0 with more weight,
+# until balls prove it as it is, and with this slack. They are looked for while the drift is small: else there are none.
 SMALL, TIGHTENING, TIGHT, SLACK, CLOSE = 256, 600, 10.0, 1e-4, 0.1
 # While a table is mended, so often it is asked whether more of its windows may come in.
 OPEN_EVERY = 20
@@ -366,9 +366,10 @@ class TableFineTuning:
         assert self.table is not None, "a certified network has one"
         assert self.certifier is not None, "it was certified"
         assert self.standing.steady_since is not None, "its states no longer drift"
-        lasts = trainer.step_count < self.standing.steady_since + TIGHTENING
+        n_windows = len(self.table.windows)
+        lasts = trainer.step_count < self.standing.steady_since + TIGHTENING * max(1.0, n_windows / SMALL)
         assert isinstance(trainer.model, Tree), "the options refuse other models"
-        if self.free is not None or not lasts or not is_small(len(self.table.windows), trainer.model):
+        if self.free is not None or not lasts or not is_small(n_windows, trainer.model):
             return False
         assert self.drift is not None, "it was measured"
         if self.drift >= CLOSE:

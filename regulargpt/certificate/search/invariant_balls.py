@@ -24,6 +24,9 @@ Part = tuple[Ints, Ints]  # windows (n, C) by offset, 0 for what is absent; imag
 SLACKS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
 # Rounding in float64, in what is computed here, stays far below this (states are about sqrt(d) long).
 ROUNDING = 1e-8
+# The checker's norms are up to 7 % too large, and it takes quicker ones for sources that hardly count: images are taken
+# to move farther by this factor, or what is found with little slack is rejected.
+CHECKERS = 1.1
 # Radii grow by this much more than is needed, or the iteration would creep up on its fixpoint.
 GROWTH = 1.02
 # Where states lie farther than this share of half the way to the next prototype, no balls have ever closed.
@@ -110,7 +113,8 @@ class BallConditions:
         distances = nodes.residuals
         # From below: bounds grow with the radii, so what is needed for these is needed for all larger ones.
         for _ in range(MAX_ITERATIONS):
-            distances, needed = nodes.bound(radii), floor.copy()
+            moved = nodes.bound(radii) - nodes.residuals
+            distances, needed = nodes.residuals + CHECKERS * moved, floor.copy()
             np.maximum.at(needed, nodes.images - 1, distances + slack + ROUNDING)
             if not (needed < self.largest).all():
                 break
