@@ -168,6 +168,22 @@ def test_the_table_of_what_certifying_costs_is_that_of_its_rows():
     ]
 
 
+def test_the_table_of_wider_layers_is_that_of_its_rows():
+    rows = list(csv.DictReader((RESULTS / "certifying" / "wider.csv").read_text().splitlines()))
+    assert {(row["model"], row["proven"]) for row in rows} == {("gated-regulargpt", "True")}
+    assert table("docs/training-and-protocols.md", "language | option") == [
+        [
+            *(f"`{row['language']}`", f"`{row['options']}`", f"{int(row['steps']):,}"),
+            *(f"{float(row[name]):.1f}" for name in ("train_seconds", "certify_seconds")),
+            *("proven" if row["as_it_is"] == "True" else "no", f"{float(row['score']):.1f}"),
+        ]
+        for row in rows
+    ]
+    (dyck_12,) = [row for row in rows if row["language"] == "dyck-12"]
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert f"With `{dyck_12['options']}` in place of 256 it has {dyck_12['score']} % as it is" in text
+
+
 def test_the_list_of_pages_says_how_many_of_their_runs_are_done():
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     for name, done in re.findall(
