@@ -49,6 +49,7 @@ def downloaded(browser: Browser, folder: Path, index: int, choice: int) -> Path:
     folder = folder / f"{index} {choice}"
     folder.mkdir(parents=True)
     browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    time.sleep(0.12)  # Chromium drops without a word what a page saves after ten files in a second
     browser.evaluate(f"document.querySelectorAll('.take > div')[{index}].children[{choice}].click()")
     until = time.monotonic() + SECONDS
     while not (found := [path for path in folder.iterdir() if path.suffix in (".svg", ".png")]):
