@@ -476,10 +476,19 @@ def other_with_the_last_layer_solved(monkeypatch: pytest.MonkeyPatch, drifts: li
 LAST_LAYER = {"blocks.0.ff_out.weight", "blocks.0.ff_out.bias"}
 
 
-def test_a_last_layer_that_is_solved_for_the_table_stays_if_it_ends_the_training(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("drifts", "steady_at", "ended", "other"),
+    [
+        ([[0.4], [0.4]], 6, 6, LAST_LAYER),
+        ([[2.0] * 5, [2.0] * 4], None, 15, set()),  # asked at 6, 9, 12, 15, and once more without the layer
+    ],
+)
+def test_a_last_layer_that_is_solved_for_the_table_stays_only_if_it_ends_the_training(
+    monkeypatch: pytest.MonkeyPatch, drifts: list[list[float]], steady_at: int | None, ended: int, other: set[str]
+):
     monkeypatch.setattr(f"{TableFineTuning.__module__}.DRIFT_EVERY", 3)
     monkeypatch.setattr(f"{TableFineTuning.__module__}.is_small", lambda *_: False)
-    assert other_with_the_last_layer_solved(monkeypatch, [[0.4]] * 2, steady_at=6, ended=6) == LAST_LAYER
+    assert other_with_the_last_layer_solved(monkeypatch, drifts, steady_at=steady_at, ended=ended) == other
 
 
 @pytest.mark.parametrize(("with_it", "without"), [(1.0, 2.0), (2.0, 1.0)])

@@ -196,6 +196,10 @@ def test_a_contracting_network_is_enclosed_the_largest_slack_first():
     assert found.slack > 0.01
     # Whatever starts in the balls stays there, rounding of half the slack included.
     net, prototypes, _, (nodes, images), _ = case
+    # With room for a checker whose norms are a tenth larger.
+    bounds = image_bounds(net, prototypes, nodes, images)
+    moved = bounds.bound(found.radii) - bounds.residuals
+    assert (bounds.residuals + 1.1 * moved + found.slack <= found.radii[images - 1] + 1e-12).all()
     rng = np.random.default_rng(0)
     for _ in range(50):
         rows = np.concatenate([net.absent, prototypes + found.radii[:, None] * sphere(rng, K)])

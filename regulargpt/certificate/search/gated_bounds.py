@@ -31,8 +31,9 @@ class GatedBlockBounds(ImageBounds):
     """The gated block."""
 
     def bytes_of_window(self) -> int:
-        """The gates' hidden layer has 4 d units, and there are about 3 C + 4 sources of up to 4 d numbers."""
-        return 8 * (3 * self.windows.shape[1] + 4) * 16 * self.rows.shape[1] ** 2
+        """Hidden layers have 4 d or d_ff units, and there are about 3 C + 4 sources of up to 4 d numbers."""
+        (_, C), d, d_ff = self.windows.shape, self.rows.shape[1], len(self.network.w["blocks.0.ff_in.bias"])
+        return 8 * (3 * C + 4) * 4 * d * max(4 * d, d_ff)
 
     def batch(self, windows: Ints, targets: Floats) -> WindowBatch:
         """Gates, attention, and the rest of the block."""

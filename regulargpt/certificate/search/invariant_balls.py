@@ -26,7 +26,7 @@ SLACKS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
 ROUNDING = 1e-8
 # The checker's norms are up to 7 % too large, and it takes quicker ones for sources that hardly count: images are taken
 # to move farther by this factor, or what is found with little slack is rejected.
-CHECKERS = 1.1
+MARGIN = 1.1
 # Radii grow by this much more than is needed, or the iteration would creep up on its fixpoint.
 GROWTH = 1.02
 # Where states lie farther than this share of half the way to the next prototype, no balls have ever closed.
@@ -114,7 +114,7 @@ class BallConditions:
         # From below: bounds grow with the radii, so what is needed for these is needed for all larger ones.
         for _ in range(MAX_ITERATIONS):
             moved = nodes.bound(radii) - nodes.residuals
-            distances, needed = nodes.residuals + CHECKERS * moved, floor.copy()
+            distances, needed = nodes.residuals + MARGIN * moved, floor.copy()
             np.maximum.at(needed, nodes.images - 1, distances + slack + ROUNDING)
             if not (needed < self.largest).all():
                 break
