@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from experiments.atlas import columns
@@ -78,10 +78,7 @@ def run(given: argparse.Namespace, changes: Fields | None = None) -> Outcome:
 
 def write_table(out: Path, changes: Fields | None, kept: Mapping[Key, columns.Row]) -> None:
     """A row of each run that has ended, also of those that earlier commands were about, and the rows that are kept."""
-    ended = {
-        (row["language"], row["network"]): row for row in rows(planned_there(out, changes), SweepFolder(out / SWEEP))
-    }
-    found = {**kept, **ended}
+    found = {**kept, **by_key(rows(planned_there(out, changes), SweepFolder(out / SWEEP)))}
     order = ((entry.name, name) for entry in entries() for name in NETWORKS)
     columns.write(out / columns.FILE, (found[key] for key in order if key in found))
 
@@ -97,11 +94,16 @@ def key_of(planned: Planned) -> Key:
     return planned.entry.name, planned.network.name
 
 
+def by_key(found: Iterable[columns.Row]) -> dict[Key, columns.Row]:
+    """Rows of the table by language and network."""
+    return {(str(row["language"]), str(row["network"])): row for row in found}
+
+
 def finished_elsewhere(out: Path, changes: Fields | None = None) -> dict[Key, columns.Row]:
     """The finished rows of the table that is there, but for those whose runs the sweep has."""
     if not disk.exists(out / columns.FILE):
         return {}
-    found = {(line["language"], line["network"]): line for line in columns.lines(out / columns.FILE)}
+    found = by_key(columns.lines(out / columns.FILE))
     folder = SweepFolder(out / SWEEP)
     here = {key_of(one) for one in planned_there(out, changes) if folder.state(name_of(one.config)) != "missing"}
     return {key: line for key, line in found.items() if line["state"] == columns.DONE and key not in here}
