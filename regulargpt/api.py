@@ -23,6 +23,7 @@ from regulargpt.config.schema import RunConfig, key_of
 from regulargpt.data import is_language, noun_of, sampling
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
+from regulargpt.evaluation.quantised import quantise
 from regulargpt.runs.load import load_model, load_reader
 from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.runs.run import resume as resume_run
@@ -134,10 +135,11 @@ class Trained:
         return [names[answer] for answer in chosen.tolist()]
 
 
-def load(path: str | Path) -> Trained:
+def load(path: str | Path, quantised: bool = False) -> Trained:
     """A finished run, its files checked against their digests.
 
-    Raises UserError for a folder that is no finished run.
+    `quantised` is the network that a certificate's theorem 1 is about: the state of every node is replaced by the
+    nearest prototype. Raises UserError for a folder that is no finished run, or has no certificate to be quantised by.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp()) / "a"
@@ -148,6 +150,8 @@ def load(path: str | Path) -> Trained:
     folder = RunFolder.open(path)
     config, summary = RunConfig.parse(folder.config_text), folder.load_summary()
     network = load_model(folder) if is_language(config.data.name) else load_reader(folder)
+    if quantised:
+        quantise(network, folder)
     return Trained(config, summary, data.build(config.data), network)
 
 
@@ -157,12 +161,13 @@ def evaluate(
     *,
     protocol: str | None = None,
     seed: int | None = None,
+    quantised: bool = False,
     **options: Any,
 ) -> dict[str, Any]:
     """What a finished run scores at these lengths, or under another protocol; `regulargpt evaluate --json`.
 
-    Without lengths or protocol, at those of its own test. `options` are keys of the data, the objective or the
-    evaluation, as those of `run`.
+    Without lengths or protocol, at those of its own test. `quantised` is as in `load`. `options` are keys of the data,
+    the objective or the evaluation, as those of `run`.
     """
     from regulargpt.evaluation.again import evaluate as evaluate_run
 
@@ -175,7 +180,8 @@ def evaluate(
         changes = {key_of(config, key): value for key, value in options.items()}
         config = config.replaced({"protocol": "", **changes})
     folder.load_summary()
-    return evaluate_run(folder, config, tuple(lengths) or config.tested, config.seed if seed is None else seed)
+    asked, chosen = tuple(lengths) or config.tested, config.seed if seed is None else seed
+    return evaluate_run(folder, config, asked, chosen, quantised=quantised)
 
 
 def verify(path: str | Path, **words: Any) -> dict[str, Any]:

@@ -48,7 +48,10 @@ FLAGS = {
         "--retry --dry-run --json --wide"
     ),
     "resume": "folder --json --wide",
-    "evaluate": "folder --lengths --protocol --samples --attention --temperature --seed --device --set --json --wide",
+    "evaluate": (
+        "folder --lengths --protocol --samples --attention --temperature --quantised --seed --device --set --json "
+        "--wide"
+    ),
     "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json --wide",
     "check": "certificate --weights --network --automaton --language --json --wide",
     "verify": "folder --length --words --seed --out --json --wide",

@@ -13,6 +13,7 @@ from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, score
 from regulargpt.evaluation.extrapolation import text_facts
+from regulargpt.evaluation.quantised import prototypes_of, quantise
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import UNWATCHED, Watch, prepare, refuse_other_data
@@ -27,15 +28,17 @@ def evaluate(
     watch: Watch = UNWATCHED,
     changes: Mapping[str, Any] = {},
     temperature: Temperature | None = None,
+    quantised: bool = False,
 ) -> dict[str, Any]:
     """What a finished run scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
 
     `changes` are options of the network that a test may set otherwise, by their keys within `model`; `temperature` is
-    what attention is divided by.
+    what attention is divided by. A `quantised` network has the state of every node replaced by the nearest prototype of
+    the run's certificate.
 
     Raises UserError as `points_again` does.
     """
-    points = points_again(folder, config, lengths, seed, watch, changes, temperature)
+    points = points_again(folder, config, lengths, seed, watch, changes, temperature, quantised)
     scored, words = config.scored if config.protocol else lengths, {point.length for point in points}
     return {
         "run_dir": str(folder.path),
@@ -48,6 +51,7 @@ def evaluate(
         **text_facts(points, config),
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
+        "prototypes": len(prototypes_of(folder)) if quantised else None,
     }
 
 
@@ -59,11 +63,13 @@ def points_again(
     watch: Watch = UNWATCHED,
     changes: Mapping[str, Any] = {},
     temperature: Temperature | None = None,
+    quantised: bool = False,
 ) -> list[Point]:
     """The measures of a finished run at those of these lengths that there are words of.
 
     Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of any
-    of the lengths, or it has other symbols or answers than the model was trained on.
+    of the lengths, or it has other symbols or answers than the model was trained on; if the network is to be
+    `quantised` and has no certificate.
     """
     words = validate(config)
     refuse_other_data(folder, words)
@@ -80,6 +86,8 @@ def points_again(
     device, model = prepare(config), load_reader(folder, changes)
     if temperature is not None:
         temperature.set_on(model)
+    if quantised:
+        quantise(model, folder)
     return measures_by_length(
         model.to(device),
         words,

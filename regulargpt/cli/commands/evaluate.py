@@ -34,6 +34,7 @@ SAID = {
 @click.option("--samples", type=click.IntRange(min=1), help="Words a length.  [default: 512; of no language 128]")
 @click.option("--attention", help="What a position of a Transformer sees: full, bca, sliding:W.")
 @click.option("--temperature", type=PATH, help="File of `regulargpt align`: sharpen attention so in the test.")
+@click.option("--quantised", is_flag=True, help="Replace each state by the nearest prototype of the certificate.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the test words.  [default: the run's]")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
 @click.option(
@@ -47,6 +48,7 @@ def command(
     samples: int | None,
     attention: str | None,
     temperature: Path | None,
+    quantised: bool,
     seed: int | None,
     device: str,
     settings: tuple[str, ...],
@@ -94,7 +96,8 @@ def command(
     from regulargpt.evaluation.again import evaluate
 
     with closing(Bars()) as bars:
-        result = evaluate(run_folder, config, wanted, config.seed if seed is None else seed, bars.watch, trained, found)
+        chosen = config.seed if seed is None else seed
+        result = evaluate(run_folder, config, wanted, chosen, bars.watch, trained, found, quantised)
     emit(result) if as_json else say(text(result))
 
 
@@ -114,7 +117,18 @@ def text(result: dict[str, Any]) -> str:
         lines.append(f"and {len(shown) - FEW} more lengths" + " below 100 %" * (known.best == 100))
     mean, worst = (f"{number(result[key], known.unit)} {known.unit}".rstrip() for key in ("score", "worst"))
     guess = "" if result["majority"] is None else f", always one answer {number(result['majority'])} %"
-    return "\n".join([*lines, f"{len(inside)} lengths{sharpened(result)}: mean {mean}, worst {worst}{guess}"])
+    lengths = f"{len(inside)} length{'s' * (len(inside) != 1)}{sharpened(result)}{replaced(result)}"
+    return "\n".join([*lines, f"{lengths}: mean {mean}, worst {worst}{guess}"])
+
+
+def replaced(result: dict[str, Any]) -> str:
+    """By what the states of a quantised network are replaced; nothing of others.
+
+    >>> replaced({"prototypes": 2}), replaced({"prototypes": None})
+    (', each state replaced by the nearest of 2 prototypes', '')
+    """
+    count = result["prototypes"]
+    return "" if count is None else f", each state replaced by the nearest of {count} prototypes"
 
 
 def row(length: str, result: dict[str, Any]) -> tuple[str, ...]:

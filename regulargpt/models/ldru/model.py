@@ -19,6 +19,7 @@ from regulargpt.models.ldru.operators import OPERATORS
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
 from regulargpt.models.tree.noise import StateNoise
+from regulargpt.models.tree.quantiser import Quantiser
 
 
 class Ldru(Tree):
@@ -54,7 +55,7 @@ class Ldru(Tree):
         self.embedding_norm, self.embedding_ffn = nn.LayerNorm(d_model), FeedForward(d_model, generator)
         self.operator = choose("operator", operator, OPERATORS)(d_model, generator)
         self.ffn, self.state_norm = FeedForward(d_model, generator), nn.LayerNorm(d_model)
-        self.dropout, self.state_noise = Dropout(dropout), StateNoise()
+        self.dropout, self.state_noise, self.quantiser = Dropout(dropout), StateNoise(), Quantiser()
         self.readout = linear(d_model, n_outputs, generator)
         self.register_buffer("nothing", torch.zeros(1, d_model), persistent=False)
         self.hook_embed, self.hook_state = HookPoint(), HookPoint()
@@ -87,11 +88,11 @@ class Ldru(Tree):
 
     def leaf(self, embedded: Float[Tensor, "*n d_model"]) -> Float[Tensor, "*n d_model"]:
         """What comes before the tree."""
-        return self.settle(self.embedding_ffn(self.embedding_norm(embedded)))
+        return self.hook_state(self.disturbed(self.embedding_ffn(self.embedding_norm(embedded))))
 
-    def settle(self, states: Float[Tensor, "*n d_model"]) -> Float[Tensor, "*n d_model"]:
+    def disturbed(self, states: Float[Tensor, "*n d_model"]) -> Float[Tensor, "*n d_model"]:
         """Dropout and state noise, in training."""
-        return self.hook_state(self.state_noise(self.dropout(states)))
+        return self.state_noise(self.dropout(states))
 
     def merge(
         self, states: Float[Tensor, "rows d_model"], children: Int[Tensor, "windows 2"]
@@ -100,7 +101,7 @@ class Ldru(Tree):
         x, y = (F.embedding(column, states) for column in children.unbind(1))
         alone = (children[:, 1:] == 0).expand_as(x)
         z = torch.where(alone, x, self.operator(x, y))
-        return self.settle(self.state_norm(self.ffn(z)))
+        return self.hook_state(self.quantiser(self.disturbed(self.state_norm(self.ffn(z)))))
 
     def forward(
         self, words: Int[Tensor, "batch length"], readout: Readout = "last"

@@ -19,6 +19,7 @@ from regulargpt.models.tree.base import Layer, Tree
 from regulargpt.models.tree.depth import depth
 from regulargpt.models.tree.levels import tree_levels
 from regulargpt.models.tree.noise import StateNoise
+from regulargpt.models.tree.quantiser import Quantiser
 from regulargpt.models.tree.shape import Side
 
 Computation = Literal["auto", "tree", "plain-tree", "every", "dense"]
@@ -108,7 +109,7 @@ class RegularGPT(Tree):
             for _ in range(thickness * distinct_levels)
         )
         self.state_norm = nn.LayerNorm(d_model) if state_norm else nn.Identity()
-        self.state_noise = StateNoise()
+        self.state_noise, self.quantiser = StateNoise(), Quantiser()
         self.readout = TiedReadout(self.embedding, n_outputs) if tied else linear(d_model, n_outputs, generator)
 
     @property
@@ -168,17 +169,21 @@ class RegularGPT(Tree):
 
     def leaves(self) -> Float[Tensor, "leaves d_model"]:
         """The states of the leaves: row 0 the pad, row 1 + s the symbol s."""
-        return torch.cat([self.pad, self.settle(self.hook_embed(self.embedding.weight * self.embedding_scale))])
+        return torch.cat([self.pad, self.leaf(self.hook_embed(self.embedding.weight * self.embedding_scale))])
 
     def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
         """The state of the leaf at every position; where somebody listens to `hook_embed`, each passes it alone."""
         if self.hook_embed.listened_to():
-            return self.settle(self.hook_embed(self.embedding(words.long()) * self.embedding_scale))
+            return self.leaf(self.hook_embed(self.embedding(words.long()) * self.embedding_scale))
         return self.leaves()[1:][words.long()]
 
+    def leaf(self, embedded: Float[Tensor, "*n d_model"]) -> Float[Tensor, "*n d_model"]:
+        """State norm and, in training, state noise."""
+        return self.hook_state(self.state_noise(self.state_norm(embedded)))
+
     def settle(self, states: Float[Tensor, "*nodes d_model"]) -> Float[Tensor, "*nodes d_model"]:
-        """State norm and, in training, state noise: they hold the recursion on a fixed set of states."""
-        return self.hook_state(self.state_noise(self.state_norm(states)))
+        """The same of a node: it holds the recursion on a fixed set of states, or the quantiser on finitely many."""
+        return self.hook_state(self.quantiser(self.state_noise(self.state_norm(states))))
 
     def forward(
         self,

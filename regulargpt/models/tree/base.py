@@ -13,6 +13,7 @@ from regulargpt.models.base import Model
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.tree.depth import depth
 from regulargpt.models.tree.noise import StateNoise
+from regulargpt.models.tree.quantiser import Quantiser
 from regulargpt.models.tree.shape import Side
 
 Map = Callable[[Float[Tensor, "rows d_model"], Int[Tensor, "windows C"]], Float[Tensor, "windows d_model"]]
@@ -30,12 +31,14 @@ class Tree(Model):
 
     The word is cut into windows of `chunk_size` nodes, counted from the side `aligned`; the last window, on the other
     side, may hold fewer. Windows are by offset: place 0 is the node nearest to the side `aligned`, and is always there.
-    Each network says itself what it makes of places that are absent. `state_norm` is the last layer of the map.
+    Each network says itself what it makes of places that are absent. `state_norm` is the last layer of the map; what it
+    gives may be replaced by the nearest of the prototypes that `quantiser` has.
     """
 
     chunk_size: int
     aligned: Side
     state_noise: StateNoise
+    quantiser: Quantiser
     state_norm: nn.Module
     readout: nn.Module
     hook_embed: HookPoint

@@ -1,0 +1,54 @@
+"""The prototypes of a run's certificate: with them the network that theorem 1 is about can be asked and tested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from languages.errors import UserError
+from regulargpt.models.tree.base import Tree
+from regulargpt.storage.atomic import disk, parse_json, read_bytes
+from regulargpt.storage.folder import CERTIFICATE, WEIGHTS, RunFolder
+from regulargpt.storage.manifest import digest
+
+if TYPE_CHECKING:
+    from regulargpt.models.base import Model
+
+
+def quantise(model: Model, folder: RunFolder) -> None:
+    """From now on the model replaces the state of every node by the nearest prototype of the run's certificate.
+
+    Raises UserError where there is no certificate, or one of other weights. Whether it holds is for `check` to say.
+    """
+    prototypes = prototypes_of(folder)
+    if not (isinstance(model, Tree) and prototypes.shape[1:] == model.absent.shape[1:]):
+        raise damaged(folder)
+    model.quantiser.prototypes = prototypes.to(model.absent.device)
+
+
+def prototypes_of(folder: RunFolder) -> Float[Tensor, "K d_model"]:
+    """The prototypes (K, d_model) of the certificate, in float64; UserError as `quantise` has it."""
+    path = folder.path / CERTIFICATE
+    if not disk.exists(path):
+        raise UserError(f"{folder.path} has no certificate, so no prototypes; try `regulargpt verify {folder.path}`")
+    found = parse_json(read_bytes(path), path)
+    try:
+        digest_there, prototypes = found["weights"]["sha256"], torch.tensor(found["prototypes"], dtype=torch.float64)
+    except (KeyError, TypeError, ValueError):
+        raise damaged(folder) from None
+    if digest_there != digest(folder.final_bytes(WEIGHTS)):
+        raise UserError(f"{path} is of other weights; `regulargpt verify {folder.path}` writes it anew")
+    if prototypes.ndim != 2 or not len(prototypes) or not prototypes.isfinite().all():
+        raise damaged(folder)
+    return prototypes
+
+
+def damaged(folder: RunFolder) -> UserError:
+    """What is said of a certificate whose prototypes cannot be read."""
+    path = folder.path
+    return UserError(
+        f"{path / CERTIFICATE} has no prototypes of this network; `regulargpt verify {path}` writes it anew"
+    )

@@ -1,0 +1,76 @@
+"""The quantised network: states of nodes are replaced, those of leaves are not, however the tree is computed."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.quantiser import ROWS, Quantiser
+from tests.regulargpt.networks import SHAPES, TREE_IDS, TREES, random_model
+
+NETWORKS = [*({"name": "regulargpt"} | shape for shape in SHAPES[::5]), *TREES]
+IDS = [f"regulargpt-{i}" for i in range(len(SHAPES[::5]))] + TREE_IDS
+LENGTHS = [1, 2, 3, 4, 5, 8, 9, 13]
+
+
+def nearest(state: Tensor, prototypes: Tensor) -> Tensor:
+    """By the definition: one state, one prototype after the other."""
+    return prototypes[int(np.argmin([np.linalg.norm((state - p).detach().numpy()) for p in prototypes]))]
+
+
+def root_of(model: Tree, word: list[int], prototypes: Tensor) -> Tensor:
+    """The state of the root, chunk by chunk from the side on which the tree is aligned."""
+    C, states = model.chunk_size, [model.leaves()[1 + symbol] for symbol in word]
+    for _ in range(model.depth(len(word))):
+        if model.aligned == "right":
+            states.reverse()
+        chunks = [states[i : i + C] for i in range(0, len(states), C)]
+        above = []
+        for chunk in chunks:
+            rows = torch.cat([model.absent, torch.stack(chunk)])  # (1 + places, d_model)
+            children = torch.tensor([[*range(1, 1 + len(chunk)), *[0] * (C - len(chunk))]])  # (1, C)
+            above.append(nearest(model.merge(rows, children)[0], prototypes))
+        states = above if model.aligned == "left" else above[::-1]
+    (root,) = states
+    return root
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("shape", NETWORKS, ids=IDS)
+def test_every_computation_replaces_the_states_of_nodes_alone(shape):
+    model = random_model(3, **shape).eval()
+    generator = torch.Generator().manual_seed(1)
+    words = [torch.randint(2, (6, T), generator=generator) for T in LENGTHS]
+    as_it_is = [model(w) for w in words]
+    rows = model.leaves()
+    for _ in range(2):  # states of two levels, moved a little
+        windows = torch.cartesian_prod(*[torch.arange(1, len(rows))] * model.chunk_size)[:40]
+        rows = torch.cat([model.absent, model.merge(rows, windows)])
+    prototypes = rows[1:] + 0.1 * torch.randn(rows[1:].shape, generator=generator).double()
+    expected = [model.readout(torch.stack([root_of(model, word, prototypes) for word in w.tolist()])) for w in words]
+    leaves = model.leaves()
+    model.quantiser.prototypes = prototypes
+    assert torch.equal(model.leaves(), leaves)
+    ways = [{}, {"readout": "all"}]
+    if shape["name"] != "ldru":
+        ways += [{"computation": "plain-tree"}, {"computation": "every"}]
+    if shape["name"] == "regulargpt":
+        ways += [{"computation": "dense"}, {"readout": "all", "computation": "dense"}]
+    for w, logits in zip(words, expected, strict=True):
+        for way in ways:
+            found = model(w, **way)
+            torch.testing.assert_close(found if "readout" not in way else found[:, -1], logits)
+    assert len(torch.cat(expected).unique(dim=0)) > 1
+    model.quantiser.prototypes = None
+    for w, logits in zip(words, as_it_is, strict=True):
+        assert torch.equal(model(w), logits)
+
+
+def test_of_many_states_each_goes_to_its_own():
+    prototypes = torch.randn(7, 5, generator=torch.Generator().manual_seed(0))
+    chosen = torch.randint(7, (ROWS + 3, 2), generator=torch.Generator().manual_seed(1))
+    quantiser = Quantiser()
+    quantiser.prototypes = prototypes
+    assert torch.equal(quantiser(prototypes[chosen] + 1e-3), prototypes[chosen])
+    assert not quantiser.state_dict()
