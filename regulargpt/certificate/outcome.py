@@ -65,6 +65,25 @@ class Outcome:
             write_text(folder.path / name, text)
 
 
+@dataclass(frozen=True)
+class Searched:
+    """What a search for balls of a `network` came to: the balls, or why there are none, and around which prototypes."""
+
+    network: NumpyNetwork
+    quantised: Quantised
+    balls: Balls
+
+    @property
+    def slack(self) -> float:
+        """The largest slack that any balls leave, 0 if there are none."""
+        return most_slack(self.balls)
+
+    def is_of(self, network: NumpyNetwork) -> bool:
+        """Whether these are the weights that were looked at."""
+        mine, theirs = self.network.w, network.w
+        return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+
 def outcome_of(
     certifier: Certifier,
     task: Task,
@@ -74,11 +93,12 @@ def outcome_of(
     network: bytes,
     progress: Progress = lambda part, done, count: None,
     learned: MooreMachine | None = None,
+    searched: Searched | None = None,
 ) -> Outcome:
     """Make the certificate of what was found, and have it checked; or say why there is none.
 
     It is about the language's automaton, or about the one that was `learned` from the network's answers; of that one
-    the report also says whether it is the language's.
+    the report also says whether it is the language's. Balls are looked for, unless the network was `searched` for them.
     """
     against_task = {} if learned is None else {"learned": against(learned, task)}
     found = described(certifier, quantised) | against_task
@@ -93,13 +113,14 @@ def outcome_of(
         certificate = record.text(record.record(quantised, files, None))
         accepted = decide(certificate.encode(), files, progress=progress)
         as_files = numpy_network(tensors(files["weights"]), json.loads(files["network"])["model"])
-        chosen, balls = balls_of(certifier, model, quantised, as_files)
-        certified, unquantised = certify_unquantised(chosen, balls, files, progress)
+        if searched is None or not searched.is_of(as_files):
+            searched = search_balls(certifier, model, quantised, as_files)
+        certified, unquantised = certify_unquantised(searched, files, progress)
     except (Rejected, Malformed) as error:
         return refused(weights, {**found, "reason": f"the independent check rejects it: {error}"})
     if certified is not None:
         certificate, accepted = certified
-        found = described(certifier, chosen) | against_task
+        found = described(certifier, searched.quantised) | against_task
     found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
     return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})
 
@@ -111,31 +132,32 @@ def refused(weights: bytes, report: dict[str, Any]) -> Outcome:
     return Outcome(report, {UNCERTIFIED: render_json(known).decode()})
 
 
-def slack_in_training(certifier: Certifier, model: nn.Module, options: Mapping[str, Any], prototypes: Tensor) -> float:
-    """The slack that balls leave of a network in training, as it is; 0 if there are none, or no certificate.
+def search_in_training(
+    certifier: Certifier, model: nn.Module, options: Mapping[str, Any], prototypes: Tensor
+) -> Searched | None:
+    """The balls of a network in training; None if it has no certificate.
 
     `options` are the model's in config.json, `prototypes` (K, d_model) those that it was trained at.
     """
     quantised = certifier.certify(model, prototypes)
     if not quantised.certain:
-        return 0.0
-    weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
-    return most_slack(balls_of(certifier, model, quantised, numpy_network(weights, options))[1])
+        return None
+    weights = {name: tensor.detach().cpu().double().numpy() for name, tensor in model.state_dict().items()}
+    return search_balls(certifier, model, quantised, numpy_network(weights, options))
 
 
-def balls_of(
-    certifier: Certifier, model: nn.Module, quantised: Quantised, network: NumpyNetwork
-) -> tuple[Quantised, Balls]:
+def search_balls(certifier: Certifier, model: nn.Module, quantised: Quantised, network: NumpyNetwork) -> Searched:
     """The balls around the prototypes, or around these moved to the images that come to them: what leaves more slack.
 
     The second are only looked for where the first leave less than `ENOUGH`.
     """
     balls = around(network, quantised)
     if most_slack(balls) >= ENOUGH or len(quantised.table.nodes) > max_entries(network):
-        return quantised, balls
+        return Searched(network, quantised, balls)
     centred = certifier.centred(model, quantised)
     found = around(network, centred) if centred.certain else balls
-    return (centred, found) if most_slack(found) > most_slack(balls) else (quantised, balls)
+    better = most_slack(found) > most_slack(balls)
+    return Searched(network, centred, found) if better else Searched(network, quantised, balls)
 
 
 def most_slack(balls: Balls) -> float:
@@ -152,9 +174,10 @@ def around(network: NumpyNetwork, quantised: Quantised) -> Balls:
 
 
 def certify_unquantised(
-    quantised: Quantised, found: Balls, files: Mapping[str, bytes], progress: Progress
+    searched: Searched, files: Mapping[str, bytes], progress: Progress
 ) -> tuple[tuple[str, Accepted] | None, dict[str, Any]]:
     """The first certificate with balls that the checker accepts, and what it says of the network; or why none is."""
+    found = searched.balls
     if isinstance(found, NotInvariant):
         return None, {"proven": False, "reason": found.reason}
     reason = ""
@@ -164,7 +187,7 @@ def certify_unquantised(
         if slack > most.get(id(balls), slack):
             continue
         stated = record.unquantised(slack, balls.radii.tolist())
-        certificate = record.text(record.record(quantised, files, stated))
+        certificate = record.text(record.record(searched.quantised, files, stated))
         try:
             accepted = decide(certificate.encode(), files, progress=progress)
         except Rejected as error:

@@ -15,7 +15,7 @@ from languages.automata import MooreMachine
 from languages.convert.json_text import from_json, to_json
 from languages.errors import UserError
 from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused, slack_in_training
+from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, Searched, outcome_of, refused, search_in_training
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.last_layer import settle_last_layer
@@ -154,6 +154,7 @@ class TableFineTuning:
         self.learned_at: int | None = None
         self.is_language: bool | None = None  # whether the machine is the language's; known after the training
         self.drift: float | None = None
+        self.searched: Searched | None = None  # for balls, when that was asked last
         self.uncertified = NOT_LEARNED  # why, if there is no certifier at the end
         self.certifier: Certifier | None = None
         if self.learner is None:
@@ -375,7 +376,8 @@ class TableFineTuning:
         if self.drift >= CLOSE:
             return True
         options = as_mapping(trainer.config.model)
-        return slack_in_training(self.certifier, trainer.model, options, self.table.prototypes) < SLACK
+        self.searched = search_in_training(self.certifier, trainer.model, options, self.table.prototypes)
+        return self.searched is None or self.searched.slack < SLACK
 
     def give_up(self, trainer: Trainer) -> None:
         """Words again, with the weights from before a fine-tuning that brought no certificate."""
@@ -500,7 +502,9 @@ class TableFineTuning:
             quantised = self.certifier.certify(model, self.prototypes(model))
         except TooManyWindows as error:
             return refused(weights, {"reason": str(error)})
-        found = outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, self.machine)
+        found = outcome_of(
+            self.certifier, self.task, model, quantised, weights, network, on_check, self.machine, self.searched
+        )
         self.is_language = found.report.get("learned", {}).get("equal")
         return found
 

@@ -1,11 +1,14 @@
 """Training until the certificate holds, and then on the certified table."""
 
 import dataclasses
+import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -13,8 +16,9 @@ import languages
 from languages.automata import MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import UserError
+from regulargpt.certificate import outcome as outcomes
 from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.outcome import slack_in_training
+from regulargpt.certificate.outcome import search_balls, search_in_training
 from regulargpt.certificate.phase import WARMUP, Standing, TableFineTuning, is_small
 from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.certify import Certifier
@@ -433,7 +437,7 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
     monkeypatch.setattr(f"{phase_module}.TIGHTENING", 16)
     drifts = iter([2.0, 0.4, 0.3, 0.2, 0.09, *[0.05] * 9])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
-    monkeypatch.setattr(f"{phase_module}.slack_in_training", lambda *_: next(given))
+    monkeypatch.setattr(f"{phase_module}.search_in_training", lambda *_: SimpleNamespace(slack=next(given)))
     weights_of_jacobian = []
     loss = TrainingTable.loss
 
@@ -515,19 +519,35 @@ def test_balls_are_waited_for_where_the_last_layer_has_as_many_inputs_as_the_tab
     assert is_small(n_windows, model) == small
 
 
-def test_the_slack_in_training_is_that_of_the_balls_that_are_stated(tmp_path: Path):
+def test_balls_found_in_training_are_those_that_are_stated_and_are_looked_for_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     """Made weights: what is found of the network in memory is what is found of its files."""
     model, table = table_of("parity")
     task, certifier = languages.get("parity"), Certifier.of(languages.get("parity"), 2)
     options = as_mapping(configuration("parity", chunk_size=2).model)
-    found = slack_in_training(certifier, model.eval(), options, table.prototypes)
-    outcome = certificate_of(model, as_config("regulargpt", options, task), task, tmp_path / "made")
-    assert found > 0
+    found = search_in_training(certifier, model.eval(), options, table.prototypes)
+    quantised, network = certifier.certify(model, table.prototypes), as_config("regulargpt", options, task)
+    outcome = certificate_of(model, network, task, tmp_path / "made", quantised)
+    assert found is not None
     assert outcome.report["unquantised"]["proven"]
-    assert 0 < outcome.report["unquantised"]["slack"] <= found
+    assert 0 < outcome.report["unquantised"]["slack"] <= found.slack
+
+    files = save(model.state_dict()), json.dumps(network).encode()
+    searches = []
+    monkeypatch.setattr(outcomes, "search_balls", lambda *given: searches.append(given) or search_balls(*given))
+    again = outcomes.outcome_of(certifier, task, model, quantised, *files, searched=found)
+    assert (again.report, again.files, searches) == (outcome.report, outcome.files, [])
+
+    with torch.no_grad():  # other weights: what was found of those before says nothing of them
+        model.readout.weight *= 2
+    other = outcomes.outcome_of(certifier, task, model, quantised, save(model.state_dict()), files[1], searched=found)
+    assert other.report["unquantised"]["proven"]
+    assert len(searches) == 1
+
     with torch.no_grad():
         model.readout.weight.neg_()
-    assert slack_in_training(certifier, model, options, table.prototypes) == 0.0
+    assert search_in_training(certifier, model, options, table.prototypes) is None
 
 
 def test_a_network_that_errs_on_more_than_can_be_looked_at_is_not_proven_and_ends_nothing(
