@@ -495,6 +495,21 @@ def test_a_last_layer_that_is_solved_for_the_table_stays_only_if_it_ends_the_tra
     assert other_with_the_last_layer_solved(monkeypatch, drifts, steady_at=steady_at, ended=ended) == other
 
 
+@pytest.mark.parametrize(("large", "asked"), [(False, [6, 9, 12, 15]), (True, [12])])
+def test_the_last_layer_is_not_solved_for_a_large_table_and_its_drift_is_asked_for_less_often(
+    monkeypatch: pytest.MonkeyPatch, large: bool, asked: list[int]
+):
+    phase_module, drifts, solved = TableFineTuning.__module__, [], []
+    monkeypatch.setattr(f"{phase_module}.DRIFT_EVERY", 3)
+    monkeypatch.setattr(f"{phase_module}.is_large", lambda *_: large)
+    monkeypatch.setattr(f"{phase_module}.settle_last_layer", lambda *_: solved.append(trainer.step_count))
+    monkeypatch.setattr(TrainingTable, "drift", lambda *_: drifts.append(trainer.step_count) or 2.0)
+    trainer, _ = in_fine_tuning(15, {}, certain_from=5, table_steps=10)
+    while not trainer.finished:
+        trainer.step()
+    assert (drifts, solved) == (asked, [] if large else asked)
+
+
 @pytest.mark.parametrize(("with_it", "without"), [(1.0, 2.0), (2.0, 1.0)])
 def test_at_the_end_the_last_layer_with_which_states_drift_less_stays(
     monkeypatch: pytest.MonkeyPatch, with_it: float, without: float
