@@ -37,6 +37,8 @@ ENOUGH = 1e-2
 # A slack is stated smaller than found, by these shares, so that the checker's own bound may be larger; so many of them
 # are checked at most.
 SHARES, ATTEMPTS = (0.97, 0.5), 4
+# A layer as wide as the table brought proofs of tables up to about so many windows; widths are advised in such strides.
+WIDEST, STRIDE = 1024, 64
 NOT_LEARNED = "no machine of the network's answers is right on fresh words of the training lengths"
 
 
@@ -121,6 +123,8 @@ def outcome_of(
     if certified is not None:
         certificate, accepted = certified
         found = described(certifier, searched.quantised) | against_task
+    else:
+        unquantised |= wide_enough(searched)
     found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
     return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})
 
@@ -197,6 +201,15 @@ def certify_unquantised(
             continue
         return (certificate, accepted), {"proven": True, "slack": slack, "radius": float(balls.radii.max())}
     return None, {"proven": False, "reason": f"the independent check rejects it: {reason}"}
+
+
+def wide_enough(searched: Searched) -> dict[str, int]:
+    """How wide (`d_ff`) a layer would have to be to bring each window to its prototype; nothing where it is, or where
+    that has never helped."""
+    width, n_windows = searched.network.model.get("d_ff"), len(searched.quantised.table.nodes)
+    if width is None or not width < n_windows <= WIDEST:
+        return {}
+    return {"d_ff": -(-n_windows // STRIDE) * STRIDE}
 
 
 def described(certifier: Certifier, quantised: Quantised) -> dict[str, Any]:

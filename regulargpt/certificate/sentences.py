@@ -13,11 +13,14 @@ def unquantised_sentence(found: dict[str, Any]) -> str:
 
     >>> unquantised_sentence({"proven": True, "slack": 0.03, "radius": 0.0315})
     'and as it is: its states stay within 0.0315 of the prototypes, if rounding moves none by more than 0.03'
+    >>> unquantised_sentence({"proven": False, "reason": "no balls", "d_ff": 640}).split("; ")[1]
+    'a layer as wide as the table may help: --set model.d_ff=640'
     """
     if found["proven"]:
         stays = f"its states stay within {found['radius']:.3g} of the prototypes"
         return f"and as it is: {stays}, if rounding moves none by more than {found['slack']:g}"
-    return f"without replacing states it is tested, not proven: {found['reason']}"
+    wider = f"; a layer as wide as the table may help: --set model.d_ff={found['d_ff']}" if "d_ff" in found else ""
+    return f"without replacing states it is tested, not proven: {found['reason']}{wider}"
 
 
 def learned_sentences(report: dict[str, Any]) -> list[str]:

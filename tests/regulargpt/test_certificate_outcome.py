@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -112,3 +113,20 @@ def test_a_run_writes_what_was_checked_and_says_so_in_its_summary(tmp_path: Path
     assert summary["proven"]
     assert {part for part, _, _ in seen} == {"leaves", "nodes", "balls"}
     assert check(tmp_path / "run" / "certificate.json").unquantised_claim is not None
+
+
+@pytest.mark.parametrize(
+    ("model", "n_windows", "advised"),
+    [
+        *[
+            ({"d_ff": 256}, 550, {"d_ff": 576}),
+            ({"d_ff": 256}, 576, {"d_ff": 576}),
+            ({"d_ff": 256}, 1024, {"d_ff": 1024}),
+        ],
+        *[({"d_ff": 256}, 256, {}), ({"d_ff": 640}, 550, {}), ({"d_ff": 256}, 1025, {}), ({}, 550, {})],
+    ],
+)
+def test_a_wider_layer_is_advised_where_it_has_helped(model: dict[str, int], n_windows: int, advised: dict[str, int]):
+    table = SimpleNamespace(nodes=range(n_windows))
+    searched = SimpleNamespace(network=SimpleNamespace(model=model), quantised=SimpleNamespace(table=table))
+    assert outcome.wide_enough(searched) == advised
