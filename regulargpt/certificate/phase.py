@@ -153,7 +153,9 @@ class TableFineTuning:
         self.learner = AnswerLearner(words, config.seed) if options.automaton == "learned" else None
         self.machine: MooreMachine | None = None
         self.learned_at: int | None = None
-        self.is_language: bool | None = None  # whether the machine is the language's; known after the training
+        # Known after the training: whether the machine is the language's, and the network is proven without replacing.
+        self.is_language: bool | None = None
+        self.as_it_is: bool | None = None
         self.drift: float | None = None
         self.searched: Searched | None = None  # for balls, when that was asked last
         self.uncertified = NOT_LEARNED  # why, if there is no certifier at the end
@@ -426,13 +428,15 @@ class TableFineTuning:
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """The steps at which it began and at which the certificate held; of a learned automaton, what it took."""
-        steps = {"began_at": self.standing.began_at, "certified_at": self.standing.certified_at}
+        """The steps at which it began and at which the certificate held, and whether it is of the network as it is; of
+        a learned automaton, what it took."""
+        began, certified = self.standing.began_at, self.standing.certified_at
+        found = {"began_at": began, "certified_at": certified, "as_it_is": self.as_it_is}
         if self.learner is None:
-            return steps
+            return found
         states = None if self.machine is None else self.machine.n_states
         learned = {"learned_at": self.learned_at, "states": states, "answers_told": self.learner.told}
-        return steps | learned | {"is_language": self.is_language}
+        return found | learned | {"is_language": self.is_language}
 
     def state(self) -> dict[str, Any]:
         """Where it stands, its table, and what there was before."""
@@ -507,6 +511,7 @@ class TableFineTuning:
             self.certifier, self.task, model, quantised, weights, network, on_check, self.machine, self.searched
         )
         self.is_language = found.report.get("learned", {}).get("equal")
+        self.as_it_is = found.report.get("unquantised", {}).get("proven")
         return found
 
 

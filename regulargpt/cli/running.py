@@ -67,6 +67,9 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2, "is_language": False}}
     >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "phases": phases})[1]
     ('every length', 'proven of that automaton, not of parity; `regulargpt verify r` says where they part')
+    >>> phases = {"table_fine_tuning": {"as_it_is": True}}
+    >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "phases": phases})
+    [('every length', 'proven, as it is: r/certificate.json')]
     """
     if summary.get("proven") is None:
         return []
@@ -79,8 +82,8 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
         says = f"proven of that automaton, not of {summary['language']}"
         return [*rows, ("every length", f"{says}; `regulargpt verify {summary['run_dir']}` says where they part")]
     if summary["proven"]:
-        found = f"proven, states replaced by prototypes: {summary['run_dir']}/certificate.json"
-        return [*rows, ("every length", found)]
+        of = "as it is" if learned.get("as_it_is") else "states replaced by prototypes"
+        return [*rows, ("every length", f"proven, {of}: {summary['run_dir']}/certificate.json")]
     return [*rows, ("every length", f"not proven; `regulargpt verify {summary['run_dir']}` says why")]
 
 

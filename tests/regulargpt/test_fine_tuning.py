@@ -272,7 +272,8 @@ def test_a_fine_tuning_without_certificate_begins_anew_where_it_mends():
         *((5, 5, None), (10, 5, None), (15, 15, None), (20, 15, None), (25, 25, None), (30, 25, None)),
         *((35, 35, None), (40, 35, None), (45, 35, 45), (50, 35, 45), (55, 35, 45)),
     ]
-    assert trainer.summary() == {"table_fine_tuning": {"began_at": 35, "certified_at": 45}}
+    steps = {"began_at": 35, "certified_at": 45}
+    assert trainer.summary() == {"table_fine_tuning": {**steps, "as_it_is": None}}
     assert phase_of(trainer).before is None
     # By the table at the end only.
     assert asked == [(step, step == 55, 0.5) for step in (5, 10, 15, 20, 25, 30, 35, 40, 45, 55)]
