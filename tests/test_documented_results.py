@@ -515,3 +515,15 @@ def test_the_speed_of_language_models_is_that_of_the_measurement():
         assert f"| {', '.join(ratios)} |" in text
     assert {row[2] for row in found if row[0] in ("sliding:128", "bca")} == {"1.13"}
     assert max(int(row[3].split()[1]) for row in found if row[0] == "test at 16 x") == 580
+
+
+def test_networks_that_drift_are_right_with_their_states_replaced_and_shown_as_their_rows_say():
+    rows = list(csv.DictReader((RESULTS / "quantised" / "quantised.csv").read_text().splitlines()))
+    assert all(row["quantised"] == row["quantised_10000"] == "100.0" for row in rows)
+    figures = ("as_it_is", "as_it_is_10000", "quantised", "quantised_10000")
+    expected = [
+        [f"`{r['language']}`, {r['model']}", f"`{r['recipe']}`", r["chunk_size"], r["prototypes"]]
+        + [percent(float(r[figure])) for figure in figures]
+        for r in rows
+    ]
+    assert table("docs/results.md", "drifting network") == expected
