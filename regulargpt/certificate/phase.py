@@ -58,7 +58,7 @@ LARGE = 4
 # or as many as the last layer has inputs, which could bring each exactly to its prototype, it is trained for so many
 # further steps at most (for more windows than `SMALL`, the more of them), its Jacobian drawn to 0 with more weight,
 # until balls prove it as it is, and with this slack. They are looked for while the drift is small: else there are none.
-SMALL, TIGHTENING, TIGHT, SLACK, CLOSE = 256, 600, 10.0, 1e-4, 0.1
+SMALL, TIGHTENING, TIGHT, SLACK, CLOSE = 256, 1000, 10.0, 1e-4, 0.1
 # While a table is mended, so often it is asked whether more of its windows may come in.
 OPEN_EVERY = 20
 # No further than to this share: with a rate of nothing, states would drift for ever.
