@@ -124,10 +124,10 @@ def text(result: dict[str, Any]) -> str:
 def replaced(result: dict[str, Any]) -> str:
     """By what the states of a quantised network are replaced; nothing of others.
 
-    >>> replaced({"prototypes": 2}), replaced({"prototypes": None})
+    >>> replaced({"prototypes": 2}), replaced({})
     (', each state replaced by the nearest of 2 prototypes', '')
     """
-    count = result["prototypes"]
+    count = result.get("prototypes")
     return "" if count is None else f", each state replaced by the nearest of {count} prototypes"
 
 
