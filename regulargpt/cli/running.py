@@ -70,6 +70,8 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     >>> phases = {"table_fine_tuning": {"as_it_is": True}}
     >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "phases": phases})
     [('every length', 'proven, as it is: r/certificate.json')]
+    >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "worst": 80.0})[1]
+    ('as it is', 'not right everywhere; `regulargpt evaluate r --quantised` tests what is proven')
     """
     if summary.get("proven") is None:
         return []
@@ -83,7 +85,11 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
         return [*rows, ("every length", f"{says}; `regulargpt verify {summary['run_dir']}` says where they part")]
     if summary["proven"]:
         of = "as it is" if learned.get("as_it_is") else "states replaced by prototypes"
-        return [*rows, ("every length", f"proven, {of}: {summary['run_dir']}/certificate.json")]
+        rows.append(("every length", f"proven, {of}: {summary['run_dir']}/certificate.json"))
+        if not learned.get("as_it_is") and summary.get("worst", 100) < 100:
+            tested = f"`regulargpt evaluate {summary['run_dir']} --quantised` tests what is proven"
+            rows.append(("as it is", f"not right everywhere; {tested}"))
+        return rows
     return [*rows, ("every length", f"not proven; `regulargpt verify {summary['run_dir']}` says why")]
 
 
