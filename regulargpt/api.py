@@ -23,7 +23,7 @@ from regulargpt.config.schema import RunConfig, key_of
 from regulargpt.data import is_language, noun_of, sampling
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
-from regulargpt.evaluation.quantised import quantise
+from regulargpt.evaluation.quantised import prototypes_of, quantise
 from regulargpt.runs.load import load_model, load_reader
 from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.runs.run import resume as resume_run
@@ -151,7 +151,7 @@ def load(path: str | Path, quantised: bool = False) -> Trained:
     config, summary = RunConfig.parse(folder.config_text), folder.load_summary()
     network = load_model(folder) if is_language(config.data.name) else load_reader(folder)
     if quantised:
-        quantise(network, folder)
+        quantise(network, prototypes_of(folder), folder)
     return Trained(config, summary, data.build(config.data), network)
 
 

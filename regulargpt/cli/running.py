@@ -84,9 +84,10 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
         says = f"proven of that automaton, not of {summary['language']}"
         return [*rows, ("every length", f"{says}; `regulargpt verify {summary['run_dir']}` says where they part")]
     if summary["proven"]:
-        of = "as it is" if learned.get("as_it_is") else "states replaced by prototypes"
+        as_it_is = learned.get("as_it_is")
+        of = "as it is" if as_it_is else "states replaced by prototypes"
         rows.append(("every length", f"proven, {of}: {summary['run_dir']}/certificate.json"))
-        if not learned.get("as_it_is") and summary.get("worst", 100) < 100:
+        if not as_it_is and summary.get("worst", 100) < 100:
             tested = f"`regulargpt evaluate {summary['run_dir']} --quantised` tests what is proven"
             rows.append(("as it is", f"not right everywhere; {tested}"))
         return rows

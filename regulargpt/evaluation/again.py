@@ -6,6 +6,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxtyping import Float
+from torch import Tensor
+
 from languages.errors import UserError
 from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
@@ -36,9 +39,10 @@ def evaluate(
     what attention is divided by. A `quantised` network has the state of every node replaced by the nearest prototype of
     the run's certificate.
 
-    Raises UserError as `points_again` does.
+    Raises UserError as `points_again` does, and where there is no certificate to be `quantised` by.
     """
-    points = points_again(folder, config, lengths, seed, watch, changes, temperature, quantised)
+    prototypes = prototypes_of(folder) if quantised else None
+    points = points_again(folder, config, lengths, seed, watch, changes, temperature, prototypes)
     scored, words = config.scored if config.protocol else lengths, {point.length for point in points}
     return {
         "run_dir": str(folder.path),
@@ -51,7 +55,7 @@ def evaluate(
         **text_facts(points, config),
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
-        "prototypes": len(prototypes_of(folder)) if quantised else None,
+        "prototypes": None if prototypes is None else len(prototypes),
     }
 
 
@@ -63,13 +67,13 @@ def points_again(
     watch: Watch = UNWATCHED,
     changes: Mapping[str, Any] = {},
     temperature: Temperature | None = None,
-    quantised: bool = False,
+    prototypes: Float[Tensor, "K d_model"] | None = None,
 ) -> list[Point]:
     """The measures of a finished run at those of these lengths that there are words of.
 
     Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of any
-    of the lengths, or it has other symbols or answers than the model was trained on; if the network is to be
-    `quantised` and has no certificate.
+    of the lengths, or it has other symbols or answers than the model was trained on; if the network has no states to be
+    replaced by the `prototypes`.
     """
     words = validate(config)
     refuse_other_data(folder, words)
@@ -86,8 +90,8 @@ def points_again(
     device, model = prepare(config), load_reader(folder, changes)
     if temperature is not None:
         temperature.set_on(model)
-    if quantised:
-        quantise(model, folder)
+    if prototypes is not None:
+        quantise(model, prototypes, folder)
     return measures_by_length(
         model.to(device),
         words,

@@ -18,19 +18,21 @@ if TYPE_CHECKING:
     from regulargpt.models.base import Model
 
 
-def quantise(model: Model, folder: RunFolder) -> None:
-    """From now on the model replaces the state of every node by the nearest prototype of the run's certificate.
+def quantise(model: Model, prototypes: Float[Tensor, "K d_model"], folder: RunFolder) -> None:
+    """From now on the model replaces the state of every node by the nearest of the prototypes of the run's certificate.
 
-    Raises UserError where there is no certificate, or one of other weights. Whether it holds is for `check` to say.
+    Raises UserError for a model that has no such states.
     """
-    prototypes = prototypes_of(folder)
     if not (isinstance(model, Tree) and prototypes.shape[1:] == model.absent.shape[1:]):
         raise damaged(folder)
     model.quantiser.prototypes = prototypes.to(model.absent.device)
 
 
 def prototypes_of(folder: RunFolder) -> Float[Tensor, "K d_model"]:
-    """The prototypes (K, d_model) of the certificate, in float64; UserError as `quantise` has it."""
+    """The prototypes (K, d_model) of the run's certificate, in float64.
+
+    Raises UserError where there is no certificate, or one of other weights. Whether it holds is for `check` to say.
+    """
     path = folder.path / CERTIFICATE
     if not disk.exists(path):
         raise UserError(f"{folder.path} has no certificate, so no prototypes; try `regulargpt verify {folder.path}`")

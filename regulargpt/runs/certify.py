@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 import languages
@@ -17,13 +16,13 @@ from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.mending import saved_prototypes
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
+from regulargpt.evaluation.quantised import prototypes_of
 from regulargpt.extraction.from_answers import AnswerLearner
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model
 from regulargpt.storage import checkpoint
-from regulargpt.storage.atomic import disk, parse_json, read_bytes
+from regulargpt.storage.atomic import disk
 from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
-from regulargpt.storage.manifest import digest
 
 
 def certificate_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any]:
@@ -69,18 +68,13 @@ def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:
 
     A run whose process was killed between its end and its certificate has those alone.
     """
-    path = folder.path / CERTIFICATE
-    if not disk.exists(path):
+    if not disk.exists(folder.path / CERTIFICATE):
         return fine_tuned_to(folder, model)
     try:
-        known = parse_json(read_bytes(path), path)
-        if known["weights"]["sha256"] != digest(folder.final_bytes(WEIGHTS)):
-            return None
-        prototypes = torch.tensor(known["prototypes"], dtype=torch.float64)
-    except (UserError, KeyError, TypeError, ValueError):
+        prototypes = prototypes_of(folder)
+    except UserError:
         return None  # whatever lies there is no certificate, and is written anew
-    width = folder.load_model_config()["model"]["d_model"]
-    return prototypes if prototypes.ndim == 2 and prototypes.shape[1] == width else None
+    return prototypes if prototypes.shape[1:] == model.absent.shape[1:] else None
 
 
 def fine_tuned_to(folder: RunFolder, model: Tree) -> Tensor | None:

@@ -118,12 +118,13 @@ def test_a_run_writes_what_was_checked_and_says_so_in_its_summary(tmp_path: Path
 @pytest.mark.parametrize(
     ("model", "n_windows", "advised"),
     [
-        *[
-            ({"d_ff": 256}, 550, {"d_ff": 576}),
-            ({"d_ff": 256}, 576, {"d_ff": 576}),
-            ({"d_ff": 256}, 1024, {"d_ff": 1024}),
-        ],
-        *[({"d_ff": 256}, 256, {}), ({"d_ff": 640}, 550, {}), ({"d_ff": 256}, 1025, {}), ({}, 550, {})],
+        ({"d_ff": 256}, 550, {"d_ff": 576}),
+        ({"d_ff": 256}, 576, {"d_ff": 576}),
+        ({"d_ff": 256}, 1024, {"d_ff": 1024}),
+        ({"d_ff": 256}, 256, {}),
+        ({"d_ff": 640}, 550, {}),
+        ({"d_ff": 256}, 1025, {}),
+        ({}, 550, {}),
     ],
 )
 def test_a_wider_layer_is_advised_where_it_has_helped(model: dict[str, int], n_windows: int, advised: dict[str, int]):
