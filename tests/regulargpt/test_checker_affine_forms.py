@@ -288,6 +288,33 @@ def test_no_vector_within_its_bounds_goes_beyond_what_it_can_reach(
 
 
 @pytest.mark.parametrize("arithmetic", ["FLINT", "float64"])
+@pytest.mark.parametrize("bounded", [True, False], ids=["each coordinate", "length"])
+def test_a_remainder_takes_in_the_sources_that_move_little_and_all_that_they_do(arithmetic: str, bounded: bool):
+    rng = np.random.default_rng(0)
+    large, *small = rng.normal(size=(3, D, D))
+    each = rng.exponential(size=D)
+    with ctx.workprec(64):
+        kind = Doubles.of if arithmetic == "float64" else np.asarray
+        sources = [Source(arb(1)), Source(arb(1e-7)), Source(arb(2e-7), kind(exact(1e-7 * each)))]
+        maps = {s: kind(exact(m)) for s, m in zip(sources, [large, *small], strict=True)}
+        x = AffineForm(kind(exact(np.zeros(D))), maps)
+        found = x.with_remainder(arb(1e-9), kind(exact(np.full(D, 1e-9))) if bounded else None)
+        kept, one = found.maps
+        assert kept is sources[0]
+        np.testing.assert_array_equal(middle(of_flint(found.maps[one].reshape(-1))), np.eye(D).ravel())
+        for _ in range(100):
+            way = rng.normal(size=D)
+            first = 1e-7 * way / np.linalg.norm(way)
+            second = 1e-7 * each * rng.choice([-1, 1], D)
+            second *= min(1, 2e-7 / np.linalg.norm(second))
+            moved = small[0] @ first + small[1] @ second + rng.choice([-1e-9, 1e-9], D) / math.sqrt(D)
+            assert np.linalg.norm(moved) <= float(one.size)
+            assert not bounded or (abs(moved) <= middle(of_flint(one.each))).all()
+        # Nothing is taken in where nothing is left.
+        assert x.with_remainder(arb(0)) is x
+
+
+@pytest.mark.parametrize("arithmetic", ["FLINT", "float64"])
 def test_a_unit_that_changes_sign_moves_no_more_than_its_own_column(arithmetic: str):
     """W ReLU(x) with one of many units near 0: nothing of the other columns of W counts."""
     rng = np.random.default_rng(0)

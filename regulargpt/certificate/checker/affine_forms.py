@@ -35,8 +35,9 @@ from regulargpt.certificate.checker.balls import (
 )
 from regulargpt.certificate.checker.network import ACTIVATIONS
 
-# A source counts hardly if it moves a vector by less than this share of what all do.
-NEGLIGIBLE = 0.02
+# A source counts hardly if it moves a vector by less than this share of what all do; by less than the second, it need
+# not be told apart.
+NEGLIGIBLE, LITTLE = 0.02, 1e-5
 
 
 class TooFar(ValueError):
@@ -105,12 +106,21 @@ class AffineForm:
         return AffineForm(self.centre[cut], {s: m[cut] for s, m in self.maps.items()})
 
     def with_remainder(self, size: Any, each: Any = None) -> AffineForm:
-        """And one more source, any vector of at most this length, and of at most these coordinates."""
-        size = size.upper()
-        if size.is_zero():
+        """And one more source, any vector of at most this length, and of at most these coordinates.
+
+        It takes in the sources that move the form by little: together they are one such vector, and one is less work.
+        """
+        if size.upper().is_zero():
             return self
+        reaches = {s: s.reach(m) for s, m in self.maps.items()}
+        few = float(sum(reaches.values())) * LITTLE
+        little = {s for s, far in reaches.items() if float(far) < few}
+        size = sum((reaches[s] for s in little), size).upper()
+        if each is not None:
+            each = sum((s.coordinate_reach(self.maps[s]) for s in little), each)
+        maps = {s: m for s, m in self.maps.items() if s not in little}
         eye = constant(np.eye(len(self.centre)), self.centre)
-        return AffineForm(self.centre, {**self.maps, Source(size, each): eye})
+        return AffineForm(self.centre, {**maps, Source(size, each): eye})
 
     def with_sources(self, new: Mapping[Source, Source]) -> AffineForm:
         """The same of other vectors."""

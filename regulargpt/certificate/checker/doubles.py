@@ -46,7 +46,9 @@ def is_ieee() -> bool:
 
 def up(radius: Floats) -> Floats:
     """At least what a radius is before it was rounded."""
-    return radius * (1 + 2.0**-30) + TINY
+    radius = radius * (1 + 2.0**-30)
+    radius += TINY
+    return radius
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +134,10 @@ class Doubles:
     def __mul__(self, other: Any) -> Doubles:
         other = Doubles.of(other)
         middle = self.middle * other.middle
-        radius = abs(self.middle) * other.radius + self.radius * (abs(other.middle) + other.radius)
-        return Doubles(middle, up(radius + U * abs(middle)))
+        radius = U * abs(middle)
+        radius += abs(self.middle) * other.radius
+        radius += self.radius * (abs(other.middle) + other.radius)
+        return Doubles(middle, up(radius))
 
     __rmul__ = __mul__
 
