@@ -11,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regulargpt.certificate.search import invariant_balls
 from regulargpt.certificate.search.affine_forms import AffineForm, spectral_bound, spectral_norm
 from regulargpt.certificate.search.attention_remainder import (
     AttentionExpansion,
@@ -93,6 +94,50 @@ def test_the_linear_part_is_torchs_jacobian_and_the_centre_the_image(shape: dict
     assert isinstance(total, torch.Tensor)
     for c in range(C):
         assert np.abs(form.maps[c] - total[:, :, c].permute(1, 0, 2).numpy()).max() < 1e-11
+
+
+@pytest.mark.parametrize("shape", [SHAPES[0], TREES[0], TREES[4]], ids=[IDS[0], TREE_IDS[0], TREE_IDS[4]])
+def test_stretches_come_to_the_norms_of_the_jacobians(shape: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(invariant_balls, "PUSHES", 1000)
+    model, net = network(3, **shape)
+    rows, windows = np.random.default_rng(0).normal(size=(K, D)), all_windows(2)
+    # Two children that are one row are pushed as one.
+    windows = windows[(windows[:, 0] != windows[:, 1]) & (windows > 0).all(1)]
+    states = torch.from_numpy(rows[windows - 1])
+    total = torch.autograd.functional.jacobian(lambda x: block(model, x).sum(0), states)  # (d, n, C, d)
+    norms = torch.as_tensor(total).square().sum((0, 2, 3)).sqrt().numpy()
+    assert invariant_balls.stretches(net, rows, windows) == pytest.approx(norms, rel=0.1)
+
+
+def test_what_is_far_and_what_stretches_is_looked_at_first(monkeypatch: pytest.MonkeyPatch):
+    """Of 100 windows one moves as far as its child, and one lies apart from its prototype."""
+    windows = np.stack([np.arange(1, 101), np.zeros(100, dtype=np.int64)], 1)
+    prototypes, seen = 10 * np.eye(100), []
+
+    class Stub:
+        absent = np.zeros((1, 100))
+
+        def merge(self, rows: Floats, windows: npt.NDArray[np.int64]) -> Floats:
+            states = prototypes + 0.01 * (rows[1:] - prototypes)
+            states[70], states[30, 0] = rows[71], 0.1
+            return states[windows[:, 0] - 1]
+
+    class Refused:
+        def __init__(self, network: Any, prototypes: Any, leaves: Any, nodes: Any, answers: Any):
+            seen.append(nodes[0][:, 0])
+
+        def solve(self, slack: float) -> NotInvariant:
+            return NotInvariant("one of them", [71, 0], 0.0, 1.0)
+
+    monkeypatch.setattr(invariant_balls, "max_entries", lambda network: 4096)
+    monkeypatch.setattr(invariant_balls, "BallConditions", Refused)
+    nodes = windows, np.arange(1, 101)
+    stub: Any = Stub()
+    found = find_invariant_balls(stub, prototypes, (windows[:0], nodes[1][:0]), nodes, np.zeros(100, dtype=np.int64))
+    assert isinstance(found, NotInvariant)
+    (first,) = seen
+    assert {31, 71} <= set(first.tolist())
+    assert len(first) <= invariant_balls.FIRST
 
 
 @pytest.mark.parametrize("shape", SHAPES[:4] + TREES, ids=IDS[:4] + TREE_IDS)

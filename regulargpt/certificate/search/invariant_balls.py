@@ -32,8 +32,9 @@ GROWTH = 1.02
 # Where states lie farther than this share of half the way to the next prototype, no balls have ever closed.
 MAX_RESIDUAL = 0.25
 MAX_ITERATIONS = 200
-# What fails on some entries fails on all: so many with the largest distances are looked at first.
-FIRST = 32
+# What fails on some entries fails on all: so many are looked at first, half of them those with the largest distances,
+# half those that move most when the states under them move by so little, so many times.
+FIRST, PUSH, PUSHES = 32, 1e-4, 8
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,13 @@ def find_invariant_balls(
     # Cheap, before every entry is expanded.
     windows, images = nodes
     distances = residuals(network, prototypes, nodes)
-    farthest = np.argsort(-distances, kind="stable")[:FIRST]
     residual = float(distances.max(initial=0.0))
     if residual > MAX_RESIDUAL * half_distances(prototypes).min():
         reason = f"states lie up to {residual:.3g} from their prototypes, too far for balls to close"
-        return NotInvariant(reason, windows[farthest[0]].tolist(), residual, np.nan)
+        return NotInvariant(reason, windows[distances.argmax()].tolist(), residual, np.nan)
     if len(windows) > 2 * FIRST:
-        some = windows[farthest], images[farthest]
+        likely = np.union1d(largest(distances), largest(stretches(network, prototypes, windows)))
+        some = windows[likely], images[likely]
         first = BallConditions(network, prototypes, leaves, some, answers).solve(SLACKS[0])
         if isinstance(first, NotInvariant):
             return first
@@ -145,6 +146,22 @@ def residuals(network: NumpyNetwork, prototypes: Floats, nodes: Part) -> Floats:
         return np.zeros(0)
     states = network.merge(np.concatenate([network.absent, prototypes]), windows)
     return np.sqrt(np.square(states - prototypes[images - 1]).sum(1))
+
+
+def largest(numbers: Floats) -> Ints:
+    """Where the largest of them are, half of `FIRST`."""
+    return np.argsort(-numbers, kind="stable")[: FIRST // 2]
+
+
+def stretches(network: NumpyNetwork, prototypes: Floats, windows: Ints) -> Floats:
+    """About the Frobenius norms (n,) of the Jacobians at the windows, over `PUSHES` random directions."""
+    random, squares = np.random.default_rng(0), np.zeros(len(windows))
+    states = network.merge(np.concatenate([network.absent, prototypes]), windows)
+    for _ in range(PUSHES):
+        pushed = prototypes + PUSH * random.standard_normal(prototypes.shape)
+        moved = network.merge(np.concatenate([network.absent, pushed]), windows) - states
+        squares += np.square(moved).sum(1)
+    return np.sqrt(squares / PUSHES) / PUSH
 
 
 def half_distances(prototypes: Floats) -> Floats:
