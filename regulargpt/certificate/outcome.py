@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.convert.json_text import to_json
 from languages.task import Task
@@ -24,6 +23,7 @@ from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
 from regulargpt.certificate.search.networks import max_entries, numpy_network
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.extraction.from_answers import LearnedMachine
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
@@ -94,7 +94,7 @@ def outcome_of(
     weights: bytes,
     network: bytes,
     progress: Progress = lambda part, done, count: None,
-    learned: MooreMachine | None = None,
+    learned: LearnedMachine | None = None,
     searched: Searched | None = None,
 ) -> Outcome:
     """Make the certificate of what was found, and have it checked; or say why there is none.
@@ -102,7 +102,9 @@ def outcome_of(
     It is about the language's automaton, or about the one that was `learned` from the network's answers; of that one
     the report also says whether it is the language's. Balls are looked for, unless the network was `searched` for them.
     """
-    against_task = {} if learned is None else {"learned": against(learned, task)}
+    against_task = (
+        {} if learned is None else {"learned": {**against(learned.machine, task), "classes": learned.classes}}
+    )
     found = described(certifier, quantised) | against_task
     if not quantised.proof.holds:
         return refused(weights, {**found, **wrong_words(task, model, quantised)})

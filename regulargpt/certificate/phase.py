@@ -26,7 +26,7 @@ from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.base import Data
-from regulargpt.extraction.from_answers import AnswerLearner
+from regulargpt.extraction.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.models.base import Model
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.folder import CERTIFICATE, RunFolder
@@ -151,7 +151,7 @@ class TableFineTuning:
         words = of_words(config.data)
         self.options, self.task = options, words.task
         self.learner = AnswerLearner(words, config.seed) if options.automaton == "learned" else None
-        self.machine: MooreMachine | None = None
+        self.learned: LearnedMachine | None = None
         self.learned_at: int | None = None
         # Known after the training: whether the machine is the language's, and the network is proven without replacing.
         self.is_language: bool | None = None
@@ -258,16 +258,19 @@ class TableFineTuning:
     def learn(self, trainer: Trainer) -> bool:
         """Whether the network's answers give a machine; from then on the certificate is about that one."""
         assert self.learner is not None, "without a learner there is a certifier from the start"
-        if (machine := self.learner.machine(trainer.model)) is None:
+        if (learned := self.learner.learned(trainer.model)) is None:
+            # A word that the network has wrong, and that the words drawn at random hardly show it.
+            trainer.words.wrong, trainer.words.urgent = self.learner.misled, self.learner.misled is not None
             return False
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         try:
-            self.certifier = Certifier.of_machine(machine, trainer.model.chunk_size, trainer.model.aligned)
+            self.certifier = Certifier.of_machine(learned.machine, trainer.model.chunk_size, trainer.model.aligned)
         except UserError as error:
             # Words go on. A network that errs on few of them may have come to far more states than it needs.
             self.uncertified = str(error)
             return False
-        self.machine, self.learned_at = machine, trainer.step_count
+        self.learned, self.learned_at = learned, trainer.step_count
+        trainer.words.urgent = False
         return True
 
     def asks(self, trainer: Trainer) -> bool:
@@ -434,9 +437,11 @@ class TableFineTuning:
         found = {"began_at": began, "certified_at": certified, "as_it_is": self.as_it_is}
         if self.learner is None:
             return found
-        states = None if self.machine is None else self.machine.n_states
-        learned = {"learned_at": self.learned_at, "states": states, "answers_told": self.learner.told}
-        return found | learned | {"is_language": self.is_language}
+        states, classes = (
+            (None, None) if self.learned is None else (self.learned.machine.n_states, self.learned.classes)
+        )
+        learned = {"learned_at": self.learned_at, "states": states, "classes": classes}
+        return found | learned | {"answers_told": self.learner.told, "is_language": self.is_language}
 
     def state(self) -> dict[str, Any]:
         """Where it stands, its table, and what there was before."""
@@ -455,9 +460,10 @@ class TableFineTuning:
         """What there is of a learned automaton."""
         if self.learner is None:
             return {}
-        machine = None if self.machine is None else to_json(self.machine)
-        found = {"machine": machine, "learned_at": self.learned_at, "fresh": self.learner.fresh}
-        return found | {"uncertified": self.uncertified}
+        learned = self.learned
+        machine, classes = (None, 0) if learned is None else (to_json(learned.machine), learned.classes)
+        found = {"machine": machine, "classes": classes, "learned_at": self.learned_at}
+        return found | {"uncertified": self.uncertified} | self.learner.state()
 
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
@@ -475,13 +481,13 @@ class TableFineTuning:
             self.own_optimiser = make_optimiser(model, self.free)
             self.own_optimiser.load_state_dict(state["optimiser"])
         if self.learner is not None:
-            self.learner.fresh, self.learned_at = state["fresh"], state["learned_at"]
-            self.uncertified = state.get("uncertified", NOT_LEARNED)
+            self.learner.load(state)
+            self.learned_at, self.uncertified = state["learned_at"], state.get("uncertified", NOT_LEARNED)
             if state["machine"] is not None:
                 machine = from_json(state["machine"])
                 assert isinstance(machine, MooreMachine), "as it was saved"
                 assert isinstance(model, Tree), "the options refuse other models"
-                self.machine = machine
+                self.learned = LearnedMachine(machine, state.get("classes", 0))
                 self.certifier = Certifier.of_machine(machine, model.chunk_size, model.aligned)
 
     @staticmethod
@@ -508,7 +514,7 @@ class TableFineTuning:
         except TooManyWindows as error:
             return refused(weights, {"reason": str(error)})
         found = outcome_of(
-            self.certifier, self.task, model, quantised, weights, network, on_check, self.machine, self.searched
+            self.certifier, self.task, model, quantised, weights, network, on_check, self.learned, self.searched
         )
         self.is_language = found.report.get("learned", {}).get("equal")
         self.as_it_is = found.report.get("unquantised", {}).get("proven")

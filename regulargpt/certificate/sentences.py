@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from languages.errors import shown
@@ -28,6 +29,8 @@ def learned_sentences(report: dict[str, Any]) -> list[str]:
 
     >>> learned_sentences({"learned": {"states": 2, "language": "parity", "equal": True}})
     ["automaton of 2 states, learned from the network's answers alone; compared afterwards, it is that of parity"]
+    >>> learned_sentences({"learned": {"states": 2, "language": "parity", "equal": True, "classes": 12}})[1]
+    'ruled out: all other automata of at most 12 states, by the answers told'
     """
     if "learned" not in report:
         return []
@@ -35,9 +38,15 @@ def learned_sentences(report: dict[str, Any]) -> list[str]:
     line = (
         f"automaton of {found['states']} states, learned from the network's answers alone; compared afterwards, it is"
     )
-    if found["equal"]:
-        return [f"{line} that of {found['language']}"]
-    return [f"{line} {difference(found)}"]
+    line = f"{line} that of {found['language']}" if found["equal"] else f"{line} {difference(found)}"
+    return [line, *(f"ruled out: {others}" for others in ruled_out(found))]
+
+
+def ruled_out(learned: Mapping[str, Any]) -> list[str]:
+    """Which automata the words that tell them apart leave no room for beside the one that was learned."""
+    if not learned.get("classes"):
+        return []
+    return [f"all other automata of at most {learned['classes']} states, by the answers told"]
 
 
 def sentences(report: dict[str, Any]) -> list[str]:

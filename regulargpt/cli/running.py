@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from regulargpt.certificate.sentences import ruled_out
 from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.bars import Bars
 from regulargpt.cli.output import emit, say, table
@@ -79,7 +80,7 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     learned = summary.get("phases", {}).get("table_fine_tuning", {})
     if learned.get("learned_at") is not None:
         found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
-        rows.append(("automaton", found))
+        rows += [("automaton", found), *(("ruled out", others) for others in ruled_out(learned))]
     if summary["proven"] and learned.get("is_language") is False:
         says = f"proven of that automaton, not of {summary['language']}"
         return [*rows, ("every length", f"{says}; `regulargpt verify {summary['run_dir']}` says where they part")]

@@ -2,14 +2,16 @@
 
 L* asks the network about words of at most the training length, and proposes a machine. The proposal is held against
 fresh labelled words of those lengths. A word that it answers wrongly, and the network rightly, shows L* a state that
-was missing. A proposal that is right on all of them is accepted: it is what the network has come to, where it is sure.
+was missing. A proposal that is right on all of them, on fresh ones, and on those that tell it from all other machines
+of so many states (conformance.py), is accepted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +23,10 @@ from languages.automata.moore import UNDEFINED
 from languages.task import Task
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
+from regulargpt.extraction.conformance import suite
 from regulargpt.extraction.learn import short_words
 from regulargpt.extraction.lstar import Learner, Unbounded
-from regulargpt.extraction.nonempty import machine, smallest_machine
+from regulargpt.extraction.nonempty import Word, machine, smallest_machine
 
 Ints = npt.NDArray[np.int64]
 
@@ -79,17 +82,17 @@ class HeldOut:
 
     @classmethod
     def of(cls, task: Task, words: Sequence[Words]) -> HeldOut:
-        """These words with their answers."""
+        """These words with their answers, none outside the domain."""
         batches = [batch.astype(np.int64) for batch in words]
-        return cls(batches, [task.labels(batch).astype(np.int64) for batch in batches])
+        return cls(batches, [labels(task, batch) for batch in batches])
 
     def __add__(self, other: HeldOut) -> HeldOut:
         return HeldOut([*self.words, *other.words], [*self.answers, *other.answers])
 
     @property
     def count(self) -> int:
-        """How many answers it tells."""
-        return sum(map(len, self.words))
+        """How many answers it tells: that a word is no question is known."""
+        return sum(int((right != UNDEFINED).sum()) for right in self.answers)
 
     def wrong(self, proposed: MooreMachine) -> list[tuple[int, ...]]:
         """The words that a machine answers otherwise, the shortest first."""
@@ -100,20 +103,38 @@ class HeldOut:
         ]
 
 
+def labels(task: Task, words: Ints) -> Ints:
+    """The answers (n,) to words (n, T), -1 outside the domain."""
+    found = task.labels(words).astype(np.int64)
+    return found if task.domain is None else np.where(task.domain.accepts(words), found, UNDEFINED)
+
+
 def plan(data: LanguageData) -> tuple[list[int], int]:
     """The lengths of held-out words, and how many words each has."""
     lengths = data.lengths(data.options.train_len)
     return lengths, -(-HELD_OUT // len(lengths))
 
 
+@dataclass(frozen=True)
+class LearnedMachine:
+    """A machine that was accepted: it is that of any language with at most `classes` classes that told the answers."""
+
+    machine: MooreMachine
+    classes: int
+
+
 class AnswerLearner:
     """Learns machines from the answers of a network in training, and counts the right answers that it is told.
 
-    Proposals are refined on one set of labelled words, the same every time, and accepted on a fresh one.
+    Proposals are refined on one set of labelled words, the same every time, and accepted on a fresh one and on those
+    that tell them from other machines. `counterexamples` are words of these that showed a proposal to be wrong, and
+    `misled` is the last one that the network has wrong, too.
     """
 
     def __init__(self, data: LanguageData, seed: int):
-        self.data, self.seed, self.fresh = data, seed, 0
+        self.data, self.seed, self.fresh, self.compared = data, seed, 0, 0
+        self.counterexamples: list[Word] = []
+        self.misled: Word | None = None
 
     @cached_property
     def first(self) -> HeldOut:
@@ -124,22 +145,51 @@ class AnswerLearner:
     def told(self) -> int:
         """How many right answers it has been told."""
         lengths, each = plan(self.data)
-        return self.first.count + self.fresh * each * len(lengths)
+        return self.first.count + self.fresh * each * len(lengths) + self.compared
 
-    def machine(self, model: nn.Module) -> MooreMachine | None:
-        """The minimal machine of the network's answers, if it is right on fresh words; else None."""
+    def learned(self, model: nn.Module) -> LearnedMachine | None:
+        """The minimal machine of the network's answers, if it is right on all words it is held against; else None."""
         task, training = self.data.task, model.training
         network = Answers(model.eval(), self.data.options.train_len, task.domain)
         try:
-            found = propose(network, task.alphabet, task.output_names, self.first)
+            return self.accepted(network)
         except Unbounded:
             return None
         finally:
             model.train(training)
-        if found is None:
-            return None
-        self.fresh += 1
-        return None if HeldOut.draw(self.data, self.seed, self.fresh).wrong(found) else found
+
+    def accepted(self, network: Answers) -> LearnedMachine | None:
+        """As `learned`. Raises Unbounded where the network's answers need too many states."""
+        task = self.data.task
+        while True:
+            known = HeldOut.of(task, [np.array([word]) for word in self.counterexamples])
+            found = propose(network, task.alphabet, task.output_names, self.first + known)
+            if found is None:
+                return None
+            self.fresh += 1
+            if HeldOut.draw(self.data, self.seed, self.fresh).wrong(found):
+                return None
+            telling = suite(found, self.data.options.train_len)
+            compared = HeldOut.of(task, telling.words)
+            self.compared += compared.count
+            if not (wrong := compared.wrong(found)):
+                return LearnedMachine(found, telling.classes)
+            better = next((word for word in wrong if parts(network, found, word)), None)
+            self.counterexamples.append(wrong[0] if better is None else better)
+            self.misled = wrong[0] if better is None else None
+            if better is None:
+                return None
+
+    def state(self) -> dict[str, Any]:
+        """What it has been told."""
+        words = {"counterexamples": self.counterexamples, "misled": self.misled}
+        return {"fresh": self.fresh, "compared": self.compared, **words}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """What it had been told; of a run that is older than words that tell machines apart, nothing about these."""
+        self.fresh, self.compared = state["fresh"], state.get("compared", 0)
+        self.counterexamples = [tuple(word) for word in state.get("counterexamples", ())]
+        self.misled = None if state.get("misled") is None else tuple(state["misled"])
 
 
 def propose(

@@ -7,7 +7,6 @@ from typing import Any
 from torch import Tensor
 
 import languages
-from languages.automata import MooreMachine
 from languages.errors import UserError
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.options import TableFineTuningOptions, no_certificate
@@ -17,7 +16,7 @@ from regulargpt.certificate.search.mending import saved_prototypes
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.evaluation.quantised import prototypes_of
-from regulargpt.extraction.from_answers import AnswerLearner
+from regulargpt.extraction.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model
 from regulargpt.storage import checkpoint
@@ -42,14 +41,14 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
         if learned is None:
             certifier = Certifier.of(task, model.chunk_size, model.aligned)
         else:
-            certifier = Certifier.of_machine(learned, model.chunk_size, model.aligned)
+            certifier = Certifier.of_machine(learned.machine, model.chunk_size, model.aligned)
         quantised = certifier.certify(model, known_prototypes(folder, model))
     except UserError as error:
         return write(folder, refused(weights, {"reason": str(error)}))
     return write(folder, outcome_of(certifier, task, model, quantised, weights, network, progress, learned))
 
 
-def learned_machine(config: RunConfig, model: Tree) -> MooreMachine | None:
+def learned_machine(config: RunConfig, model: Tree) -> LearnedMachine | None:
     """The machine of the network's answers, for a run whose training used no other; None for other runs.
 
     Raises UserError if its answers give none.
@@ -57,10 +56,10 @@ def learned_machine(config: RunConfig, model: Tree) -> MooreMachine | None:
     tuning = next((phase for phase in config.phases if isinstance(phase, TableFineTuningOptions)), None)
     if tuning is None or tuning.automaton != "learned":
         return None
-    machine = AnswerLearner(of_words(config.data), config.seed).machine(model)
-    if machine is None:
+    learned = AnswerLearner(of_words(config.data), config.seed).learned(model)
+    if learned is None:
         raise UserError(NOT_LEARNED)
-    return machine
+    return learned
 
 
 def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:

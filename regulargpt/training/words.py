@@ -18,15 +18,15 @@ from regulargpt.training.progress import SILENT, Plan, Progress
 if TYPE_CHECKING:
     from regulargpt.training.trainer import Trainer
 
-# After a cooldown that was undone, one step in so many is on words near the last wrong one.
+# One step in so many is on words near a wrong one.
 NEAR_EVERY = 4
 
 
 class WordTraining:
     """The first phase of every training.
 
-    `wrong` is a word that the model answers wrong, if another phase has found one: after a cooldown that was undone,
-    every `NEAR_EVERY`-th step is on words near it, if it is no longer than the training words.
+    `wrong` is a word that the model answers wrong, if another phase has found one: after a cooldown that was undone, or
+    if it is `urgent`, every `NEAR_EVERY`-th step is on words near it, if it is no longer than the training words.
     """
 
     name = "words"
@@ -37,6 +37,7 @@ class WordTraining:
         self.plan = Plan(config.training, config.data.train_len, config.model.noise or SILENT, goes_on)
         self.progress = Progress.start(self.plan)
         self.wrong: tuple[int, ...] | None = None
+        self.urgent = False
 
     @property
     def longest(self) -> int:
@@ -87,7 +88,8 @@ class WordTraining:
     def near_wrong(self, step: int) -> Words | None:
         """Words near the last wrong one, if it is their turn."""
         wrong, training = self.wrong, self.config.training
-        if wrong is None or not self.progress.cooldowns or len(wrong) > self.longest or step % NEAR_EVERY:
+        its_turn = (self.urgent or self.progress.cooldowns) and not step % NEAR_EVERY
+        if wrong is None or not its_turn or len(wrong) > self.longest:
             return None
         assert isinstance(self.data, LanguageData), "only a machine's answers are right or wrong"
         return self.data.near(wrong, self.config.seed, step, training.batch_size // training.lengths_per_step)
@@ -121,9 +123,10 @@ class WordTraining:
 
     def state(self) -> dict[str, Any]:
         """Where it stands."""
-        return {"progress": dataclasses.asdict(self.progress), "wrong": self.wrong}
+        return {"progress": dataclasses.asdict(self.progress), "wrong": self.wrong, "urgent": self.urgent}
 
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
         self.progress = Progress(**state["progress"])
         self.wrong = None if state["wrong"] is None else tuple(state["wrong"])
+        self.urgent = state.get("urgent", False)

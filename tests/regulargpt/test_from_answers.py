@@ -16,7 +16,8 @@ from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.language import LanguageData
-from regulargpt.extraction.from_answers import HELD_OUT, AnswerLearner, Answers, HeldOut
+from regulargpt.extraction.conformance import suite
+from regulargpt.extraction.from_answers import HELD_OUT, AnswerLearner, Answers, HeldOut, LearnedMachine
 from regulargpt.extraction.lstar import Unbounded
 from regulargpt.extraction.nonempty import counterexample
 from regulargpt.models.tree.base import Tree
@@ -61,9 +62,10 @@ LANGUAGES = [
 def test_a_network_that_is_right_gives_the_automaton(spec: str):
     data = data_of(spec)
     network = Machine(specified_machine(data.task))
-    found = AnswerLearner(data, seed=0).machine(network)
+    found = AnswerLearner(data, seed=0).learned(network)
     assert found is not None
-    assert counterexample(found, specified_machine(data.task)) is None
+    assert counterexample(found.machine, specified_machine(data.task)) is None
+    assert found.classes >= found.machine.n_states - 1  # an initial state to which no word leads is none
     assert max(network.asked) <= 40
     assert network.training  # as it was
 
@@ -71,9 +73,9 @@ def test_a_network_that_is_right_gives_the_automaton(spec: str):
 @pytest.mark.parametrize("spec", LANGUAGES)
 def test_short_words_are_enough(spec: str):
     data = data_of(spec)
-    found = AnswerLearner(data, seed=0).machine(Machine(specified_machine(data.task), knows=12))
+    found = AnswerLearner(data, seed=0).learned(Machine(specified_machine(data.task), knows=12))
     assert found is not None
-    assert counterexample(found, specified_machine(data.task)) is None
+    assert counterexample(found.machine, specified_machine(data.task)) is None
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_a_network_that_knows_another_language_gives_none(spec: str, other: str)
     data, learner = data_of(spec), AnswerLearner(data_of(spec), seed=0)
     machine = specified_machine(languages.get(other))
     assert machine.alphabet == data.task.alphabet
-    assert learner.machine(Machine(machine)) is None
+    assert learner.learned(Machine(machine)) is None
     assert learner.fresh == 0  # refused on the first words: none of the others were used
 
 
@@ -94,16 +96,17 @@ def test_a_network_without_any_rule_gives_none():
             return nn.functional.one_hot(numbers % 2, 2).double()
 
     data = data_of("parity")
-    assert AnswerLearner(data, seed=0).machine(Hash(specified_machine(data.task))) is None
+    assert AnswerLearner(data, seed=0).learned(Hash(specified_machine(data.task))) is None
 
 
 def test_the_words_it_is_told_are_counted_and_never_too_long():
     data = data_of("cycle-navigation", **{"data.train_len": 12})
     learner = AnswerLearner(data, seed=3)
-    assert learner.machine(Machine(specified_machine(data.task))) is not None
+    assert learner.learned(Machine(specified_machine(data.task))) is not None
     drawn = [HeldOut.draw(data, 3, number) for number in (0, 1)]
     short = HeldOut.short(data)
-    assert learner.told == short.count + sum(held_out.count for held_out in drawn)
+    assert learner.told == short.count + sum(held_out.count for held_out in drawn) + learner.compared
+    assert learner.compared == sum(map(len, suite(specified_machine(data.task), 12).words))
     assert all(HELD_OUT <= held_out.count < HELD_OUT + 12 for held_out in drawn)
     assert all([batch.shape[1] for batch in held_out.words] == list(range(1, 13)) for held_out in drawn)
     assert not any(np.array_equal(a, b) for a, b in zip(drawn[0].words[4:], drawn[1].words[4:], strict=True))
@@ -128,9 +131,9 @@ def test_a_network_that_is_wrong_on_a_single_short_word_gives_no_wrong_automaton
             return torch.where(torch.as_tensor(wrong)[..., None], logits.flip(1), logits)
 
     data = data_of("even-pairs")
-    found = AnswerLearner(data, seed=0).machine(Wrong(specified_machine(data.task)))
+    found = AnswerLearner(data, seed=0).learned(Wrong(specified_machine(data.task)))
     # L* may never ask for the word: then the automaton is the language's.
-    assert found is None or counterexample(found, specified_machine(data.task)) is None
+    assert found is None or counterexample(found.machine, specified_machine(data.task)) is None
 
 
 def test_longer_words_are_not_asked_and_words_outside_the_domain_have_no_answer():
@@ -183,7 +186,7 @@ def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(tmp_path
     assert whole["proven"]
     assert (phase["states"], phase["learned_at"] <= phase["certified_at"]) == (2, True)
     learner = AnswerLearner(of_words(config.data), config.seed)
-    learner.fresh = 1
+    learner.fresh, learner.compared = 1, sum(map(len, suite(languages.get("parity").machine, 20).words))
     assert (phase["answers_told"] - learner.told) % (20 * -(-HELD_OUT // 20)) == 0
     stopping = Stopped(phase["learned_at"] + 20)
     with pytest.raises(Exception, match="stopped here"):
@@ -197,9 +200,10 @@ def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(tmp_path
     folder = RunFolder.open(tmp_path / "whole")
     model = load_model(folder)
     assert isinstance(model, Tree)
-    machine = learned_machine(config, model)
-    assert machine is not None
-    assert counterexample(machine, specified_machine(languages.get("parity"))) is None
+    learned = learned_machine(config, model)
+    assert learned is not None
+    assert (learned.machine.n_states, learned.classes) == (2, phase["classes"])
+    assert counterexample(learned.machine, specified_machine(languages.get("parity"))) is None
 
 
 class Stopped:
@@ -227,6 +231,34 @@ def test_without_a_machine_there_is_no_attempt_and_no_certificate():
     assert "no machine of the network's answers" in outcome.report["reason"]
 
 
+def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monkeypatch: pytest.MonkeyPatch):
+    config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 8, "phases.table_fine_tuning.every": 2})
+    trainer = trainer_of(config)
+    (phase,) = trainer.further
+    assert isinstance(phase, TableFineTuning)
+    assert phase.learner is not None
+    monkeypatch.setattr(phase.learner, "learned", lambda model: None)
+    trainer.step()
+    assert trainer.words.near_wrong(4) is None
+    phase.learner.misled = (1, 0, 1)
+    trainer.step()
+    near = trainer.words.near_wrong(4)
+    assert near is not None
+    assert (near != [1, 0, 1]).sum(1).max() <= 2
+    # A run that is resumed knows it, too.
+    again = trainer_of(config).words
+    again.load(trainer.words.state(), trainer.model)
+    found = again.near_wrong(4)
+    assert found is not None
+    assert np.array_equal(found, near)
+    # Once there is a machine, the table says what is wrong.
+    parity = LearnedMachine(specified_machine(languages.get("parity")), 2)
+    monkeypatch.setattr(phase.learner, "learned", lambda model: parity)
+    trainer.step()
+    trainer.step()
+    assert (phase.learned_at, trainer.words.near_wrong(4)) == (4, None)
+
+
 def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypatch: pytest.MonkeyPatch):
     """A network that errs on few words may have come to a machine far larger than the language's."""
     config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 6, "phases.table_fine_tuning.every": 2})
@@ -234,12 +266,13 @@ def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypat
     (phase,) = trainer.further
     assert isinstance(phase, TableFineTuning)
     assert phase.learner is not None
-    monkeypatch.setattr(phase.learner, "machine", lambda model: specified_machine(languages.get("parity")))
+    parity = LearnedMachine(specified_machine(languages.get("parity")), 2)
+    monkeypatch.setattr(phase.learner, "learned", lambda model: parity)
     with monkeypatch.context() as limited:
         limited.setattr("regulargpt.certificate.search.levels.MAX_WINDOWS", 3)
         while trainer.step_count < 4:
             trainer.step()
-        assert (phase.learned_at, phase.machine, phase.certifier) == (None, None, None)
+        assert (phase.learned_at, phase.learned, phase.certifier) == (None, None, None)
         assert "too large" in phase.awaited(trainer)[0]
         assert "too many to look at" in phase.conclude(trainer.model, b"", b"", lambda *_: None).report["reason"]
         (again,) = trainer_of(config).further
