@@ -26,8 +26,8 @@ class TableFineTuningOptions(PhaseOptions):
     more or again on words.
 
     With `automaton = learned` nothing of the language's automaton is used. The machine is then learned from the
-    network's own answers to words of the training lengths (extraction/from_answers.py); until it is right on fresh
-    words, there is no attempt at a certificate, and the true table is that machine's.
+    network's own answers to words of the training lengths (extraction/from_answers.py); until it is right on the
+    words that it is held against, there is no attempt at a certificate. The true table is that machine's.
     """
 
     every: int = option(

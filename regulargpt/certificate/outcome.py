@@ -39,7 +39,7 @@ ENOUGH = 1e-2
 SHARES, ATTEMPTS = (0.97, 0.5), 4
 # A layer as wide as the table brought proofs of tables up to about so many windows; widths are advised in such strides.
 WIDEST, STRIDE = 1024, 64
-NOT_LEARNED = "no machine of the network's answers is right on fresh words of the training lengths"
+NOT_LEARNED = "no machine of the network's answers is right on the words that it is held against"
 
 
 @dataclass(frozen=True)
