@@ -9,9 +9,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
+from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.convert.json_text import to_json
 from languages.task import Task
@@ -21,17 +21,18 @@ from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.compared import against
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
+from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.search.networks import max_entries, numpy_network
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
-from regulargpt.extraction.from_answers import LearnedMachine
+from regulargpt.extraction.from_answers import LearnedMachine, answers_of
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
 Balls = list[InvariantBalls] | NotInvariant
 
-# Words that the network itself answers, shortest first, in search of one that it answers wrongly.
-MAX_WORDS = 1 << 15
+# Symbols of the words that the network itself answers, shortest first, in search of one that it answers wrongly.
+MAX_SYMBOLS = 1 << 19
 # With this slack balls are looked for no further; rounding in float32 is a thousandth of it.
 ENOUGH = 1e-2
 # A slack is stated smaller than found, by these shares, so that the checker's own bound may be larger; so many of them
@@ -160,7 +161,10 @@ def search_balls(certifier: Certifier, model: nn.Module, quantised: Quantised, n
     balls = around(network, quantised)
     if most_slack(balls) >= ENOUGH or len(quantised.table.nodes) > max_entries(network):
         return Searched(network, quantised, balls)
-    centred = certifier.centred(model, quantised)
+    try:
+        centred = certifier.centred(model, quantised)
+    except TooManyWindows:  # the table of other prototypes is another one
+        return Searched(network, quantised, balls)
     found = around(network, centred) if centred.certain else balls
     better = most_slack(found) > most_slack(balls)
     return Searched(network, centred, found) if better else Searched(network, quantised, balls)
@@ -234,33 +238,29 @@ def wrong_words(task: Task, model: nn.Module, quantised: Quantised) -> dict[str,
     """The shortest word that the quantised network answers wrongly, and the shortest found for the network itself."""
     wrong = quantised.proof.wrong
     assert wrong is not None
-    found: dict[str, Any] = {"wrong": compared(task, model, wrong), "reason": "the quantised network errs on a word"}
+    machine = quantised.specification.machine
+    found: dict[str, Any] = {"wrong": compared(machine, model, wrong), "reason": "the quantised network errs on a word"}
     if (unquantised := shortest_wrong(task, model)) is not None:
-        found["wrong_unquantised"] = compared(task, model, unquantised)
+        found["wrong_unquantised"] = compared(task.machine, model, unquantised)
     return found
 
 
-def compared(task: Task, model: nn.Module, word: Sequence[int]) -> dict[str, Any]:
-    """A word with the machine's answer and the unquantised network's."""
+def compared(machine: MooreMachine, model: nn.Module, word: Sequence[int]) -> dict[str, Any]:
+    """A word that a machine has an answer to, with this one and the unquantised network's."""
     symbols = np.array([word])
-    with torch.no_grad():
-        given = int(model(torch.from_numpy(symbols)).argmax())
-    right = int(task.labels(symbols)[0])
-    text = task.machine.decode(symbols[0])
-    return {"word": text, "length": len(word), "right": task.output_names[right], "network": task.output_names[given]}
+    right, given = int(machine.answers(symbols)[0]), int(answers_of(model, symbols)[0])
+    word_there = {"word": machine.decode(symbols[0]), "length": len(word)}
+    return {**word_there, "right": machine.output_names[right], "network": machine.output_names[given]}
 
 
 def shortest_wrong(task: Task, model: nn.Module) -> tuple[int, ...] | None:
     """The first word that the network itself answers wrongly, among all words of the shortest lengths."""
-    length, left = 1, MAX_WORDS
-    while (count := task.n_symbols**length) <= left:
+    length, left = 1, MAX_SYMBOLS
+    while (count := task.n_symbols**length * length) <= left:
         words = np.array(list(product(range(task.n_symbols), repeat=length)))
         if task.domain is not None:
             words = words[task.domain.accepts(words)]
-        if len(words):
-            with torch.no_grad():
-                answers = model(torch.from_numpy(words)).argmax(1).numpy()
-            if (wrong := np.flatnonzero(answers != task.labels(words))).size:
-                return tuple(words[wrong[0]].tolist())
+        if len(words) and (wrong := np.flatnonzero(answers_of(model, words) != task.labels(words))).size:
+            return tuple(words[wrong[0]].tolist())
         length, left = length + 1, left - count
     return None

@@ -124,14 +124,16 @@ class Standing:
         If it is `certain`, the certificate holds, since now or since before; else it does not, or no longer.
         """
         if not certain:
-            return replace(self, began_at=step, certified_at=None, missed=missed, half_life=half_life, opened_at=None)
+            anew = replace(self, began_at=step, certified_at=None, opened_at=None, steady_since=None)
+            return replace(anew, missed=missed, half_life=half_life)
         begun = step if self.began_at is None else self.began_at
         holds = step if self.certified_at is None else self.certified_at
         return replace(self, began_at=begun, certified_at=holds, missed=missed, half_life=half_life)
 
     def ended(self) -> Standing:
         """Given up: words again."""
-        return replace(self, began_at=None, certified_at=None, opened_at=None, given_up=self.given_up + 1)
+        anew = replace(self, began_at=None, certified_at=None, opened_at=None, steady_since=None)
+        return replace(anew, given_up=self.given_up + 1)
 
 
 class TableFineTuning:
@@ -262,6 +264,7 @@ class TableFineTuning:
             # A word that the network has wrong, and that the words drawn at random hardly show it.
             trainer.words.wrong, trainer.words.urgent = self.learner.misled, self.learner.misled is not None
             return False
+        trainer.words.urgent = False
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         try:
             self.certifier = Certifier.of_machine(learned.machine, trainer.model.chunk_size, trainer.model.aligned)
@@ -270,7 +273,6 @@ class TableFineTuning:
             self.uncertified = str(error)
             return False
         self.learned, self.learned_at = learned, trainer.step_count
-        trainer.words.urgent = False
         return True
 
     def asks(self, trainer: Trainer) -> bool:
@@ -282,7 +284,7 @@ class TableFineTuning:
         if not (trainer.words.in_last_stage or self.options.missed):
             return False
         if self.standing.certified_at is not None:
-            return ends
+            return ends and self.standing.steady_at is None  # else it was asked just now
         return step % self.options.every == 0 or step == trainer.config.training.steps or ends
 
     def keep(self, trainer: Trainer) -> None:

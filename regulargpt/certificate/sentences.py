@@ -68,8 +68,9 @@ def sentences(report: dict[str, Any]) -> list[str]:
     for key, who in (("wrong", "quantised network's"), ("wrong_unquantised", "network's own")):
         if key in report:
             word = report[key]
+            says = "the learned automaton says" if key == "wrong" and "learned" in report else "right is"
             lines.append(
                 f"the {who} shortest wrong word{' found' * (key != 'wrong')} has {word['length']} symbols: "
-                f"{word['word']} (right is {word['right']}, the network itself says {word['network']})"
+                f"{word['word']} ({says} {word['right']}, the network itself says {word['network']})"
             )
     return lines

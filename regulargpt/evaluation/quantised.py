@@ -39,7 +39,7 @@ def prototypes_of(folder: RunFolder) -> Float[Tensor, "K d_model"]:
     found = parse_json(read_bytes(path), path)
     try:
         digest_there, prototypes = found["weights"]["sha256"], torch.tensor(found["prototypes"], dtype=torch.float64)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise damaged(folder) from None
     if digest_there != digest(folder.final_bytes(WEIGHTS)):
         raise UserError(f"{path} is of other weights; `regulargpt verify {folder.path}` writes it anew")

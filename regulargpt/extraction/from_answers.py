@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,15 @@ class Answers:
         found = np.full(len(words), UNDEFINED, dtype=np.int64)
         asked = np.ones(len(words), dtype=bool) if self.domain is None else self.domain.accepts(words)
         if asked.any():
-            device = next(self.model.parameters()).device
-            with torch.no_grad():
-                found[asked] = self.model(torch.from_numpy(words[asked]).to(device)).argmax(1).cpu().numpy()
+            found[asked] = answers_of(self.model, words[asked])
         return found
+
+
+def answers_of(model: nn.Module, words: Ints) -> Ints:
+    """A network's answers (n,) to words (n, T), on the device that it is on."""
+    device = next(model.parameters()).device
+    with torch.no_grad():
+        return model(torch.from_numpy(words).to(device)).argmax(1).cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,10 @@ class HeldOut:
     def count(self) -> int:
         """How many answers it tells: that a word is no question is known."""
         return sum(int((right != UNDEFINED).sum()) for right in self.answers)
+
+    def missed(self, network: Answers) -> bool:
+        """Whether a network answers any of them wrongly."""
+        return any((network(words) != right).any() for words, right in zip(self.words, self.answers, strict=True))
 
     def wrong(self, proposed: MooreMachine) -> list[tuple[int, ...]]:
         """The words that a machine answers otherwise, the shortest first."""
@@ -161,6 +171,8 @@ class AnswerLearner:
     def accepted(self, network: Answers) -> LearnedMachine | None:
         """As `learned`. Raises Unbounded where the network's answers need too many states."""
         task = self.data.task
+        if self.misled is not None and not HeldOut.of(task, [np.array([self.misled])]).missed(network):
+            self.misled = None
         while True:
             known = HeldOut.of(task, [np.array([word]) for word in self.counterexamples])
             found = propose(network, task.alphabet, task.output_names, self.first + known)
@@ -174,7 +186,7 @@ class AnswerLearner:
             self.compared += compared.count
             if not (wrong := compared.wrong(found)):
                 return LearnedMachine(found, telling.classes)
-            better = next((word for word in wrong if parts(network, found, word)), None)
+            better = first_parting(network, found, wrong)
             self.counterexamples.append(wrong[0] if better is None else better)
             self.misled = wrong[0] if better is None else None
             if better is None:
@@ -205,14 +217,18 @@ def propose(
         proposed = machine(table, colours, alphabet, output_names)
         if not (wrong := held_out.wrong(proposed)):
             return smallest_machine(table, colours, alphabet, output_names)
-        better = next((word for word in wrong if parts(network, proposed, word)), None)
+        better = first_parting(network, proposed, wrong)
         if better is None:
             return None
         learner.refine(table, better)
     return None
 
 
-def parts(network: Answers, proposed: MooreMachine, word: tuple[int, ...]) -> bool:
-    """Whether the network answers a word otherwise than the machine that was made of its answers."""
-    words = np.array([word])
-    return int(network(words)[0]) != int(proposed.answers(words)[0])
+def first_parting(network: Answers, proposed: MooreMachine, wrong: Sequence[Word]) -> Word | None:
+    """The first of these words that the network answers otherwise than the machine; None if there is none."""
+    for _, words in groupby(wrong, key=len):  # one length at a time: words of one length are asked together
+        batch = np.array(list(words))
+        at = np.flatnonzero(network(batch) != proposed.answers(batch))
+        if len(at):
+            return tuple(batch[at[0]].tolist())
+    return None

@@ -42,3 +42,19 @@ def test_no_codebook_has_more_windows_than_a_proof_looks_at(monkeypatch: pytest.
     assert sizes == sorted(sizes)
     monkeypatch.setattr(codebook, "MAX_WINDOWS", sizes[2])
     assert [count_windows(target, book) for book in codebooks(network, target)] == sizes[:3]
+
+
+@pytest.mark.parametrize("spec", ["cyclic-400", "dyck-16"])
+def test_means_of_a_sample_come_to_every_element(spec: str):
+    """Of a large table a part of the windows is looked at; from them, too, every element follows from the leaves up."""
+    target = target_of(spec, 2)
+    assert target.is_large
+    known = {0, *(1 + target.symbol_products)}
+    windows, products = target.sample.windows, target.sample.products
+    while True:
+        reached = np.isin(windows, list(known)).all(1)
+        if known >= set(1 + products[reached]):
+            break
+        known |= set(1 + products[reached])
+    assert reached.all()
+    assert known == {0, *(1 + target.elements)}

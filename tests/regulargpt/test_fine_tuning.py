@@ -641,6 +641,12 @@ def test_words_near_a_wrong_one_are_asked_and_differ_in_two_symbols_at_most():
     assert np.array_equal(near, words.near(word, seed=1, step=5, count=500))
 
 
+def test_what_was_steady_is_not_once_the_certificate_is_lost():
+    standing = dataclasses.replace(Standing().begun(0, True, 0.0), steady_since=150)
+    assert standing.begun(1100, False, 0.01).begun(1300, True, 0.0).steady_since is None
+    assert standing.ended().begun(2000, True, 0.0).steady_since is None
+
+
 def test_after_a_cooldown_without_certificate_every_fourth_step_is_near_the_wrong_word():
     words = trainer_of(config_of(phases__table_fine_tuning__every=5)).words
     words.wrong = (1, 0, 1)

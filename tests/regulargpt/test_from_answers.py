@@ -11,13 +11,16 @@ from torch import Tensor, nn
 import languages
 from languages.automata import MooreMachine
 from regulargpt.certificate.compared import against
+from regulargpt.certificate.outcome import compared, shortest_wrong, wrong_words
 from regulargpt.certificate.phase import TableFineTuning
+from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.specification import specified_machine
+from regulargpt.certificate.sentences import sentences
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.language import LanguageData
 from regulargpt.extraction.conformance import suite
-from regulargpt.extraction.from_answers import HELD_OUT, AnswerLearner, Answers, HeldOut, LearnedMachine
+from regulargpt.extraction.from_answers import HELD_OUT, AnswerLearner, Answers, HeldOut, LearnedMachine, answers_of
 from regulargpt.extraction.lstar import Unbounded
 from regulargpt.extraction.nonempty import counterexample
 from regulargpt.models.tree.base import Tree
@@ -27,6 +30,7 @@ from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.trainer import Trainer
 from tests.regulargpt.small import COMMON, trainer_of
+from tests.regulargpt.test_construct import model as constructed_model
 
 
 class Machine(nn.Module):
@@ -257,6 +261,66 @@ def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monke
     trainer.step()
     trainer.step()
     assert (phase.learned_at, trainer.words.near_wrong(4)) == (4, None)
+
+
+def test_a_word_that_misled_is_let_go_once_the_network_has_it_right():
+    data = data_of("parity")
+    learner = AnswerLearner(data, seed=0)
+    learner.misled = (1, 0, 1)
+    assert learner.learned(Machine(specified_machine(languages.get("even-pairs")))) is None
+    assert learner.misled is None  # even pairs has this word right, and others wrong
+    learner.misled = (1, 1, 1)
+    assert learner.learned(Machine(specified_machine(languages.get("even-pairs")))) is None
+    assert learner.misled == (1, 1, 1)
+    assert learner.learned(Machine(specified_machine(data.task))) is not None
+    assert learner.misled is None
+
+
+def test_a_network_is_asked_for_words_of_one_length_together():
+    class Deaf(Machine):
+        def forward(self, words: Tensor) -> Tensor:
+            return super().forward(torch.zeros_like(words))
+
+    network = Deaf(specified_machine(languages.get("tomita-4")))
+    assert AnswerLearner(data_of("tomita-4"), seed=0).learned(network) is None
+    assert len(network.asked) < 200
+
+
+class OnAnotherDevice(nn.Module):
+    """A network that answers only words on its own device, which has no numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(1, device="meta"))
+
+    def forward(self, words: Tensor) -> Tensor:
+        assert words.device == self.weight.device
+        return torch.zeros(len(words), 2)
+
+
+def test_words_are_asked_about_on_the_networks_device():
+    """Else a run on a GPU that is not proven would end in an error."""
+    words = np.zeros((3, 2), dtype=np.int64)
+    assert answers_of(OnAnotherDevice(), words).tolist() == [0, 0, 0]
+    even_pairs = languages.get("even-pairs")
+    word = shortest_wrong(even_pairs, OnAnotherDevice())
+    assert word is not None
+    assert compared(even_pairs.machine, OnAnotherDevice(), word)["length"] == len(word)
+
+
+def test_a_wrong_word_is_told_with_the_answer_of_the_automaton_that_it_is_about():
+    learned, task = specified_machine(languages.get("even-pairs")), languages.get("parity")
+    certifier = Certifier.of_machine(learned, 2)
+    model = constructed_model("parity", "one-hot", 2)
+    quantised = certifier.certify(model)
+    assert quantised.proof.wrong is not None
+    found = wrong_words(task, model, quantised)["wrong"]
+    word = task.machine.encode(found["word"])[None]
+    assert found["right"] == learned.output_names[int(learned.answers(word)[0])]
+    report = {"proven": False, "reason": "it errs", "wrong": found}
+    assert "right is" in sentences(report)[1]
+    other = {"states": 5, "language": "parity", "equal": True}
+    assert "the learned automaton says" in sentences({**report, "learned": other})[2]
 
 
 def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypatch: pytest.MonkeyPatch):

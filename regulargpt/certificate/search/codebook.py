@@ -111,8 +111,19 @@ class Target:
         sizes = np.bincount(self.products)
         rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # (n,): 0, 1, ... in each product
         steps = -(-sizes // max(4, SAMPLED_WINDOWS // np.count_nonzero(sizes)))
-        chosen = np.sort(order[rank % np.repeat(steps, sizes) == 0])
+        chosen = np.union1d(order[rank % np.repeat(steps, sizes) == 0], self.first)
         return Target(self.symbol_windows, self.symbol_products, self.windows[chosen], self.products[chosen])
+
+    @cached_property
+    def first(self) -> Ints:
+        """The windows, one an element, from which all elements follow from the leaves up: means need all of them."""
+        known = np.zeros(2 + int(max(self.elements.max(), self.windows.max(initial=0))), dtype=bool)
+        known[[0, *(1 + self.symbol_products)]] = True  # the pad, and what symbols give
+        found = [np.zeros(0, dtype=np.int64)]
+        while len(new := np.flatnonzero(known[self.windows].all(1) & ~known[1 + self.products])):
+            found.append(new[np.unique(self.products[new], return_index=True)[1]])
+            known[1 + self.products[new]] = True
+        return np.concatenate(found)
 
 
 def codebooks(network: Float64Network, target: Target) -> Iterator[Codebook]:

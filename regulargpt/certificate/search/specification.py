@@ -135,8 +135,9 @@ def relation_power(relation: Flags, exponent: int) -> Flags:
     """
     result = np.eye(len(relation), dtype=bool)
     while exponent:
+        # Integers have no fast product; float32 counts exactly up to 2^24 states.
         if exponent & 1:
-            result = (result.astype(np.int64) @ relation) > 0
-        relation = (relation.astype(np.int64) @ relation) > 0
+            result = (result.astype(np.float32) @ relation.astype(np.float32)) > 0
+        relation = (relation.astype(np.float32) @ relation.astype(np.float32)) > 0
         exponent >>= 1
     return result
