@@ -58,7 +58,10 @@ def test_what_has_no_prototypes_is_refused(cli: Cli, proven: Path, tmp_path: Pat
     (plain / "certificate.json").write_text(text)
     assert_refused(cli(*test), f"{plain / 'certificate.json'} is of other weights; `regulargpt verify {plain}`")
     good = json.loads((proven / "certificate.json").read_text())
-    bad = [{**good, "prototypes": p} for p in ([], [[1.0]], "none", [[float("nan")] * 64], [[1.0], [1.0, 2.0]], None)]
+    bad = [
+        {**good, "prototypes": p}
+        for p in ([], [[1.0]], "none", [[float("nan")] * 64], [[1.0], [1.0, 2.0]], None, [[10**400] * 64])
+    ]
     try:
         for value in [*bad, {key: item for key, item in good.items() if key != "weights"}]:
             (proven / "certificate.json").write_text(json.dumps(value))
