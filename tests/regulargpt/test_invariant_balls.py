@@ -1,6 +1,5 @@
 """Balls that the network maps into themselves: the bound holds for every displacement that is tried, and closes."""
 
-import dataclasses
 import math
 from typing import Any
 
@@ -127,7 +126,7 @@ def test_what_is_far_and_what_stretches_is_looked_at_first(monkeypatch: pytest.M
             seen.append(nodes[0][:, 0])
 
         def solve(self, slack: float) -> NotInvariant:
-            return NotInvariant("one of them", [71, 0], 0.0, 1.0)
+            return NotInvariant("one of them")
 
     monkeypatch.setattr(invariant_balls, "max_entries", lambda network: 4096)
     monkeypatch.setattr(invariant_balls, "BallConditions", Refused)
@@ -275,17 +274,14 @@ def sphere(rng: np.random.Generator, n: int) -> Floats:
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
-def test_an_untrained_network_is_not_enclosed_and_says_where():
+def test_an_untrained_network_is_not_enclosed_and_says_why():
     _, net = network(0, 1.0, chunk_size=2)
     prototypes, nodes = np.random.default_rng(0).normal(size=(K, D)), all_windows(2)
     answers = net.readout(prototypes).argmax(1)
     part = (nodes, np.ones(len(nodes), dtype=np.int64))
     found = find_invariant_balls(net, prototypes, (nodes[:0], part[1][:0]), part, answers)
     assert isinstance(found, NotInvariant)
-    assert found.window in nodes.tolist()
-    assert found.residual > 1
     assert "too far for balls to close" in found.reason
-    assert isinstance(dataclasses.asdict(found), dict)
 
 
 def test_what_layer_norm_leaves_and_that_no_less_would_do():

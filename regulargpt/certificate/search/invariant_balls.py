@@ -51,15 +51,9 @@ class InvariantBalls:
 
 @dataclass(frozen=True)
 class NotInvariant:
-    """No such balls were found: why, and at which window, with its distance from the prototype and its Jacobian's norm.
-
-    Balls of radius r need residual + gain r + O(r^2) <= r. Where the gain was not computed it is nan.
-    """
+    """No such balls were found, and why."""
 
     reason: str
-    window: list[int]
-    residual: float
-    gain: float
 
 
 def find_invariant_balls(
@@ -70,14 +64,14 @@ def find_invariant_balls(
     `prototypes` (K, d), `leaves` and `nodes` windows (n, C) with images (n,), `answers` (K,), -1 where there is none.
     """
     if len(nodes[0]) > (most := max_entries(network)):
-        return NotInvariant(f"{len(nodes[0])} entries are too many to expand, at most {most}", [], 0.0, 0.0)
+        return NotInvariant(f"{len(nodes[0])} entries are too many to expand, at most {most}")
     # Cheap, before every entry is expanded.
     windows, images = nodes
     distances = residuals(network, prototypes, nodes)
     residual = float(distances.max(initial=0.0))
     if residual > MAX_RESIDUAL * half_distances(prototypes).min():
         reason = f"states lie up to {residual:.3g} from their prototypes, too far for balls to close"
-        return NotInvariant(reason, windows[distances.argmax()].tolist(), residual, np.nan)
+        return NotInvariant(reason)
     if len(windows) > 2 * FIRST:
         likely = np.union1d(largest(distances), largest(stretches(network, prototypes, windows)))
         some = windows[likely], images[likely]
@@ -123,14 +117,12 @@ class BallConditions:
                 return self.with_slack(radii, distances)
             radii = np.minimum(np.maximum(radii, GROWTH * needed), self.largest)
         k = int((needed / self.largest).argmax())
-        own = np.flatnonzero(nodes.images == k + 1)
-        i = int(own[distances[own].argmax()]) if len(own) else int(distances.argmax())
         reason = (
             f"with a slack of {slack:g} the ball of prototype {k + 1} grows beyond {self.largest[k]:.4g}; of the "
             f"{len(nodes.windows)} entries looked at, distances are at most {nodes.residuals.max():.4g} and Jacobians "
             f"{nodes.gains().max():.4g}"
         )
-        return NotInvariant(reason, nodes.windows[i].tolist(), float(nodes.residuals[i]), float(nodes.gains()[i]))
+        return NotInvariant(reason)
 
     def with_slack(self, radii: Floats, distances: Floats) -> InvariantBalls:
         """The balls, and the slack that they leave in fact."""
