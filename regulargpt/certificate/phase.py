@@ -306,9 +306,9 @@ class TableFineTuning:
         self.own_optimiser = make_optimiser(trainer.model, self.free)
         half_life = half_life_of(len(self.table.windows), self.options)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, half_life)
-        # A network that is certified is not given up any more.
+        # Should it lose the certificate on its own table, that is what to go back to.
         if found.certain:
-            self.before = None
+            self.keep(trainer)
         elif self.stages is not None:
             self.let_in(trainer)
 
@@ -388,7 +388,7 @@ class TableFineTuning:
         return self.searched is None or self.searched.slack < SLACK
 
     def give_up(self, trainer: Trainer) -> None:
-        """Words again, with the weights from before a fine-tuning that brought no certificate."""
+        """Words again, with the weights from before a fine-tuning that brought no certificate, or lost it."""
         if self.before is not None:
             trainer.model.load_state_dict(self.before)
         self.table = self.before = self.own_optimiser = self.free = self.stages = None

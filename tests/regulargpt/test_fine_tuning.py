@@ -274,7 +274,6 @@ def test_a_fine_tuning_without_certificate_begins_anew_where_it_mends():
     ]
     steps = {"began_at": 35, "certified_at": 45}
     assert trainer.summary() == {"table_fine_tuning": {**steps, "as_it_is": None}}
-    assert phase_of(trainer).before is None
     # By the table at the end only.
     assert asked == [(step, step == 55, 0.5) for step in (5, 10, 15, 20, 25, 30, 35, 40, 45, 55)]
 
@@ -639,6 +638,24 @@ def test_words_near_a_wrong_one_are_asked_and_differ_in_two_symbols_at_most():
     assert task.domain.accepts(near).all()
     assert (task.labels(near) >= 0).all()
     assert np.array_equal(near, words.near(word, seed=1, step=5, count=500))
+
+
+@pytest.mark.parametrize("end", [20, 40])
+def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certified(end: int):
+    """At the end of the fine-tuning, which may be that of the training."""
+    trainer, _ = in_fine_tuning(end, {}, certain_from=10)
+    phase = phase_of(trainer)
+    certified: list[Tensor] = []
+    while trainer.step_count < 20:
+        trainer.step()
+        if trainer.step_count == 10:
+            assert phase.standing.certified_at == 10
+            certified = weights(trainer)
+            phase.attempt = lambda model, known, allowed: Attempt(False, None, (1,), 1.0)
+        if trainer.step_count == 19:
+            assert not all(map(torch.equal, weights(trainer), certified))
+    assert (phase.standing.certified_at, phase.standing.given_up) == (None, 1)
+    assert all(map(torch.equal, weights(trainer), certified))
 
 
 def test_what_was_steady_is_not_once_the_certificate_is_lost():
