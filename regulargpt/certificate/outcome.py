@@ -21,7 +21,6 @@ from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.compared import against
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
-from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.search.networks import max_entries, numpy_network
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
 from regulargpt.extraction.from_answers import LearnedMachine, answers_of
@@ -161,13 +160,10 @@ def search_balls(certifier: Certifier, model: nn.Module, quantised: Quantised, n
     balls = around(network, quantised)
     if most_slack(balls) >= ENOUGH or len(quantised.table.nodes) > max_entries(network):
         return Searched(network, quantised, balls)
-    try:
-        centred = certifier.centred(model, quantised)
-    except TooManyWindows:  # the table of other prototypes is another one
-        return Searched(network, quantised, balls)
-    found = around(network, centred) if centred.certain else balls
-    better = most_slack(found) > most_slack(balls)
-    return Searched(network, centred, found) if better else Searched(network, quantised, balls)
+    centred = certifier.centred(model, quantised)
+    if centred is not None and centred.certain and most_slack(found := around(network, centred)) > most_slack(balls):
+        return Searched(network, centred, found)
+    return Searched(network, quantised, balls)
 
 
 def most_slack(balls: Balls) -> float:

@@ -124,16 +124,19 @@ class Standing:
         If it is `certain`, the certificate holds, since now or since before; else it does not, or no longer.
         """
         if not certain:
-            anew = replace(self, began_at=step, certified_at=None, opened_at=None, steady_since=None)
-            return replace(anew, missed=missed, half_life=half_life)
+            lost = self.without_certificate()
+            return replace(lost, began_at=step, missed=missed, half_life=half_life)
         begun = step if self.began_at is None else self.began_at
         holds = step if self.certified_at is None else self.certified_at
         return replace(self, began_at=begun, certified_at=holds, missed=missed, half_life=half_life)
 
     def ended(self) -> Standing:
         """Given up: words again."""
-        anew = replace(self, began_at=None, certified_at=None, opened_at=None, steady_since=None)
-        return replace(anew, given_up=self.given_up + 1)
+        return replace(self.without_certificate(), began_at=None, given_up=self.given_up + 1)
+
+    def without_certificate(self) -> Standing:
+        """Nothing holds, and no windows have come in."""
+        return replace(self, certified_at=None, opened_at=None, steady_since=None)
 
 
 class TableFineTuning:
@@ -439,9 +442,8 @@ class TableFineTuning:
         found = {"began_at": began, "certified_at": certified, "as_it_is": self.as_it_is}
         if self.learner is None:
             return found
-        states, classes = (
-            (None, None) if self.learned is None else (self.learned.machine.n_states, self.learned.classes)
-        )
+        states = None if self.learned is None else self.learned.machine.n_states
+        classes = None if self.learned is None else self.learned.classes
         learned = {"learned_at": self.learned_at, "states": states, "classes": classes}
         return found | learned | {"answers_told": self.learner.told, "is_language": self.is_language}
 

@@ -26,7 +26,7 @@ from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.extraction.conformance import suite
 from regulargpt.extraction.learn import short_words
-from regulargpt.extraction.lstar import Learner, Unbounded
+from regulargpt.extraction.lstar import Learner, Query, Unbounded
 from regulargpt.extraction.nonempty import Word, machine, smallest_machine
 
 Ints = npt.NDArray[np.int64]
@@ -100,16 +100,12 @@ class HeldOut:
         """How many answers it tells: that a word is no question is known."""
         return sum(int((right != UNDEFINED).sum()) for right in self.answers)
 
-    def missed(self, network: Answers) -> bool:
-        """Whether a network answers any of them wrongly."""
-        return any((network(words) != right).any() for words, right in zip(self.words, self.answers, strict=True))
-
-    def wrong(self, proposed: MooreMachine) -> list[tuple[int, ...]]:
-        """The words that a machine answers otherwise, the shortest first."""
+    def wrong(self, answers: Query) -> list[Word]:
+        """The words that a network or machine answers otherwise, batch by batch."""
         return [
             tuple(words[i].tolist())
             for words, right in zip(self.words, self.answers, strict=True)
-            for i in np.flatnonzero(proposed.answers(words) != right)
+            for i in np.flatnonzero(answers(words) != right)
         ]
 
 
@@ -171,7 +167,7 @@ class AnswerLearner:
     def accepted(self, network: Answers) -> LearnedMachine | None:
         """As `learned`. Raises Unbounded where the network's answers need too many states."""
         task = self.data.task
-        if self.misled is not None and not HeldOut.of(task, [np.array([self.misled])]).missed(network):
+        if self.misled is not None and not HeldOut.of(task, [np.array([self.misled])]).wrong(network):
             self.misled = None
         while True:
             known = HeldOut.of(task, [np.array([word]) for word in self.counterexamples])
@@ -179,12 +175,12 @@ class AnswerLearner:
             if found is None:
                 return None
             self.fresh += 1
-            if HeldOut.draw(self.data, self.seed, self.fresh).wrong(found):
+            if HeldOut.draw(self.data, self.seed, self.fresh).wrong(found.answers):
                 return None
             telling = suite(found, self.data.options.train_len)
             compared = HeldOut.of(task, telling.words)
             self.compared += compared.count
-            if not (wrong := compared.wrong(found)):
+            if not (wrong := compared.wrong(found.answers)):
                 return LearnedMachine(found, telling.classes)
             better = first_parting(network, found, wrong)
             self.counterexamples.append(wrong[0] if better is None else better)
@@ -215,7 +211,7 @@ def propose(
     for _ in range(MOST_REFINEMENTS):
         table, colours = learner.hypothesis()
         proposed = machine(table, colours, alphabet, output_names)
-        if not (wrong := held_out.wrong(proposed)):
+        if not (wrong := held_out.wrong(proposed.answers)):
             return smallest_machine(table, colours, alphabet, output_names)
         better = first_parting(network, proposed, wrong)
         if better is None:

@@ -98,7 +98,9 @@ def test_prototypes_that_the_states_fall_short_of_are_moved_to_them_where_balls_
     book = Codebook(beyond, np.append(exact.elements, 0))
     quantised = Quantised.of(Float64Network(model), book, certifier.specification)
     assert quantised.certain
-    moved = certifier.centred(model, quantised).book.prototypes
+    centred = certifier.centred(model, quantised)
+    assert centred is not None
+    moved = centred.book.prototypes
     torch.testing.assert_close(moved[:2], exact.prototypes, atol=1e-6, rtol=0)
     assert moved[2].tolist() == [30.0, 40.0]
     config = as_config("ldru", LDRU | {"operator": "sum"}, task)

@@ -12,7 +12,6 @@ import languages
 from languages.automata import MooreMachine
 from regulargpt.certificate.compared import against
 from regulargpt.certificate.outcome import compared, shortest_wrong, wrong_words
-from regulargpt.certificate.phase import TableFineTuning
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.certificate.sentences import sentences
@@ -31,6 +30,7 @@ from regulargpt.storage.folder import RunFolder
 from regulargpt.training.trainer import Trainer
 from tests.regulargpt.small import COMMON, trainer_of
 from tests.regulargpt.test_construct import model as constructed_model
+from tests.regulargpt.test_fine_tuning import phase_of
 
 
 class Machine(nn.Module):
@@ -224,8 +224,7 @@ class Stopped:
 def test_without_a_machine_there_is_no_attempt_and_no_certificate():
     config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 3, "phases.table_fine_tuning.every": 1})
     trainer = trainer_of(config)
-    (phase,) = trainer.further
-    assert isinstance(phase, TableFineTuning)
+    phase = phase_of(trainer)
     while not trainer.finished:
         trainer.step()
     assert (phase.certifier, phase.table, phase.learned_at) == (None, None, None)
@@ -238,8 +237,7 @@ def test_without_a_machine_there_is_no_attempt_and_no_certificate():
 def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monkeypatch: pytest.MonkeyPatch):
     config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 8, "phases.table_fine_tuning.every": 2})
     trainer = trainer_of(config)
-    (phase,) = trainer.further
-    assert isinstance(phase, TableFineTuning)
+    phase = phase_of(trainer)
     assert phase.learner is not None
     monkeypatch.setattr(phase.learner, "learned", lambda model: None)
     trainer.step()
@@ -327,8 +325,7 @@ def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypat
     """A network that errs on few words may have come to a machine far larger than the language's."""
     config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 6, "phases.table_fine_tuning.every": 2})
     trainer = trainer_of(config)
-    (phase,) = trainer.further
-    assert isinstance(phase, TableFineTuning)
+    phase = phase_of(trainer)
     assert phase.learner is not None
     parity = LearnedMachine(specified_machine(languages.get("parity")), 2)
     monkeypatch.setattr(phase.learner, "learned", lambda model: parity)

@@ -105,7 +105,8 @@ def test_stretches_come_to_the_norms_of_the_jacobians(shape: dict[str, Any], mon
     states = torch.from_numpy(rows[windows - 1])
     total = torch.autograd.functional.jacobian(lambda x: block(model, x).sum(0), states)  # (d, n, C, d)
     norms = torch.as_tensor(total).square().sum((0, 2, 3)).sqrt().numpy()
-    assert invariant_balls.stretches(net, rows, windows) == pytest.approx(norms, rel=0.1)
+    images = invariant_balls.images_of(net, rows, windows)
+    assert invariant_balls.stretches(net, rows, windows, images) == pytest.approx(norms, rel=0.1)
 
 
 def test_what_is_far_and_what_stretches_is_looked_at_first(monkeypatch: pytest.MonkeyPatch):

@@ -158,8 +158,8 @@ class Certifier:
             raise too_many
         return best
 
-    def centred(self, model: nn.Module, quantised: Quantised) -> Quantised:
-        """The same with every prototype moved to the mean of the images that are brought to it.
+    def centred(self, model: nn.Module, quantised: Quantised) -> Quantised | None:
+        """The same with every prototype moved to the mean of the images that are brought to it; None as `quantised`.
 
         A training with dropout leaves the states that it teaches shorter than the prototypes that they are to reach.
         """
@@ -171,7 +171,7 @@ class Certifier:
             states = torch.cat([network.over_symbols(leaves), network.over(prototypes, nodes)])  # (entries, d_model)
             means, count = group_means(states, images, len(prototypes))
             prototypes = torch.where(count[:, None] > 0, means, prototypes)  # a column (K, 1)
-        return Quantised.of(network, Codebook(prototypes, quantised.book.elements), self.specification)
+        return self.quantised(network, Codebook(prototypes, quantised.book.elements))
 
     def attempt(
         self,

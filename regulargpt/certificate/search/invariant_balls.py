@@ -67,13 +67,14 @@ def find_invariant_balls(
         return NotInvariant(f"{len(nodes[0])} entries are too many to expand, at most {most}")
     # Cheap, before every entry is expanded.
     windows, images = nodes
-    distances = residuals(network, prototypes, nodes)
+    states = images_of(network, prototypes, windows)
+    distances = np.sqrt(np.square(states - prototypes[images - 1]).sum(1))
     residual = float(distances.max(initial=0.0))
     if residual > MAX_RESIDUAL * half_distances(prototypes).min():
         reason = f"states lie up to {residual:.3g} from their prototypes, too far for balls to close"
         return NotInvariant(reason)
     if len(windows) > 2 * FIRST:
-        likely = np.union1d(largest(distances), largest(stretches(network, prototypes, windows)))
+        likely = np.union1d(largest(distances), largest(stretches(network, prototypes, windows, states)))
         some = windows[likely], images[likely]
         first = BallConditions(network, prototypes, leaves, some, answers).solve(SLACKS[0])
         if isinstance(first, NotInvariant):
@@ -131,13 +132,11 @@ class BallConditions:
         return InvariantBalls(radii, float(min(leaf, node)))
 
 
-def residuals(network: NumpyNetwork, prototypes: Floats, nodes: Part) -> Floats:
-    """The distances (n,) of the entries' images from their prototypes."""
-    windows, images = nodes
+def images_of(network: NumpyNetwork, prototypes: Floats, windows: Ints) -> Floats:
+    """The states (n, d) over windows of prototypes."""
     if not len(windows):
-        return np.zeros(0)
-    states = network.merge(np.concatenate([network.absent, prototypes]), windows)
-    return np.sqrt(np.square(states - prototypes[images - 1]).sum(1))
+        return prototypes[:0]
+    return network.merge(np.concatenate([network.absent, prototypes]), windows)
 
 
 def largest(numbers: Floats) -> Ints:
@@ -145,14 +144,13 @@ def largest(numbers: Floats) -> Ints:
     return np.argsort(-numbers, kind="stable")[: FIRST // 2]
 
 
-def stretches(network: NumpyNetwork, prototypes: Floats, windows: Ints) -> Floats:
-    """About the Frobenius norms (n,) of the Jacobians at the windows, over `PUSHES` random directions."""
+def stretches(network: NumpyNetwork, prototypes: Floats, windows: Ints, states: Floats) -> Floats:
+    """About the Frobenius norms (n,) of the Jacobians at the windows, whose images are the `states` (n, d), over
+    `PUSHES` random directions."""
     random, squares = np.random.default_rng(0), np.zeros(len(windows))
-    states = network.merge(np.concatenate([network.absent, prototypes]), windows)
     for _ in range(PUSHES):
         pushed = prototypes + PUSH * random.standard_normal(prototypes.shape)
-        moved = network.merge(np.concatenate([network.absent, pushed]), windows) - states
-        squares += np.square(moved).sum(1)
+        squares += np.square(images_of(network, pushed, windows) - states).sum(1)
     return np.sqrt(squares / PUSHES) / PUSH
 
 
