@@ -20,6 +20,7 @@ import languages
 from languages.convert.json_text import to_json
 from regulargpt.certificate.checker import Malformed, Rejected, check
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
+from regulargpt.certificate.checker.regulargpt import RegularGPT
 from regulargpt.certificate.checker.steps import Checker
 from regulargpt.certificate.record import text
 from regulargpt.certificate.search.specification import specified_machine
@@ -299,6 +300,38 @@ def test_only_so_many_balls_are_proven(certified: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("regulargpt.certificate.checker.steps.MAX_BALLS", 3)
     with pytest.raises(Rejected, match="balls are proven of at most 3 entries"):
         check(certified / "certificate.json")
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ("images.MAX_WORK", "has .* entries; at most 0 are gone through in a network of this size"),
+        ("images.MAX_EXACT_WORK", "more than 0 windows that float64 does not decide: too many in a network"),
+        ("steps.MAX_WORK", "balls are proven of at most 0 entries in a network of this size"),
+        ("steps.MAX_MAP", "balls take matrices of .* numbers in this network; at most 1 are gone through"),
+        ("steps.MAX_EXACT_WORK", "float64 does not prove the balls of more than 0 entries"),
+        ("network.MAX_NUMBERS", "a step of the network makes more than 1 numbers at once"),
+    ],
+)
+def test_the_work_and_memory_of_a_check_have_bounds_that_follow_the_network(
+    certified: Path, monkeypatch: pytest.MonkeyPatch, limit: str, message: str
+):
+    for module in ("images", "steps"):
+        monkeypatch.setattr(f"regulargpt.certificate.checker.{module}.is_ieee", lambda: False)
+    monkeypatch.setattr(f"regulargpt.certificate.checker.{limit}", 1)
+    with pytest.raises(Rejected, match=message):
+        check(certified / "certificate.json")
+
+
+def test_what_wide_networks_compute_goes_through_in_slices(certified: Path, monkeypatch: pytest.MonkeyPatch):
+    whole = check(certified / "certificate.json")
+    sizes: list[int] = []
+    merge = RegularGPT.merge
+    monkeypatch.setattr(RegularGPT, "merge", lambda *given: (sizes.append(len(given[2])), merge(*given))[1])
+    for limit in ("MAX_NUMBERS", "MAX_QUICK_NUMBERS"):
+        monkeypatch.setattr(f"regulargpt.certificate.checker.images.{limit}", 1)
+    assert check(certified / "certificate.json") == whole
+    assert set(sizes) == {1}
 
 
 WEIGHTS: list[tuple[str, Callable[[dict[str, Any]], object], str]] = [

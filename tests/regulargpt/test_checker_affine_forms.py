@@ -354,6 +354,41 @@ def test_attention_leaves_the_product_of_what_pattern_and_values_move():
         assert float(rest) < 0.51
 
 
+def test_an_offset_that_takes_no_part_costs_attention_nothing():
+    """However far its key moves, which no logit reads."""
+    with ctx.workprec(64):
+        q, near, far = (ball(np.ones(2), radius) for radius in (0.1, 0.2, 1e6))
+        w = {R: exact(np.zeros((1, 3)))}
+        network: Any = SimpleNamespace(d=2, w=w, open=exact(np.array([[1.0], [1.0], [0.0]])))
+        _, rest = attend_head(network, 0, q, [near, q, far], [near, q, q])
+        network = SimpleNamespace(d=2, w={R: w[R][:, :2]}, open=exact(np.ones((2, 1))))
+        _, without = attend_head(network, 0, q, [near, q], [near, q])
+        assert 0 < float(rest) == pytest.approx(float(without))
+
+
+@pytest.mark.parametrize("arithmetic", ["FLINT", "float64"])
+def test_a_source_without_a_written_map_has_the_identity(arithmetic: str):
+    kind = Doubles.of if arithmetic == "float64" else np.asarray
+    rng = np.random.default_rng(0)
+    weight, gain = kind(exact(rng.normal(size=(2, D)))), kind(exact(rng.normal(size=D)))
+    with ctx.workprec(64):
+        bare = AffineForm(kind(exact(np.ones(D))), {}).with_remainder(arb(0.5))
+        written = AffineForm(bare.centre, bare.maps)
+        assert bare.bare in written.written
+        for change in (lambda x: x.linear(weight), lambda x: x.scaled(gain).linear(weight), lambda x: x.plus(x)):
+            one, other = change(bare), change(written)
+            assert list(one.maps) == list(other.maps) == [bare.bare]
+            found, known = (middle(of_flint(form.maps[bare.bare].reshape(-1))) for form in (one, other))
+            np.testing.assert_allclose(found, known, rtol=1e-15)
+
+
+def test_a_wide_layer_needs_no_matrix_of_its_width_squared():
+    """Which would be 3 TB here."""
+    wide = AffineForm(Doubles.of(exact(np.zeros(600_000))), {}).with_remainder(arb(1))
+    found = wide.linear(Doubles.of(exact(np.ones((1, 600_000)))))
+    assert float(found.deviation) == pytest.approx(math.sqrt(600_000))
+
+
 def test_a_relu_at_an_unknown_sign_is_bounded_all_the_same():
     with ctx.workprec(64):
         unknown = AffineForm(np.array([arb(0, 1e-9)]), {Source(arb(0.5)): exact(np.eye(1))})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from regulargpt.certificate import record as records
 from regulargpt.certificate.checker import Malformed, Rejected, check
 from regulargpt.certificate.checker.balls import exact, exp, product, sqrt
-from regulargpt.certificate.checker.doubles import Doubles, is_ieee
+from regulargpt.certificate.checker.doubles import Doubles, is_ieee, multiplies_plainly
 from regulargpt.certificate.checker.files import parsed, tensors
 from regulargpt.certificate.checker.images import Images
 from regulargpt.certificate.checker.network import gelu, sigmoid
@@ -30,6 +31,7 @@ from regulargpt.storage.manifest import digest
 from tests.regulargpt.exact_trees import as_config, certificate_of, last_ldru, last_symbol
 
 Record = dict[str, Any]
+Floats = npt.NDArray[np.float64]
 
 
 @pytest.fixture(scope="module", params=["right", "left"])
@@ -200,6 +202,26 @@ def test_where_doubles_are_not_those_of_ieee_754_the_balls_decide_everything(
     slow = check(certified / "certificate.json")
     assert 0 < quick.smallest_margin <= slow.smallest_margin
     assert slow.entries == quick.entries
+
+
+def strassen(a: Floats, b: Floats) -> Floats:
+    """The product of square matrices by seven products of halves, which adds entries of different rows (1969)."""
+    h = len(a) // 2
+    if h < 8:
+        return a @ b
+    (a11, a12), (a21, a22) = ((a[i, :h], a[i, h:]) for i in (slice(h), slice(h, None)))
+    (b11, b12), (b21, b22) = ((b[i, :h], b[i, h:]) for i in (slice(h), slice(h, None)))
+    m = strassen(a11 + a22, b11 + b22), strassen(a21 + a22, b11), strassen(a11, b12 - b22), strassen(a22, b21 - b11)
+    n = strassen(a11 + a12, b22), strassen(a21 - a11, b11 + b12), strassen(a12 - a22, b21 + b22)
+    return np.block([[m[0] + m[3] - n[0] + n[2], m[2] + n[0]], [m[1] + m[3], m[0] - m[1] + m[2] + n[1]]])
+
+
+def test_matrix_products_that_lose_small_terms_are_noticed():
+    a, b = np.random.default_rng(0).normal(size=(2, 128, 128))
+    np.testing.assert_allclose(strassen(a, b), a @ b, atol=1e-11)
+    assert multiplies_plainly()
+    assert not multiplies_plainly(strassen)
+    assert not multiplies_plainly(lambda a, b: (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float64))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -26,7 +26,6 @@ from regulargpt.certificate.checker.balls import (
     greatest,
     joined,
     largest,
-    less,
     norm,
     positive,
     product,
@@ -41,7 +40,7 @@ NEGLIGIBLE, LITTLE = 0.02, 1e-5
 
 
 class TooFar(ValueError):
-    """The balls are so large that nothing follows."""
+    """The balls are so large that nothing follows, at the precision at hand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +65,29 @@ class Source:
 
 @dataclass(frozen=True)
 class AffineForm:
-    """centre (m,) + sum_s maps[s] (m, d_s) e_s. A source of two forms is one vector in both."""
+    """centre (m,) + sum_s written[s] (m, d_s) e_s, and e_s itself for s = `bare`, if there is one.
+
+    A source of two forms is one vector in both.
+    """
 
     centre: Balls
-    maps: Mapping[Source, Balls]
+    written: Mapping[Source, Balls]
+    bare: Source | None = None
+
+    @cached_property
+    def maps(self) -> Mapping[Source, Balls]:
+        """The maps of all sources. That of `bare` is left out until it is asked for: a linear map needs no (m, m)."""
+        if self.bare is None:
+            return self.written
+        return {**self.written, self.bare: constant(np.eye(len(self.centre)), self.centre)}
 
     def linear(self, weight: Balls, bias: Any = 0) -> AffineForm:
         """W x + b."""
         # One product for all: columns (n, 1 + sum d_s), the centre first.
-        columns = product(weight, joined([self.centre[:, None], *self.maps.values()], 1))
-        ends = np.cumsum([1, *(m.shape[1] for m in self.maps.values())])
-        maps = {s: columns[:, start:end] for s, start, end in zip(self.maps, ends, ends[1:], strict=False)}
-        return AffineForm(columns[:, 0] + bias, maps)
+        columns = product(weight, joined([self.centre[:, None], *self.written.values()], 1))
+        ends = np.cumsum([1, *(m.shape[1] for m in self.written.values())])
+        maps = {s: columns[:, start:end] for s, start, end in zip(self.written, ends, ends[1:], strict=False)}
+        return AffineForm(columns[:, 0] + bias, maps if self.bare is None else {**maps, self.bare: weight})
 
     def scaled(self, gain: Balls, bias: Any = 0) -> AffineForm:
         """gain x + bias, coordinate by coordinate."""
@@ -118,9 +128,7 @@ class AffineForm:
         size = sum((reaches[s] for s in little), size).upper()
         if each is not None:
             each = sum((s.coordinate_reach(self.maps[s]) for s in little), each)
-        maps = {s: m for s, m in self.maps.items() if s not in little}
-        eye = constant(np.eye(len(self.centre)), self.centre)
-        return AffineForm(self.centre, {**maps, Source(size, each): eye})
+        return AffineForm(self.centre, {s: m for s, m in self.maps.items() if s not in little}, Source(size, each))
 
     def with_sources(self, new: Mapping[Source, Source]) -> AffineForm:
         """The same of other vectors."""
@@ -165,7 +173,7 @@ def layer_norm(x: AffineForm) -> AffineForm:
     s = ((u.centre * u.centre).sum(0) + d * arb("1e-5")).sqrt()
     # All that moves u, at once: the remainder needs only how far in all.
     h, v = u.deviation, u.centre / s
-    if not less(h, s):
+    if not h < s:
         raise TooFar
     root = arb(d).sqrt()
     maps = {source: (m - v[:, None] * product(v[None], m)) * (root / s) for source, m in u.maps.items()}

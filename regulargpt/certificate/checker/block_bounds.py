@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb
 
 from regulargpt.certificate.checker.affine_forms import AffineForm, Source, side_by_side
-from regulargpt.certificate.checker.balls import Balls, constant, exact, joined, norm, of_flint, product
+from regulargpt.certificate.checker.balls import Balls, constant, exact, greatest, joined, norm, of_flint, product
 from regulargpt.certificate.checker.gated import GATES
 from regulargpt.certificate.checker.image_bounds import ImageBounds
 from regulargpt.certificate.checker.network import Ints
@@ -43,6 +43,11 @@ class BlockBounds(ImageBounds[RegularGPT]):
     def __init__(self, network: RegularGPT, prototypes: Any, radii: Balls):
         super().__init__(network, prototypes, radii)
         self.rows: dict[int, Row] = {}
+
+    def work(self) -> int:
+        """And attention, pair by pair of offsets, where steps on small arrays take longer than what they multiply."""
+        C, d, heads = self.network.C, self.network.d, self.network.n_heads
+        return super().work() + heads * C * (8 * C * C * d + (1 << 18))
 
     def image(self, window: Ints) -> AffineForm:
         """The new state over a window (C,) of rows, 0 the pad."""
@@ -131,10 +136,11 @@ def attend_head(network: RegularGPT, h: int, q: AffineForm, k: Heads, v: Heads) 
     others = ~np.eye(C, dtype=bool) @ p  # 1 - p, without cancellation
     parts = logit_maps(q, k)
     beta = np.array([q.deviation * key.deviation for key in k])
-    w = arb(0)
-    for i, j in combinations(np.flatnonzero(takes_part), 2):
-        linear = sum((s.size * norm(part[i] - part[j]) for s, part in parts.items()), arb(0))
-        w = w.max(linear + beta[i] + beta[j])
+    pairs = np.array([*combinations(np.flatnonzero(takes_part > 0), 2)], dtype=np.int64)  # (n, 2)
+    i, j = pairs.reshape(-1, 2).T  # of (0, 2), too
+    # How far logit i can move from logit j (n,), in each pair of offsets that take part.
+    apart = sum((s.size * norm(part[i] - part[j]) for s, part in parts.items()), beta[i] + beta[j])
+    w = greatest(apart) if len(pairs) else arb(0)
     centres = joined([value.centre[None] for value in v], 0)  # (C, d)
     mean: Any = product(p[None], centres)[0]
     maps: dict[Source, Balls] = {}

@@ -41,7 +41,19 @@ def is_ieee() -> bool:
     one, least = np.ones(4), np.full(4, 2.0**-1074)
     nearest = (one + 2.0**-53 == 1).all() and (one + 3 * 2.0**-54 == 1 + 2.0**-52).all()
     gradual = (least * 2.0**1000 > 0).all() and (one * 2.0**-1000 * 2.0**-60 > 0).all()
-    return bool(nearest and gradual)
+    return bool(nearest and gradual) and multiplies_plainly()
+
+
+@cache
+def multiplies_plainly(multiply: Callable[[Floats, Floats], Floats] = np.matmul) -> bool:
+    """Whether matrix products add ordinary products: exact here, for no sum has terms of different size.
+
+    Fewer bits, or a quick method that mixes rows of different size, as Strassen's does, would lose the small ones.
+    """
+    whole = np.arange(1, 129.0) % 7 * (2.0**16 + 1)  # products of 42 bits, sums of fewer than 53
+    sizes = np.where(np.arange(128) % 3, 1.0, 2.0**30)
+    found = multiply(sizes[:, None] * np.outer(whole, whole % 5), np.outer(whole % 3, whole) * sizes)
+    return bool((found / sizes / sizes[:, None] == np.outer(whole, whole) * (whole % 5 @ (whole % 3))).all())
 
 
 def up(radius: Floats) -> Floats:

@@ -21,6 +21,10 @@ class ImageBounds(Generic[Kind]):
         self.network, self.prototypes, self.radii = network, prototypes, radii
         self.eye = constant(np.eye(network.d), prototypes)
 
+    def work(self) -> int:
+        """About how many multiplications the image of a window takes: each weight meets the d columns of C children."""
+        return self.network.work() * self.network.d
+
     def image(self, window: Ints) -> AffineForm:
         """The new state over a window (C,) of rows, 0 absent. Raises TooFar where nothing follows for it."""
         raise NotImplementedError

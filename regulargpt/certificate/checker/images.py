@@ -14,10 +14,12 @@ from regulargpt.certificate.checker.doubles import Doubles, is_ieee, up
 from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.network import Ints, Network
 
-# Windows that go through the block at once, in balls of FLINT and of float64; fewer where distances would be too many.
+# Windows that go through the block at once, in balls of FLINT and of float64; fewer where they take too many numbers.
 ROWS, QUICK_ROWS = 64, 256
-MAX_DISTANCES, MAX_QUICK_DISTANCES = 1 << 18, 1 << 22
-MAX_EXACT = 1 << 18  # windows that float64 does not decide: half an hour
+MAX_NUMBERS, MAX_QUICK_NUMBERS = 1 << 18, 1 << 22
+MAX_EXACT = 1 << 18  # windows that float64 does not decide: half an hour at width 64
+# Multiplications for all windows of a part, and for those that float64 does not decide: two hours, and one.
+MAX_WORK, MAX_EXACT_WORK = 1 << 43, 1 << 36
 SHARE = 2.0**-30  # more than the rounding of a few sums, products and roots of float64, relative to each
 Progress = Callable[[str, int, int], None]  # part, windows done, windows in all
 
@@ -36,8 +38,11 @@ class Images:
         self.quick_prototypes, self.quick_apart = Doubles.of(prototypes), Doubles.of(self.apart)
         self.margin = np.inf
         self.done = self.in_all = self.exact = 0
-        self.rows = max(1, min(ROWS, MAX_DISTANCES // len(prototypes)))
-        self.quick_rows = max(1, min(QUICK_ROWS, MAX_QUICK_DISTANCES // len(prototypes)))
+        work = network.work() + prototypes.size
+        self.most, self.most_exact = MAX_WORK // work, min(MAX_EXACT, MAX_EXACT_WORK // work)
+        numbers = max(network.widest, len(prototypes))  # of a window, at a time
+        self.rows = max(1, min(ROWS, MAX_NUMBERS // numbers))
+        self.quick_rows = max(1, min(QUICK_ROWS, MAX_QUICK_NUMBERS // numbers))
 
     def of(self, windows: Ints, stated: Ints | None = None) -> Ints:
         """The images (n,), from 1. Raises Rejected where they are not those `stated`, if any are, or where none is."""
@@ -49,8 +54,9 @@ class Images:
             images[rows] = found
             left = rows[~decided]
             self.exact += len(left)
-            if self.exact > MAX_EXACT:
-                raise Rejected(f"{self.part}: more than {MAX_EXACT:,} windows that float64 does not decide: too many")
+            if self.exact > self.most_exact:
+                many = f"more than {self.most_exact:,} windows that float64 does not decide: too many"
+                raise Rejected(f"{self.part}: {many} in a network of this size")
             for start in range(0, len(left), self.rows):
                 some = left[start : start + self.rows]
                 images[some] = self.exactly(windows[some], None if stated is None else images[some])
@@ -104,7 +110,9 @@ class Images:
 
     def residuals(self, windows: Ints, images: Ints) -> Balls:
         """How far (n,) the states are from the prototypes of `images`, from 1."""
-        return norm(self.network.merge(self.projected, windows) - self.prototypes[images - 1])
+        slices = (slice(at, at + self.rows) for at in range(0, len(windows), self.rows))
+        far = [norm(self.network.merge(self.projected, windows[s]) - self.prototypes[images[s] - 1]) for s in slices]
+        return np.concatenate([*far, np.zeros(0, dtype=object)])  # of none, too
 
 
 def least_midpoints(balls: Balls) -> Ints:

@@ -22,6 +22,7 @@ Shapes = dict[str, tuple[int, ...]]
 NETWORK: Kinds = {"model": dict, "n_symbols": int, "n_outputs": int, "alphabet": list, "output_names": list}
 NETWORK |= {"supervision": str}
 MAX_CHUNK = 64
+MAX_NUMBERS = 1 << 21  # of an array of balls: a few of them take a gigabyte
 
 
 class Network:
@@ -43,6 +44,7 @@ class Network:
 
     C: int
     d: int
+    widest: int  # the most numbers that a step makes of a window
     aligned: ClassVar[Side]
     absent: Balls
     symbols: Balls
@@ -62,6 +64,8 @@ class Network:
         finite = self.finite(weights)
         if not all(np.isfinite(w).all() for w in finite.values()):
             raise Malformed("the weights hold a number that is not finite")
+        if max(4 * self.d * len(self.alphabet), self.widest) > MAX_NUMBERS:
+            raise Rejected(f"a step of the network makes more than {MAX_NUMBERS:,} numbers at once")
         self.w: dict[str, Balls] = {name: exact(w) for name, w in finite.items()}
 
     def options(self, record: Any) -> dict[str, Any]:
@@ -79,7 +83,7 @@ class Network:
         return model
 
     def measure(self) -> None:
-        """Set C, and raise Malformed for sizes of no network."""
+        """Set C and `widest`, and raise Malformed for sizes of no network."""
         raise NotImplementedError
 
     def shapes(self) -> Shapes:
@@ -89,6 +93,10 @@ class Network:
     def finite(self, weights: Mapping[str, Floats]) -> Mapping[str, Floats]:
         """The weights, of which all numbers have to be finite."""
         return weights
+
+    def work(self) -> int:
+        """About how many multiplications the map over a window takes, at most."""
+        return self.C * sum(w.size for w in self.w.values())
 
     def in_doubles(self) -> Self:
         """The same in float64, whose balls are wider and quicker: for what they decide."""

@@ -33,7 +33,7 @@ from regulargpt.certificate.checker.image_bounds import ImageBounds
 from regulargpt.certificate.checker.images import Images, Progress
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import Function, Machine, distinguishing_word
-from regulargpt.certificate.checker.network import Ints, Network
+from regulargpt.certificate.checker.network import MAX_NUMBERS, Ints, Network
 from regulargpt.certificate.checker.networks import bounds_of, network_of
 from regulargpt.certificate.checker.tables import FoundTable, Table
 
@@ -45,10 +45,12 @@ CERTIFICATE = {"format": str, "claim": str, "unquantised": (dict, type(None)), *
 CERTIFICATE |= {"chunk_size": int, "prototypes": list, "answers": list, "leaves": dict, "nodes": dict}
 # What bits of the midpoints are tried until every comparison is decided.
 PRECISIONS = (64, 128, 256, 512, 1024)
-MAX_NUMBERS = 1 << 21  # of all prototypes: their projections take a gigabyte
 MAX_ENTRIES = 1 << 23  # of a part that is not listed
 MAX_BALLS = 1 << 14  # of both parts, where balls are proven
 MAX_EXACT_BALLS = 1 << 12  # of these, such as float64 does not prove
+MAX_MAP = 1 << 19  # numbers of the map from the children to the widest layer: with those beside it, they take 1.3 GiB
+# Multiplications for the balls of all entries, and of those that float64 does not prove: an hour of either.
+MAX_WORK, MAX_EXACT_WORK = 1 << 39, 1 << 36
 
 
 @dataclass(frozen=True)
@@ -235,15 +237,22 @@ class Checker:
         stated, base = self.record[part], 1 + (len(self.machine.alphabet) if images.part == "leaves" else K)
         if "sha256" not in stated and "entries" not in stated:
             windows, proposed = self.listed(part, base)
+            self.few_enough(images, len(windows))
             return Table(base, windows, images.of(windows, proposed))
         fields(stated, f"{part!r}", {"entries": int, "sha256": str})
         entries, sha256 = stated["entries"], stated["sha256"]
         if entries < 0 or not SHA256.fullmatch(sha256):
             raise Malformed(f"{part!r} has a number of entries from 0 on, and a SHA-256 of 64 hexadecimal digits")
-        if entries > MAX_ENTRIES:
-            raise Rejected(f"{part!r} has {entries:,} entries; at most {MAX_ENTRIES:,} are gone through")
+        self.few_enough(images, entries)
         images.in_all = entries
         return FoundTable(part, base, self.network.C, images.of, entries, sha256)
+
+    def few_enough(self, images: Images, entries: int) -> None:
+        """Reject a table that would take too long."""
+        most = min(MAX_ENTRIES, images.most)
+        if entries > most:
+            why = "" if most == MAX_ENTRIES else " in a network of this size"
+            raise Rejected(f"{images.part!r} has {entries:,} entries; at most {most:,} are gone through{why}")
 
     def listed(self, part: str, rows: int) -> tuple[Ints, Ints]:
         """The windows (n, C) and images (n,) that the certificate lists."""
@@ -286,8 +295,13 @@ class Checker:
         if stated["claim"] != expected:
             raise Rejected(f"the claim about the network as it is goes beyond what is proven: {expected}")
         self.readout_holds(answers, exact(radii))
-        if len(leaves) + len(nodes) > MAX_BALLS:
-            raise Rejected(f"balls are proven of at most {MAX_BALLS:,} entries")
+        if (largest := self.network.widest * self.network.C * self.network.d) > MAX_MAP:
+            what = f"balls take matrices of {largest:,} numbers in this network"
+            raise Rejected(f"{what}; at most {MAX_MAP:,} are gone through")
+        work = bounds_of(self.network, self.prototypes, exact(radii)).work()
+        most = min(MAX_BALLS, MAX_WORK // work)
+        if len(leaves) + len(nodes) > most:
+            raise Rejected(f"balls are proven of at most {most:,} entries in a network of this size")
         residuals = images.residuals(leaves.windows(), leaves.images)
         for window, image, far in zip(leaves.windows(), leaves.images, residuals, strict=True):
             self.inside("leaves", window, image, far + slack, radii)
@@ -297,13 +311,14 @@ class Checker:
     def nodes_stay(self, nodes: Table, slack: float, radii: Floats) -> None:
         """Reject a window whose image may leave the ball of its prototype, or come within the slack of its edge."""
         quick = bounds_of(self.network.in_doubles(), Doubles.of(self.prototypes), exact(radii))
-        exactly, left = bounds_of(self.network, self.prototypes, exact(radii)), MAX_EXACT_BALLS
+        exactly = bounds_of(self.network, self.prototypes, exact(radii))
+        most = left = min(MAX_EXACT_BALLS, MAX_EXACT_WORK // exactly.work())
         for at, (window, image) in enumerate(zip(nodes.windows(), nodes.images, strict=True)):
             self.progress("balls", at, len(nodes))
             if known_inside(quick, window, image, slack, float(radii[image - 1])):
                 continue
             if not left:
-                raise Rejected(f"float64 does not prove the balls of more than {MAX_EXACT_BALLS:,} entries")
+                raise Rejected(f"float64 does not prove the balls of more than {most:,} entries")
             left -= 1
             self.inside("nodes", window, image, exactly.distance(window, image) + slack, radii)
 
@@ -323,15 +338,12 @@ class Checker:
             for b in range(len(weight)):
                 if answer is None or b == answer:
                     continue
-                if not less(norm(weight[answer] - weight[b]) * radii[k], logits[k, answer] - logits[k, b]):
+                if not norm(weight[answer] - weight[b]) * radii[k] < logits[k, answer] - logits[k, b]:
                     raise Rejected(f"the network as it is: the answer can change within the ball of prototype {k + 1}")
 
 
 def known_inside(quick: ImageBounds[Any], window: Ints, image: int, slack: float, radius: float) -> bool:
     """Whether float64 tells that an image and the slack stay in the ball of their prototype; what it does not tell is
     left to FLINT."""
-    try:
-        with np.errstate(all="ignore"):
-            return is_ieee() and bool(quick.distance(window, image) + slack <= radius)
-    except Undecided:
-        return False
+    with np.errstate(all="ignore"):
+        return is_ieee() and bool(quick.distance(window, image) + slack <= radius)
