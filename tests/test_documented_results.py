@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +247,43 @@ def test_what_is_said_of_the_atlas_is_what_its_table_has():
             some = [row for row in own if kind in (None, row["kind"])]
             expected.append(f"{sum(row['accuracy'] >= 99 for row in some)} of {len(some)}")
         assert figures == expected
+
+
+def test_the_sentences_about_the_atlas_count_its_rows():
+    rows = columns.read(RESULTS / "atlas" / columns.FILE)
+    text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+
+    def of(name: str, where: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+        return [row for row in rows if row["network"] == name and not row["is_constant"] and where(row)]
+
+    def right(found: list[dict[str, Any]]) -> int:
+        return sum(row["accuracy"] >= 99 for row in found)
+
+    def proven(found: list[dict[str, Any]]) -> int:
+        return sum(row["proven"] == 1 for row in found)
+
+    def fails(row: dict[str, Any]) -> bool:
+        return row["accuracy"] < 99
+
+    with_group = [of(name, lambda row: row["largest_group"] > 1) for name in ("transformer-none", "transformer-alibi")]
+    none, alibi = map(right, with_group)
+    a_group = f"Of {len(with_group[0])} languages whose monoid has a group of two or more elements"
+    assert f"{a_group}, Transformers are right on {none} and {alibi}." in text
+    groups = of("lstm", lambda row: row["kind"] == "group")
+    assert f"LSTMs fail on {len(groups) - right(groups)} of the {len(groups)} that are groups" in text
+    small, large = (of("regulargpt", lambda row, m=more: (row["monoid"] > 37) is m) for more in (False, True))
+    of_small = f"{right(small)} of {len(small)} languages whose monoid has at most 37 elements"
+    assert f"{of_small}, and on {right(large)} of {len(large)} larger ones" in text
+    failed = of("regulargpt", fails)
+    assert f"Of the {len(failed)} on which it fails, {proven(failed)} are proven" in text
+    failed = of("ldru", fails)
+    assert max(row["monoid"] for row in failed) == 20
+    at_most = f"ldru has less than 99 % on {len(failed)}, all with at most 20 elements"
+    assert f"{at_most}, and is proven on {proven(failed)} of these" in text
+    assert {row["seconds"] > 0 for row in rows} == {True}
+    hours = sum(row["seconds"] for row in rows) / 3600
+    guide = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    assert f"{len(rows):,} runs, about {hours:.0f} core-hours" in guide
 
 
 def test_the_results_say_how_far_robust_drops():
