@@ -85,6 +85,6 @@ def no_certificate(model: ModelOptions, objective: ObjectiveOptions) -> str | No
     >>> from regulargpt.config.schema import RunConfig
     >>> config = RunConfig().replaced({"model.name": "lstm"})
     >>> no_certificate(config.model, config.objective)
-    'the levels of lstm are not one map on finitely many states'
+    'lstm does not use one map at every level of a tree'
     """
     return objective.no_map_of_words() or model.not_one_map()

@@ -161,6 +161,7 @@ class TableFineTuning:
         # Known after the training: whether the machine is the language's, and the network is proven without replacing.
         self.is_language: bool | None = None
         self.as_it_is: bool | None = None
+        self.unproven: str | None = None  # why there is no certificate at the end
         self.drift: float | None = None
         self.searched: Searched | None = None  # for balls, when that was asked last
         self.uncertified = NOT_LEARNED  # why, if there is no certifier at the end
@@ -436,10 +437,12 @@ class TableFineTuning:
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """The steps at which it began and at which the certificate held, and whether it is of the network as it is; of
-        a learned automaton, what it took."""
+        """The steps at which it began and at which the certificate held, and whether it is of the network as it is, or
+        why there is none; of a learned automaton, what it took."""
         began, certified = self.standing.began_at, self.standing.certified_at
         found = {"began_at": began, "certified_at": certified, "as_it_is": self.as_it_is}
+        if self.unproven is not None:
+            found["unproven"] = self.unproven
         if self.learner is None:
             return found
         states = None if self.learned is None else self.learned.machine.n_states
@@ -511,18 +514,22 @@ class TableFineTuning:
 
     def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """What is proven of the trained model, by the files that say what it is."""
+        found = self.outcome(model, weights, network, on_check)
+        self.unproven = found.report.get("reason")
+        self.is_language = found.report.get("learned", {}).get("equal")
+        self.as_it_is = found.report.get("unquantised", {}).get("proven")
+        return found
+
+    def outcome(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
+        """The certificate of the trained model, or why there is none."""
         if self.certifier is None:
             return refused(weights, {"reason": self.uncertified})
         try:
             quantised = self.certifier.certify(model, self.prototypes(model))
         except TooManyWindows as error:
             return refused(weights, {"reason": str(error)})
-        found = outcome_of(
-            self.certifier, self.task, model, quantised, weights, network, on_check, self.learned, self.searched
-        )
-        self.is_language = found.report.get("learned", {}).get("equal")
-        self.as_it_is = found.report.get("unquantised", {}).get("proven")
-        return found
+        found = self.learned, self.searched
+        return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, *found)
 
 
 def windows_a_step(n_windows: int, options: TableFineTuningOptions) -> int:

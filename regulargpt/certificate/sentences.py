@@ -52,8 +52,8 @@ def ruled_out(learned: Mapping[str, Any]) -> list[str]:
 def sentences(report: dict[str, Any]) -> list[str]:
     """The outcome in words.
 
-    >>> sentences({"proven": False, "reason": "the levels of rnn are not one map on finitely many states"})
-    ['no certificate: the levels of rnn are not one map on finitely many states']
+    >>> sentences({"proven": False, "reason": "rnn does not use one map at every level of a tree"})
+    ['no certificate: rnn does not use one map at every level of a tree']
     """
     if report["proven"]:
         kind = "the transition monoid's own multiplication" if report["homomorphism"] else "right at every root"
@@ -69,8 +69,9 @@ def sentences(report: dict[str, Any]) -> list[str]:
         if key in report:
             word = report[key]
             says = "the learned automaton says" if key == "wrong" and "learned" in report else "right is"
+            length = f"{word['length']} symbol{'s' * (word['length'] != 1)}"
             lines.append(
-                f"the {who} shortest wrong word{' found' * (key != 'wrong')} has {word['length']} symbols: "
+                f"the {who} shortest wrong word{' found' * (key != 'wrong')} has {length}: "
                 f"{word['word']} ({says} {word['right']}, the network itself says {word['network']})"
             )
     return lines

@@ -73,6 +73,9 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     [('every length', 'proven, as it is: r/certificate.json')]
     >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "worst": 80.0})[1]
     ('as it is', 'not right everywhere; `regulargpt evaluate r --quantised` tests what is proven')
+    >>> phases = {"table_fine_tuning": {"unproven": "the quantised network errs on a word"}}
+    >>> proof_row({"proven": False, "run_dir": "r", "phases": phases})
+    [('every length', 'not proven: the quantised network errs on a word; `regulargpt verify r` says more')]
     """
     if summary.get("proven") is None:
         return []
@@ -92,7 +95,8 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
             tested = f"`regulargpt evaluate {summary['run_dir']} --quantised` tests what is proven"
             rows.append(("as it is", f"not right everywhere; {tested}"))
         return rows
-    return [*rows, ("every length", f"not proven; `regulargpt verify {summary['run_dir']}` says why")]
+    why = f": {learned['unproven']}" if "unproven" in learned else ""
+    return [*rows, ("every length", f"not proven{why}; `regulargpt verify {summary['run_dir']}` says more")]
 
 
 def extra_lengths(result: dict[str, Any]) -> list[tuple[str, str]]:

@@ -67,7 +67,7 @@ class ModelOptions(Options):
 
     def not_one_map(self) -> str | None:
         """Why the levels are not one and the same map at every length, so that there is no proof; None if they are."""
-        return f"the levels of {self.name} are not one map on finitely many states"
+        return f"{self.name} does not use one map at every level of a tree"
 
     def too_long(self, length: int) -> str | None:
         """Why words of this length are too long for the model; None if they are not."""

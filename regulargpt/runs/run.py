@@ -159,22 +159,26 @@ def build(work: Work) -> Trainer:
     if work.config.compile:
         for part in model.compiled_parts():
             part.compile(dynamic=True)
-    further = phases_of(work.config, work.data, work.watch.on_notice)
+
+    def leave_out(phase: str, error: UserError) -> None:
+        work.watch.on_notice(f"phase {phase} is left out: {error}")
+
+    further = phases_of(work.config, work.data, leave_out)
     trainer = Trainer(work.config, work.data, work.objective, model, work.device, further)
     for skipped in trainer.load(work.folder):
         work.watch.on_notice(skipped)
     return trainer
 
 
-def phases_of(config: RunConfig, words: Data, on_notice: Callable[[str], None]) -> list[FurtherPhase]:
-    """The phases beside the training on words; one that cannot be had is left out, and it is said why."""
+def phases_of(config: RunConfig, words: Data, on_refusal: Callable[[str, UserError], None]) -> list[FurtherPhase]:
+    """The phases beside the training on words; one that cannot be had is left out, and its name and why are told."""
     found = []
     for options in config.phases:
         if options.is_on:
             try:
                 found.append(PHASES[options.name].load()(options, config, words))
             except UserError as error:
-                on_notice(f"phase {options.name} is left out: {error}")
+                on_refusal(options.name, error)
     return found
 
 

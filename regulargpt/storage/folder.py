@@ -31,6 +31,15 @@ SNAPSHOT = re.compile(r"snapshot-([0-9]{9,})\.safetensors")
 FINAL = (CONFIG, ENVIRONMENT, METRICS, MEASURES, WEIGHTS, MODEL_CONFIG, SUMMARY)
 
 
+def without_certificate(path: Path) -> str:
+    """What is said of a run's folder that has no certificate: why, if a proof was tried, or how to try one."""
+    note = path / UNCERTIFIED
+    reason = atomic.parse_json(atomic.read_bytes(note), note).get("reason") if atomic.disk.exists(note) else None
+    if reason is None:
+        return f"{path} has no certificate yet; try `regulargpt verify {path}`"
+    return f"{path} has no certificate: {reason}"
+
+
 class Fields(dict[str, Any]):
     """What a file of a finished run says; a field that it does not have is the file's fault.
 

@@ -124,13 +124,13 @@ def test_the_note_of_an_earlier_failure_goes_when_the_certificate_comes(cli: Cli
 def test_a_baseline_has_no_certificate_and_the_reason_is_said(cli: Cli, tmp_path: Path):
     run(config("gru", objective__name="last"), tmp_path / "r")
     out = cli("verify", str(tmp_path / "r"), "--length", "60", "--words", "8").out
-    assert "no certificate: the levels of gru are not one map on finitely many states" in out
+    assert "no certificate: gru does not use one map at every level of a tree" in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--model gru", "--certify: the levels of gru are not one map"),
+        ("--model gru", "--certify: gru does not use one map"),
         (
             "--supervision prefixes",
             "--certify: the run answers 'prefixes', not the word at its end",

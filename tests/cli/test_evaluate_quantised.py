@@ -51,9 +51,14 @@ def test_what_has_no_prototypes_is_refused(cli: Cli, proven: Path, tmp_path: Pat
     plain = tmp_path / "plain"
     running.run(config(training__steps=2, data__name="parity"), plain)
     test = ("evaluate", plain, "--lengths", 9, "--quantised")
-    assert_refused(cli(*test), f"{plain} has no certificate, so no prototypes; try `regulargpt verify {plain}`")
+    assert_refused(cli(*test), f"{plain} has no certificate yet; try `regulargpt verify {plain}`")
     with pytest.raises(UserError, match="has no certificate"):
         regulargpt.load(plain, quantised=True)
+    cli("verify", plain, "--length", 60, "--words", 8)
+    assert_refused(cli(*test), f"{plain} has no certificate: the quantised network errs on a word")
+    assert_refused(cli("check", plain), f"{plain} has no certificate: the quantised network errs on a word")
+    (plain / "uncertified.json").write_text("{}")
+    assert_refused(cli("check", plain), f"{plain} has no certificate yet; try `regulargpt verify {plain}`")
     text = (proven / "certificate.json").read_text()
     (plain / "certificate.json").write_text(text)
     assert_refused(cli(*test), f"{plain / 'certificate.json'} is of other weights; `regulargpt verify {plain}`")

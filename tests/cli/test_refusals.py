@@ -240,9 +240,14 @@ REFUSED = [
         "sweep parity --model lstm --chunk-size 2,3",
         "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
     ),
+    ("run regex:a*;alphabet=a --certify", "--certify: all words of regex:a*;alphabet=a are alike"),
+    (
+        "run dyck-12 --chunk-size 3 --certify",
+        "--certify: 203,085,674 windows of 3 nodes at level 4: too many to look at",
+    ),
     (
         "sweep parity --model lstm,gru --certify",
-        "--certify: the levels of lstm are not one map on finitely many states",
+        "--certify: lstm does not use one map at every level of a tree",
     ),
     ("sweep parity --chunk-size 1,2", "model.chunk_size = 1; a chunk has at least 2 symbols"),
     (

@@ -142,7 +142,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
             f"phases.table_fine_tuning: {reason}; leave it out, as the recipe robust does",
         )
         for values, reason in (
-            ({"model.name": "lstm"}, "the levels of lstm are not one map on finitely many states"),
+            ({"model.name": "lstm"}, "lstm does not use one map at every level of a tree"),
             ({"objective.name": "prefixes"}, "the run answers 'prefixes', not the word at its end"),
             (
                 {"objective.output_token": True},

@@ -35,9 +35,12 @@ def command(
     named = None if language is None else (language, automaton_of(language))
     from regulargpt.certificate.checker import Malformed, Rejected, check
     from regulargpt.cli import FAILED
+    from regulargpt.storage.folder import CERTIFICATE, CONFIG, without_certificate
 
     given = {"weights": weights, "network": network, "automaton": automaton}
-    path = certificate / "certificate.json" if certificate.is_dir() else certificate
+    path = certificate / CERTIFICATE if certificate.is_dir() else certificate
+    if (certificate / CONFIG).exists() and not path.exists():
+        raise UserError(without_certificate(certificate))
     try:
         with closing(Checking()) as progress:
             accepted = check(path, {name: file for name, file in given.items() if file is not None}, named, progress)

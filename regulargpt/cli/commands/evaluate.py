@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,11 @@ SAID = {
 @click.option("--samples", type=click.IntRange(min=1), help="Words a length.  [default: 512; of no language 128]")
 @click.option("--attention", help="What a position of a Transformer sees: full, bca, sliding:W.")
 @click.option("--temperature", type=PATH, help="File of `regulargpt align`: sharpen attention so in the test.")
-@click.option("--quantised", is_flag=True, help="Replace each state by the nearest prototype of the certificate.")
+@click.option(
+    "--quantised",
+    is_flag=True,
+    help="Replace each state by the nearest prototype of RUN's certificate; `check` tells whether that holds.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the test words.  [default: the run's]")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
 @click.option(
@@ -102,7 +108,7 @@ def command(
 
 
 def text(result: dict[str, Any]) -> str:
-    """Every length if they are few, else the summary, the lengths that are not perfect, and those beyond the score."""
+    """All lengths if they are few, else those that are not perfect, stand alone or lie beyond the score; a summary."""
     from regulargpt.cli.running import scoring, sharpened, text_lengths
 
     if "extrapolation" in result:
@@ -110,15 +116,28 @@ def text(result: dict[str, Any]) -> str:
     known, scored = measure(result["measure"]), set(result["scored"])
     values = result["measures"][known.name]["values"]
     inside, beyond = ({T: v for T, v in values.items() if (T in scored) is wanted} for wanted in (True, False))
-    shown = inside if len(inside) <= FEW else {T: v for T, v in inside.items() if v != known.best}
-    rows = [row(T, result) for T in [*list(shown)[:FEW], *beyond]]
+    shown = [T for T, value in inside.items() if len(inside) <= FEW or value != known.best]
+    single = alone(map(int, inside))
+    rows = [row(T, result) for T in inside if T in shown[:FEW] or int(T) in single] + [row(T, result) for T in beyond]
     lines = [table(rows, ("length", known.name, "95 % interval", "words"))] if rows else []
-    if len(shown) > FEW:
-        lines.append(f"and {len(shown) - FEW} more lengths" + " below 100 %" * (known.best == 100))
+    if more := [T for T in shown[FEW:] if int(T) not in single]:
+        lines.append(f"and {len(more)} more lengths" + " below 100 %" * (known.best == 100))
     mean, worst = (f"{number(result[key], known.unit)} {known.unit}".rstrip() for key in ("score", "worst"))
     guess = "" if result["majority"] is None else f", always one answer {number(result['majority'])} %"
     lengths = f"{len(inside)} length{'s' * (len(inside) != 1)}{sharpened(result)}{replaced(result)}"
     return "\n".join([*lines, f"{lengths}: mean {mean}, worst {worst}{guess}"])
+
+
+def alone(lengths: Iterable[int]) -> set[int]:
+    """The lengths that belong to no range: farther from each other length than the closest two are from one another.
+
+    >>> alone([41, 42, 43, 1000, 1_000_000]), alone([41, 54, 67])
+    ({1000, 1000000}, set())
+    """
+    ordered = sorted(lengths)
+    steps = [b - a for a, b in pairwise(ordered)]
+    far = [True, *(step > min(steps) for step in steps), True]
+    return {T for T, before, after in zip(ordered, far, far[1:], strict=False) if before and after}
 
 
 def replaced(result: dict[str, Any]) -> str:

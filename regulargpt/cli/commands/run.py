@@ -12,6 +12,11 @@ from regulargpt.cli.output import printed
 from regulargpt.cli.types import FILE, PATH
 
 
+def refuse(phase: str, error: UserError) -> None:
+    """Raise UserError: the phase that ends in a proof was asked for, and cannot be had."""
+    raise UserError(f"--certify: {error}") from error
+
+
 @click.command()
 @click.argument("language", required=False)
 @click.option("--model", help="The model; `regulargpt list models`.  [default: regulargpt]")
@@ -57,10 +62,12 @@ def command(
 
     from regulargpt.config.validation import validate
 
-    validate(config)
+    words = validate(config)
 
     from regulargpt.cli.running import supervised
     from regulargpt.runs import run
 
+    if certify:
+        run.phases_of(config, words, refuse)
     folder = out or default_folder(config)
     return supervised(lambda watch: run.run(config, folder, watch), config, folder, as_json)

@@ -20,7 +20,10 @@ HEADER = ("depth", "rows", "elements", "clusters", "gap", "ARI", "purity", "silh
 def command(
     folder: Path, length: int | None, words: int | None, seed: int | None, out: Path | None, as_json: bool
 ) -> None:
-    """Find the language's monoid elements in a model's hidden states, and certify it for every length."""
+    """Find the language's monoid elements in a model's hidden states, and certify it for every length.
+
+    The certificate is written into RUN, as certificate.json; uncertified.json says why there is none.
+    """
     run_folder = finished_on_words(folder)
 
     from regulargpt.analysis.verify import verify

@@ -246,7 +246,7 @@ def test_certify_where_there_can_be_a_certificate():
     steps = "phases.table_fine_tuning.steps"
     grid = Grid(("parity",), ("regulargpt", "gru"), values={steps: (7,)}, certify=True)
     assert seen(grid, "phases.table_fine_tuning.every", steps) == [(100, 7), (None, None)]
-    with pytest.raises(UserError, match=r"^--certify: the levels of gru are not one map on finitely many states$"):
+    with pytest.raises(UserError, match=r"^--certify: gru does not use one map at every level of a tree$"):
         _ = Grid(("parity",), ("gru",), certify=True).configs
 
 
