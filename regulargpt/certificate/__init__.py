@@ -9,6 +9,8 @@ search        what finds a proof, and is believed by nobody:
   proof              the quantised network's answers against the machine's, and the shortest wrong word
   certify            a trained network in, the best codebook's proof out
   fine_tuning        training on the table of a network that is certified, or nearly
+  mending            training on the true table, with prototypes that learn; short_first: windows over short words first
+  last_layer         the last linear layer, solved for the table
   separation         prototypes to train towards, moved apart
   numpy_network      what the networks share in numpy and float64; numpy_regulargpt, numpy_ldru
   affine_forms       vectors in the network while states move in balls: linear maps exactly
@@ -20,6 +22,7 @@ search        what finds a proof, and is believed by nobody:
   networks           which of them are those of a network, by its name
   invariant_balls    balls around the prototypes that the unquantised network maps into themselves
 checker       the independent checker: ball arithmetic, and none of the code above
+phase         table fine-tuning in a training; standing: where it stands, and what follows for its steps
 record        certificate.json
 compared      the automaton of a certificate beside the language
 outcome       what is said of a trained network

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from regulargpt.certificate.phase import Standing, TableFineTuning
+from regulargpt.certificate.phase import TableFineTuning
+from regulargpt.certificate.standing import Standing
 from regulargpt.cli.bars import Bars
 from regulargpt.cli.output import Checking
 from regulargpt.config.schema import RunConfig

@@ -19,13 +19,14 @@ from languages.errors import UserError
 from regulargpt.certificate import outcome as outcomes
 from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.outcome import search_balls, search_in_training
-from regulargpt.certificate.phase import WARMUP, Standing, TableFineTuning, is_small
+from regulargpt.certificate.phase import WARMUP, TableFineTuning, is_small
 from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.codebook import codebooks, missed_share, misses_any
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.last_layer import settle_last_layer
+from regulargpt.certificate.standing import Standing
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig, TrainingOptions
 from regulargpt.construct.configuration import configuration
@@ -298,7 +299,7 @@ def test_a_fine_tuning_that_mends_too_little_is_given_up_and_leaves_no_trace():
 def test_a_large_table_is_mended_to_the_end_with_prototypes_that_go_on_learning(
     monkeypatch: pytest.MonkeyPatch, part: int
 ):
-    monkeypatch.setattr(f"{TableFineTuning.__module__}.PART", part)
+    monkeypatch.setattr(f"{Standing.__module__}.PART", part)
     trainer, asked = in_fine_tuning(60, {}, certain_from=5, windows=1)
     phase = phase_of(trainer)
     places = []

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.phase import Standing
+from regulargpt.certificate.standing import Standing
 from regulargpt.config.schema import TrainingOptions
 from regulargpt.models.options import Noise
 from regulargpt.training.progress import FIRST_NOISE, MEMORIES, NOISE_DECAY, SILENT, Plan, Progress
