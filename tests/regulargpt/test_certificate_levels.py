@@ -20,6 +20,7 @@ from regulargpt.certificate.checker.machine import Machine
 from regulargpt.certificate.checker.tables import Table
 from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.codebook import Target
+from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.search.proof import Proof, prove
 from regulargpt.certificate.search.specification import Specification, specified_machine
 from regulargpt.models.tree.depth import depth
@@ -420,3 +421,25 @@ def test_a_proof_names_homomorphism_only_where_each_state_has_one_element():
     roots = np.zeros((0, 2), dtype=np.int64)
     assert Proof(1, np.array([[1, 0], [2, 1]]), roots, None).is_homomorphism
     assert not Proof(1, np.array([[1, 0], [1, 1]]), roots, None).is_homomorphism
+
+
+@pytest.mark.parametrize(
+    ("height", "length"), [(40, f"{2**40 + 2**40 % 101:,}"), (70, f"{2**56:,} or more"), (None, "")]
+)
+def test_a_wrong_word_too_long_to_be_written_out_is_told_by_its_length(height: int | None, length: str):
+    """Words over one symbol by their length modulo 101: level h has one full node, of 2^h symbols, for 100 levels."""
+    after = [[(q + 1) % 101] for q in range(101)]
+    machine = MooreMachine([f"q{q}" for q in range(101)], ["a"], after, "q0", [1, *[0] * 100], ["no", "yes"])
+    specification = Specification.of_machine(machine)
+
+    def image(level: int, windows: np.ndarray) -> np.ndarray:
+        residues = (windows > 0).sum(1) if level == 0 else np.where(windows > 0, windows - 1, 0).sum(1) % 101
+        wrong = False if height is None else (windows == 1 + pow(2, height, 101)).all(1) & (level > 0)
+        return np.where(wrong, 102, 1 + residues)
+
+    answers = np.array([1, *[0] * 100, 2])  # of each residue, and none of the automaton's
+    if height is None:
+        assert prove(specification, 2, image, answers).holds
+        return
+    with pytest.raises(TooManyWindows, match=f"errs has {length} symbols, too many to write out"):
+        prove(specification, 2, image, answers)

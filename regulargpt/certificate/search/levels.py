@@ -28,10 +28,13 @@ Image = Callable[[int, Ints], Ints]  # the states that the network gives to wind
 MAX_WINDOWS, MAX_LOOKED_AT = 1 << 24, 1 << 31
 # Windows that are in memory at once.
 SLICE = 1 << 18
+# Words that are written out have at most so many symbols; lengths beyond the second are not told apart.
+MAX_SYMBOLS, LONGEST = 1 << 20, 1 << 56
 
 
 class TooManyWindows(UserError):
-    """There are more windows than a proof can look at: of the language itself, or because the network errs on many."""
+    """There is more than a proof can look at: windows of the language itself, or because the network errs on many; or
+    symbols in a word that it has wrong."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class Kinds:
     """Kinds of node: what the network has there, and what the sub-word under it does.
 
     `states` (n,) count from 1 (0 is the pad); `elements` (n,) are those of the transition monoid. Of all sub-words
-    of a kind the shortest has `lengths` (n,) symbols; it is made of `children` (n, C), rows of the level below by
-    offset, full nodes before rests, -1 for what is absent.
+    of a kind the shortest has `lengths` (n,) symbols, or `LONGEST` where it has more; it is made of `children` (n, C),
+    rows of the level below by offset, full nodes before rests, -1 for what is absent.
     """
 
     states: Ints
@@ -206,7 +209,8 @@ class Windows:
         children = near.children[row]
         children[:, offset] = node
         elements = products[row, node].astype(np.int64)
-        return Kinds(np.zeros_like(elements), elements, near.lengths[row] + nodes.lengths[node], children)
+        lengths = np.minimum(near.lengths[row] + nodes.lengths[node], LONGEST)
+        return Kinds(np.zeros_like(elements), elements, lengths, children)
 
     def whole(self, n: int, offset: int) -> Flags:
         """Which nodes (nodes,) at `offset` leave a window full: none at the far end of one of less than C nodes."""
@@ -261,7 +265,15 @@ def from_left(places: Sequence[Place], aligned: Side) -> Sequence[Place]:
 
 
 def shortest_word(found: Sequence[Level], height: int, kind: Kinds, row: int, aligned: Side = "right") -> list[int]:
-    """The symbols of the shortest sub-word of a row of kinds of the level `height`."""
+    """The symbols of the shortest sub-word of a row of kinds of the level `height`.
+
+    Raises TooManyWindows where it is too long to be written out: of a language whose levels repeat late.
+    """
+    if (length := int(kind.lengths[row])) > MAX_SYMBOLS:
+        more = " or more" * (length == LONGEST)
+        raise TooManyWindows(
+            f"the shortest word on which the quantised network errs has {length:,}{more} symbols, too many to write out"
+        )
     if height == 0:
         return [int(kind.states[row]) - 1]
     below = found[height - 1].nodes
