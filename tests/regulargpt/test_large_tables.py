@@ -219,9 +219,22 @@ def strassen(a: Floats, b: Floats) -> Floats:
 def test_matrix_products_that_lose_small_terms_are_noticed():
     a, b = np.random.default_rng(0).normal(size=(2, 128, 128))
     np.testing.assert_allclose(strassen(a, b), a @ b, atol=1e-11)
+
+    def rounded(a: Floats) -> Floats:
+        return a.astype(np.float32).astype(np.float64)
+
+    def fixed(a: Floats, axis: int) -> Floats:
+        """Each row or column to 60 bits of its largest number."""
+        unit = np.ldexp(abs(a).max(axis, keepdims=True), -60)
+        return np.rint(a / unit) * unit
+
     assert multiplies_plainly()
+    assert multiplies_plainly(lambda a, b: np.einsum("ij,jk", a, b[::-1][::-1]))
     assert not multiplies_plainly(strassen)
-    assert not multiplies_plainly(lambda a, b: (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float64))
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert not multiplies_plainly(lambda a, b: (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float64))
+    assert not multiplies_plainly(lambda a, b: rounded(a) @ rounded(b))
+    assert not multiplies_plainly(lambda a, b: fixed(a, 1) @ fixed(b, 0))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -235,7 +248,7 @@ def test_float64_decides_as_the_balls_do(certified: Path, seed: int):
     with ctx.workprec(64):
         rows = np.concatenate([network.absent, prototypes])
         windows = np.column_stack([random.integers(1, 10, 40), random.integers(0, 10, 40)])
-        images = Images("nodes", network, rows, prototypes, lambda *_: None)
+        images = Images("nodes", network, network.in_doubles(), rows, prototypes, lambda *_: None)
         found, decided = images.quickly(windows, None)
         assert decided.any()
         quick = images.margin

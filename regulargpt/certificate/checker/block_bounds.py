@@ -18,6 +18,7 @@ from regulargpt.certificate.checker.network import Ints
 from regulargpt.certificate.checker.regulargpt import ATTENTION, R, RegularGPT, softmax
 
 Heads = list[AffineForm]
+MAX_KEPT = 1 << 23  # numbers of the forms of rows: less than a gigabyte
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class BlockBounds(ImageBounds[RegularGPT]):
 
     def __init__(self, network: RegularGPT, prototypes: Any, radii: Balls):
         super().__init__(network, prototypes, radii)
-        self.rows: dict[int, Row] = {}
+        self.rows: dict[int, Row] = {}  # not all of them, where they are many or wide
+        self.most_rows = max(network.C, MAX_KEPT // ((6 + 2 * network.n_heads) * network.d**2))
 
     def work(self) -> int:
         """And attention, pair by pair of offsets, where steps on small arrays take longer than what they multiply."""
@@ -51,6 +53,8 @@ class BlockBounds(ImageBounds[RegularGPT]):
 
     def image(self, window: Ints) -> AffineForm:
         """The new state over a window (C,) of rows, 0 the pad."""
+        if len(self.rows) + len(window) > self.most_rows:
+            self.rows.clear()
         for row in set(window.tolist()) - set(self.rows):
             self.rows[row] = self.of_row(row)
         rows = [self.rows[row].again() for row in window.tolist()]

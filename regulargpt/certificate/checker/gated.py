@@ -12,6 +12,11 @@ GATES = ATTENTION + "gates."
 class GatedRegularGPT(RegularGPT):
     """Values are W_V (g_j * x_j), with gates g = MLP(x_0, ..., x_{C-1}) of all children: C d -> 2 d -> 4 d -> C d."""
 
+    def measure(self) -> None:
+        """And the gates'."""
+        super().measure()
+        self.hidden = max(self.hidden, 4 * self.d, self.C * self.d)
+
     def shapes(self) -> Shapes:
         """Also the gates."""
         d, C = self.d, self.C

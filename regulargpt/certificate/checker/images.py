@@ -12,14 +12,14 @@ from flint import arb
 from regulargpt.certificate.checker.balls import Balls, less, norm, product, sqrt
 from regulargpt.certificate.checker.doubles import Doubles, is_ieee, up
 from regulargpt.certificate.checker.files import Rejected
-from regulargpt.certificate.checker.network import Ints, Network
+from regulargpt.certificate.checker.network import COST, Ints, Network
 
 # Windows that go through the block at once, in balls of FLINT and of float64; fewer where they take too many numbers.
 ROWS, QUICK_ROWS = 64, 256
 MAX_NUMBERS, MAX_QUICK_NUMBERS = 1 << 18, 1 << 22
 MAX_EXACT = 1 << 18  # windows that float64 does not decide: half an hour at width 64
-# Multiplications for all windows of a part, and for those that float64 does not decide: two hours, and one.
-MAX_WORK, MAX_EXACT_WORK = 1 << 43, 1 << 36
+# Multiplications for all windows of a part, and for those that float64 does not decide: less than two hours of either.
+MAX_WORK, MAX_EXACT_WORK = 1 << 44, 1 << 38
 SHARE = 2.0**-30  # more than the rounding of a few sums, products and roots of float64, relative to each
 Progress = Callable[[str, int, int], None]  # part, windows done, windows in all
 
@@ -28,17 +28,17 @@ class Images:
     """The images of windows (n, C) of `rows`, row 0 first. `margin` is at most how much farther than its own prototype
     any state was from any other."""
 
-    def __init__(self, part: str, network: Network, rows: Balls, prototypes: Balls, progress: Progress):
+    def __init__(self, part: str, network: Network, quick: Any, rows: Balls, prototypes: Balls, progress: Progress):
         self.part, self.network, self.prototypes, self.progress = part, network, prototypes, progress
         self.apart = (prototypes * prototypes).sum(1)  # |p|^2
         self.projected = network.project(rows)
-        self.quick: Any = network.in_doubles()  # whose arrays are Doubles
+        self.quick = quick  # the network in float64, whose arrays are Doubles
         with np.errstate(all="ignore"):
             self.quick_projected = self.quick.project(Doubles.of(rows))
         self.quick_prototypes, self.quick_apart = Doubles.of(prototypes), Doubles.of(self.apart)
         self.margin = np.inf
         self.done = self.in_all = self.exact = 0
-        work = network.work() + prototypes.size
+        work = network.work() + prototypes.size + COST * len(prototypes)
         self.most, self.most_exact = MAX_WORK // work, min(MAX_EXACT, MAX_EXACT_WORK // work)
         numbers = max(network.widest, len(prototypes))  # of a window, at a time
         self.rows = max(1, min(ROWS, MAX_NUMBERS // numbers))

@@ -31,7 +31,7 @@ class Ldru(Network):
         """The width."""
         if self.d < 1:
             raise Malformed("config.json: the sizes are not those of a network")
-        self.widest = 4 * self.d
+        self.hidden = self.widest = 4 * self.d
 
     def shapes(self) -> Shapes:
         """The tensors there are."""

@@ -22,7 +22,8 @@ Shapes = dict[str, tuple[int, ...]]
 NETWORK: Kinds = {"model": dict, "n_symbols": int, "n_outputs": int, "alphabet": list, "output_names": list}
 NETWORK |= {"supervision": str}
 MAX_CHUNK = 64
-MAX_NUMBERS = 1 << 21  # of an array of balls: a few of them take a gigabyte
+MAX_NUMBERS = 1 << 20  # of an array of balls: several of them take a gigabyte
+COST = 512  # multiplications that take as long as a number made of each of a row's, such as an exponential
 
 
 class Network:
@@ -44,6 +45,7 @@ class Network:
 
     C: int
     d: int
+    hidden: int  # the width of the widest layer
     widest: int  # the most numbers that a step makes of a window
     aligned: ClassVar[Side]
     absent: Balls
@@ -83,7 +85,7 @@ class Network:
         return model
 
     def measure(self) -> None:
-        """Set C and `widest`, and raise Malformed for sizes of no network."""
+        """Set C, `hidden` and `widest`, and raise Malformed for sizes of no network."""
         raise NotImplementedError
 
     def shapes(self) -> Shapes:
@@ -95,8 +97,8 @@ class Network:
         return weights
 
     def work(self) -> int:
-        """About how many multiplications the map over a window takes, at most."""
-        return self.C * sum(w.size for w in self.w.values())
+        """About how many multiplications the map over a window takes, at most; erf and exp are as many as 2 `COST`."""
+        return self.C * sum(w.size for w in self.w.values()) + 2 * COST * self.widest
 
     def in_doubles(self) -> Self:
         """The same in float64, whose balls are wider and quicker: for what they decide."""

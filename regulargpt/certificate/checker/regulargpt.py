@@ -43,7 +43,8 @@ class RegularGPT(Network):
         d, self.n_heads, d_ff, self.C = (self.model[name] for name in self.SIZES)
         if min(d, self.n_heads, d_ff) < 1 or not 2 <= self.C <= MAX_CHUNK or d % self.n_heads:
             raise Malformed(f"config.json: the sizes are not those of a network with chunks of 2 to {MAX_CHUNK}")
-        self.widest = max(d_ff, 2 * self.C * d, self.C**2 * self.n_heads)  # softmax compares all pairs
+        self.hidden = max(d_ff, d)
+        self.widest = max(self.hidden, 2 * self.C * d, self.C**2 * self.n_heads)  # softmax compares all pairs
 
     def shapes(self) -> Shapes:
         """The tensors there are."""
@@ -54,10 +55,6 @@ class RegularGPT(Network):
             found |= linear_shapes(ATTENTION + name, d, d, self.model["attention_bias"])
         found |= linear_shapes(block + "ff_in", d_ff, d) | linear_shapes(block + "ff_out", d, d_ff)
         return found | linear_shapes("readout", len(self.output_names), d) | norm_shapes(norms, d)
-
-    def work(self) -> int:
-        """And softmax, whose exponentials take as long as 512 multiplications each."""
-        return super().work() + 512 * self.n_heads * self.C**2
 
     def finite(self, weights: Mapping[str, Floats]) -> Mapping[str, Floats]:
         """All weights; -inf is allowed in `r`, where exp(-inf) = 0 is exact, and `open` leaves these offsets out."""

@@ -48,9 +48,10 @@ PRECISIONS = (64, 128, 256, 512, 1024)
 MAX_ENTRIES = 1 << 23  # of a part that is not listed
 MAX_BALLS = 1 << 14  # of both parts, where balls are proven
 MAX_EXACT_BALLS = 1 << 12  # of these, such as float64 does not prove
-MAX_MAP = 1 << 19  # numbers of the map from the children to the widest layer: with those beside it, they take 1.3 GiB
-# Multiplications for the balls of all entries, and of those that float64 does not prove: an hour of either.
-MAX_WORK, MAX_EXACT_WORK = 1 << 39, 1 << 36
+# Numbers of the map from the children to the widest layer, in float64 and in FLINT, with which others take a gigabyte.
+MAX_MAP, MAX_EXACT_MAP = 1 << 21, 1 << 19
+# Multiplications for the balls of all entries, and of those that float64 does not prove: less than two hours of either.
+MAX_WORK, MAX_EXACT_WORK = 1 << 40, 1 << 37
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,9 @@ class Checker:
             raise Rejected(f"the prototypes are {prototypes.size:,} numbers; at most {MAX_NUMBERS:,} are checked")
         if len(prototypes) < 2:
             raise Rejected("a state is the nearest of one prototype wherever it lies: at least 2 are needed")
-        self.prototypes = exact(prototypes)
+        if len(prototypes) * len(machine.output_names) > MAX_NUMBERS:
+            raise Rejected(f"more than {MAX_NUMBERS:,} logits at the prototypes: too many")
+        self.prototypes, self.quick = exact(prototypes), network.in_doubles()
 
     def run(self, language: tuple[str, Machine] | None) -> Accepted:
         """All steps."""
@@ -196,7 +199,8 @@ class Checker:
         answers = self.answers()
         rows = np.concatenate([self.network.absent, self.prototypes])
         parts = {"leaves": self.network.symbols, "nodes": rows}
-        images = {part: Images(part, self.network, of, self.prototypes, self.progress) for part, of in parts.items()}
+        known = self.network, self.quick
+        images = {part: Images(part, *known, of, self.prototypes, self.progress) for part, of in parts.items()}
         leaves, nodes = (self.table(part) for part in images.values())
         found = induction(machine, C, leaves, nodes, answers, self.network.aligned)
         for table in (leaves, nodes):
@@ -295,7 +299,7 @@ class Checker:
         if stated["claim"] != expected:
             raise Rejected(f"the claim about the network as it is goes beyond what is proven: {expected}")
         self.readout_holds(answers, exact(radii))
-        if (largest := self.network.widest * self.network.C * self.network.d) > MAX_MAP:
+        if (largest := self.largest_map()) > MAX_MAP:
             what = f"balls take matrices of {largest:,} numbers in this network"
             raise Rejected(f"{what}; at most {MAX_MAP:,} are gone through")
         work = bounds_of(self.network, self.prototypes, exact(radii)).work()
@@ -308,11 +312,16 @@ class Checker:
         self.nodes_stay(nodes, slack, radii)
         return expected
 
+    def largest_map(self) -> int:
+        """The numbers of the map from the children to the widest layer."""
+        return self.network.hidden * self.network.C * self.network.d
+
     def nodes_stay(self, nodes: Table, slack: float, radii: Floats) -> None:
         """Reject a window whose image may leave the ball of its prototype, or come within the slack of its edge."""
-        quick = bounds_of(self.network.in_doubles(), Doubles.of(self.prototypes), exact(radii))
+        quick = bounds_of(self.quick, Doubles.of(self.prototypes), exact(radii))
         exactly = bounds_of(self.network, self.prototypes, exact(radii))
-        most = left = min(MAX_EXACT_BALLS, MAX_EXACT_WORK // exactly.work())
+        fits = self.largest_map() <= MAX_EXACT_MAP
+        most = left = min(MAX_EXACT_BALLS, MAX_EXACT_WORK // exactly.work()) if fits else 0
         for at, (window, image) in enumerate(zip(nodes.windows(), nodes.images, strict=True)):
             self.progress("balls", at, len(nodes))
             if known_inside(quick, window, image, slack, float(radii[image - 1])):
