@@ -23,7 +23,7 @@ NETWORK: Kinds = {"model": dict, "n_symbols": int, "n_outputs": int, "alphabet":
 NETWORK |= {"supervision": str}
 MAX_CHUNK = 64
 MAX_NUMBERS = 1 << 20  # of an array of balls: several of them take a gigabyte
-COST = 512  # multiplications that take as long as a number made of each of a row's, such as an exponential
+COST = 512  # so many multiplications in a matrix product take as long as a step on one number
 
 
 class Network:
@@ -97,7 +97,7 @@ class Network:
         return weights
 
     def work(self) -> int:
-        """About how many multiplications the map over a window takes, at most; erf and exp are as many as 2 `COST`."""
+        """About how many multiplications the map over a window takes, at most; exp or erf are two steps."""
         return self.C * sum(w.size for w in self.w.values()) + 2 * COST * self.widest
 
     def in_doubles(self) -> Self:
