@@ -111,10 +111,9 @@ class TableFineTuning:
         return fine * warm * self.options.lr * self.standing.left(step, self.options)
 
     def windows_a_step(self) -> int:
-        """By how many there are to be learned now; few, at a high rate, while more come in."""
+        """By how many there are to be learned now; few, at a high rate, while more are to come in."""
         if self.stages is not None and not self.stages.is_whole:
-            few = min(self.options.windows, windows_a_step(self.stages.n_windows, self.options))
-            return few << self.standing.doublings
+            return min(self.options.windows, windows_a_step(self.stages.n_windows, self.options))
         return windows_a_step(0 if self.table is None else len(self.table.windows), self.options)
 
     def noise(self) -> float:
@@ -238,8 +237,8 @@ class TableFineTuning:
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         step, training = trainer.step_count, trainer.model.training
         generator = torch.Generator(trainer.device).manual_seed(trainer.config.seed + step)
-        opened = self.stages.open(self.current_table(trainer.model.eval()), trainer.model, generator)
-        self.standing = self.standing.opened(step) if opened else self.standing.waited(step)
+        if self.stages.open(self.current_table(trainer.model.eval()), trainer.model, generator):
+            self.standing = replace(self.standing, opened_at=step)
         trainer.model.train(training)
 
     def look_for_drift(self, trainer: Trainer) -> None:

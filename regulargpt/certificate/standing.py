@@ -15,9 +15,6 @@ MENDING, MENDED = 1000, 0.5
 # one, but no more than these.
 COPIES, FEWEST_WINDOWS = 8, 64
 PART, MOST_WINDOWS = 128, 4096
-# Where no windows of a table that is mended came in for so many steps, a step takes twice as many, at half the rate;
-# that is done so many times at most.
-PATIENCE, DOUBLINGS = 500, 2
 # The learning rate on the table of a certified network halves in so many steps, or in as many as it takes to go so many
 # times through a large table.
 HALF_LIFE, PASSES = 200, 10
@@ -32,7 +29,7 @@ class Standing:
     `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
     `half_life` is how many steps halve the learning rate on a table of its size, and `steady_at` the step at which a
     certified network needed no more; `steady_since` that at which its states no longer drifted. `opened_at` is the step
-    at which windows last came in, `doubled_at` that at which a step last took twice as many, `doublings` how often.
+    at which windows last came in.
     """
 
     began_at: int | None = None
@@ -43,8 +40,6 @@ class Standing:
     steady_at: int | None = None
     opened_at: int | None = None
     steady_since: int | None = None
-    doubled_at: int = 0
-    doublings: int = 0
 
     @property
     def since(self) -> int | None:
@@ -96,20 +91,9 @@ class Standing:
         """Given up: words again."""
         return replace(self.without_certificate(), began_at=None, given_up=self.given_up + 1)
 
-    def opened(self, step: int) -> Standing:
-        """Windows came in."""
-        return replace(self, opened_at=step)
-
-    def waited(self, step: int) -> Standing:
-        """None did. After many such steps each takes more windows."""
-        assert self.counted_from is not None, "it has begun"
-        if step - max(self.counted_from, self.doubled_at) < PATIENCE or self.doublings == DOUBLINGS:
-            return self
-        return replace(self, doubled_at=step, doublings=self.doublings + 1)
-
     def without_certificate(self) -> Standing:
         """Nothing holds, and no windows have come in."""
-        return replace(self, certified_at=None, opened_at=None, steady_since=None, doubled_at=0, doublings=0)
+        return replace(self, certified_at=None, opened_at=None, steady_since=None)
 
 
 def windows_a_step(n_windows: int, options: TableFineTuningOptions) -> int:

@@ -15,7 +15,6 @@ from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
 from regulargpt.certificate.search.short_first import ShortFirst, missed, symbols_under
-from regulargpt.certificate.standing import Standing
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.storage.folder import RunFolder
@@ -190,22 +189,6 @@ def test_the_steps_of_a_mending_are_counted_since_windows_last_came_in(monkeypat
         trainer.step()
     assert (phase.standing.began_at, phase.standing.opened_at, phase.standing.counted_from) == (5, 10, 10)
     assert trainer.awaited[1] == "table fine-tuning 0 of 60"
-
-
-def test_a_step_takes_twice_as_many_windows_once_none_came_in_for_a_while(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(f"{Standing.__module__}.PATIENCE", 10)
-    trainer = mended(monkeypatch)
-    phase = phase_of(trainer)
-    monkeypatch.setattr(ShortFirst, "open", lambda stages, *_: trainer.step_count == 30)
-    sizes = []
-    while trainer.step_count < 45:
-        trainer.step()
-        sizes.append(phase.windows_a_step())
-    assert sizes[5:14] == [64] * 9
-    assert sizes[15:24] == [128] * 9
-    assert sizes[25:] == [256] * 20  # not more, and no fewer after windows came in
-    assert phase.standing.opened_at == 30
-    assert phase.standing.ended().doublings == 0
 
 
 @pytest.mark.parametrize("stop_at", [5, 8, 10, 21])
