@@ -60,7 +60,7 @@ REFUSED = [
     ("verify run", f"{NO_AUTOMATON}choose a language, or a run on one"),
     ("extract run", f"{NO_AUTOMATON}choose a language, or a run on one"),
     ("extract run --codebook classes", f"{NO_AUTOMATON}choose a language, or a run on one"),
-    ("check run", "run/certificate.json cannot be read"),
+    ("check run", "run has no certificate yet; try `regulargpt verify run`"),
     # What is about words.
     ("run text:small.txt --supervision last", "it asks about words, and text:small.txt is text; choose 'language_"),
     ("run parity --supervision language_model", "it asks about text, and parity is words; choose 'last'"),

@@ -529,7 +529,7 @@ def test_why_there_is_no_certificate_is_shown(tmp_path: Path):
     text = render([gather(run.path)])
     assert ask not in text
     assert "No certificate: the quantised network errs on a word." in text
-    assert "wrong word has 1 symbols: 1 (right is odd, the network itself says even)" in text
+    assert "wrong word has 1 symbol: 1 (right is odd, the network itself says even)" in text
     # Of other weights it says nothing.
     path.write_text(json.dumps(attempt | {"weights": {"sha256": "0" * 64}}))
     assert ask in render([gather(run.path)])
