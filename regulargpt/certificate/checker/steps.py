@@ -298,28 +298,33 @@ class Checker:
         expected = unquantised_claim(slack)
         if stated["claim"] != expected:
             raise Rejected(f"the claim about the network as it is goes beyond what is proven: {expected}")
-        self.readout_holds(answers, exact(radii))
+        of_radii = exact(radii)
+        self.readout_holds(answers, of_radii)
         if (largest := self.largest_map()) > MAX_MAP:
             what = f"balls take matrices of {largest:,} numbers in this network"
             raise Rejected(f"{what}; at most {MAX_MAP:,} are gone through")
-        work = bounds_of(self.network, self.prototypes, exact(radii)).work()
-        most = min(MAX_BALLS, MAX_WORK // work)
+        exactly = bounds_of(self.network, self.prototypes, of_radii)
+        most = min(MAX_BALLS, MAX_WORK // exactly.work())
         if len(leaves) + len(nodes) > most:
             raise Rejected(f"balls are proven of at most {most:,} entries in a network of this size")
         residuals = images.residuals(leaves.windows(), leaves.images)
         for window, image, far in zip(leaves.windows(), leaves.images, residuals, strict=True):
             self.inside("leaves", window, image, far + slack, radii)
-        self.nodes_stay(nodes, slack, radii)
+        quick = bounds_of(self.quick, Doubles.of(self.prototypes), of_radii)
+        self.nodes_stay(nodes, slack, radii, quick, exactly)
         return expected
 
     def largest_map(self) -> int:
         """The numbers of the map from the children to the widest layer."""
         return self.network.hidden * self.network.C * self.network.d
 
-    def nodes_stay(self, nodes: Table, slack: float, radii: Floats) -> None:
-        """Reject a window whose image may leave the ball of its prototype, or come within the slack of its edge."""
-        quick = bounds_of(self.quick, Doubles.of(self.prototypes), exact(radii))
-        exactly = bounds_of(self.network, self.prototypes, exact(radii))
+    def nodes_stay(
+        self, nodes: Table, slack: float, radii: Floats, quick: ImageBounds[Any], exactly: ImageBounds[Any]
+    ) -> None:
+        """Reject a window whose image may leave the ball of its prototype, or come within the slack of its edge.
+
+        Its bounds are `quick` in float64, and `exactly` in balls of FLINT where those do not tell.
+        """
         fits = self.largest_map() <= MAX_EXACT_MAP
         most = left = min(MAX_EXACT_BALLS, MAX_EXACT_WORK // exactly.work()) if fits else 0
         for at, (window, image) in enumerate(zip(nodes.windows(), nodes.images, strict=True)):
