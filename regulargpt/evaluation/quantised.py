@@ -11,7 +11,7 @@ from torch import Tensor
 from languages.errors import UserError
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, parse_json, read_bytes
-from regulargpt.storage.folder import CERTIFICATE, WEIGHTS, RunFolder, without_certificate
+from regulargpt.storage.folder import CERTIFICATE, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def prototypes_of(folder: RunFolder) -> Float[Tensor, "K d_model"]:
     """
     path = folder.path / CERTIFICATE
     if not disk.exists(path):
-        raise UserError(without_certificate(folder.path))
+        raise folder.without_certificate()
     found = parse_json(read_bytes(path), path)
     try:
         digest_there, prototypes = found["weights"]["sha256"], torch.tensor(found["prototypes"], dtype=torch.float64)

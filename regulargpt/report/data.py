@@ -24,8 +24,16 @@ from regulargpt.report.live import gathering
 from regulargpt.report.live.gathering import Live
 from regulargpt.report.live.states import MOST_PROTOTYPES, Prototypes
 from regulargpt.storage import atomic
-from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, UNCERTIFIED, WEIGHTS, RunFolder
-from regulargpt.storage.manifest import digest
+from regulargpt.storage.folder import (
+    AUTOMATON,
+    CERTIFICATE,
+    MEASURES,
+    MODEL_CONFIG,
+    UNCERTIFIED,
+    WEIGHTS,
+    RunFolder,
+    no_attempt,
+)
 
 if TYPE_CHECKING:
     from regulargpt.report.text import TextRun
@@ -146,16 +154,11 @@ def stands_for(machine: MooreMachine, accepted: Accepted) -> tuple[tuple[str, ..
 
 def uncertified(folder: RunFolder) -> tuple[str, ...]:
     """Why these weights have no certificate, in words; empty if `verify` was not called for them."""
-    path = folder.path / UNCERTIFIED
-    if not atomic.disk.exists(path):
-        return ()
-    attempt = atomic.parse_json(atomic.read_bytes(path), path)
+    attempt = folder.load_attempt()
     try:
-        of_these = attempt["weights"]["sha256"] == digest(folder.final_bytes(WEIGHTS))
-        return tuple(sentences(attempt)) if of_these else ()
+        return () if attempt is None else tuple(sentences(attempt))
     except (KeyError, TypeError) as error:
-        again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
-        raise UserError(f"{atomic.shown(path)} is no result of `verify`: {error} is missing; {again}") from error
+        raise no_attempt(folder.path / UNCERTIFIED, error) from error
 
 
 def of_language(name: str) -> MooreMachine | None:

@@ -55,8 +55,10 @@ class Watch:
 UNWATCHED = Watch()
 
 
-def run(config: RunConfig, out: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
-    """Train and test one config in a new folder; the summary.
+def run(
+    config: RunConfig, out: str | Path, watch: Watch = UNWATCHED, further: Sequence[FurtherPhase] | None = None
+) -> dict[str, Any]:
+    """Train and test one config in a new folder; the summary. `further` are its phases, if they were made already.
 
     >>> import tempfile
     >>> config = RunConfig().replaced({"training.steps": 2, "model.d_model": 8, "evaluation.test_len": 42})
@@ -73,7 +75,7 @@ def run(config: RunConfig, out: str | Path, watch: Watch = UNWATCHED) -> dict[st
     # All refusals are behind us: from here on there is a folder.
     device = prepare(config)
     folder = RunFolder.create(out, config.render(), {**environment(str(device)), **words.fingerprint()})
-    return finish(folder, config, words, device, watch)
+    return finish(folder, config, words, device, watch, further)
 
 
 def refuse_faulty(config: RunConfig, words: Data) -> None:
@@ -116,14 +118,21 @@ def refuse_other_data(folder: RunFolder, words: Data) -> None:
             raise UserError(f"{words.name} is not what {folder.path} began with ({known}); put it back, or run anew")
 
 
-def finish(folder: RunFolder, config: RunConfig, words: Data, device: torch.device, watch: Watch) -> dict[str, Any]:
+def finish(
+    folder: RunFolder,
+    config: RunConfig,
+    words: Data,
+    device: torch.device,
+    watch: Watch,
+    further: Sequence[FurtherPhase] | None = None,
+) -> dict[str, Any]:
     """Build, train, test, conclude, save.
 
     Raises Interrupted after Ctrl-C or SIGTERM; `resume` then goes on from the last step.
     """
     with at_work(), folder.locked(), StopRequested() as stop:
         work = Work(folder, config, words, objectives.build(config.objective, words), device, watch, stop)
-        trainer = build(work)
+        trainer = build(work, further)
         fit(work, trainer)
         results = test(work, trainer.model)
         conclusions = conclude(work, trainer)
@@ -153,7 +162,7 @@ class Results:
     segments: str = ""
 
 
-def build(work: Work) -> Trainer:
+def build(work: Work, further: Sequence[FurtherPhase] | None = None) -> Trainer:
     """The model before the first step, or as a checkpoint has it, and the phases of its training."""
     model = first_model(work.config, work.objective, work.device)
     if work.config.compile:
@@ -163,7 +172,8 @@ def build(work: Work) -> Trainer:
     def leave_out(phase: str, error: UserError) -> None:
         work.watch.on_notice(f"phase {phase} is left out: {error}")
 
-    further = phases_of(work.config, work.data, leave_out)
+    if further is None:
+        further = phases_of(work.config, work.data, leave_out)
     trainer = Trainer(work.config, work.data, work.objective, model, work.device, further)
     for skipped in trainer.load(work.folder):
         work.watch.on_notice(skipped)

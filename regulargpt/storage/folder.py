@@ -31,15 +31,6 @@ SNAPSHOT = re.compile(r"snapshot-([0-9]{9,})\.safetensors")
 FINAL = (CONFIG, ENVIRONMENT, METRICS, MEASURES, WEIGHTS, MODEL_CONFIG, SUMMARY)
 
 
-def without_certificate(path: Path) -> str:
-    """What is said of a run's folder that has no certificate: why, if a proof was tried, or how to try one."""
-    note = path / UNCERTIFIED
-    reason = atomic.parse_json(atomic.read_bytes(note), note).get("reason") if atomic.disk.exists(note) else None
-    if reason is None:
-        return f"{path} has no certificate yet; try `regulargpt verify {path}`"
-    return f"{path} has no certificate: {reason}"
-
-
 class Fields(dict[str, Any]):
     """What a file of a finished run says; a field that it does not have is the file's fault.
 
@@ -223,6 +214,25 @@ class RunFolder:
         """The summary of a finished run, checked against the manifest."""
         return Fields(atomic.parse_json(self.final_bytes(SUMMARY), self.path / SUMMARY), SUMMARY)
 
+    def load_attempt(self) -> dict[str, Any] | None:
+        """uncertified.json: why these weights have no certificate; None if a proof of them was not tried."""
+        path = self.path / UNCERTIFIED
+        if not atomic.disk.exists(path):
+            return None
+        attempt = atomic.parse_json(atomic.read_bytes(path), path)
+        try:
+            of_these = attempt["weights"]["sha256"] == manifest.digest(self.final_bytes(WEIGHTS))
+        except (KeyError, TypeError) as error:
+            raise no_attempt(path, error) from error
+        return attempt if of_these else None
+
+    def without_certificate(self) -> UserError:
+        """What is said where the run has no certificate: why, if a proof was tried, or how to try one."""
+        attempt, place = self.load_attempt(), atomic.shown(self.path)
+        if attempt is None:
+            return UserError(f"{place} has no certificate yet; try `regulargpt verify {place}`")
+        return UserError(f"{place} has no certificate: {attempt.get('reason')}")
+
     def finish(self) -> None:
         """Write the manifest over all final files, then DONE; UserError if one of them was not written."""
         self.metrics_offset()
@@ -246,6 +256,12 @@ class RunFolder:
 
     def _config_digest(self) -> str:
         return manifest.digest(atomic.read_bytes(self.path / CONFIG))
+
+
+def no_attempt(path: Path, missing: Exception) -> UserError:
+    """What is said of an uncertified.json that `verify` did not write."""
+    again = f"run `regulargpt verify {atomic.shown(path.parent)}` again"
+    return UserError(f"{atomic.shown(path)} is no result of `verify`: {missing} is missing; {again}")
 
 
 def snapshot_name(step: int) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from regulargpt.certificate.search.certify import Certifier
 from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs.run import run
@@ -125,6 +126,14 @@ def test_a_baseline_has_no_certificate_and_the_reason_is_said(cli: Cli, tmp_path
     run(config("gru", objective__name="last"), tmp_path / "r")
     out = cli("verify", str(tmp_path / "r"), "--length", "60", "--words", "8").out
     assert "no certificate: gru does not use one map at every level of a tree" in out
+
+
+def test_the_windows_of_a_table_are_worked_out_once(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made, of = [], Certifier.of
+    monkeypatch.setattr(Certifier, "of", staticmethod(lambda *given: made.append(given) or of(*given)))
+    small = ("--steps", "2", "--d-model", "8", "--test-len", "42", "--samples", "8")
+    assert cli("run", "parity", "--certify", *small, "--out", str(tmp_path / "r")).code == 0
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize(

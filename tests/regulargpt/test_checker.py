@@ -307,9 +307,9 @@ def test_only_so_many_balls_are_proven(certified: Path, monkeypatch: pytest.Monk
     [
         ("images.MAX_WORK", "has .* entries; at most 0 are gone through in a network of this size"),
         ("images.MAX_EXACT_WORK", "more than 0 windows that float64 does not decide: too many in a network"),
-        ("steps.MAX_WORK", "balls are proven of at most 0 entries in a network of this size"),
+        ("steps.MAX_BALL_WORK", "balls are proven of at most 0 entries in a network of this size"),
         ("steps.MAX_MAP", "balls take matrices of .* numbers in this network; at most 1 are gone through"),
-        ("steps.MAX_EXACT_WORK", "float64 does not prove the balls of more than 0 entries"),
+        ("steps.MAX_EXACT_BALL_WORK", "float64 does not prove the balls of more than 0 entries"),
         ("network.MAX_NUMBERS", "a step of the network makes more than 1 numbers at once"),
     ],
 )
@@ -328,7 +328,7 @@ def test_what_wide_networks_compute_goes_through_in_slices(certified: Path, monk
     sizes: list[int] = []
     merge = RegularGPT.merge
     monkeypatch.setattr(RegularGPT, "merge", lambda *given: (sizes.append(len(given[2])), merge(*given))[1])
-    for limit in ("MAX_NUMBERS", "MAX_QUICK_NUMBERS"):
+    for limit in ("NUMBERS", "QUICK_NUMBERS"):
         monkeypatch.setattr(f"regulargpt.certificate.checker.images.{limit}", 1)
     assert check(certified / "certificate.json") == whole
     assert set(sizes) == {1}

@@ -16,7 +16,7 @@ from regulargpt.certificate.checker.network import COST, Ints, Network
 
 # Windows that go through the block at once, in balls of FLINT and of float64; fewer where they take too many numbers.
 ROWS, QUICK_ROWS = 64, 256
-MAX_NUMBERS, MAX_QUICK_NUMBERS = 1 << 18, 1 << 22
+NUMBERS, QUICK_NUMBERS = 1 << 18, 1 << 22
 MAX_EXACT = 1 << 18  # windows that float64 does not decide: half an hour at width 64
 # Multiplications for all windows of a part, and for those that float64 does not decide: less than two hours of either.
 MAX_WORK, MAX_EXACT_WORK = 1 << 44, 1 << 38
@@ -41,8 +41,8 @@ class Images:
         work = network.work() + prototypes.size + COST * len(prototypes)
         self.most, self.most_exact = MAX_WORK // work, min(MAX_EXACT, MAX_EXACT_WORK // work)
         numbers = max(network.widest, len(prototypes))  # of a window, at a time
-        self.rows = max(1, min(ROWS, MAX_NUMBERS // numbers))
-        self.quick_rows = max(1, min(QUICK_ROWS, MAX_QUICK_NUMBERS // numbers))
+        self.rows = max(1, min(ROWS, NUMBERS // numbers))
+        self.quick_rows = max(1, min(QUICK_ROWS, QUICK_NUMBERS // numbers))
 
     def of(self, windows: Ints, stated: Ints | None = None) -> Ints:
         """The images (n,), from 1. Raises Rejected where they are not those `stated`, if any are, or where none is."""

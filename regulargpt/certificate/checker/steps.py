@@ -51,7 +51,7 @@ MAX_EXACT_BALLS = 1 << 12  # of these, such as float64 does not prove
 # Numbers of the map from the children to the widest layer, in float64 and in FLINT, with which others take a gigabyte.
 MAX_MAP, MAX_EXACT_MAP = 1 << 21, 1 << 19
 # Multiplications for the balls of all entries, and of those that float64 does not prove: less than two hours of either.
-MAX_WORK, MAX_EXACT_WORK = 1 << 40, 1 << 37
+MAX_BALL_WORK, MAX_EXACT_BALL_WORK = 1 << 40, 1 << 37
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ class Checker:
             what = f"balls take matrices of {largest:,} numbers in this network"
             raise Rejected(f"{what}; at most {MAX_MAP:,} are gone through")
         exactly = bounds_of(self.network, self.prototypes, of_radii)
-        most = min(MAX_BALLS, MAX_WORK // exactly.work())
+        most = min(MAX_BALLS, MAX_BALL_WORK // exactly.work())
         if len(leaves) + len(nodes) > most:
             raise Rejected(f"balls are proven of at most {most:,} entries in a network of this size")
         residuals = images.residuals(leaves.windows(), leaves.images)
@@ -326,7 +326,7 @@ class Checker:
         Its bounds are `quick` in float64, and `exactly` in balls of FLINT where those do not tell.
         """
         fits = self.largest_map() <= MAX_EXACT_MAP
-        most = left = min(MAX_EXACT_BALLS, MAX_EXACT_WORK // exactly.work()) if fits else 0
+        most = left = min(MAX_EXACT_BALLS, MAX_EXACT_BALL_WORK // exactly.work()) if fits else 0
         for at, (window, image) in enumerate(zip(nodes.windows(), nodes.images, strict=True)):
             self.progress("balls", at, len(nodes))
             if known_inside(quick, window, image, slack, float(radii[image - 1])):

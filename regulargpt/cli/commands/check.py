@@ -35,12 +35,12 @@ def command(
     named = None if language is None else (language, automaton_of(language))
     from regulargpt.certificate.checker import Malformed, Rejected, check
     from regulargpt.cli import FAILED
-    from regulargpt.storage.folder import CERTIFICATE, CONFIG, without_certificate
+    from regulargpt.storage.folder import CERTIFICATE, CONFIG, RunFolder
 
     given = {"weights": weights, "network": network, "automaton": automaton}
     path = certificate / CERTIFICATE if certificate.is_dir() else certificate
     if (certificate / CONFIG).exists() and not path.exists():
-        raise UserError(without_certificate(certificate))
+        raise RunFolder(certificate).without_certificate()
     try:
         with closing(Checking()) as progress:
             accepted = check(path, {name: file for name, file in given.items() if file is not None}, named, progress)

@@ -67,7 +67,6 @@ def command(
     from regulargpt.cli.running import supervised
     from regulargpt.runs import run
 
-    if certify:
-        run.phases_of(config, words, refuse)
+    further = run.phases_of(config, words, refuse) if certify else None
     folder = out or default_folder(config)
-    return supervised(lambda watch: run.run(config, folder, watch), config, folder, as_json)
+    return supervised(lambda watch: run.run(config, folder, watch, further), config, folder, as_json)
