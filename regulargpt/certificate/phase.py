@@ -22,7 +22,7 @@ from regulargpt.certificate.search.last_layer import settle_last_layer
 from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
 from regulargpt.certificate.search.short_first import ShortFirst
-from regulargpt.certificate.standing import MENDED, Standing, half_life_of, is_large, windows_a_step
+from regulargpt.certificate.standing import MENDED, Standing, is_large, windows_a_step
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
@@ -223,8 +223,7 @@ class TableFineTuning:
         if self.stages is not None and found.certain:
             self.stages.whole()
         self.own_optimiser = make_optimiser(trainer.model, self.free)
-        half_life = half_life_of(len(self.table.windows), self.options)
-        self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, half_life)
+        self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, len(self.table.windows))
         # Should it lose the certificate on its own table, that is what to go back to.
         if found.certain:
             self.keep(trainer)

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 from regulargpt.certificate.options import TableFineTuningOptions
 
-# The share of the fine-tuning in which its learning rate falls to 0.
-FALL = 0.6
+# The share of a round in which the learning rate falls to 0, and the fewest steps of the first one on the table of a
+# certified network: as many as the table has windows. Each further round is twice as long, a warm restart as in
+# Loshchilov and Hutter 2017 (SGDR).
+FALL, ROUND = 0.6, 500
 # A fine-tuning that has not brought the certificate in so many steps begins anew if it has mended half of what was
 # missed; else it is given up.
 MENDING, MENDED = 1000, 0.5
@@ -15,11 +17,8 @@ MENDING, MENDED = 1000, 0.5
 # one, but no more than these.
 COPIES, FEWEST_WINDOWS = 8, 64
 PART, MOST_WINDOWS = 128, 4096
-# The learning rate on the table of a certified network halves in so many steps, or in as many as it takes to go so many
-# times through a large table.
-HALF_LIFE, PASSES = 200, 10
-# No further than to this share: with a rate of nothing, states would drift for ever.
-LEAST_LEFT = 0.05
+# One that mends a large table goes at least so many times through it.
+PASSES = 20
 
 
 @dataclass(frozen=True)
@@ -27,16 +26,15 @@ class Standing:
     """Where the fine-tuning stands: the steps at which it began and at which the certificate held first.
 
     `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
-    `half_life` is how many steps halve the learning rate on a table of its size, and `steady_at` the step at which a
-    certified network needed no more; `steady_since` that at which its states no longer drifted. `opened_at` is the step
-    at which windows last came in.
+    `windows` is how many the table has. At `steady_at` a certified network needed no more; from `steady_since` on its
+    states did not drift. `opened_at` is the step at which windows last came in.
     """
 
     began_at: int | None = None
     certified_at: int | None = None
     missed: float = 1.0
     given_up: int = 0
-    half_life: int = HALF_LIFE
+    windows: int = 0
     steady_at: int | None = None
     opened_at: int | None = None
     steady_since: int | None = None
@@ -52,19 +50,20 @@ class Standing:
         return self.since if self.certified_at is not None or self.opened_at is None else self.opened_at
 
     def steps(self, options: TableFineTuningOptions) -> int:
-        """How long it lasts at most: without certificate `MENDING`, or twice the half-life if that is longer."""
-        if self.certified_at is not None:
-            return options.steps
-        return min(options.steps, max(MENDING, 2 * self.half_life))
+        """How long it lasts at most: without certificate no longer than the table is mended for."""
+        return options.steps if self.certified_at is not None else min(options.steps, mending_of(self.windows, options))
 
     def left(self, step: int, options: TableFineTuningOptions) -> float:
-        """Its learning rate and noise: with a certificate halved again and again; without, falling to 0 at the end."""
+        """Its share of the learning rate and of the noise: in each round constant, then falling to 0.
+
+        Of a certified network's there are several: where the rate does not fall to 0 states drift for ever, and if it
+        falls too soon, the Jacobian stays large. A table is mended in one.
+        """
         if self.counted_from is None:
             return 1.0
-        if self.certified_at is not None:
-            return max(LEAST_LEFT, 0.5 ** ((step - self.certified_at) / self.half_life))
-        left = self.counted_from + self.steps(options) - step
-        return min(1.0, left / max(1.0, FALL * self.steps(options)))
+        done, steps = step - self.counted_from, self.steps(options)
+        begin, end = (0, steps) if self.certified_at is None else round_of(done, max(ROUND, self.windows), steps)
+        return max(0.0, min(1.0, (end - done) / max(1.0, FALL * (end - begin))))
 
     def ends(self, step: int, options: TableFineTuningOptions) -> bool:
         """Whether it has had its steps, or needs no more."""
@@ -75,17 +74,17 @@ class Standing:
         """The share of the table that may be missed when it begins: half as much after one was given up."""
         return options.missed * 0.5**self.given_up if options.steps else 0.0
 
-    def begun(self, step: int, certain: bool, missed: float, half_life: int = HALF_LIFE) -> Standing:
+    def begun(self, step: int, certain: bool, missed: float, windows: int = 0) -> Standing:
         """From here on, or anew, on a table of which the network misses the share `missed`.
 
         If it is `certain`, the certificate holds, since now or since before; else it does not, or no longer.
         """
         if not certain:
             lost = self.without_certificate()
-            return replace(lost, began_at=step, missed=missed, half_life=half_life)
+            return replace(lost, began_at=step, missed=missed, windows=windows)
         begun = step if self.began_at is None else self.began_at
         holds = step if self.certified_at is None else self.certified_at
-        return replace(self, began_at=begun, certified_at=holds, missed=missed, half_life=half_life)
+        return replace(self, began_at=begun, certified_at=holds, missed=missed, windows=windows)
 
     def ended(self) -> Standing:
         """Given up: words again."""
@@ -112,11 +111,23 @@ def is_large(n_windows: int, options: TableFineTuningOptions) -> bool:
     return windows_a_step(n_windows, options) > options.windows
 
 
-def half_life_of(n_windows: int, options: TableFineTuningOptions) -> int:
-    """The steps in which the learning rate on a table of so many windows halves.
+def round_of(done: int, first: int, steps: int) -> tuple[int, int]:
+    """Where the round of the step `done` begins and ends: the first has `first` steps, each other twice as many.
+
+    >>> [round_of(done, 500, 3000) for done in (0, 499, 500, 1499, 1500, 3000)]
+    [(0, 500), (0, 500), (500, 1500), (500, 1500), (1500, 3000), (1500, 3000)]
+    """
+    begin = 0
+    while done >= begin + first and begin + first < steps:
+        begin, first = begin + first, 2 * first
+    return begin, min(begin + first, steps)
+
+
+def mending_of(n_windows: int, options: TableFineTuningOptions) -> int:
+    """How many steps a table of so many windows is mended for.
 
     >>> options = TableFineTuningOptions("table_fine_tuning", windows=512)
-    >>> [half_life_of(n, options) for n in (6, 1_000, 24_000, 339_066)]
-    [200, 200, 468, 1280]
+    >>> [mending_of(n, options) for n in (6, 24_000, 339_066)]
+    [1000, 1000, 2560]
     """
-    return max(HALF_LIFE, PASSES * n_windows // windows_a_step(n_windows, options))
+    return max(MENDING, PASSES * n_windows // windows_a_step(n_windows, options))

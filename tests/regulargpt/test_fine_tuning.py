@@ -23,7 +23,7 @@ from regulargpt.certificate.phase import WARMUP, TableFineTuning, is_small
 from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.codebook import codebooks, missed_share, misses_any
-from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable, apply_map
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.last_layer import settle_last_layer
 from regulargpt.certificate.standing import Standing
@@ -140,21 +140,36 @@ def test_half_of_a_step_are_the_windows_farthest_off():
     assert (windows[:20] == 7).sum() == (drawn == 7).sum() > (windows[20:] == 7).sum()
 
 
-def test_windows_over_states_take_the_states_and_prototypes_where_there_are_none():
-    model, table = table_of("parity")
-    below = torch.tensor([0, 3, 3])
-    states = torch.randn(3, table.prototypes.shape[1], generator=torch.Generator().manual_seed(0))
-    every = torch.arange(len(table.windows))
-    children = table.children_from(model, every, below, states)
-    last = {int(table.images[b]): i for i, b in enumerate(below.tolist())}
-    for window, found in zip(table.windows.tolist(), children, strict=True):
-        for child, state in zip(window, found, strict=True):
-            if not child:
-                assert torch.equal(state, model.pad[0])
-            elif child - 1 in last:
-                assert torch.equal(state, states[last[child - 1]])
-            else:
-                assert torch.equal(state, table.prototypes[child - 1])
+def test_the_farthest_state_of_each_prototype_is_taken_and_itself_where_there_is_none():
+    _, table = table_of("dyck-2")
+    prototypes, generator = table.prototypes, torch.Generator().manual_seed(0)
+    images = torch.randint(len(prototypes) - 1, (40,), generator=generator)
+    states = torch.randn(40, prototypes.shape[1], generator=generator)
+    found = table.farthest_of(images, states, table.squared_errors(states, images))
+    for k, prototype in enumerate(prototypes):
+        errors = {(states[i] - prototype).norm().item(): i for i in range(40) if images[i] == k}
+        assert torch.equal(found[k], states[errors[max(errors)]] if errors else prototype)
+    assert torch.equal(found[-1], prototypes[-1])
+
+
+@pytest.mark.parametrize("spec", ["parity", "cycle-navigation", "dyck-2"])
+def test_the_drift_is_that_of_trees_over_the_states_that_are_farthest_off(spec: str):
+    model, table = table_of(spec)
+    model, K = model.eval(), len(table.prototypes)
+    table = dataclasses.replace(table, prototypes=table.prototypes + 0.1 * torch.randn_like(table.prototypes))
+    worst, farthest = list(table.prototypes), 0.0
+    for _ in range(16):
+        found: dict[int, list[torch.Tensor]] = {k: [] for k in range(K)}
+        for window, image in zip(table.windows.tolist(), table.images.tolist(), strict=True):
+            children = [worst[child - 1] if child else model.absent[0] for child in window]
+            present = torch.tensor([[bool(child) for child in window]])
+            with torch.no_grad():
+                found[image].append(apply_map(model, torch.stack(children)[None], present.long())[0])
+        for k, states in found.items():
+            if states:
+                worst[k] = max(states, key=lambda state: (state - table.prototypes[k]).norm().item())
+                farthest = max(farthest, (worst[k] - table.prototypes[k]).norm().item())
+    assert table.drift(model, seed=0) == pytest.approx(farthest / (0.5 * table.separation), rel=1e-3)
 
 
 def test_the_true_table_is_given_where_few_enough_windows_are_missed():
@@ -401,20 +416,30 @@ def test_a_cooldown_without_certificate_is_undone():
     assert progress.cooldowns == 2
 
 
-@pytest.mark.parametrize("certain", [True, False])
 @pytest.mark.parametrize("steps", [10, 0])
-def test_the_rate_of_a_fine_tuning_falls(steps: int, certain: bool):
+def test_the_rate_of_a_mending_is_constant_and_falls_to_nothing(steps: int):
     options = TableFineTuningOptions("table_fine_tuning", every=2, steps=steps)
-    standing = Standing().begun(20, certain=certain, missed=0.0, half_life=5)
-    ends = [standing.ends(20 + i, options) for i in range(steps + 1)]
-    assert ends == [False] * steps + [True]
+    standing = Standing().begun(20, certain=False, missed=0.0)
+    assert [standing.ends(20 + i, options) for i in range(steps + 1)] == [False] * steps + [True]
     left = [standing.left(20 + i, options) for i in range(steps + 1)]
     assert left == sorted(left, reverse=True)
-    if certain:  # halved every five steps, for as long as it takes
-        assert (left[::5], standing.left(120, options)) == ([0.5**i for i in range(1 + steps // 5)], 0.05)
-    else:
-        assert (left[: steps // 2], left[-1]) == ([1.0] * (steps // 2), 0.0)
+    assert (left[: steps // 2], left[-1], standing.left(999, options)) == ([1.0] * (steps // 2), 0.0, 0.0)
     assert dataclasses.replace(standing, steady_at=22).ends(22, options)
+
+
+@pytest.mark.parametrize(("windows", "rounds"), [(6, [500, 1000, 500]), (800, [800, 1200]), (9000, [2000])])
+def test_the_rate_of_a_certified_network_falls_to_nothing_again_and_again(windows: int, rounds: list[int]):
+    options = TableFineTuningOptions("table_fine_tuning", every=2, steps=2000)
+    standing = Standing().begun(20, certain=True, missed=0.0, windows=windows)
+    left = [standing.left(20 + i, options) for i in range(2001)]
+    begin = 0
+    for length in rounds:
+        found, begin = left[begin : begin + length], begin + length
+        assert found == sorted(found, reverse=True)
+        assert found[: length * 2 // 5] == [1.0] * (length * 2 // 5)
+        assert found[-1] == pytest.approx(1 / (0.6 * length))
+    assert (begin, left[-1]) == (2000, 0.0)
+    assert [standing.ends(20 + i, options) for i in (1999, 2000)] == [False, True]
 
 
 def test_the_fine_tuning_of_a_certified_network_ends_when_its_states_no_longer_drift(monkeypatch: pytest.MonkeyPatch):

@@ -86,9 +86,9 @@ class TrainingTable:
         found, images = torch.cat([states, leaves]), torch.cat([self.images[first], self.leaf_images])
         errors = self.squared_errors(found, images)
         # A second step from where the first one ended: an error shall shrink on its way up the tree, not grow.
-        # Sorted by error, so that of several states for one prototype the one farthest off comes last and is taken.
-        second, order = self.draw(n_windows, generator), errors[: len(states)].argsort(stable=True)
-        below = self.children_from(model, second, first[order], states[order].detach())
+        second = self.draw(n_windows, generator)
+        worst = self.farthest_of(self.images[first], states, errors[: len(states)]).detach()
+        below = torch.cat([model.absent, worst])[self.windows[second]]
         again = apply_map(model, below, self.windows[second])
         logits, answers = model.readout(found), self.answers[images]
         # Means apart, so that leaves count as much as nodes, however many there are of each.
@@ -104,26 +104,31 @@ class TrainingTable:
     def drift(self, model: Tree, seed: int) -> float:
         """How far states go astray on their way up, in units of half the smallest distance of two prototypes.
 
-        `ROUNDS` levels of `NODES` random windows are built one on the other, from prototypes; each place holds a random
-        one of the states that the level below has for its prototype. Of all these nodes it is the farthest.
+        `ROUNDS` levels are built one on the other, from prototypes: all windows, or `NODES` random ones of a large
+        table, over the states of the level below, of each prototype the farthest off. Of all nodes it is the farthest.
         """
         # On the CPU, the same for every device.
-        generator = torch.Generator().manual_seed(seed)
-        device, prototypes = self.prototypes.device, torch.arange(len(self.prototypes), device=self.windows.device)
-        states, images, farthest = self.prototypes, prototypes, 0.0
+        generator, device = torch.Generator().manual_seed(seed), self.windows.device
+        worst, farthest = self.prototypes, 0.0
         for _ in range(ROUNDS):
-            order, sizes = images.argsort(stable=True), images.bincount(minlength=len(self.prototypes))
-            drawn = torch.randint(len(self.windows), (NODES,), generator=generator).to(device)
-            share = torch.rand(NODES, self.windows.shape[1], generator=generator, dtype=torch.float64).to(device)
-            windows = self.windows[drawn]  # (NODES, C), from 1
-            below = (windows - 1).clamp(min=0)
-            # A prototype that the level below has not come to stands for itself, behind the states.
-            known = row_of_kind(torch.cat([order, order[:1]]), sizes, below, share)
-            row = 1 + torch.where(sizes[below] > 0, known, len(states) + below)
-            rows = torch.cat([model.absent, states, self.prototypes])
-            states, images = model.merge(rows, torch.where(windows > 0, row, 0)), self.images[drawn]
-            farthest = max(farthest, self.squared_errors(states, images).max().sqrt().item())
+            n = len(self.windows)
+            drawn = (torch.arange(n) if n <= NODES else torch.randint(n, (NODES,), generator=generator)).to(device)
+            images = self.images[drawn]
+            states = model.merge(torch.cat([model.absent, worst]), self.windows[drawn])
+            errors = self.squared_errors(states, images)
+            farthest = max(farthest, errors.max().sqrt().item())
+            worst = self.farthest_of(images, states, errors)
         return farthest / (0.5 * self.separation)
+
+    def farthest_of(
+        self, images: Int[Tensor, "n"], states: Float[Tensor, "n d_model"], errors: Float[Tensor, "n"]
+    ) -> Float[Tensor, "K d_model"]:
+        """For each prototype the state with the largest of these errors; itself where there is none."""
+        order = errors.argsort(stable=True)
+        row = torch.full((len(self.prototypes),), -1, device=states.device)
+        # A maximum is the same in whichever order a device takes it.
+        row.scatter_reduce_(0, images[order], torch.arange(len(order), device=states.device), "amax")
+        return torch.where((row >= 0).unsqueeze(-1), states[order][row.clamp(min=0)], self.prototypes)
 
     def draw(self, n: int, generator: torch.Generator) -> Int[Tensor, "n"]:
         """Windows of the table, by their numbers: about half of them uniform, the others uniform by what they give.
@@ -160,20 +165,6 @@ class TrainingTable:
     def children(self, model: Tree, windows: Int[Tensor, "n"]) -> Float[Tensor, "n C d_model"]:
         """The prototypes, and what stands for absent places, under these windows."""
         return torch.cat([model.absent, self.prototypes])[self.windows[windows]]
-
-    def children_from(
-        self, model: Tree, windows: Int[Tensor, "n"], below: Int[Tensor, "m"], states: Float[Tensor, "m d_model"]
-    ) -> Float[Tensor, "n C d_model"]:
-        """What is under these windows if the windows `below` gave these `states`; prototypes where none gave any.
-
-        Of several states for one prototype it is the last.
-        """
-        row = torch.full((1 + len(self.prototypes),), -1, device=states.device)
-        # A maximum is the same in whichever order a device takes it.
-        row.scatter_reduce_(0, 1 + self.images[below], torch.arange(len(below), device=states.device), "amax")
-        rows = row[self.windows[windows]]  # (n, C)
-        known = (rows >= 0).unsqueeze(-1)  # (n, C, 1)
-        return torch.where(known, states[rows.clamp(min=0)], self.children(model, windows))
 
     def squared_errors(self, states: Float[Tensor, "n d_model"], images: Int[Tensor, "n"]) -> Float[Tensor, "n"]:
         """Squared distances to the prototypes where the states should be."""
