@@ -241,37 +241,45 @@ class TableFineTuning:
         trainer.model.train(training)
 
     def look_for_drift(self, trainer: Trainer) -> None:
-        """Every so many steps: whether the states of a certified network still drift; if not, the training may end.
+        """Every so many steps, and where a round ends: whether the states of a certified network still drift.
 
-        The last layer that the table asks for stays if it ends the training; else training goes on without it. Where
-        that ends all the same, states that drift less are better.
+        If they do not, the training may end. The last layer that the table asks for stays if it ends the training; else
+        training goes on without it. Where a round ends, the layer is undone if states drift less without it.
         """
         step, since = trainer.step_count, self.standing.certified_at
         every = DRIFT_EVERY if self.free is None else LARGE * DRIFT_EVERY
-        if since is None or self.standing.steady_at is not None or step <= since or step % every:
+        if since is None or self.standing.steady_at is not None or step <= since:
+            return
+        ends_round = self.standing.ends_round(step, self.options)
+        if step % every and not ends_round:
             return
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         model, training, seed = trainer.model, trainer.model.training, trainer.config.seed
         table, before = self.current_table(model.eval()), deepcopy(trainer.model.state_dict())
         settled = self.free is None and settle_last_layer(model, table, seed + step)
         self.drift = table.drift(model, seed)
+        if settled and ends_round:
+            settled = not self.undone(trainer, table, before)
         if self.drift < MOST_DRIFT and self.standing.steady_since is None:
             self.standing = replace(self.standing, steady_since=step)
         if self.drift < MOST_DRIFT and self.needs_no_more(trainer, table):
             self.standing = replace(self.standing, steady_at=step)
-        elif settled and not (step == self.last_step(trainer) and self.drifts_less(trainer, table, before)):
+        elif settled and step != self.last_step(trainer):
             model.load_state_dict(before)
         model.train(training)
 
-    def drifts_less(self, trainer: Trainer, table: TrainingTable, before: Mapping[str, Tensor]) -> bool:
-        """Whether the network is still certified, and drifts less than with the weights `before`."""
+    def undone(self, trainer: Trainer, table: TrainingTable, before: Mapping[str, Tensor]) -> bool:
+        """Whether the network has the weights `before` again, for with them it drifts less, or alone is certified."""
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         assert self.drift is not None, "it was measured"
-        settled = deepcopy(trainer.model.state_dict())
+        settled, certain = deepcopy(trainer.model.state_dict()), self.is_certain(trainer, table)
         trainer.model.load_state_dict(before)
-        less = self.drift < table.drift(trainer.model, trainer.config.seed)
-        trainer.model.load_state_dict(settled)
-        return less and self.is_certain(trainer, table)
+        without = table.drift(trainer.model, trainer.config.seed)
+        if certain and self.drift < without:
+            trainer.model.load_state_dict(settled)
+            return False
+        self.drift = without
+        return True
 
     def current_table(self, model: Tree) -> TrainingTable:
         """The table over the prototypes as they are now."""
@@ -299,7 +307,9 @@ class TableFineTuning:
         if self.free is not None or not lasts or not is_small(n_windows, trainer.model):
             return False
         assert self.drift is not None, "it was measured"
-        if self.drift >= CLOSE:
+        # Of a table that is not small in itself a search takes minutes: once in a round, when the rate has fallen to 0.
+        in_round = n_windows > SMALL and not self.standing.ends_round(trainer.step_count, self.options)
+        if self.drift >= CLOSE or in_round:
             return True
         options = as_mapping(trainer.config.model)
         self.searched = search_in_training(self.certifier, trainer.model, options, self.table.prototypes)

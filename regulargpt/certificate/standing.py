@@ -53,6 +53,16 @@ class Standing:
         """How long it lasts at most: without certificate no longer than the table is mended for."""
         return options.steps if self.certified_at is not None else min(options.steps, mending_of(self.windows, options))
 
+    def round(self, step: int, options: TableFineTuningOptions) -> tuple[int, int]:
+        """Where the round of this step begins and ends, counted from its own first step: a table is mended in one."""
+        assert self.counted_from is not None, "it has begun"
+        done, steps = step - self.counted_from, self.steps(options)
+        return (0, steps) if self.certified_at is None else round_of(done, max(ROUND, self.windows), steps)
+
+    def ends_round(self, step: int, options: TableFineTuningOptions) -> bool:
+        """Whether the learning rate has just fallen to 0."""
+        return self.round(step - 1, options)[1] == step - (self.counted_from or 0)
+
     def left(self, step: int, options: TableFineTuningOptions) -> float:
         """Its share of the learning rate and of the noise: in each round constant, then falling to 0.
 
@@ -61,9 +71,8 @@ class Standing:
         """
         if self.counted_from is None:
             return 1.0
-        done, steps = step - self.counted_from, self.steps(options)
-        begin, end = (0, steps) if self.certified_at is None else round_of(done, max(ROUND, self.windows), steps)
-        return max(0.0, min(1.0, (end - done) / max(1.0, FALL * (end - begin))))
+        begin, end = self.round(step, options)
+        return max(0.0, min(1.0, (self.counted_from + end - step) / max(1.0, FALL * (end - begin))))
 
     def ends(self, step: int, options: TableFineTuningOptions) -> bool:
         """Whether it has had its steps, or needs no more."""

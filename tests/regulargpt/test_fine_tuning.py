@@ -290,8 +290,9 @@ def test_a_fine_tuning_without_certificate_begins_anew_where_it_mends():
     ]
     steps = {"began_at": 35, "certified_at": 45}
     assert trainer.summary() == {"table_fine_tuning": {**steps, "as_it_is": None}}
-    # By the table at the end only.
-    assert asked == [(step, step == 55, 0.5) for step in (5, 10, 15, 20, 25, 30, 35, 40, 45, 55)]
+    # By the table at the end only, and there with the last layer solved, too.
+    asks = [(step, False, 0.5) for step in (5, 10, 15, 20, 25, 30, 35, 40, 45)]
+    assert asked == [*asks, (55, True, 0.0), (55, True, 0.5)]
 
 
 def test_a_fine_tuning_that_mends_too_little_is_given_up_and_leaves_no_trace():
@@ -324,7 +325,8 @@ def test_a_large_table_is_mended_to_the_end_with_prototypes_that_go_on_learning(
             places.append(phase.free.before.detach().clone())
     assert phase.standing.certified_at == 5
     # Of a large table the prototypes move, so it is not by those of the beginning that the certificate is tried.
-    assert [known for _, known, _ in asked] == [False, part > 1]
+    assert {known for _, known, _ in asked[1:]} == {part > 1}
+    assert not asked[0][1]
     assert bool(places) == (part == 1)
     assert part > 1 or not torch.equal(places[0], places[-2])
 
@@ -439,6 +441,7 @@ def test_the_rate_of_a_certified_network_falls_to_nothing_again_and_again(window
         assert found[: length * 2 // 5] == [1.0] * (length * 2 // 5)
         assert found[-1] == pytest.approx(1 / (0.6 * length))
     assert (begin, left[-1]) == (2000, 0.0)
+    assert [i for i in range(1, 2001) if standing.ends_round(20 + i, options)] == np.cumsum(rounds).tolist()
     assert [standing.ends(20 + i, options) for i in (1999, 2000)] == [False, True]
 
 
@@ -485,6 +488,27 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
     assert weights_of_jacobian == [0.3] * 3 + [10.0] * (ends_at - 8)
 
 
+def test_of_a_table_that_is_not_small_balls_are_looked_for_where_a_round_ends(monkeypatch: pytest.MonkeyPatch):
+    phase_module, searched = TableFineTuning.__module__, []
+    monkeypatch.setattr(f"{phase_module}.DRIFT_EVERY", 2)
+    monkeypatch.setattr(f"{phase_module}.SMALL", 2)
+    monkeypatch.setattr(f"{phase_module}.TIGHTENING", 1000)
+    monkeypatch.setattr(f"{phase_module}.is_small", lambda *_: True)
+    monkeypatch.setattr("regulargpt.certificate.standing.ROUND", 7)
+    monkeypatch.setattr(TrainingTable, "drift", lambda *_: 0.01)
+
+    def search(*_: object) -> SimpleNamespace:
+        searched.append(trainer.step_count)
+        return SimpleNamespace(slack=0.0)
+
+    monkeypatch.setattr(f"{phase_module}.search_in_training", search)
+    trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=25)
+    while not trainer.finished:
+        trainer.step()
+    # Rounds of 7 and 14 steps after step 5, and the 4 that are left.
+    assert searched == [12, 26, 30]
+
+
 def other_with_the_last_layer_solved(monkeypatch: pytest.MonkeyPatch, drifts: list[list[float]], **end: int | None):
     """The weights in which a training with the last layer solved differs from one without it.
 
@@ -521,7 +545,7 @@ def test_a_last_layer_that_is_solved_for_the_table_stays_only_if_it_ends_the_tra
     assert other_with_the_last_layer_solved(monkeypatch, drifts, steady_at=steady_at, ended=ended) == other
 
 
-@pytest.mark.parametrize(("large", "asked"), [(False, [6, 9, 12, 15]), (True, [12])])
+@pytest.mark.parametrize(("large", "asked"), [(False, [6, 9, 12, 15]), (True, [12, 15])])
 def test_the_last_layer_is_not_solved_for_a_large_table_and_its_drift_is_asked_for_less_often(
     monkeypatch: pytest.MonkeyPatch, large: bool, asked: list[int]
 ):
