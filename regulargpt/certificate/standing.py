@@ -54,20 +54,23 @@ class Standing:
         return options.steps if self.certified_at is not None else min(options.steps, mending_of(self.windows, options))
 
     def round(self, step: int, options: TableFineTuningOptions) -> tuple[int, int]:
-        """Where the round of this step begins and ends, counted from its own first step: a table is mended in one."""
+        """The first step of the round that this step is in, and the end, counted from where it all began.
+
+        A table is mended in one round.
+        """
         assert self.counted_from is not None, "it has begun"
         done, steps = step - self.counted_from, self.steps(options)
         return (0, steps) if self.certified_at is None else round_of(done, max(ROUND, self.windows), steps)
 
     def ends_round(self, step: int, options: TableFineTuningOptions) -> bool:
         """Whether the learning rate has just fallen to 0."""
-        return self.round(step - 1, options)[1] == step - (self.counted_from or 0)
+        assert self.counted_from is not None, "it has begun"
+        return step == self.counted_from + self.round(step - 1, options)[1]
 
     def left(self, step: int, options: TableFineTuningOptions) -> float:
         """Its share of the learning rate and of the noise: in each round constant, then falling to 0.
 
-        Of a certified network's there are several: where the rate does not fall to 0 states drift for ever, and if it
-        falls too soon, the Jacobian stays large. A table is mended in one.
+        Where the rate does not fall to 0 states drift for ever, and if it falls too soon, the Jacobian stays large.
         """
         if self.counted_from is None:
             return 1.0
