@@ -40,15 +40,17 @@ WARMUP = 50
 # Of its Adam; the second is short, for the errors shrink by orders of magnitude.
 BETAS = (0.9, 0.98)
 # A certified network is trained on its table while states drift farther than this, in units of half the smallest
-# distance of two prototypes. That is asked every so many steps, with the last layer solved for the table.
+# distance of two prototypes. That is asked every so many steps and where a round ends, with the last layer solved for
+# the table.
 MOST_DRIFT, DRIFT_EVERY = 0.5, 50
 # Of a large table it is asked less often by this factor, and without the layer: solved for 340,000 windows, it brought
 # some of them twice as far from their prototypes.
 LARGE = 4
 # A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows,
 # or as many as the last layer has inputs, which could bring each exactly to its prototype, it is trained for so many
-# further steps at most (for more windows than `SMALL`, the more of them), its Jacobian drawn to 0 with more weight,
-# until balls prove it as it is, and with this slack. They are looked for while the drift is small: else there are none.
+# further steps (for more windows than `SMALL`, the more of them) and to the end of that round at most, its Jacobian
+# drawn to 0 with more weight, until balls prove it as it is, and with this slack. They are looked for while the drift
+# is small, else there are none; for more windows than `SMALL` that takes minutes, so only where a round ends.
 SMALL, TIGHTENING, TIGHT, SLACK, CLOSE = 256, 1000, 10.0, 1e-4, 0.1
 # While a table is mended, so often it is asked whether more of its windows may come in.
 OPEN_EVERY = 20
@@ -103,7 +105,7 @@ class TableFineTuning:
         return self.own_optimiser
 
     def lr(self, trainer: Trainer) -> float:
-        """Rising, constant, then falling to 0."""
+        """Rising, then constant and falling to 0; of a certified network so again and again, but for the rise."""
         step, since = trainer.step_count, self.standing.since
         warm = 1.0 if since is None else min(1.0, (step + 1 - since) / WARMUP)
         # In a large table there are more prototypes to be told apart, each in less room.
@@ -269,15 +271,17 @@ class TableFineTuning:
         model.train(training)
 
     def undone(self, trainer: Trainer, table: TrainingTable, before: Mapping[str, Tensor]) -> bool:
-        """Whether the network has the weights `before` again, for with them it drifts less, or alone is certified."""
+        """Whether the weights `before` are back: unless the network is certified and drifts less without them."""
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         assert self.drift is not None, "it was measured"
-        settled, certain = deepcopy(trainer.model.state_dict()), self.is_certain(trainer, table)
+        settled = deepcopy(trainer.model.state_dict())
         trainer.model.load_state_dict(before)
         without = table.drift(trainer.model, trainer.config.seed)
-        if certain and self.drift < without:
+        if self.drift < without:
             trainer.model.load_state_dict(settled)
-            return False
+            if self.is_certain(trainer, table):
+                return False
+            trainer.model.load_state_dict(before)
         self.drift = without
         return True
 
@@ -301,19 +305,18 @@ class TableFineTuning:
         assert self.table is not None, "a certified network has one"
         assert self.certifier is not None, "it was certified"
         assert self.standing.steady_since is not None, "its states no longer drift"
-        n_windows = len(self.table.windows)
-        lasts = trainer.step_count < self.standing.steady_since + TIGHTENING * max(1.0, n_windows / SMALL)
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
-        if self.free is not None or not lasts or not is_small(n_windows, trainer.model):
-            return False
         assert self.drift is not None, "it was measured"
-        # Of a table that is not small in itself a search takes minutes: once in a round, when the rate has fallen to 0.
-        in_round = n_windows > SMALL and not self.standing.ends_round(trainer.step_count, self.options)
-        if self.drift >= CLOSE or in_round:
-            return True
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
+        step, n_windows = trainer.step_count, len(self.table.windows)
+        if self.free is not None or not is_small(n_windows, trainer.model):
+            return False
+        ends_round = self.standing.ends_round(step, self.options)
+        lasts = step < self.standing.steady_since + TIGHTENING * max(1.0, n_windows / SMALL) or not ends_round
+        if self.drift >= CLOSE or (n_windows > SMALL and not ends_round):
+            return lasts
         options = as_mapping(trainer.config.model)
         self.searched = search_in_training(self.certifier, trainer.model, options, self.table.prototypes)
-        return self.searched is None or self.searched.slack < SLACK
+        return lasts and (self.searched is None or self.searched.slack < SLACK)
 
     def give_up(self, trainer: Trainer) -> None:
         """Words again, with the weights from before a fine-tuning that brought no certificate, or lost it."""
@@ -399,8 +402,11 @@ class TableFineTuning:
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
         device = next(model.parameters()).device
-        self.standing, self.before = Standing(**state["standing"]), state["before"]
+        self.before = state["before"]
         self.table = None if state["table"] is None else TrainingTable.load(state["table"]).to(device)
+        # Of an earlier version it may have other fields.
+        known = {f.name: state["standing"][f.name] for f in dataclasses.fields(Standing) if f.name in state["standing"]}
+        self.standing = Standing(**{"windows": 0 if self.table is None else len(self.table.windows), **known})
         if state.get("free") is not None:
             assert isinstance(model, Tree), "the options refuse other models"
             assert self.table is not None, "prototypes are of a table"

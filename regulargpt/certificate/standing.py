@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from regulargpt.certificate.options import TableFineTuningOptions
 
-# The share of a round in which the learning rate falls to 0, and the fewest steps of the first one on the table of a
-# certified network: as many as the table has windows. Each further round is twice as long, a warm restart as in
-# Loshchilov and Hutter 2017 (SGDR).
+# The share of a round in which the learning rate falls to 0. The first one on a certified table has as many steps as
+# the table has windows, but at least `ROUND`; each further one is twice as long: warm restarts as in Loshchilov and
+# Hutter 2017 (SGDR).
 FALL, ROUND = 0.6, 500
 # A fine-tuning that has not brought the certificate in so many steps begins anew if it has mended half of what was
 # missed; else it is given up.

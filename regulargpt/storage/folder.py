@@ -221,17 +221,17 @@ class RunFolder:
             return None
         attempt = atomic.parse_json(atomic.read_bytes(path), path)
         try:
-            of_these = attempt["weights"]["sha256"] == manifest.digest(self.final_bytes(WEIGHTS))
+            known = attempt["weights"]["sha256"], attempt["reason"]
         except (KeyError, TypeError) as error:
             raise no_attempt(path, error) from error
-        return attempt if of_these else None
+        return attempt if known[0] == manifest.digest(self.final_bytes(WEIGHTS)) else None
 
     def without_certificate(self) -> UserError:
         """What is said where the run has no certificate: why, if a proof was tried, or how to try one."""
         attempt, place = self.load_attempt(), atomic.shown(self.path)
         if attempt is None:
             return UserError(f"{place} has no certificate yet; try `regulargpt verify {place}`")
-        return UserError(f"{place} has no certificate: {attempt.get('reason')}")
+        return UserError(f"{place} has no certificate: {attempt['reason']}")
 
     def finish(self) -> None:
         """Write the manifest over all final files, then DONE; UserError if one of them was not written."""
