@@ -93,7 +93,7 @@ def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
     build(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(atomic, "disk", Confined(tmp_path))
-    monkeypatch.setattr(running, "run", lambda config, out, watch: SUMMARY)
+    monkeypatch.setattr(running, "run", lambda *arguments: SUMMARY)
     monkeypatch.setattr(demo, "trained", language_only)
     monkeypatch.setattr(demo, "at_once", language_only)
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
