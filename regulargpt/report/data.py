@@ -24,16 +24,7 @@ from regulargpt.report.live import gathering
 from regulargpt.report.live.gathering import Live
 from regulargpt.report.live.states import MOST_PROTOTYPES, Prototypes
 from regulargpt.storage import atomic
-from regulargpt.storage.folder import (
-    AUTOMATON,
-    CERTIFICATE,
-    MEASURES,
-    MODEL_CONFIG,
-    UNCERTIFIED,
-    WEIGHTS,
-    RunFolder,
-    no_attempt,
-)
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, WEIGHTS, RunFolder
 
 if TYPE_CHECKING:
     from regulargpt.report.text import TextRun
@@ -158,7 +149,7 @@ def uncertified(folder: RunFolder) -> tuple[str, ...]:
     try:
         return () if attempt is None else tuple(sentences(attempt))
     except (KeyError, TypeError) as error:
-        raise no_attempt(folder.path / UNCERTIFIED, error) from error
+        raise folder.no_attempt(error) from error
 
 
 def of_language(name: str) -> MooreMachine | None:

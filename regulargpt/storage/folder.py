@@ -223,8 +223,13 @@ class RunFolder:
         try:
             known = attempt["weights"]["sha256"], attempt["reason"]
         except (KeyError, TypeError) as error:
-            raise no_attempt(path, error) from error
+            raise self.no_attempt(error) from error
         return attempt if known[0] == manifest.digest(self.final_bytes(WEIGHTS)) else None
+
+    def no_attempt(self, missing: Exception) -> UserError:
+        """What is said of an uncertified.json that `verify` did not write."""
+        path, again = atomic.shown(self.path / UNCERTIFIED), f"run `regulargpt verify {atomic.shown(self.path)}` again"
+        return UserError(f"{path} is no result of `verify`: {missing} is missing; {again}")
 
     def without_certificate(self) -> UserError:
         """What is said where the run has no certificate: why, if a proof was tried, or how to try one."""
@@ -256,12 +261,6 @@ class RunFolder:
 
     def _config_digest(self) -> str:
         return manifest.digest(atomic.read_bytes(self.path / CONFIG))
-
-
-def no_attempt(path: Path, missing: Exception) -> UserError:
-    """What is said of an uncertified.json that `verify` did not write."""
-    again = f"run `regulargpt verify {atomic.shown(path.parent)}` again"
-    return UserError(f"{atomic.shown(path)} is no result of `verify`: {missing} is missing; {again}")
 
 
 def snapshot_name(step: int) -> str:
