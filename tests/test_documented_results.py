@@ -223,6 +223,10 @@ def test_the_table_of_random_automata_is_that_of_their_rows():
         assert figures == [*[str(len(some))] * 3, str(sum(bool(row["slack"]) for row in some)), *times]
     text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
     assert f"{sum(seconds(row) <= WANTED for row in rows)} of 40 take at most {WANTED} s" in text
+    one_core = list(csv.DictReader((RESULTS / "random-dfas" / "one-core.csv").read_text().splitlines()))
+    assert all(row["proven"] == row["equal"] == "True" and row["score"] == "100.0" for row in one_core)
+    (slow,) = (seconds(row) for row in one_core if seconds(row) > WANTED)
+    assert f"{len(one_core) - 1} do, and one takes {slow:.0f} s" in text
 
 
 def test_the_page_of_the_atlas_is_made_of_its_table(tmp_path: Path):
