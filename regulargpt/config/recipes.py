@@ -37,7 +37,21 @@ class Recipe:
             fields.update(self.balanced)
         if int(chosen.get("model.chunk_size", 2)) > 2:
             fields.update(self.large_chunks.get(model, {}))
-        return {**fields, **self.languages.get(model, {}).get(without_sampling(language), {})}
+        return {**fields, **self.of_language(model, language)}
+
+    def of_language(self, model: str, language: str) -> dict[str, Any]:
+        """What the language needs of its own, also if it is spelled as the recipe would; a spelling that is given stays.
+
+        >>> RECIPES["answers"].of_language("regulargpt", "dyck-12")
+        {'data.name': 'dyck-12:depth=every', 'training.lr': 0.0003}
+        >>> RECIPES["answers"].of_language("regulargpt", "dyck-12:members=blocks")
+        {'training.lr': 0.0003}
+        """
+        given = without_sampling(language)
+        for name, fields in self.languages.get(model, {}).items():
+            if given in (name, without_sampling(fields.get("data.name", name))):
+                return {key: value for key, value in fields.items() if key != "data.name" or language == name}
+        return {}
 
 
 # What every recipe shares about the baselines: section 6.4 and the code behind it.

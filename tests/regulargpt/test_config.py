@@ -382,6 +382,26 @@ def test_options_behind_the_models_name_decide_on_the_recipes_as_others_do():
     assert written.training.curriculum == (3, 9)
 
 
+@pytest.mark.parametrize(("recipe", "model"), [(name, model) for name in OF_WORDS for model in RECIPES[name].languages])
+def test_a_language_that_is_spelled_as_its_recipe_would_has_the_recipe_of_the_bare_name(recipe: str, model: str):
+    for language in RECIPES[recipe].languages[model]:
+        sampling = TASKS[language].sampling
+        bare = resolve(recipe, model, language, sampling)
+        assert resolve(recipe, model, bare.data.name, sampling) == bare
+
+
+def test_how_a_language_is_drawn_is_the_users_choice_and_the_rest_the_recipes():
+    bare = resolve("answers", "regulargpt", "dyck-12", "balanced")
+    blocks = resolve("answers", "regulargpt", "dyck-12:members=blocks", "balanced")
+    assert bare.data.name == "dyck-12:depth=every"
+    assert blocks == bare.replaced({"data.name": "dyck-12:members=blocks"})
+
+
+def test_another_language_of_the_same_name_has_nothing_of_its_own():
+    without = resolve("robust-subwords", "regulargpt", "modular-arithmetic:plus=false", "uniform")
+    assert without.training == resolve("robust-subwords", "regulargpt", "parity", "uniform").training
+
+
 def test_a_recipe_that_shows_more_than_final_answers_says_so_in_its_name():
     for name, recipe in ((name, RECIPES[name]) for name in OF_WORDS):
         for fields in (*recipe.fields.values(), recipe.balanced, *recipe.languages.values()):
