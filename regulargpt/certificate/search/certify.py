@@ -204,7 +204,8 @@ class Certifier:
             return Attempt(True, quantised.training_table, missed=missed)
 
         def true_table() -> TrainingTable:
-            return self.true_table(separated(network, book))
+            # Those that were learned stay: moved apart, the network would miss most of what it has learned with them.
+            return self.true_table(separated(network, book) if own is None else book)
 
         wrong = None if quantised is None else quantised.proof.wrong
         return Attempt(False, true_table if missed <= allowed else None, wrong, missed)
