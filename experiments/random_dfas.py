@@ -14,7 +14,6 @@ seconds by the number of elements; OUT/sweep has the runs.
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -35,8 +34,8 @@ from regulargpt.runs.sweep.driver import Watch, sweep
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.local import LocalEngine
 from regulargpt.runs.sweep.names import name_of
-from regulargpt.storage.atomic import make_folder, write_text
-from regulargpt.storage.folder import CERTIFICATE, UNCERTIFIED, RunFolder
+from regulargpt.storage.atomic import make_folder, parse_json, read_bytes, write_text
+from regulargpt.storage.folder import CERTIFICATE, RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,9 +111,9 @@ def proof(run: RunFolder) -> Row:
     """Whether the automaton that is proven is the language's, and the slack of the network as it is; or the reason."""
     from regulargpt.certificate.compared import of_run
 
-    if not (run.path / CERTIFICATE).exists():
-        return {"reason": json.loads((run.path / UNCERTIFIED).read_text())["reason"]}
-    unquantised = json.loads((run.path / CERTIFICATE).read_text())["unquantised"]
+    if (attempt := run.load_attempt()) is not None:
+        return {"reason": attempt["reason"]}
+    unquantised = parse_json(read_bytes(run.path / CERTIFICATE), run.path / CERTIFICATE)["unquantised"]
     equal = of_run(run, RunConfig.parse(run.config_text).data.name)["equal"]
     return {"equal": equal, "slack": unquantised and unquantised["slack"], "reason": ""}
 
@@ -139,7 +138,8 @@ def picture(rows: Iterable[Row]) -> Figure:
     }
     for row in rows:
         as_it_is = "proven as it is" if row.get("slack") else "proven, states replaced"
-        kind = as_it_is if row["proven"] else "not proven"
+        # A proof about another language's automaton is none of this language.
+        kind = as_it_is if row["proven"] and row.get("equal") else "not proven"
         if "train_seconds" in row:
             dots[kind].append((float(str(row["monoid"])), seconds(row)))
     for (kind, places), colour in zip(dots.items(), plots.COLOURS, strict=False):

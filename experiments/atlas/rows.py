@@ -14,10 +14,9 @@ from experiments.atlas.plan import Planned
 from languages.automata import Dfa
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
-from regulargpt.storage.atomic import disk, parse_json, read_bytes
-from regulargpt.storage.folder import UNCERTIFIED, RunFolder
+from regulargpt.storage.folder import RunFolder
 
-known = lru_cache(maxsize=None)(algebra)
+algebra_of = lru_cache(maxsize=None)(algebra)
 
 
 def rows(planned: Iterable[Planned], folder: SweepFolder) -> Iterator[Row]:
@@ -25,7 +24,7 @@ def rows(planned: Iterable[Planned], folder: SweepFolder) -> Iterator[Row]:
     for run in planned:
         result = row(run, folder)
         if result is not None:
-            yield {"language": run.entry.name, "network": run.network.name, **known(run.entry.dfa), **result}
+            yield {"language": run.entry.name, "network": run.network.name, **algebra_of(run.entry.dfa), **result}
 
 
 def row(run: Planned, folder: SweepFolder) -> dict[str, Any] | None:
@@ -69,9 +68,8 @@ def why_unproven(run: RunFolder, dfa: Dfa) -> str:
     from regulargpt.certificate.sentences import sentences
     from regulargpt.extraction.nonempty import counterexample
 
-    path = run.path / UNCERTIFIED
-    if disk.exists(path):
-        return "; ".join(sentences(parse_json(read_bytes(path), path)))
+    if (attempt := run.load_attempt()) is not None:
+        return "; ".join(sentences(attempt))
     right = dfa.as_moore()
     word = counterexample(automaton_of(run), right)
     return "" if word is None else f"proven of another language: {right.decode(np.array(word))} is answered wrongly"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from regulargpt.objectives.options import ObjectiveOptions
 
 STEPS = "give a number of steps"
+# The networks that the checker knows, and the search for balls; it shares no line with what stands here.
+CHECKED = ("regulargpt", "gated-regulargpt", "ldru")
 
 
 @dataclass(frozen=True)
@@ -21,9 +23,9 @@ class TableFineTuningOptions(PhaseOptions):
 
     When it holds, the network is trained for at most `steps` steps on its own table at the rate `lr`, `windows`
     windows a step, disturbed by noise of up to `noise` times the RMS of the states, its Jacobian at the prototypes
-    drawn to 0 by `contraction`; then training ends. With `missed` > 0 it is trained so on the true table as soon as no
-    more than that share of its windows is missed, and if the certificate does not hold after 1000 steps of that, once
-    more or again on words.
+    drawn to 0 by `contraction`; then training ends. Once no more than the share `missed` of the true table's windows is
+    missed, that table is mended, for 1000 steps since windows last came in, more for a large table, and `steps` at
+    most. If the certificate does not hold then, it is mended once more, or words are trained on again.
 
     With `automaton = learned` nothing of the language's automaton is used. The machine is then learned from the
     network's own answers to words of the training lengths (extraction/from_answers.py); until it is right on the
@@ -38,7 +40,7 @@ class TableFineTuningOptions(PhaseOptions):
     )
     steps: int = option(
         1000,
-        "Most steps on the table once the certificate holds; a small one takes fewer.",
+        "Most steps on the table, to mend it and once the certificate holds; a small one takes fewer.",
         least=0,
         why=STEPS,
         needs="every",
@@ -65,7 +67,7 @@ class TableFineTuningOptions(PhaseOptions):
         "Share of the true table that may be missed when the training on it begins; 0: none of it.",
         least=0,
         most=1,
-        why="give a share of the table, 0 for its own table when it is certified",
+        why="give a share of the table, 0 to begin when none of it is missed",
         needs="steps",
     )
 
@@ -87,4 +89,7 @@ def no_certificate(model: ModelOptions, objective: ObjectiveOptions) -> str | No
     >>> no_certificate(config.model, config.objective)
     'lstm does not use one map at every level of a tree'
     """
-    return objective.no_map_of_words() or model.not_one_map()
+    reason = objective.no_map_of_words() or model.not_one_map()
+    if reason is None and model.name not in CHECKED:
+        return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
+    return reason

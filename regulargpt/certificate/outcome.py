@@ -19,11 +19,13 @@ from regulargpt.certificate import record
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.compared import against
-from regulargpt.certificate.search.certify import Certifier, Quantised
+from regulargpt.certificate.search.certify import Certifier, Quantised, unlabelled
+from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
 from regulargpt.certificate.search.networks import max_entries, numpy_network
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
 from regulargpt.extraction.from_answers import LearnedMachine, answers_of
+from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
@@ -141,12 +143,13 @@ def refused(weights: bytes, report: dict[str, Any]) -> Outcome:
 def search_in_training(
     certifier: Certifier, model: nn.Module, options: Mapping[str, Any], prototypes: Tensor
 ) -> Searched | None:
-    """The balls of a network in training; None if it has no certificate.
+    """The balls of a network in training; None if it has no certificate with these prototypes (K, d_model).
 
-    `options` are the model's in config.json, `prototypes` (K, d_model) those that it was trained at.
+    `options` are the model's in config.json.
     """
-    quantised = certifier.certify(model, prototypes)
-    if not quantised.certain:
+    assert isinstance(model, Tree), "the options refuse other models"
+    quantised = certifier.quantised(Float64Network(model), unlabelled(prototypes))
+    if quantised is None or not quantised.certain:
         return None
     weights = {name: tensor.detach().cpu().double().numpy() for name, tensor in model.state_dict().items()}
     return search_balls(certifier, model, quantised, numpy_network(weights, options))

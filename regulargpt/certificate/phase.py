@@ -30,7 +30,8 @@ from regulargpt.data.base import Data
 from regulargpt.extraction.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.models.base import Model
 from regulargpt.models.tree.base import Tree
-from regulargpt.storage.folder import CERTIFICATE, RunFolder
+from regulargpt.storage.atomic import shown
+from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
     from regulargpt.training.trainer import Trainer
@@ -157,7 +158,7 @@ class TableFineTuning:
         found = self.attempt(trainer.model, known, self.standing.allowed(self.options))
         # Also where nothing else follows: words near the wrong one are trained on after the next cooldown.
         trainer.words.wrong, self.missed = found.wrong, found.missed
-        is_last = trainer.step_count == trainer.config.training.steps
+        is_last = trainer.step_count >= trainer.config.training.steps
         if found.certain:
             self.train_on(found, trainer)
         elif self.table is None:
@@ -184,6 +185,7 @@ class TableFineTuning:
         if (learned := self.learner.learned(trainer.model)) is None:
             # A word that the network has wrong, and that the words drawn at random hardly show it.
             trainer.words.wrong, trainer.words.urgent = self.learner.misled, self.learner.misled is not None
+            self.uncertified = NOT_LEARNED
             return False
         trainer.words.urgent = False
         assert isinstance(trainer.model, Tree), "the options refuse other models"
@@ -199,7 +201,7 @@ class TableFineTuning:
     def asks(self, trainer: Trainer) -> bool:
         """Whether the certificate is to be tried now: every so many steps and at an end.
 
-        Where nothing is trained on the table before it holds, in the last stage only.
+        Where the table is mended only once none of it is missed, in the last stage alone.
         """
         step, ends = trainer.step_count, self.standing.ends(trainer.step_count, self.options)
         if not (trainer.words.in_last_stage or self.options.missed):
@@ -342,7 +344,7 @@ class TableFineTuning:
             f"tried every {self.options.every} steps" if self.missed is None else f"{100 * self.missed:.1f} % missed"
         )
         if self.certifier is None:
-            tried = "no automaton yet" if self.uncertified == NOT_LEARNED else "its automaton's table is too large"
+            tried = "no automaton yet" if self.uncertified == NOT_LEARNED else self.uncertified.partition(";")[0]
         proof = f"waits for a proof ({tried})"
         if self.standing.since is None:
             return [proof, *trainer.words.awaited(trainer)]
@@ -429,11 +431,13 @@ class TableFineTuning:
 
     @staticmethod
     def restore(folder: RunFolder, summary: Mapping[str, Any]) -> None:
-        """The certificate of a run that was proven."""
-        if summary.get("proven") and not (folder.path / CERTIFICATE).exists():
+        """The certificate, or why there is none. Raises UserError where a proof that there was is not found again."""
+        if folder.owes_outcome(summary):
             from regulargpt.runs.certify import certificate_report
 
-            certificate_report(folder)
+            report = certificate_report(folder)
+            if summary["proven"] and not report["proven"]:
+                raise UserError(f"{shown(folder.path)} was proven, and is not again: {report['reason']}; train it anew")
 
     def prototypes(self, model: nn.Module) -> Tensor | None:
         """Where they are now, as far as any were trained at."""

@@ -26,8 +26,8 @@ class Standing:
     """Where the fine-tuning stands: the steps at which it began and at which the certificate held first.
 
     `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
-    `windows` is how many the table has. At `steady_at` a certified network needed no more; from `steady_since` on its
-    states did not drift. `opened_at` is the step at which windows last came in.
+    `windows` is how many the table has. At `steady_at` a certified network needed no more; at `steady_since` its states
+    did not drift for the first time. `opened_at` is the step at which windows last came in.
     """
 
     began_at: int | None = None

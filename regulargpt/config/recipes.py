@@ -40,7 +40,7 @@ class Recipe:
         return {**fields, **self.of_language(model, language)}
 
     def of_language(self, model: str, language: str) -> dict[str, Any]:
-        """What the language needs of its own, also if it is spelled as the recipe would; a spelling that is given stays.
+        """What the language needs of its own, also if it is spelled as the recipe would spell it; its spelling stays.
 
         >>> RECIPES["answers"].of_language("regulargpt", "dyck-12")
         {'data.name': 'dyck-12:depth=every', 'training.lr': 0.0003}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from languages.convert.json_text import to_json
 from languages.randomness import rng
 from languages.task import Task
 from regulargpt.data.base import Words
@@ -61,8 +63,11 @@ class LanguageData:
         return {"alphabet": list(self.task.alphabet), "output_names": list(self.task.output_names)}
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """A language is what its name says."""
-        return {}
+        """A language is what its name says, but for an automaton in a file, which may change."""
+        if not self.options.name.startswith("dfa:"):
+            return {}
+        read = hashlib.sha256(to_json(self.task.machine).encode()).hexdigest()
+        return {"automaton": {"name": self.options.name, "sha256": read}}
 
     def is_tested(self, length: int) -> bool:
         """Whether there are test words of this length.

@@ -34,6 +34,8 @@ Ints = npt.NDArray[np.int64]
 # A network that is wrong on short words makes L* split states without end: then it is left alone.
 MOST_STATES = 400
 MOST_REFINEMENTS = 64
+# Symbols of the words that go through a network at once.
+MOST_SYMBOLS = 1 << 18
 # Held-out words of all lengths together; and all words of the lengths that have at most so many.
 HELD_OUT, SHORT = 4096, 512
 
@@ -60,8 +62,9 @@ class Answers:
 def answers_of(model: nn.Module, words: Ints) -> Ints:
     """A network's answers (n,) to words (n, T), on the device that it is on."""
     device = next(model.parameters()).device
+    parts = np.array_split(words, -(-words.size // MOST_SYMBOLS)) if words.size else [words]
     with torch.no_grad():
-        return model(torch.from_numpy(words).to(device)).argmax(1).cpu().numpy()
+        return np.concatenate([model(torch.from_numpy(part).to(device)).argmax(1).cpu().numpy() for part in parts])
 
 
 @dataclass(frozen=True)
@@ -177,16 +180,28 @@ class AnswerLearner:
             self.fresh += 1
             if HeldOut.draw(self.data, self.seed, self.fresh).wrong(found.answers):
                 return None
-            telling = suite(found, self.data.options.train_len)
-            compared = HeldOut.of(task, telling.words)
+            compared, classes = self.ruling_out(found)
             self.compared += compared.count
             if not (wrong := compared.wrong(found.answers)):
-                return LearnedMachine(found, telling.classes)
+                return LearnedMachine(found, classes)
             better = first_parting(network, found, wrong)
             self.counterexamples.append(wrong[0] if better is None else better)
             self.misled = wrong[0] if better is None else None
             if better is None:
                 return None
+
+    def recalled(self, machine: MooreMachine) -> LearnedMachine | None:
+        """A machine that was accepted before, if it is right on the words that rule out others; None if it is not."""
+        task = self.data.task
+        if (machine.alphabet, machine.output_names) != (task.alphabet, task.output_names):
+            return None
+        compared, classes = self.ruling_out(machine)
+        return None if compared.wrong(machine.answers) else LearnedMachine(machine, classes)
+
+    def ruling_out(self, machine: MooreMachine) -> tuple[HeldOut, int]:
+        """The words that tell the machine from all others of so many classes."""
+        telling = suite(machine, self.data.options.train_len)
+        return HeldOut.of(self.data.task, telling.words), telling.classes
 
     def state(self) -> dict[str, Any]:
         """What it has been told."""

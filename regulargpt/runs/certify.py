@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from torch import Tensor
 
-import languages
+from languages.automata import MooreMachine
+from languages.convert.json_text import from_json
 from languages.errors import UserError
 from regulargpt.certificate.checker import Progress
+from regulargpt.certificate.compared import automaton_of
 from regulargpt.certificate.options import TableFineTuningOptions, no_certificate
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
@@ -19,6 +23,7 @@ from regulargpt.evaluation.quantised import prototypes_of
 from regulargpt.extraction.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model
+from regulargpt.runs.run import refuse_other_data
 from regulargpt.storage import checkpoint
 from regulargpt.storage.atomic import disk
 from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
@@ -33,11 +38,12 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
     weights, network = folder.final_bytes(WEIGHTS), folder.final_bytes(MODEL_CONFIG)
     if (reason := no_certificate(config.model, config.objective)) is not None:
         return write(folder, refused(weights, {"reason": reason}))
-    task = languages.get(config.data.name)
-    model = load_model(folder)
+    words = of_words(config.data)
+    refuse_other_data(folder, words)
+    task, model = words.task, load_model(folder)
     assert isinstance(model, Tree), "the options refuse other models"
     try:
-        learned = learned_machine(config, model)
+        learned = learned_machine(folder, config, model)
         if learned is None:
             certifier = Certifier.of(task, model.chunk_size, model.aligned)
         else:
@@ -48,18 +54,32 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
     return write(folder, outcome_of(certifier, task, model, quantised, weights, network, progress, learned))
 
 
-def learned_machine(config: RunConfig, model: Tree) -> LearnedMachine | None:
+def learned_machine(folder: RunFolder, config: RunConfig, model: Tree) -> LearnedMachine | None:
     """The machine of the network's answers, for a run whose training used no other; None for other runs.
 
-    Raises UserError if its answers give none.
+    It is the one that the training took, or that of an earlier certificate; where there is neither it is learned anew.
+    Raises UserError if the answers give none.
     """
     tuning = next((phase for phase in config.phases if isinstance(phase, TableFineTuningOptions)), None)
     if tuning is None or tuning.automaton != "learned":
         return None
-    learned = AnswerLearner(of_words(config.data), config.seed).learned(model)
+    learner = AnswerLearner(of_words(config.data), config.seed)
+    recalled = (learner.recalled(machine) for machine in earlier_machines(folder))
+    learned = next((found for found in recalled if found is not None), None) or learner.learned(model)
     if learned is None:
         raise UserError(NOT_LEARNED)
     return learned
+
+
+def earlier_machines(folder: RunFolder) -> Iterator[MooreMachine]:
+    """The machine on whose table the training ended, and that of a certificate, as far as they are there."""
+    phase = last_phase(folder)
+    if phase and phase["machine"] is not None:
+        machine = from_json(phase["machine"])
+        assert isinstance(machine, MooreMachine), "as it was saved"
+        yield machine
+    with suppress(UserError):  # without a certificate, or with another file in its place, it is learned anew
+        yield automaton_of(folder)
 
 
 def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:
@@ -78,12 +98,17 @@ def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:
 
 def fine_tuned_to(folder: RunFolder, model: Tree) -> Tensor | None:
     """The prototypes of the table on which the training ended; of a large one, those that it learned."""
+    phase = last_phase(folder)
+    return None if not phase or phase["table"] is None else saved_prototypes(phase, model)
+
+
+def last_phase(folder: RunFolder) -> dict[str, Any] | None:
+    """The table fine-tuning as the last checkpoint has it; None without one, which a finished run does not need."""
     try:
         last = checkpoint.load_latest(folder.path)
     except UserError:
-        return None  # a finished run does not need its checkpoints
-    phase = last.state["state"]["phases"].get("table_fine_tuning") if last else None
-    return None if not phase or phase["table"] is None else saved_prototypes(phase, model)
+        return None
+    return last.state["state"]["phases"].get("table_fine_tuning") if last else None
 
 
 def write(folder: RunFolder, outcome: Outcome) -> dict[str, Any]:

@@ -110,11 +110,11 @@ def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
 
 
 def refuse_other_data(folder: RunFolder, words: Data) -> None:
-    """Raise UserError if the data are not those that the run began with: a file of the text has changed since."""
+    """Raise UserError if the data are not those that the run began with: a text's or automaton's file has changed."""
     began, now = folder.load_environment(), words.fingerprint()
     for key, value in now.items():
-        if began.get(key) != value:
-            known = ", ".join(f"{name} {shown}" for name, shown in began.get(key, {}).items())
+        if began.get(key, value) != value:
+            known = ", ".join(f"{name} {shown}" for name, shown in began[key].items())
             raise UserError(f"{words.name} is not what {folder.path} began with ({known}); put it back, or run anew")
 
 

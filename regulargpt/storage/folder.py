@@ -238,6 +238,13 @@ class RunFolder:
             return UserError(f"{place} has no certificate yet; try `regulargpt verify {place}`")
         return UserError(f"{place} has no certificate: {attempt['reason']}")
 
+    def owes_outcome(self, summary: Mapping[str, Any]) -> bool:
+        """Whether a finished run was killed between its last file and what its proof came to, which `resume` writes."""
+        proven = summary.get("proven")
+        if proven is None or atomic.disk.exists(self.path / CERTIFICATE):
+            return False
+        return proven or not atomic.disk.exists(self.path / UNCERTIFIED)
+
     def finish(self) -> None:
         """Write the manifest over all final files, then DONE; UserError if one of them was not written."""
         self.metrics_offset()

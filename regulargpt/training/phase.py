@@ -40,8 +40,8 @@ class Observer(Protocol):
 class Phase(Protocol):
     """One way of training. The trainer runs the last phase that is active; the words are always.
 
-    After every step each phase but the words is asked whether it begins or ends (`between`). The last phase of a run
-    says where its training ends.
+    After every step each phase is asked whether it begins or ends (`between`). The last phase of a run says where its
+    training ends.
     """
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from regulargpt.config.schema import RunConfig, TrainingOptions
+from regulargpt.config.schema import RunConfig, TrainingOptions, flat, value_of
 from regulargpt.data.base import Data
 from regulargpt.models.base import Model
 from regulargpt.models.layers import seed_counted
@@ -98,7 +98,7 @@ class Trainer:
         loss, measured = phase.backward(self)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip).item()
         # Before the weights move: the state that is saved then is still a good one.
-        self._refuse_infinite(loss, norm)
+        self._refuse_infinite(phase, loss, norm)
         optimiser.step()
         # Here and not before the next pass: the last weights are those that are tested and kept.
         with torch.no_grad():
@@ -110,11 +110,13 @@ class Trainer:
         for other in self.phases:
             other.between(self)
 
-    def _refuse_infinite(self, loss: float, norm: float) -> None:
+    def _refuse_infinite(self, phase: Phase, loss: float, norm: float) -> None:
         if math.isfinite(loss) and math.isfinite(norm):
             return
         what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient's norm is {norm}"
-        remedy = f"lower training.lr = {self.config.training.lr:g} or training.clip"
+        own = f"phases.{phase.name}.lr"
+        key = own if own in flat(self.config) else "training.lr"
+        remedy = f"lower {key} = {value_of(self.config, key):g} or training.clip"
         if self.step_count == 0:
             remedy = "no weight has moved yet: another option is too large or too small for this model"
         raise Diverged(f"{what} at step {self.step_count + 1}; {remedy}")
@@ -129,10 +131,6 @@ class Trainer:
         columns = {key: value for phase in self.phases for key, value in phase.columns().items()}
         self.since_log = []
         return {"step": self.step_count, **means, **columns, "lr": self.phase.lr(self)}
-
-    def summary(self) -> dict[str, Any]:
-        """What summary.json says of the phases beside the words: those that a run has."""
-        return {phase.name: phase.summary() for phase in self.further}
 
     def save(self, folder: RunFolder) -> None:
         """A checkpoint from which training goes on bit for bit."""

@@ -145,6 +145,21 @@ def test_a_users_automaton_is_learned_like_any_other(cli: Cli):
     assert (code, one_object(out)["language"]) == (0, "dfa:mine.dot")
 
 
+def test_a_run_on_an_automaton_whose_file_has_changed_is_not_gone_on_with(cli: Cli):
+    Path("mine.dot").write_text(cli("show", "tomita-5", "--dot").out)
+    assert cli("run", "dfa:mine.dot", *SMALL, "--out", "here").code == 0
+    Path("mine.dot").write_text(cli("show", "tomita-6", "--dot").out)
+    (Path("here") / "DONE").unlink()
+    refused = cli("resume", "here")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("error: dfa:mine.dot is not what here began with (name dfa:mine.dot, sha256 ")
+    Path("mine.dot").write_text(cli("show", "tomita-5", "--dot").out)
+    assert cli("resume", "here").code == 0
+    Path("mine.dot").write_text(cli("show", "tomita-6", "--dot").out)
+    for command in (["evaluate", "here", "--lengths", "8"], ["verify", "here", "--length", "8"]):
+        assert cli(*command).err.startswith("error: dfa:mine.dot is not what here began with")
+
+
 def test_a_diverged_run_ends_with_1_and_one_line(cli: Cli, monkeypatch):
     def step(self: Trainer) -> None:
         raise Diverged("the loss is nan at step 1; lower training.lr = 0.001 or training.clip")

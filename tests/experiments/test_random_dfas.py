@@ -45,15 +45,20 @@ def test_every_automaton_has_a_row_also_one_that_failed(tmp_path: Path, monkeypa
 def test_the_picture_has_a_dot_for_each_automaton_by_what_was_proven_of_it():
     timed = {"train_seconds": 30.0, "certify_seconds": 12.0}
     rows = [
-        {"monoid": 3, "proven": True, "slack": 1e-3, **timed},
-        {"monoid": 30, "proven": True, "slack": None, **timed},
+        {"monoid": 3, "proven": True, "equal": True, "slack": 1e-3, **timed},
+        {"monoid": 30, "proven": True, "equal": True, "slack": None, **timed},
         {"monoid": 9, "proven": False, **timed},
+        {"monoid": 7, "proven": True, "equal": False, "slack": 1e-3, **timed},  # of another language
         {"monoid": 9, "proven": False, "reason": "diverged"},
     ]
     axes = random_dfas.picture(rows).axes[0]
-    assert [dots.get_offsets().tolist() for dots in axes.collections] == [[[3, 42]], [[30, 42]], [[9, 42]]]
+    assert [dots.get_offsets().tolist() for dots in axes.collections] == [
+        [[3, 42]],
+        [[30, 42]],
+        [[9, 42], [7, 42]],
+    ]
     names = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert names == ["proven as it is (1)", "proven, states replaced (1)", "not proven (1)", "40 s"]
+    assert names == ["proven as it is (1)", "proven, states replaced (1)", "not proven (2)", "40 s"]
 
 
 def test_without_a_folder_it_is_refused(capsys):

@@ -34,6 +34,7 @@ from regulargpt.construct.weights import constructed
 from regulargpt.data import read_data
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
+from regulargpt.models.regulargpt.gated import GatedRegularGPT
 from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.progress import Plan, Progress
@@ -302,7 +303,7 @@ def test_a_fine_tuning_without_certificate_begins_anew_where_it_mends():
         *((35, 35, None), (40, 35, None), (45, 35, 45), (50, 35, 45), (55, 35, 45)),
     ]
     steps = {"began_at": 35, "certified_at": 45}
-    assert trainer.summary() == {"table_fine_tuning": {**steps, "as_it_is": None}}
+    assert phase_of(trainer).summary() == {**steps, "as_it_is": None}
     # By the table at the end only.
     assert asked == [(step, step == 55, 0.5) for step in (5, 10, 15, 20, 25, 30, 35, 40, 45, 55)]
 
@@ -719,9 +720,9 @@ def test_words_near_a_wrong_one_are_asked_and_differ_in_two_symbols_at_most():
     assert np.array_equal(near, words.near(word, seed=1, step=5, count=500))
 
 
-@pytest.mark.parametrize("end", [20, 40])
-def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certified(end: int):
-    """At the end of the fine-tuning, which may be that of the training."""
+@pytest.mark.parametrize(("end", "missed"), [(20, 1.0), (40, 1.0), (15, 0.0)])
+def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certified(end: int, missed: float):
+    """At the end of the fine-tuning, which may be that of the training, or later than the steps that it had."""
     trainer, _ = in_fine_tuning(end, {}, certain_from=10)
     phase = phase_of(trainer)
     certified: list[Tensor] = []
@@ -730,7 +731,8 @@ def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certifie
         if trainer.step_count == 10:
             assert phase.standing.certified_at == 10
             certified = weights(trainer)
-            phase.attempt = lambda model, known, allowed: Attempt(False, None, (1,), 1.0)
+            lost = Attempt(False, None if missed else lambda table=phase.table: table, (1,), missed)
+            phase.attempt = lambda model, known, allowed, lost=lost: lost
         if trainer.step_count == 19:
             assert not all(map(torch.equal, weights(trainer), certified))
     assert (phase.standing.certified_at, phase.standing.given_up) == (None, 1)
@@ -802,6 +804,43 @@ def test_a_language_too_large_to_certify_is_trained_all_the_same(tmp_path: Path,
     summary = run(settings, tmp_path / "run", Watch(on_notice=notices.append))
     assert summary["proven"] is None
     assert notices == ["phase table_fine_tuning is left out: the transition monoid has more than 20000 elements"]
+
+
+def test_prototypes_that_were_learned_stay_when_a_mending_begins_anew():
+    model, certifier = exact_model("parity")
+    learned = certifier.certify(model).book.prototypes * 0.5  # nearer to each other than prototypes are moved apart
+    attempt = certifier.attempt(model, None, 1.0, learned)
+    assert attempt.table is not None
+    assert torch.equal(attempt.table().prototypes, learned.float())
+    own = certifier.attempt(model, None, 1.0)
+    assert own.table is not None
+    assert own.table().separation > attempt.table().separation
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_compiled_blocks_can_be_fine_tuned(gated: bool):
+    """As `--compile` compiles them, but for the machine code: what it cannot derive twice is refused before that."""
+    from torch import _dynamo
+
+    _, table = table_of("parity")
+    cls = GatedRegularGPT if gated else RegularGPT
+    model = cls(2, 2, d_model=table.prototypes.shape[1], n_heads=1, d_ff=32, generator=torch.Generator().manual_seed(0))
+    expected, _ = table.loss(seeded(model), 8, 0.1, contraction=1.0, left=1.0)
+    for part in model.compiled_parts():
+        part.compile(backend="aot_eager", dynamic=True)
+    try:
+        loss, _ = table.loss(seeded(model), 8, 0.1, contraction=1.0, left=1.0)
+        loss.backward()
+        settle_last_layer(model, table, 0)
+    finally:
+        _dynamo.reset()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    assert all(parameter.grad is not None for parameter in model.blocks[0].parameters())
+
+
+def seeded(model: RegularGPT) -> RegularGPT:
+    seed_counted(model, 0, 0)
+    return model
 
 
 @pytest.mark.slow

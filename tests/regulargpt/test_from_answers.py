@@ -1,5 +1,6 @@
 """The machine behind a network's answers, learned without the automaton, and the training that uses it."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 
 import languages
 from languages.automata import MooreMachine
+from languages.convert.json_text import to_json
+from languages.errors import UserError
 from regulargpt.certificate.compared import against
 from regulargpt.certificate.outcome import compared, shortest_wrong, wrong_words
 from regulargpt.certificate.search.certify import Certifier
@@ -183,7 +186,9 @@ ANSWERS = {
 }
 
 
-def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(tmp_path: Path):
+def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     config = RunConfig().replaced({**COMMON, **ANSWERS})
     whole = run(config, tmp_path / "whole")
     phase = whole["phases"]["table_fine_tuning"]
@@ -204,8 +209,22 @@ def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(tmp_path
     folder = RunFolder.open(tmp_path / "whole")
     model = load_model(folder)
     assert isinstance(model, Tree)
-    learned = learned_machine(config, model)
+    learned = learned_machine(folder, config, model)
     assert learned is not None
+    # The one of the training, or of the certificate; without both it is learned anew.
+    monkeypatch.setattr(AnswerLearner, "learned", lambda self, model: None)
+    assert learned_machine(folder, config, model) == learned
+    shutil.rmtree(folder.path / "checkpoints")
+    assert learned_machine(folder, config, model) == learned
+    other = to_json(specified_machine(languages.get("even-pairs")))
+    (folder.path / "automaton.json").write_text(other)
+    with pytest.raises(UserError, match="no machine of the network's answers"):
+        learned_machine(folder, config, model)
+    (folder.path / "certificate.json").unlink()
+    with pytest.raises(UserError, match=r"whole was proven, and is not again: no machine of .*; train it anew"):
+        resume(folder.path)
+    monkeypatch.undo()
+    assert learned_machine(folder, config, model) == learned
     assert (learned.machine.n_states, learned.classes) == (2, phase["classes"])
     assert counterexample(learned.machine, specified_machine(languages.get("parity"))) is None
 
@@ -334,7 +353,7 @@ def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypat
         while trainer.step_count < 4:
             trainer.step()
         assert (phase.learned_at, phase.learned, phase.certifier) == (None, None, None)
-        assert "too large" in phase.awaited(trainer)[0]
+        assert "too many to look at" in phase.awaited(trainer)[0]
         assert "too many to look at" in phase.conclude(trainer.model, b"", b"", lambda *_: None).report["reason"]
         (again,) = trainer_of(config).further
         again.load(phase.state(), trainer.model)

@@ -157,6 +157,17 @@ def test_a_loss_that_is_no_number_stops_with_the_state_before_it_saved(bad: floa
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
 
 
+def test_what_diverges_on_the_table_names_the_rate_of_the_table(monkeypatch):
+    trainer = trainer_of(config("regulargpt", phases__table_fine_tuning__every=4, phases__table_fine_tuning__lr=9.0))
+    trainer.step()
+    (phase,) = trainer.further
+    monkeypatch.setattr(type(phase), "is_active", True)
+    monkeypatch.setattr(phase, "backward", lambda trainer: (float("nan"), {}))
+    monkeypatch.setattr(phase, "optimiser", lambda trainer: trainer.optimiser)
+    with pytest.raises(Diverged, match=r"^the loss is nan at step 2; lower phases\.table_fine_tuning\.lr = 9 or "):
+        trainer.step()
+
+
 def test_a_gradient_that_is_no_number_stops_too(tmp_path: Path, monkeypatch):
     original = Last.loss
 

@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from languages.errors import UserError
 from regulargpt.certificate.search.float64_network import ROWS, Float64Network
+from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
@@ -48,7 +48,9 @@ class Entries:
         """The images (n,) of windows (n, C), computed where they are new."""
         C = windows.shape[1]
         if self.base**C >= 2**62:
-            raise UserError(f"{self.base - 1} prototypes in chunks of {C} are too many to number; certify a smaller C")
+            raise TooManyWindows(
+                f"{self.base - 1} prototypes in chunks of {C} are too many to number; certify a smaller C"
+            )
         # A window is a number to the base of its entries, so that a sorted array of numbers is the whole index.
         keys = windows @ self.base ** np.arange(C - 1, -1, -1)  # (n,)
         at = np.searchsorted(self.keys, keys)  # (n,)

@@ -154,7 +154,8 @@ class RegularGPT(Tree):
         self, states: Float[Tensor, "rows d_model"], children: Int[Tensor, "windows C"]
     ) -> Float[Tensor, "windows d_model"]:
         """The one weight-shared layer over windows of states."""
-        return self.settle(self.layers(0)[0](states, children))
+        # Not the compiled call: it cannot be derived twice, as the Jacobian's loss asks, and hears no hooks set later.
+        return self.settle(self.layers(0)[0].forward(states, children))
 
     @property
     def last_layer(self) -> nn.Linear | None:

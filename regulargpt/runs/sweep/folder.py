@@ -18,7 +18,7 @@ from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.sweep.names import is_name_of
 from regulargpt.storage import atomic, lock, manifest
-from regulargpt.storage.folder import CERTIFICATE, CONFIG, RunFolder
+from regulargpt.storage.folder import CONFIG, RunFolder
 from regulargpt.storage.format import FORMAT, refuse_other_format
 
 State = Literal["done", "failed", "missing"]
@@ -132,7 +132,7 @@ class SweepFolder:
             if atomic.disk.exists(record):
                 return "failed"
         run = RunFolder(self.run_path(name))
-        return "done" if run.is_done and not owes_certificate(run) else "missing"
+        return "done" if run.is_done and not owes_outcome(run) else "missing"
 
     def check_done(self, name: str) -> None:
         """Check every file of a finished run; IntegrityError naming the one that is damaged."""
@@ -197,13 +197,11 @@ def refuse_changed(name: str, path: Path, config_text: str) -> None:
         )
 
 
-def owes_certificate(run: RunFolder) -> bool:
-    """Whether a finished run was killed between its last file and its certificate, which `resume` then writes."""
-    if (run.path / CERTIFICATE).exists():
-        return False
+def owes_outcome(run: RunFolder) -> bool:
+    """Whether a finished run has not said what its proof came to."""
     # A damaged summary is found when the files of finished runs are checked.
     with suppress(UserError):
-        return bool(run.load_summary().get("proven"))
+        return run.owes_outcome(run.load_summary())
     return False
 
 

@@ -286,7 +286,21 @@ def test_a_certificate_that_a_killed_run_still_owes(tmp_path: Path, settings, mo
     folder, name = SweepFolder(tmp_path), name_of(settings[0])
     monkeypatch.setattr("regulargpt.storage.folder.RunFolder.load_summary", lambda self: {"proven": True})
     assert folder.state(name) == "missing"
+    (folder.run_path(name) / "uncertified.json").write_text("{}")
+    assert folder.state(name) == "missing"
     (folder.run_path(name) / "certificate.json").write_text("{}")
+    assert folder.state(name) == "done"
+
+
+def test_why_there_is_no_proof_is_owed_too(tmp_path: Path, settings, monkeypatch):
+    driver.sweep(tmp_path, settings[:1], InThisProcess())
+    folder, name = SweepFolder(tmp_path), name_of(settings[0])
+    summary: dict[str, object] = {"proven": None}
+    monkeypatch.setattr("regulargpt.storage.folder.RunFolder.load_summary", lambda self: summary)
+    assert folder.state(name) == "done"
+    summary["proven"] = False
+    assert folder.state(name) == "missing"
+    (folder.run_path(name) / "uncertified.json").write_text("{}")
     assert folder.state(name) == "done"
 
 
