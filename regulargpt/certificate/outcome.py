@@ -40,7 +40,7 @@ ENOUGH = 1e-2
 # are checked at most.
 SHARES, ATTEMPTS = (0.97, 0.5), 4
 # A layer as wide as the table brought proofs of tables up to about so many windows; widths are advised in such strides.
-WIDEST, STRIDE = 1024, 64
+WIDEST, STRIDE = 2048, 64
 NOT_LEARNED = "no machine of the network's answers is right on the words that it is held against"
 
 

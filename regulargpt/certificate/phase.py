@@ -19,6 +19,7 @@ from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, Searched, outco
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.last_layer import settle_last_layer
+from regulargpt.certificate.search.image_bounds import ImageBounds
 from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
 from regulargpt.certificate.search.short_first import ShortFirst
@@ -467,9 +468,12 @@ class TableFineTuning:
 
 
 def is_small(n_windows: int, model: Tree) -> bool:
-    """Whether a table has so few windows that training may bring balls: `SMALL`, or the inputs of the last layer."""
+    """Whether a table has so few windows that training may bring balls: `SMALL`, or the inputs of the last layer.
+
+    Of more than `ImageBounds.MAX_ENTRIES` none are looked for.
+    """
     layer = model.last_layer
-    return n_windows <= (SMALL if layer is None else max(SMALL, layer.in_features))
+    return n_windows <= (SMALL if layer is None else min(ImageBounds.MAX_ENTRIES, max(SMALL, layer.in_features)))
 
 
 def make_optimiser(model: Model, free: FreePrototypes | None = None) -> torch.optim.Optimizer:

@@ -249,7 +249,7 @@ def conclude(work: Work, trainer: Trainer) -> list[Conclusion]:
     found = []
     for phase in trainer.further:
         with timed(work.seconds, phase.timer):
-            found.append(phase.conclude(trainer.model, weights, network, work.watch.on_check))
+            found.append(phase.conclude(trainer.model, weights, network, while_checking(work)))
     return found
 
 
@@ -333,6 +333,17 @@ def between_lengths(stop: StopRequested) -> Callable[[Point], None]:
     def listen(point: Point) -> None:
         if stop:
             raise Interrupted(f"stopped by {stop.name} while testing, after length {point.length}")
+
+    return listen
+
+
+def while_checking(work: Work) -> Callable[[str, int, int], None]:
+    """A listener that ends the check of a certificate, which may take long, when a stop was requested."""
+
+    def listen(part: str, done: int, count: int) -> None:
+        if work.stop:
+            raise Interrupted(f"stopped by {work.stop.name} while the certificate was checked")
+        work.watch.on_check(part, done, count)
 
     return listen
 

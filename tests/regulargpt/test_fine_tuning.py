@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -38,7 +39,7 @@ from regulargpt.models.regulargpt.gated import GatedRegularGPT
 from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.progress import Plan, Progress
-from regulargpt.training.trainer import Trainer
+from regulargpt.training.trainer import Interrupted, Trainer
 from tests.regulargpt.exact_trees import as_config, certificate_of
 from tests.regulargpt.small import COMMON, EQUAL, config, trainer_of
 
@@ -605,6 +606,7 @@ def test_at_the_end_the_last_layer_with_which_states_drift_less_stays(
     [
         *[(256, 32, "pre", True), (257, 32, "pre", False), (400, 400, "pre", True), (401, 400, "pre", False)],
         *[(256, 400, "post", True), (257, 400, "post", False)],  # no layer to solve
+        *[(4096, 4160, "pre", True), (4097, 4160, "pre", False)],  # more than balls are looked for
     ],
 )
 def test_balls_are_waited_for_where_the_last_layer_has_as_many_inputs_as_the_table_windows(
@@ -849,7 +851,10 @@ def test_parity_is_certified_in_training_and_right_without_quantising(tmp_path: 
 
     fields = {**CERTIFY, "evaluation.samples": 64, "evaluation.test_len": 60, "evaluation.extra_lengths": (100_000,)}
     settings = resolve("robust", "regulargpt", "parity", "uniform").replaced(fields)
-    summary = run(settings, tmp_path / "run")
+    # What ends the check goes on with it.
+    with pytest.raises(Interrupted, match="^stopped by SIGTERM while the certificate was checked$"):
+        run(settings, tmp_path / "run", Watch(on_check=lambda *_: signal.raise_signal(signal.SIGTERM)))
+    summary = resume(tmp_path / "run")
     assert summary["proven"]
     assert summary["phases"]["table_fine_tuning"]["certified_at"] < 2000
     assert summary["measures"]["accuracy"]["values"]["100000"] == 100

@@ -48,9 +48,8 @@ class Entries:
         """The images (n,) of windows (n, C), computed where they are new."""
         C = windows.shape[1]
         if self.base**C >= 2**62:
-            raise TooManyWindows(
-                f"{self.base - 1} prototypes in chunks of {C} are too many to number; certify a smaller C"
-            )
+            number = f"{self.base - 1} prototypes in chunks of {C} are too many to number"
+            raise TooManyWindows(f"{number}; certify a run with a smaller chunk size")
         # A window is a number to the base of its entries, so that a sorted array of numbers is the whole index.
         keys = windows @ self.base ** np.arange(C - 1, -1, -1)  # (n,)
         at = np.searchsorted(self.keys, keys)  # (n,)
