@@ -14,12 +14,13 @@ from torch import Tensor, nn
 from languages.automata import MooreMachine
 from languages.convert.json_text import from_json, to_json
 from languages.errors import UserError
+from regulargpt.certificate.as_it_is import Searched, search_in_training
 from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, Searched, outcome_of, refused, search_in_training
+from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
-from regulargpt.certificate.search.last_layer import settle_last_layer
 from regulargpt.certificate.search.image_bounds import ImageBounds
+from regulargpt.certificate.search.last_layer import settle_last_layer
 from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
 from regulargpt.certificate.search.short_first import ShortFirst

@@ -223,19 +223,24 @@ def propose(
     Raises Unbounded where the network's answers need too many states.
     """
     learner = Learner(len(alphabet), network, MOST_STATES)
+
+    def known(words: Ints) -> Ints:
+        """Each word is asked once: near a tie its answer may be another one in another batch."""
+        return np.array(learner.answers(map(tuple, words.tolist())))
+
     for _ in range(MOST_REFINEMENTS):
         table, colours = learner.hypothesis()
         proposed = machine(table, colours, alphabet, output_names)
         if not (wrong := held_out.wrong(proposed.answers)):
             return smallest_machine(table, colours, alphabet, output_names)
-        better = first_parting(network, proposed, wrong)
+        better = first_parting(known, proposed, wrong)
         if better is None:
             return None
         learner.refine(table, better)
     return None
 
 
-def first_parting(network: Answers, proposed: MooreMachine, wrong: Sequence[Word]) -> Word | None:
+def first_parting(network: Query, proposed: MooreMachine, wrong: Sequence[Word]) -> Word | None:
     """The first of these words that the network answers otherwise than the machine; None if there is none."""
     for _, words in groupby(wrong, key=len):  # one length at a time: words of one length are asked together
         batch = np.array(list(words))

@@ -18,8 +18,8 @@ from languages.automata import MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import UserError
 from regulargpt.certificate import outcome as outcomes
+from regulargpt.certificate.as_it_is import search_balls, search_in_training
 from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.outcome import search_balls, search_in_training
 from regulargpt.certificate.phase import WARMUP, TableFineTuning, is_small
 from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.certify import Certifier
@@ -852,7 +852,7 @@ def test_parity_is_certified_in_training_and_right_without_quantising(tmp_path: 
     fields = {**CERTIFY, "evaluation.samples": 64, "evaluation.test_len": 60, "evaluation.extra_lengths": (100_000,)}
     settings = resolve("robust", "regulargpt", "parity", "uniform").replaced(fields)
     # What ends the check goes on with it.
-    with pytest.raises(Interrupted, match="^stopped by SIGTERM while the certificate was checked$"):
+    with pytest.raises(Interrupted, match=r"^stopped by SIGTERM while the certificate was checked$"):
         run(settings, tmp_path / "run", Watch(on_check=lambda *_: signal.raise_signal(signal.SIGTERM)))
     summary = resume(tmp_path / "run")
     assert summary["proven"]
