@@ -11,25 +11,22 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from languages.automata import MooreMachine
-from languages.convert.json_text import from_json, to_json
 from languages.errors import UserError
 from regulargpt.certificate.as_it_is import Searched, search_in_training
 from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
-from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.outcome import Outcome, outcome_of, refused
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.image_bounds import ImageBounds
 from regulargpt.certificate.search.last_layer import settle_last_layer
 from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
 from regulargpt.certificate.search.short_first import ShortFirst
+from regulargpt.certificate.sought import SoughtAutomaton
 from regulargpt.certificate.standing import MENDED, Standing, is_large, windows_a_step
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.base import Data
-from regulargpt.extraction.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.models.base import Model
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import shown
@@ -75,20 +72,13 @@ class TableFineTuning:
     def __init__(self, options: TableFineTuningOptions, config: RunConfig, data: Data):
         words = of_words(config.data)
         self.options, self.task = options, words.task
-        self.learner = AnswerLearner(words, config.seed) if options.automaton == "learned" else None
-        self.learned: LearnedMachine | None = None
-        self.learned_at: int | None = None
+        self.sought = SoughtAutomaton(options, config, words)
         # Known after the training: whether the machine is the language's, and the network is proven without replacing.
         self.is_language: bool | None = None
         self.as_it_is: bool | None = None
         self.unproven: str | None = None  # why there is no certificate at the end
         self.drift: float | None = None
         self.searched: Searched | None = None  # for balls, when that was asked last
-        self.uncertified = NOT_LEARNED  # why, if there is no certifier at the end
-        self.certifier: Certifier | None = None
-        if self.learner is None:
-            C, aligned = config.model.chunk_size, config.model.aligned  # type: ignore[attr-defined]
-            self.certifier = Certifier.of(self.task, C, aligned)
         self.standing = Standing()
         self.table: TrainingTable | None = None
         self.free: FreePrototypes | None = None  # while the table is mended; of a large one to the end
@@ -152,9 +142,7 @@ class TableFineTuning:
         self.look_for_drift(trainer)
         if self.stages is not None and not self.stages.is_whole and trainer.step_count % OPEN_EVERY == 0:
             self.let_in(trainer)
-        if not self.asks(trainer):
-            return
-        if self.certifier is None and not self.learn(trainer):
+        if not self.asks(trainer) or not self.sought.is_found(trainer):
             return
         known = self.table if self.standing.certified_at is not None and self.free is None else None
         found = self.attempt(trainer.model, known, self.standing.allowed(self.options))
@@ -176,29 +164,10 @@ class TableFineTuning:
 
     def attempt(self, model: nn.Module, known: TrainingTable | None, allowed: float) -> Attempt:
         """Try the certificate."""
-        assert self.certifier is not None, "a machine was learned"
+        assert self.sought.certifier is not None, "it was found"
         assert isinstance(model, Tree), "the options refuse other models"
         learned = None if self.free is None else self.prototypes(model)
-        return self.certifier.attempt(model, known, allowed, learned)
-
-    def learn(self, trainer: Trainer) -> bool:
-        """Whether the network's answers give a machine; from then on the certificate is about that one."""
-        assert self.learner is not None, "without a learner there is a certifier from the start"
-        if (learned := self.learner.learned(trainer.model)) is None:
-            # A word that the network has wrong, and that the words drawn at random hardly show it.
-            trainer.words.wrong, trainer.words.urgent = self.learner.misled, self.learner.misled is not None
-            self.uncertified = NOT_LEARNED
-            return False
-        trainer.words.urgent = False
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
-        try:
-            self.certifier = Certifier.of_machine(learned.machine, trainer.model.chunk_size, trainer.model.aligned)
-        except UserError as error:
-            # Words go on. A network that errs on few of them may have come to far more states than it needs.
-            self.uncertified = str(error)
-            return False
-        self.learned, self.learned_at = learned, trainer.step_count
-        return True
+        return self.sought.certifier.attempt(model, known, allowed, learned)
 
     def asks(self, trainer: Trainer) -> bool:
         """Whether the certificate is to be tried now: every so many steps and at an end.
@@ -307,7 +276,7 @@ class TableFineTuning:
     def may_be_proven_as_it_is(self, trainer: Trainer) -> bool:
         """Whether more training may bring balls: of a small table, for a while, as long as there are none."""
         assert self.table is not None, "a certified network has one"
-        assert self.certifier is not None, "it was certified"
+        assert self.sought.certifier is not None, "it was certified"
         assert self.standing.steady_since is not None, "its states no longer drift"
         assert self.drift is not None, "it was measured"
         assert isinstance(trainer.model, Tree), "the options refuse other models"
@@ -319,7 +288,7 @@ class TableFineTuning:
         if self.drift >= CLOSE or (n_windows > SMALL and not ends_round):
             return lasts
         options = as_mapping(trainer.config.model)
-        self.searched = search_in_training(self.certifier, trainer.model, options, self.table.prototypes)
+        self.searched = search_in_training(self.sought.certifier, trainer.model, options, self.table.prototypes)
         return lasts and (self.searched is None or self.searched.slack < SLACK)
 
     def give_up(self, trainer: Trainer) -> None:
@@ -345,8 +314,8 @@ class TableFineTuning:
         tried = (
             f"tried every {self.options.every} steps" if self.missed is None else f"{100 * self.missed:.1f} % missed"
         )
-        if self.certifier is None:
-            tried = "no automaton yet" if self.uncertified == NOT_LEARNED else self.uncertified.partition(";")[0]
+        if self.sought.certifier is None:
+            tried = self.sought.awaited
         proof = f"waits for a proof ({tried})"
         if self.standing.since is None:
             return [proof, *trainer.words.awaited(trainer)]
@@ -374,12 +343,8 @@ class TableFineTuning:
         found = {"began_at": began, "certified_at": certified, "as_it_is": self.as_it_is}
         if self.unproven is not None:
             found["unproven"] = self.unproven
-        if self.learner is None:
-            return found
-        states = None if self.learned is None else self.learned.machine.n_states
-        classes = None if self.learned is None else self.learned.classes
-        learned = {"learned_at": self.learned_at, "states": states, "classes": classes}
-        return found | learned | {"answers_told": self.learner.told, "is_language": self.is_language}
+        learned = self.sought.summary()
+        return found | learned | ({"is_language": self.is_language} if learned else {})
 
     def state(self) -> dict[str, Any]:
         """Where it stands, its table, and what there was before."""
@@ -391,17 +356,8 @@ class TableFineTuning:
             "hardest": None if self.stages is None else self.stages.hardest,
             "before": self.before,
             "optimiser": None if self.own_optimiser is None else self.own_optimiser.state_dict(),
-            **self.learned_state(),
+            **self.sought.state(),
         }
-
-    def learned_state(self) -> dict[str, Any]:
-        """What there is of a learned automaton."""
-        if self.learner is None:
-            return {}
-        learned = self.learned
-        machine, classes = (None, 0) if learned is None else (to_json(learned.machine), learned.classes)
-        found = {"machine": machine, "classes": classes, "learned_at": self.learned_at}
-        return found | {"uncertified": self.uncertified} | self.learner.state()
 
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
@@ -421,15 +377,7 @@ class TableFineTuning:
             assert isinstance(model, Tree), "the options refuse other models"
             self.own_optimiser = make_optimiser(model, self.free)
             self.own_optimiser.load_state_dict(state["optimiser"])
-        if self.learner is not None:
-            self.learner.load(state)
-            self.learned_at, self.uncertified = state["learned_at"], state.get("uncertified", NOT_LEARNED)
-            if state["machine"] is not None:
-                machine = from_json(state["machine"])
-                assert isinstance(machine, MooreMachine), "as it was saved"
-                assert isinstance(model, Tree), "the options refuse other models"
-                self.learned = LearnedMachine(machine, state.get("classes", 0))
-                self.certifier = Certifier.of_machine(machine, model.chunk_size, model.aligned)
+        self.sought.load(state, model)
 
     @staticmethod
     def restore(folder: RunFolder, summary: Mapping[str, Any]) -> None:
@@ -458,14 +406,15 @@ class TableFineTuning:
 
     def outcome(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """The certificate of the trained model, or why there is none."""
-        if self.certifier is None:
-            return refused(weights, {"reason": self.uncertified})
+        certifier = self.sought.certifier
+        if certifier is None:
+            return refused(weights, {"reason": self.sought.uncertified})
         try:
-            quantised = self.certifier.certify(model, self.prototypes(model))
+            quantised = certifier.certify(model, self.prototypes(model))
         except TooManyWindows as error:
             return refused(weights, {"reason": str(error)})
-        found = self.learned, self.searched
-        return outcome_of(self.certifier, self.task, model, quantised, weights, network, on_check, *found)
+        found = self.sought.learned, self.searched
+        return outcome_of(certifier, self.task, model, quantised, weights, network, on_check, *found)
 
 
 def is_small(n_windows: int, model: Tree) -> bool:

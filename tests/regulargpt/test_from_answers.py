@@ -246,7 +246,7 @@ def test_without_a_machine_there_is_no_attempt_and_no_certificate():
     phase = phase_of(trainer)
     while not trainer.finished:
         trainer.step()
-    assert (phase.certifier, phase.table, phase.learned_at) == (None, None, None)
+    assert (phase.sought.certifier, phase.table, phase.sought.learned_at) == (None, None, None)
     assert phase.awaited(trainer)[0] == "waits for a proof (no automaton yet)"
     outcome = phase.conclude(trainer.model, b"", b"", lambda *_: None)
     assert not outcome.proven
@@ -257,11 +257,11 @@ def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monke
     config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 8, "phases.table_fine_tuning.every": 2})
     trainer = trainer_of(config)
     phase = phase_of(trainer)
-    assert phase.learner is not None
-    monkeypatch.setattr(phase.learner, "learned", lambda model: None)
+    assert phase.sought.learner is not None
+    monkeypatch.setattr(phase.sought.learner, "learned", lambda model: None)
     trainer.step()
     assert trainer.words.near_wrong(4) is None
-    phase.learner.misled = (1, 0, 1)
+    phase.sought.learner.misled = (1, 0, 1)
     trainer.step()
     near = trainer.words.near_wrong(4)
     assert near is not None
@@ -274,10 +274,10 @@ def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monke
     assert np.array_equal(found, near)
     # Once there is a machine, the table says what is wrong.
     parity = LearnedMachine(specified_machine(languages.get("parity")), 2)
-    monkeypatch.setattr(phase.learner, "learned", lambda model: parity)
+    monkeypatch.setattr(phase.sought.learner, "learned", lambda model: parity)
     trainer.step()
     trainer.step()
-    assert (phase.learned_at, trainer.words.near_wrong(4)) == (4, None)
+    assert (phase.sought.learned_at, trainer.words.near_wrong(4)) == (4, None)
 
 
 def test_a_word_that_misled_is_let_go_once_the_network_has_it_right():
@@ -345,14 +345,14 @@ def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypat
     config = RunConfig().replaced({**COMMON, **ANSWERS, "training.steps": 6, "phases.table_fine_tuning.every": 2})
     trainer = trainer_of(config)
     phase = phase_of(trainer)
-    assert phase.learner is not None
+    assert phase.sought.learner is not None
     parity = LearnedMachine(specified_machine(languages.get("parity")), 2)
-    monkeypatch.setattr(phase.learner, "learned", lambda model: parity)
+    monkeypatch.setattr(phase.sought.learner, "learned", lambda model: parity)
     with monkeypatch.context() as limited:
         limited.setattr("regulargpt.certificate.search.levels.MAX_WINDOWS", 3)
         while trainer.step_count < 4:
             trainer.step()
-        assert (phase.learned_at, phase.learned, phase.certifier) == (None, None, None)
+        assert (phase.sought.learned_at, phase.sought.learned, phase.sought.certifier) == (None, None, None)
         assert "too many to look at" in phase.awaited(trainer)[0]
         assert "too many to look at" in phase.conclude(trainer.model, b"", b"", lambda *_: None).report["reason"]
         (again,) = trainer_of(config).further
@@ -360,5 +360,5 @@ def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypat
         assert again.awaited(trainer)[0] == phase.awaited(trainer)[0]
     while not trainer.finished:
         trainer.step()
-    assert (phase.learned_at, trainer.step_count) == (6, 6)
-    assert phase.certifier is not None
+    assert (phase.sought.learned_at, trainer.step_count) == (6, 6)
+    assert phase.sought.certifier is not None

@@ -1,0 +1,99 @@
+"""The automaton that the certificate of a network in training is about: the language's, or that of its own answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from languages.automata import MooreMachine
+from languages.convert.json_text import from_json, to_json
+from languages.errors import UserError
+from regulargpt.certificate.options import TableFineTuningOptions
+from regulargpt.certificate.outcome import NOT_LEARNED
+from regulargpt.certificate.search.certify import Certifier
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.language import LanguageData
+from regulargpt.extraction.from_answers import AnswerLearner, LearnedMachine
+from regulargpt.models.tree.base import Tree
+
+if TYPE_CHECKING:
+    from regulargpt.training.trainer import Trainer
+
+
+class SoughtAutomaton:
+    """The `certifier` for an automaton; None, where that is to be learned, until the network's answers have given one.
+
+    `learned_at` is the step at which it was learned, `uncertified` why there is no certifier. Raises AutomatonError or
+    UserError for a language whose monoid is too large or trivial.
+    """
+
+    def __init__(self, options: TableFineTuningOptions, config: RunConfig, words: LanguageData):
+        self.learner = AnswerLearner(words, config.seed) if options.automaton == "learned" else None
+        self.learned: LearnedMachine | None = None
+        self.learned_at: int | None = None
+        self.uncertified = NOT_LEARNED
+        self.certifier: Certifier | None = None
+        if self.learner is None:
+            C, aligned = config.model.chunk_size, config.model.aligned  # type: ignore[attr-defined]
+            self.certifier = Certifier.of(words.task, C, aligned)
+
+    def is_found(self, trainer: Trainer) -> bool:
+        """Whether there is a certifier; where there is none yet, the network is asked for its answers."""
+        return self.certifier is not None or self.learn(trainer)
+
+    def learn(self, trainer: Trainer) -> bool:
+        """Whether the network's answers give a machine; from then on the certificate is about that one."""
+        assert self.learner is not None, "without a learner there is a certifier from the start"
+        if (learned := self.learner.learned(trainer.model)) is None:
+            # A word that the network has wrong, and that the words drawn at random hardly show it.
+            trainer.words.wrong, trainer.words.urgent = self.learner.misled, self.learner.misled is not None
+            self.uncertified = NOT_LEARNED
+            return False
+        trainer.words.urgent = False
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
+        try:
+            self.certifier = Certifier.of_machine(learned.machine, trainer.model.chunk_size, trainer.model.aligned)
+        except UserError as error:
+            # Words go on. A network that errs on few of them may have come to far more states than it needs.
+            self.uncertified = str(error)
+            return False
+        self.learned, self.learned_at = learned, trainer.step_count
+        return True
+
+    @property
+    def awaited(self) -> str:
+        """What a certificate waits for while there is no certifier."""
+        return "no automaton yet" if self.uncertified == NOT_LEARNED else self.uncertified.partition(";")[0]
+
+    def summary(self) -> dict[str, Any]:
+        """Of a learned automaton, when it was learned and what it took."""
+        if self.learner is None:
+            return {}
+        states = None if self.learned is None else self.learned.machine.n_states
+        classes = None if self.learned is None else self.learned.classes
+        found = {"learned_at": self.learned_at, "states": states, "classes": classes}
+        return found | {"answers_told": self.learner.told}
+
+    def state(self) -> dict[str, Any]:
+        """What there is of a learned automaton."""
+        if self.learner is None:
+            return {}
+        learned = self.learned
+        machine, classes = (None, 0) if learned is None else (to_json(learned.machine), learned.classes)
+        found = {"machine": machine, "classes": classes, "learned_at": self.learned_at}
+        return found | {"uncertified": self.uncertified} | self.learner.state()
+
+    def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
+        """What there was."""
+        if self.learner is None:
+            return
+        self.learner.load(state)
+        self.learned_at, self.uncertified = state["learned_at"], state.get("uncertified", NOT_LEARNED)
+        if state["machine"] is not None:
+            machine = from_json(state["machine"])
+            assert isinstance(machine, MooreMachine), "as it was saved"
+            assert isinstance(model, Tree), "the options refuse other models"
+            self.learned = LearnedMachine(machine, state.get("classes", 0))
+            self.certifier = Certifier.of_machine(machine, model.chunk_size, model.aligned)
