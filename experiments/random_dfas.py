@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.atlas.drawn import some_dfa
 from languages.automata import Dfa
 from languages.automata.monoid import TransitionMonoid
 from languages.convert.json_text import to_json
@@ -58,10 +59,7 @@ def random_dfa(number: int) -> Dfa:
     for step in range(10_000):
         random = rng(number, "random dfa", step)
         Q = int(random.integers(2, MOST_STATES + 1))
-        states = tuple(f"q{i}" for i in range(Q))
-        table = random.integers(Q, size=(Q, 2))
-        accepting = {state for state, coin in zip(states, random.integers(2, size=Q), strict=True) if coin}
-        dfa = Dfa(states, ("0", "1"), table, "q0", accepting)
+        dfa = some_dfa(random, Q)
         if dfa.minimise().n_states == Q and TransitionMonoid.of(dfa).size <= LARGEST and has_both_answers(dfa):
             return dfa
     raise AssertionError("one in ten thousand is minimal and small")

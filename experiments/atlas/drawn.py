@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
+import numpy as np
+
 from languages.automata import Dfa
 from languages.automata.monoid import TransitionMonoid
 from languages.budget import TooLarge
@@ -27,15 +29,19 @@ def drawn_dfa(number: int) -> Dfa:
     [3, 4, 5, 6, 3]
     """
     Q = FEWEST_STATES + number % (MOST_STATES - FEWEST_STATES + 1)
-    states = tuple(f"q{i}" for i in range(Q))
     for step in range(TRIES):
-        random = rng(number, "atlas", step)
-        table = random.integers(Q, size=(Q, 2))
-        accepting = {state for state, coin in zip(states, random.integers(2, size=Q), strict=True) if coin}
-        dfa = Dfa(states, ("0", "1"), table, "q0", accepting).minimise()
+        dfa = some_dfa(rng(number, "atlas", step), Q).minimise()
         if dfa.n_states == Q and is_small(dfa):
             return dfa
     raise AssertionError(f"one in {TRIES:,} is minimal and small")
+
+
+def some_dfa(random: np.random.Generator, Q: int) -> Dfa:
+    """Q states: transitions uniform over them for each of two symbols, each state accepting with probability 1/2."""
+    states = tuple(f"q{i}" for i in range(Q))
+    table = random.integers(Q, size=(Q, 2))
+    accepting = {state for state, coin in zip(states, random.integers(2, size=Q), strict=True) if coin}
+    return Dfa(states, ("0", "1"), table, "q0", accepting)
 
 
 def is_small(dfa: Dfa) -> bool:
