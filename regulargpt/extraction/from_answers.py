@@ -136,8 +136,8 @@ class AnswerLearner:
     """Learns machines from the answers of a network in training, and counts the right answers that it is told.
 
     Proposals are refined on one set of labelled words, the same every time, and accepted on a fresh one and on those
-    that tell them from other machines. `counterexamples` are words of the latter that showed a proposal to be wrong, and
-    `misled` is the last one that the network has wrong, too.
+    that tell them from other machines. `counterexamples` are words of the latter that showed a proposal to be wrong,
+    and `misled` is the last one that the network has wrong, too.
     """
 
     def __init__(self, data: LanguageData, seed: int):
