@@ -11,7 +11,7 @@ from regulargpt.config.recipes import CERTIFY
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
-from regulargpt.storage.folder import CERTIFICATE
+from regulargpt.storage.folder import CERTIFICATE, UNCERTIFIED
 from tests.experiments.folders import finished
 
 ASKED = RunConfig().replaced(
@@ -33,6 +33,8 @@ def add(folder: SweepFolder, config: RunConfig, slack: float | None, **more: obj
     if proven:
         balls = {"slack": slack} if slack else None
         (run.path / CERTIFICATE).write_text(json.dumps({"prototypes": [[0.0]] * 5, "unquantised": balls}))
+    else:
+        (run.path / UNCERTIFIED).write_text("{}")
 
 
 def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys):
