@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from regulargpt.objectives.options import ObjectiveOptions
 
 STEPS = "give a number of steps"
-# The networks that the checker knows, and the search for balls; it shares no line with what stands here.
+# The networks that have certificates: search and checker have code of their own for each.
 CHECKED = ("regulargpt", "gated-regulargpt", "ldru")
 
 

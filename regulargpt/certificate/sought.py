@@ -91,9 +91,16 @@ class SoughtAutomaton:
             return
         self.learner.load(state)
         self.learned_at, self.uncertified = state["learned_at"], state.get("uncertified", NOT_LEARNED)
-        if state["machine"] is not None:
-            machine = from_json(state["machine"])
-            assert isinstance(machine, MooreMachine), "as it was saved"
+        if (machine := saved_machine(state)) is not None:
             assert isinstance(model, Tree), "the options refuse other models"
             self.learned = LearnedMachine(machine, state.get("classes", 0))
             self.certifier = Certifier.of_machine(machine, model.chunk_size, model.aligned)
+
+
+def saved_machine(state: Mapping[str, Any]) -> MooreMachine | None:
+    """The machine that was learned, as a checkpoint has it."""
+    if state["machine"] is None:
+        return None
+    machine = from_json(state["machine"])
+    assert isinstance(machine, MooreMachine), "as it was saved"
+    return machine

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
+from regulargpt.certificate.options import CHECKED
 from regulargpt.config.protocols import protocol, without_sampling
 from regulargpt.config.schema import RunConfig, flat, value_of
 from regulargpt.data import is_language, kind_of
@@ -92,8 +93,6 @@ PUBLISHED: Fields = {
 }
 # Solved in training, then cooled down: with a running loss this low there is nothing left to learn from more steps.
 UNTIL_SOLVED: Fields = {"training.solved_loss": 0.02, "training.cooldown": 500}
-# The weight-shared trees.
-TREES = ("regulargpt", "gated-regulargpt", "ldru")
 # The optimiser, the batch and the L2 norm of Pert et al. 2026.
 LDRU: Fields = {
     "training.optimiser": "amsgrad",
@@ -254,15 +253,15 @@ RECIPES: dict[str, Recipe] = {
     ),
     "answers": Recipe(
         "final answers only, through random trees; then the table of the automaton that the network's answers give",
-        dict.fromkeys(TREES, FROM_ANSWERS),
+        dict.fromkeys(CHECKED, FROM_ANSWERS),
         NEAR_MISSES,
-        languages={name: {"modular-arithmetic": PAIRS, "dyck-12": {**DEEP, **SLOWER}} for name in TREES},
+        languages={name: {"modular-arithmetic": PAIRS, "dyck-12": {**DEEP, **SLOWER}} for name in CHECKED},
     ),
     "automaton": Recipe(
         "the table of the language's automaton, from the first attempt at a proof on; words only before that",
-        dict.fromkeys(TREES, FROM_AUTOMATON),
+        dict.fromkeys(CHECKED, FROM_AUTOMATON),
         NEAR_MISSES,
-        languages={name: {"modular-arithmetic": PAIRS, "dyck-12": DEEP} for name in TREES},
+        languages={name: {"modular-arithmetic": PAIRS, "dyck-12": DEEP} for name in CHECKED},
     ),
     "paper": Recipe(
         "the original code's block (post-LN, ReLU, no biases in attention) and optimiser (run.sh)",

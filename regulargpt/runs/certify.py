@@ -9,7 +9,6 @@ from typing import Any
 from torch import Tensor
 
 from languages.automata import MooreMachine
-from languages.convert.json_text import from_json
 from languages.errors import UserError
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.compared import automaton_of
@@ -17,6 +16,7 @@ from regulargpt.certificate.options import TableFineTuningOptions, no_certificat
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.mending import saved_prototypes
+from regulargpt.certificate.sought import saved_machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.evaluation.quantised import prototypes_of
@@ -57,7 +57,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
 def learned_machine(folder: RunFolder, config: RunConfig, model: Tree) -> LearnedMachine | None:
     """The machine of the network's answers, for a run whose training used no other; None for other runs.
 
-    It is the one that the training took, or that of an earlier certificate; where there is neither it is learned anew.
+    It is that of an earlier certificate, or the one that the training took; where there is neither it is learned anew.
     Raises UserError if the answers give none.
     """
     tuning = next((phase for phase in config.phases if isinstance(phase, TableFineTuningOptions)), None)
@@ -72,14 +72,13 @@ def learned_machine(folder: RunFolder, config: RunConfig, model: Tree) -> Learne
 
 
 def earlier_machines(folder: RunFolder) -> Iterator[MooreMachine]:
-    """The machine on whose table the training ended, and that of a certificate, as far as they are there."""
-    phase = last_phase(folder)
-    if phase and phase["machine"] is not None:
-        machine = from_json(phase["machine"])
-        assert isinstance(machine, MooreMachine), "as it was saved"
-        yield machine
-    with suppress(UserError):  # without a certificate, or with another file in its place, it is learned anew
+    """The machine of a certificate, and that on whose table the training ended, as far as they are there."""
+    with suppress(UserError):  # no certificate, or another file in its place
         yield automaton_of(folder)
+    # Last: a checkpoint of a large table takes far longer to read.
+    phase = last_phase(folder)
+    if phase and (machine := saved_machine(phase)) is not None:
+        yield machine
 
 
 def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:

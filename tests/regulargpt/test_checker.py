@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,15 @@ from safetensors.torch import load_file, save_file
 import languages
 from languages.convert.json_text import to_json
 from regulargpt.certificate.checker import Malformed, Rejected, check
+from regulargpt.certificate.checker import networks as checker_networks
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
 from regulargpt.certificate.checker.regulargpt import RegularGPT
 from regulargpt.certificate.checker.steps import Checker
+from regulargpt.certificate.options import CHECKED, no_certificate
 from regulargpt.certificate.record import text
+from regulargpt.certificate.search import networks as search_networks
 from regulargpt.certificate.search.specification import specified_machine
+from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.run import run
@@ -95,6 +100,18 @@ def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         found = {other for other in imported(module) if other.startswith(CHECKER)}
         assert found == knows.get(path.name, set()), path
+
+
+def test_the_networks_that_have_certificates_are_those_of_search_and_checker():
+    assert set(CHECKED) == set(search_networks.NETWORKS) == set(checker_networks.NETWORKS)
+
+
+def test_a_tree_that_the_checker_does_not_know_has_no_certificate():
+    config = RunConfig()
+    mine = SimpleNamespace(name="lab.models:MyTree", not_one_map=lambda: None)
+    assert no_certificate(config.model, config.objective) is None
+    reason = "lab.models:MyTree is no network that the checker knows, which are regulargpt, gated-regulargpt, ldru"
+    assert no_certificate(mine, config.objective) == reason  # type: ignore[arg-type]
 
 
 def test_it_accepts_and_counts(certified: Path):
