@@ -22,9 +22,13 @@ search        what finds a proof, and is believed by nobody:
   networks           which of them are those of a network, by its name
   invariant_balls    balls around the prototypes that the unquantised network maps into themselves
 checker       the independent checker: ball arithmetic, and none of the code above
-phase         table fine-tuning in a training; standing: where it stands, and what follows for its steps
+phase         table fine-tuning in a training:
+  sought             the automaton that the certificate is about, known or learned
+  tuned_table        the table that is trained on, its prototypes and the order of its windows
+  standing           where it stands, and what follows for its steps
 record        certificate.json
 compared      the automaton of a certificate beside the language
+as_it_is      the balls that prove a network without replacing its states, or why there are none
 outcome       what is said of a trained network
 sentences     the same in words
 """

@@ -19,15 +19,13 @@ from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.image_bounds import ImageBounds
 from regulargpt.certificate.search.last_layer import settle_last_layer
 from regulargpt.certificate.search.levels import TooManyWindows
-from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
-from regulargpt.certificate.search.short_first import ShortFirst
 from regulargpt.certificate.sought import SoughtAutomaton
-from regulargpt.certificate.standing import MENDED, Standing, is_large, windows_a_step
+from regulargpt.certificate.standing import MENDED, Standing, is_large
+from regulargpt.certificate.tuned_table import NOTHING, TunedTable
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.base import Data
-from regulargpt.models.base import Model
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
 
 # Its steps begin small: the first ones of Adam are as long as the later ones, however little is left to mend.
 WARMUP = 50
-# Of its Adam; the second is short, for the errors shrink by orders of magnitude.
-BETAS = (0.9, 0.98)
 # A certified network is trained on its table while states drift farther than this, in units of half the smallest
 # distance of two prototypes. That is asked every so many steps and where a round ends, with the last layer solved for
 # the table.
@@ -57,7 +53,7 @@ OPEN_EVERY = 20
 
 
 class TableFineTuning:
-    """The phase. `table` is what it trains on, None while words are trained on.
+    """The phase. `tuned` is the table that it trains on, None while words are trained on.
 
     The certificate is asked for every `every` steps and at an end. It may hold: then the network is trained on its own
     table, and training ends. It may miss little: then the true table says what is to be mended, and what was there
@@ -80,36 +76,28 @@ class TableFineTuning:
         self.drift: float | None = None
         self.searched: Searched | None = None  # for balls, when that was asked last
         self.standing = Standing()
-        self.table: TrainingTable | None = None
-        self.free: FreePrototypes | None = None  # while the table is mended; of a large one to the end
-        self.stages: ShortFirst | None = None  # of its windows, as long as there are free prototypes
-        self.own_optimiser: torch.optim.Optimizer | None = None
+        self.tuned: TunedTable | None = None
         self.before: dict[str, Any] | None = None
         self.missed: float | None = None
 
     @property
     def is_active(self) -> bool:
         """Whether there is a table to train on."""
-        return self.table is not None
+        return self.tuned is not None
 
     def optimiser(self, trainer: Trainer) -> torch.optim.Optimizer:
-        """One of its own, which begins with the table: the moments of the words' loss say nothing about this one."""
-        assert self.own_optimiser is not None, "there is one wherever there is a table"
-        return self.own_optimiser
+        """The table's."""
+        assert self.tuned is not None, "whoever asks has a table"
+        return self.tuned.optimiser
 
     def lr(self, trainer: Trainer) -> float:
         """Rising, then constant and falling to 0; of a certified network so again and again, but for the rise."""
+        assert self.tuned is not None, "whoever asks has a table"
         step, since = trainer.step_count, self.standing.since
         warm = 1.0 if since is None else min(1.0, (step + 1 - since) / WARMUP)
         # In a large table there are more prototypes to be told apart, each in less room.
-        fine = min(1.0, self.options.windows / self.windows_a_step())
+        fine = min(1.0, self.options.windows / self.tuned.windows_a_step(self.options))
         return fine * warm * self.options.lr * self.standing.left(step, self.options)
-
-    def windows_a_step(self) -> int:
-        """By how many there are to be learned now; few, at a high rate, while more are to come in."""
-        if self.stages is not None and not self.stages.is_whole:
-            return min(self.options.windows, windows_a_step(self.stages.n_windows, self.options))
-        return windows_a_step(0 if self.table is None else len(self.table.windows), self.options)
 
     def noise(self) -> float:
         """None but that on the prototypes, which the table makes itself."""
@@ -117,17 +105,14 @@ class TableFineTuning:
 
     def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
         """Gradients of the loss on the table; the share of windows that come near their prototype."""
-        assert self.table is not None
+        assert self.tuned is not None, "whoever asks has a table"
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         left = self.standing.left(trainer.step_count, self.options)
+        contraction = self.options.contraction
+        if self.standing.steady_since is not None:
+            contraction = max(contraction, TIGHT)
         # Without dropout: the map that is certified has none.
-        trainer.model.eval()
-        windows, noise, contraction = self.windows_a_step(), self.options.noise, self.options.contraction
-        if self.free is None:
-            tight = contraction if self.standing.steady_since is None else max(contraction, TIGHT)
-            loss, near = self.table.loss(trainer.model, windows, noise, tight, left)
-        else:
-            loss, near = mending_loss(self.table, self.free, trainer.model, windows, noise, self.stages)
+        loss, near = self.tuned.loss(trainer.model.eval(), self.options, contraction, left)
         loss.backward()
         return loss.item(), {"near": near}
 
@@ -140,18 +125,17 @@ class TableFineTuning:
         By the network's own prototypes, which lie where its states are; at the end by those it was trained at.
         """
         self.look_for_drift(trainer)
-        if self.stages is not None and not self.stages.is_whole and trainer.step_count % OPEN_EVERY == 0:
+        if self.tuned is not None and not self.tuned.is_whole and trainer.step_count % OPEN_EVERY == 0:
             self.let_in(trainer)
         if not self.asks(trainer) or not self.sought.is_found(trainer):
             return
-        known = self.table if self.standing.certified_at is not None and self.free is None else None
-        found = self.attempt(trainer.model, known, self.standing.allowed(self.options))
+        found = self.attempt(trainer.model, self.known, self.standing.allowed(self.options))
         # Also where nothing else follows: words near the wrong one are trained on after the next cooldown.
         trainer.words.wrong, self.missed = found.wrong, found.missed
         is_last = trainer.step_count >= trainer.config.training.steps
         if found.certain:
             self.train_on(found, trainer)
-        elif self.table is None:
+        elif self.tuned is None:
             if found.table is not None and self.options.steps and not is_last:
                 self.keep(trainer)
                 self.train_on(found, trainer)
@@ -162,11 +146,18 @@ class TableFineTuning:
             else:
                 self.give_up(trainer)
 
+    @property
+    def known(self) -> TrainingTable | None:
+        """The table that an attempt begins with: that of a certified network, unless its prototypes move."""
+        holds = self.tuned is not None and self.tuned.free is None and self.standing.certified_at is not None
+        return self.tuned.table if self.tuned is not None and holds else None
+
     def attempt(self, model: nn.Module, known: TrainingTable | None, allowed: float) -> Attempt:
-        """Try the certificate."""
+        """Try the certificate, with the prototypes that were learned, if any were."""
         assert self.sought.certifier is not None, "it was found"
         assert isinstance(model, Tree), "the options refuse other models"
-        learned = None if self.free is None else self.prototypes(model)
+        learns = self.tuned is not None and self.tuned.free is not None
+        learned = self.tuned.prototypes(model) if self.tuned is not None and learns else None
         return self.sought.certifier.attempt(model, known, allowed, learned)
 
     def asks(self, trainer: Trainer) -> bool:
@@ -190,30 +181,25 @@ class TableFineTuning:
         """The table that was found, from here on."""
         assert found.table is not None
         assert isinstance(trainer.model, Tree), "the options refuse other models"
-        self.table = found.table().to(trainer.device)
+        table = found.table().to(trainer.device)
         # Hundreds of prototypes leave each other no room for the noise from which states come back.
-        mends = not found.certain or is_large(len(self.table.windows), self.options)
-        self.free = FreePrototypes(trainer.model.state_norm, self.table.prototypes) if mends else None
-        self.stages = ShortFirst(self.table) if mends else None
-        if self.stages is not None and found.certain:
-            self.stages.whole()
-        self.own_optimiser = make_optimiser(trainer.model, self.free)
-        self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, len(self.table.windows))
+        learns = not found.certain or is_large(len(table.windows), self.options)
+        self.tuned = TunedTable(trainer.model, table, learns)
+        self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, len(table.windows))
         # Should it lose the certificate on its own table, that is what to go back to.
         if found.certain:
+            self.tuned.whole()
             self.keep(trainer)
-        elif self.stages is not None:
+        else:
             self.let_in(trainer)
 
     def let_in(self, trainer: Trainer) -> None:
         """More windows of a table that is mended, if few of those before are missed."""
-        assert self.stages is not None, "whoever calls has asked"
+        assert self.tuned is not None, "whoever calls has asked"
         assert isinstance(trainer.model, Tree), "the options refuse other models"
-        step, training = trainer.step_count, trainer.model.training
-        generator = torch.Generator(trainer.device).manual_seed(trainer.config.seed + step)
-        if self.stages.open(self.current_table(trainer.model.eval()), trainer.model, generator):
+        step = trainer.step_count
+        if self.tuned.let_in(trainer.model, trainer.config.seed + step):
             self.standing = replace(self.standing, opened_at=step)
-        trainer.model.train(training)
 
     def look_for_drift(self, trainer: Trainer) -> None:
         """Every so many steps, and where a round ends: whether the states of a certified network still drift.
@@ -222,22 +208,23 @@ class TableFineTuning:
         training goes on without it. Where a round ends, the layer is undone if states drift less without it.
         """
         step, since = trainer.step_count, self.standing.certified_at
-        every = DRIFT_EVERY if self.free is None else LARGE * DRIFT_EVERY
         if since is None or self.standing.steady_at is not None or step <= since:
             return
+        assert self.tuned is not None, "a certified network has a table"
+        every = DRIFT_EVERY if self.tuned.free is None else LARGE * DRIFT_EVERY
         ends_round = self.standing.ends_round(step, self.options)
         if step % every and not ends_round:
             return
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         model, training, seed = trainer.model, trainer.model.training, trainer.config.seed
-        table, before = self.current_table(model.eval()), deepcopy(trainer.model.state_dict())
-        settled = self.free is None and settle_last_layer(model, table, seed + step)
+        table, before = self.tuned.current(model.eval()), deepcopy(trainer.model.state_dict())
+        settled = self.tuned.free is None and settle_last_layer(model, table, seed + step)
         self.drift = table.drift(model, seed)
         if settled and ends_round:
             settled = not self.undone(trainer, table, before)
         if self.drift < MOST_DRIFT and self.standing.steady_since is None:
             self.standing = replace(self.standing, steady_since=step)
-        if self.drift < MOST_DRIFT and self.needs_no_more(trainer, table):
+        if self.drift < MOST_DRIFT and self.needs_no_more(trainer):
             self.standing = replace(self.standing, steady_at=step)
         elif settled and step != self.last_step(trainer):
             model.load_state_dict(before)
@@ -252,50 +239,39 @@ class TableFineTuning:
         without = table.drift(trainer.model, trainer.config.seed)
         if self.drift < without:
             trainer.model.load_state_dict(settled)
-            if self.is_certain(trainer, table):
+            if self.attempt(trainer.model, self.known, 0.0).certain:
                 return False
             trainer.model.load_state_dict(before)
         self.drift = without
         return True
 
-    def current_table(self, model: Tree) -> TrainingTable:
-        """The table over the prototypes as they are now."""
-        assert self.table is not None, "whoever asks has one"
-        prototypes = self.prototypes(model)
-        assert prototypes is not None, "there is a table"
-        return self.table if self.free is None else self.table.over(prototypes)
-
-    def needs_no_more(self, trainer: Trainer, table: TrainingTable) -> bool:
+    def needs_no_more(self, trainer: Trainer) -> bool:
         """Whether a network without drift is still certified, and as it is proven or not to be."""
-        return not self.may_be_proven_as_it_is(trainer) and self.is_certain(trainer, table)
-
-    def is_certain(self, trainer: Trainer, table: TrainingTable) -> bool:
-        """Whether the network is certified with the prototypes of this table, or with those that were learned."""
-        return self.attempt(trainer.model, table if self.free is None else None, 0.0).certain
+        return not self.may_be_proven_as_it_is(trainer) and self.attempt(trainer.model, self.known, 0.0).certain
 
     def may_be_proven_as_it_is(self, trainer: Trainer) -> bool:
         """Whether more training may bring balls: of a small table, for a while, as long as there are none."""
-        assert self.table is not None, "a certified network has one"
+        assert self.tuned is not None, "a certified network has a table"
         assert self.sought.certifier is not None, "it was certified"
         assert self.standing.steady_since is not None, "its states no longer drift"
         assert self.drift is not None, "it was measured"
         assert isinstance(trainer.model, Tree), "the options refuse other models"
-        step, n_windows = trainer.step_count, len(self.table.windows)
-        if self.free is not None or not is_small(n_windows, trainer.model):
+        step, n_windows = trainer.step_count, self.tuned.n_windows
+        if self.tuned.free is not None or not is_small(n_windows, trainer.model):
             return False
         ends_round = self.standing.ends_round(step, self.options)
         lasts = step < self.standing.steady_since + TIGHTENING * max(1.0, n_windows / SMALL) or not ends_round
         if self.drift >= CLOSE or (n_windows > SMALL and not ends_round):
             return lasts
         options = as_mapping(trainer.config.model)
-        self.searched = search_in_training(self.sought.certifier, trainer.model, options, self.table.prototypes)
+        self.searched = search_in_training(self.sought.certifier, trainer.model, options, self.tuned.table.prototypes)
         return lasts and (self.searched is None or self.searched.slack < SLACK)
 
     def give_up(self, trainer: Trainer) -> None:
         """Words again, with the weights from before a fine-tuning that brought no certificate, or lost it."""
         if self.before is not None:
             trainer.model.load_state_dict(self.before)
-        self.table = self.before = self.own_optimiser = self.free = self.stages = None
+        self.tuned = self.before = None
         self.standing = self.standing.ended()
 
     def last_step(self, trainer: Trainer) -> int:
@@ -327,9 +303,10 @@ class TableFineTuning:
         assert self.standing.counted_from is not None, "it has begun"
         done = trainer.step_count - self.standing.counted_from
         fine_tuning = f"table fine-tuning {done:,} of {self.standing.steps(self.options):,}"
-        if self.stages is None or self.stages.is_whole:
+        stages = None if self.tuned is None else self.tuned.stages
+        if stages is None or stages.is_whole:
             return [proof, fine_tuning]
-        windows = f"{self.stages.n_windows:,} of {self.stages.ends[-1]:,} windows"
+        windows = f"{stages.n_windows:,} of {stages.ends[-1]:,} windows"
         return [proof, f"{fine_tuning} on {windows}"]
 
     def columns(self) -> dict[str, Any]:
@@ -350,33 +327,18 @@ class TableFineTuning:
         """Where it stands, its table, and what there was before."""
         return {
             "standing": dataclasses.asdict(self.standing),
-            "table": None if self.table is None else self.table.state(),
-            "free": None if self.free is None else self.free.state_dict(),
-            "stage": None if self.stages is None else self.stages.stage,
-            "hardest": None if self.stages is None else self.stages.hardest,
             "before": self.before,
-            "optimiser": None if self.own_optimiser is None else self.own_optimiser.state_dict(),
+            **(NOTHING if self.tuned is None else self.tuned.state()),
             **self.sought.state(),
         }
 
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
-        device = next(model.parameters()).device
+        assert isinstance(model, Tree), "the options refuse other models"
         self.before = state["before"]
-        self.table = None if state["table"] is None else TrainingTable.load(state["table"]).to(device)
-        # Of an earlier version it may have other fields.
-        known = {f.name: state["standing"][f.name] for f in dataclasses.fields(Standing) if f.name in state["standing"]}
-        self.standing = Standing(**{"windows": 0 if self.table is None else len(self.table.windows), **known})
-        if state.get("free") is not None:
-            assert isinstance(model, Tree), "the options refuse other models"
-            assert self.table is not None, "prototypes are of a table"
-            self.free = FreePrototypes.load(model.state_norm, self.table.prototypes, state["free"])
-            self.stages = ShortFirst(self.table, state["stage"])
-            self.stages.hardest = state["hardest"].to(device)
-        if state["optimiser"] is not None:
-            assert isinstance(model, Tree), "the options refuse other models"
-            self.own_optimiser = make_optimiser(model, self.free)
-            self.own_optimiser.load_state_dict(state["optimiser"])
+        if state["table"] is not None:
+            self.tuned = TunedTable.load(state, model, next(model.parameters()).device)
+        self.standing = Standing(**state["standing"])
         self.sought.load(state, model)
 
     @staticmethod
@@ -388,13 +350,6 @@ class TableFineTuning:
             report = certificate_report(folder)
             if summary["proven"] and not report["proven"]:
                 raise UserError(f"{shown(folder.path)} was proven, and is not again: {report['reason']}; train it anew")
-
-    def prototypes(self, model: nn.Module) -> Tensor | None:
-        """Where they are now, as far as any were trained at."""
-        if self.free is None:
-            return None if self.table is None else self.table.prototypes
-        assert isinstance(model, Tree), "the options refuse other models"
-        return self.free(model.state_norm).detach()
 
     def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """What is proven of the trained model, by the files that say what it is."""
@@ -410,7 +365,9 @@ class TableFineTuning:
         if certifier is None:
             return refused(weights, {"reason": self.sought.uncertified})
         try:
-            quantised = certifier.certify(model, self.prototypes(model))
+            assert isinstance(model, Tree), "the options refuse other models"
+            known = None if self.tuned is None else self.tuned.prototypes(model)
+            quantised = certifier.certify(model, known)
         except TooManyWindows as error:
             return refused(weights, {"reason": str(error)})
         found = self.sought.learned, self.searched
@@ -424,9 +381,3 @@ def is_small(n_windows: int, model: Tree) -> bool:
     """
     layer = model.last_layer
     return n_windows <= (SMALL if layer is None else min(ImageBounds.MAX_ENTRIES, max(SMALL, layer.in_features)))
-
-
-def make_optimiser(model: Model, free: FreePrototypes | None = None) -> torch.optim.Optimizer:
-    """Adam over all parameters, in the groups that the model makes of them, and free prototypes; nothing decays."""
-    groups = [*model.parameter_groups(), *([{"params": list(free.parameters())}] if free is not None else [])]
-    return torch.optim.Adam([{**group, "weight_decay": 0.0} for group in groups], betas=BETAS, fused=True)

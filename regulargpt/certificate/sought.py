@@ -90,10 +90,10 @@ class SoughtAutomaton:
         if self.learner is None:
             return
         self.learner.load(state)
-        self.learned_at, self.uncertified = state["learned_at"], state.get("uncertified", NOT_LEARNED)
+        self.learned_at, self.uncertified = state["learned_at"], state["uncertified"]
         if (machine := saved_machine(state)) is not None:
             assert isinstance(model, Tree), "the options refuse other models"
-            self.learned = LearnedMachine(machine, state.get("classes", 0))
+            self.learned = LearnedMachine(machine, state["classes"])
             self.certifier = Certifier.of_machine(machine, model.chunk_size, model.aligned)
 
 

@@ -209,10 +209,10 @@ class AnswerLearner:
         return {"fresh": self.fresh, "compared": self.compared, **words}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """What it had been told; of a run that is older than words that tell machines apart, nothing about these."""
-        self.fresh, self.compared = state["fresh"], state.get("compared", 0)
-        self.counterexamples = [tuple(word) for word in state.get("counterexamples", ())]
-        self.misled = None if state.get("misled") is None else tuple(state["misled"])
+        """What it had been told."""
+        self.fresh, self.compared = state["fresh"], state["compared"]
+        self.counterexamples = [tuple(word) for word in state["counterexamples"]]
+        self.misled = None if state["misled"] is None else tuple(state["misled"])
 
 
 def propose(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from languages.errors import UserError
 from regulargpt.storage import atomic, manifest, tensors
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ FOLDER = "checkpoints"
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
 KEPT = 2
+# Counted up with what a checkpoint keeps. Another one is refused; before 1.0 none is converted.
+FORMAT = 3
 _NAME = re.compile(r"(\.replaced-)?([0-9]{9,})")
 
 
@@ -66,7 +69,7 @@ def save(folder: Path, step: int, weights: Mapping[str, "Tensor"], state: Mappin
 def _render(step: int, weights: Mapping[str, "Tensor"], state: Mapping[str, Any]) -> dict[str, bytes]:
     files = {
         WEIGHTS: tensors.render_weights(weights),
-        STATE: tensors.render_state({"step": step, "state": state}),
+        STATE: tensors.render_state({"format": FORMAT, "step": step, "state": state}),
     }
     digests = {name: manifest.digest(data) for name, data in files.items()}
     return files | {manifest.NAME: manifest.render(digests)}
@@ -75,7 +78,7 @@ def _render(step: int, weights: Mapping[str, "Tensor"], state: Mapping[str, Any]
 def load_latest(folder: Path) -> Checkpoint | None:
     """The newest valid checkpoint of the run in `folder`, with what was passed over; None if there is none.
 
-    Raises IntegrityError if there are checkpoints but every one is damaged.
+    Raises IntegrityError if there are checkpoints but every one is damaged, UserError for one of another version.
     """
     skipped: list[str] = []
     for step, path in _candidates(folder / FOLDER):
@@ -101,6 +104,11 @@ def _load(path: Path, step: int, skipped: tuple[str, ...]) -> Checkpoint:
     if not isinstance(saved, dict) or saved.get("step") != step or not isinstance(saved.get("state"), dict):
         place = atomic.shown(path / STATE)
         raise atomic.FormatError(f"{place} is not the state of step {step}; undo a renaming of its folder")
+    if saved.get("format") != FORMAT:
+        # Not damaged: whole, and of use to the version that wrote it.
+        place = atomic.shown(path.parent)
+        message = f"{place} was saved by another version of this program; use that one"
+        raise UserError(f"{message}, or remove that folder to start again")
     return Checkpoint(step, tensors.parse_weights(contents[WEIGHTS], path / WEIGHTS), saved["state"], skipped)
 
 

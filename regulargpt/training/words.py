@@ -129,4 +129,4 @@ class WordTraining:
         """Where it stood."""
         self.progress = Progress(**state["progress"])
         self.wrong = None if state["wrong"] is None else tuple(state["wrong"])
-        self.urgent = state.get("urgent", False)
+        self.urgent = state["urgent"]

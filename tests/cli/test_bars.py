@@ -160,7 +160,7 @@ def test_once_it_is_proven_80_columns_hold_what_is_awaited_and_until_when(
     shown, bars = terminal(80), Bars()
     trainer = trainer_at(CERTIFIED, step, standing={"certified_at": step - 100})
     phase: Any = trainer.further[0]
-    phase.drift, phase.table = drift, "the network's own"
+    phase.drift, phase.tuned = drift, "the network's own"
     bars.on_step(trainer)
     assert bars.training is not None
     # The accuracy on words is that from before: they are not trained on any more.

@@ -335,8 +335,8 @@ def test_a_large_table_is_mended_to_the_end_with_prototypes_that_go_on_learning(
     places = []
     while not trainer.finished:
         trainer.step()
-        if phase.free is not None:
-            places.append(phase.free.before.detach().clone())
+        if phase.tuned is not None and phase.tuned.free is not None:
+            places.append(phase.tuned.free.before.detach().clone())
     assert phase.standing.certified_at == 5
     # Of a large table the prototypes move, so it is not by those of the beginning that the certificate is tried.
     assert [known for _, known, _ in asked] == [False, part > 1]
@@ -365,7 +365,7 @@ def test_without_steps_for_it_nothing_is_trained_on_the_table():
     for _ in range(5):
         trainer.step()
     while not trainer.finished:
-        assert phase_of(trainer).table is None
+        assert phase_of(trainer).tuned is None
         last = weights(trainer)
         trainer.step()
         assert not torch.equal(last[0], weights(trainer)[0])
@@ -377,7 +377,7 @@ def test_no_fine_tuning_begins_at_the_last_step():
     trainer, _ = in_fine_tuning(10, {5: 0.9, 10: 0.1})
     while not trainer.finished:
         trainer.step()
-    assert phase_of(trainer).table is None
+    assert phase_of(trainer).tuned is None
     assert phase_of(trainer).standing.began_at is None
 
 
@@ -409,20 +409,6 @@ def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():
     rms = table.prototypes.square().mean().sqrt().item()
     # The strength is uniform on 0..1: its mean square is a third.
     assert noise[windows > 0].square().mean().item() == pytest.approx((0.5 * rms) ** 2 / 3, rel=0.05)
-
-
-def test_where_an_earlier_version_stood_is_read_as_far_as_it_is_known():
-    trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=50)
-    while trainer.step_count < 8:
-        trainer.step()
-    phase = phase_of(trainer)
-    state = phase.state()
-    state["standing"] = {**state["standing"], "half_life": 200}
-    del state["standing"]["windows"]
-    expected, phase.standing = phase.standing, Standing()
-    phase.load(state, trainer.model)
-    assert phase.standing == expected
-    assert phase.standing.windows == len(phase.table.windows)  # type: ignore[union-attr]
 
 
 def test_a_table_comes_back_from_a_checkpoint():
@@ -733,7 +719,7 @@ def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certifie
         if trainer.step_count == 10:
             assert phase.standing.certified_at == 10
             certified = weights(trainer)
-            lost = Attempt(False, None if missed else lambda table=phase.table: table, (1,), missed)
+            lost = Attempt(False, None if missed else lambda table=phase.tuned.table: table, (1,), missed)
             phase.attempt = lambda model, known, allowed, lost=lost: lost
         if trainer.step_count == 19:
             assert not all(map(torch.equal, weights(trainer), certified))

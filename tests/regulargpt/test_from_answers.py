@@ -250,7 +250,7 @@ def test_without_a_machine_there_is_no_attempt_and_no_certificate():
     phase = phase_of(trainer)
     while not trainer.finished:
         trainer.step()
-    assert (phase.sought.certifier, phase.table, phase.sought.learned_at) == (None, None, None)
+    assert (phase.sought.certifier, phase.tuned, phase.sought.learned_at) == (None, None, None)
     assert phase.awaited(trainer)[0] == "waits for a proof (no automaton yet)"
     outcome = phase.conclude(trainer.model, b"", b"", lambda *_: None)
     assert not outcome.proven

@@ -179,11 +179,12 @@ def test_the_steps_of_a_mending_are_counted_since_windows_last_came_in(monkeypat
     phase = phase_of(trainer)
     while trainer.step_count < 5:
         trainer.step()
-    assert phase.stages is not None
-    assert phase.stages.stage == 0
+    assert phase.tuned is not None
+    assert phase.tuned.stages is not None
+    assert phase.tuned.stages.stage == 0
     assert (phase.standing.opened_at, phase.standing.counted_from) == (None, 5)
-    stages, few = phase.stages, phase.stages.n_windows
-    assert f"on {few:,} of {len(phase.table.windows):,} windows" in trainer.awaited[1]  # type: ignore[union-attr]
+    stages, few = phase.tuned.stages, phase.tuned.stages.n_windows
+    assert f"on {few:,} of {phase.tuned.n_windows:,} windows" in trainer.awaited[1]
     monkeypatch.setattr(stages, "open", lambda table, model, generator: not stages.whole())
     while trainer.step_count < 10:
         trainer.step()
@@ -202,8 +203,8 @@ def test_a_mending_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp
     seen = set()
     while not whole.finished:
         whole.step()
-        stages = phase_of(whole).stages
-        seen |= {None if stages is None else stages.stage}
+        tuned = phase_of(whole).tuned
+        seen |= {None if tuned is None or tuned.stages is None else tuned.stages.stage}
     assert len(seen) > 2, "windows came in"
     first = mended(monkeypatch, 30)
     while first.step_count < stop_at:

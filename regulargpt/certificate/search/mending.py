@@ -59,7 +59,7 @@ class FreePrototypes(nn.Module):
 def saved_prototypes(state: Mapping[str, Any], model: Tree) -> Float[Tensor, "K d_model"]:
     """Those of a fine-tuning as a checkpoint has it: of its table, or what became of these where they learn."""
     prototypes = TrainingTable.load(state["table"]).prototypes
-    if state.get("free") is None:
+    if state["free"] is None:
         return prototypes
     return FreePrototypes.load(model.state_norm, prototypes, state["free"])(model.state_norm).detach()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from languages.errors import UserError
 from regulargpt.storage import FormatError, IntegrityError, StorageError, atomic, checkpoint, manifest
 
 RUN = Path("/run")
@@ -76,6 +77,16 @@ def test_a_missing_file(newest, name):
     assert found.step == 1
     assert found.skipped[0].startswith(f"{NEWEST / name}")
     assert ("no file" in found.skipped[0]) == (name != "manifest.json")
+
+
+@pytest.mark.parametrize("number", [1, 4, None])
+def test_a_checkpoint_of_another_version_is_refused_and_not_passed_over(newest, monkeypatch, number):
+    """It is whole: to go on from an older one would throw it away."""
+    with monkeypatch.context() as other:
+        other.setattr(checkpoint, "FORMAT", number)
+        save(3)
+    with pytest.raises(UserError, match=r"checkpoints was saved by another version of this program; use that one, or"):
+        checkpoint.load_latest(RUN)
 
 
 def test_a_checkpoint_under_the_name_of_another_step(newest):
