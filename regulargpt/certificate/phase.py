@@ -149,15 +149,14 @@ class TableFineTuning:
     @property
     def known(self) -> TrainingTable | None:
         """The table that an attempt begins with: that of a certified network, unless its prototypes move."""
-        holds = self.tuned is not None and self.tuned.free is None and self.standing.certified_at is not None
-        return self.tuned.table if self.tuned is not None and holds else None
+        holds = self.standing.certified_at is not None
+        return self.tuned.table if self.tuned is not None and self.tuned.free is None and holds else None
 
     def attempt(self, model: nn.Module, known: TrainingTable | None, allowed: float) -> Attempt:
         """Try the certificate, with the prototypes that were learned, if any were."""
         assert self.sought.certifier is not None, "it was found"
         assert isinstance(model, Tree), "the options refuse other models"
-        learns = self.tuned is not None and self.tuned.free is not None
-        learned = self.tuned.prototypes(model) if self.tuned is not None and learns else None
+        learned = None if self.tuned is None else self.tuned.learned(model)
         return self.sought.certifier.attempt(model, known, allowed, learned)
 
     def asks(self, trainer: Trainer) -> bool:

@@ -68,7 +68,12 @@ class TunedTable:
 
     def prototypes(self, model: Tree) -> Float[Tensor, "K d_model"]:
         """Where they are now."""
-        return self.table.prototypes if self.free is None else self.free(model.state_norm).detach()
+        learned = self.learned(model)
+        return self.table.prototypes if learned is None else learned
+
+    def learned(self, model: Tree) -> Float[Tensor, "K d_model"] | None:
+        """Where they have come to, if they learn."""
+        return None if self.free is None else self.free(model.state_norm).detach()
 
     def whole(self) -> None:
         """Let all its windows come in."""
