@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from languages.errors import UserError
-from regulargpt.certificate.search.table import distances
+from regulargpt.certificate.search.table import nearest_two
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -128,7 +128,7 @@ class GrowingCodebook:
     def __call__(self, states: Float[Tensor, "n d_model"]) -> Ints:
         """The nearest prototype (n,) of each state, from 1; new ones are taken in the order of the states."""
         before = len(self.prototypes)
-        distance, nearest = distances(states, self.prototypes).min(1)
+        distance, nearest = (two[:, 0] for two in nearest_two(states, self.prototypes))
         # One after the other, for each new prototype may be near to states that are still far.
         while bool((far := distance > self.rho).any()):
             new = states[int(far.int().argmax())]

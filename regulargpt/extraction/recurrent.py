@@ -21,7 +21,7 @@ from torch import Tensor
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.search.table import distances
+from regulargpt.certificate.search.table import nearest_two
 from regulargpt.extraction.clusters import MAX_PROTOTYPES, Cut, GrowingCodebook, covers, cuts
 from regulargpt.extraction.nonempty import answer_to_empty_word, restricted_to, smallest_machine, with_fresh_start
 from regulargpt.models.lstm import Lstm
@@ -122,9 +122,9 @@ class Automaton:
     def at(cls, step: Step, prototypes: Float[Tensor, "K d_state"], cut: Cut) -> Automaton:
         """The transitions between given prototypes."""
         # The nearest prototype, however far: `agreement` says what that costs.
-        after = distances(every_symbol(step, prototypes), prototypes).argmin(1)
+        after = nearest_two(every_symbol(step, prototypes), prototypes)[1][:, 0]
         table = after.reshape(len(prototypes), -1).numpy()  # (K, Sigma)
-        start = int(distances(step.initial(), prototypes).argmin())
+        start = int(nearest_two(step.initial(), prototypes)[1][0, 0])
         return cls(table, step.readout(prototypes).argmax(1).numpy(), start, cut, prototypes)
 
     def machine(self, task: Task) -> MooreMachine:

@@ -22,8 +22,8 @@ from regulargpt.certificate.as_it_is import search_balls, search_in_training
 from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.phase import WARMUP, TableFineTuning, is_small
 from regulargpt.certificate.search import levels
-from regulargpt.certificate.search.certify import Certifier
-from regulargpt.certificate.search.codebook import codebooks, missed_share, misses_any
+from regulargpt.certificate.search.certify import Certifier, Quantised
+from regulargpt.certificate.search.codebook import codebooks, missed_share, right_table
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable, apply_map
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.last_layer import settle_last_layer
@@ -659,7 +659,7 @@ def test_of_a_large_table_all_windows_are_asked_before_a_proof(monkeypatch: pyte
     monkeypatch.setattr("regulargpt.certificate.search.codebook.ROWS", 10)
     assert certifier.target.is_large
     network, (book, *_) = Float64Network(model), codebooks(Float64Network(model), certifier.target)
-    assert not misses_any(network, certifier.target, book)
+    assert right_table(network, certifier.target, book) is not None
     assert certifier.attempt(model).certain
     # One window of those that are not in the sample is another element's.
     sampled = {tuple(window) for window in certifier.target.sample.windows.tolist()}
@@ -667,9 +667,31 @@ def test_of_a_large_table_all_windows_are_asked_before_a_proof(monkeypatch: pyte
     products = certifier.target.products.copy()
     products[row] = (products[row] + 1) % 6
     target = dataclasses.replace(certifier.target, products=products)
-    assert misses_any(network, target, book)
+    assert right_table(network, target, book) is None
     monkeypatch.setattr(Certifier, "quantised", lambda *_: pytest.fail("no proof of what is not right"))
     assert not dataclasses.replace(certifier, target=target).attempt(model).certain
+
+
+@pytest.mark.parametrize(
+    ("spec", "C"),
+    [("parity", 2), ("symmetric-3", 3), ("dyck-3", 2), ("even-pairs", 3), ("flip-flop", 2), ("tomita-3", 3)],
+)
+def test_the_table_of_all_windows_is_the_one_that_a_proof_finds(monkeypatch: pytest.MonkeyPatch, spec: str, C: int):
+    """No window more, whatever the domain: the certificate says how many there are, and the checker counts them."""
+    monkeypatch.setattr("regulargpt.certificate.search.codebook.ROWS", 7)
+    model, certifier = exact_model(spec, C)
+    network, (book, *_) = Float64Network(model), codebooks(Float64Network(model), certifier.target)
+    table = right_table(network, certifier.target, book)
+    assert table is not None
+    before = [(part.keys.copy(), part.images.copy(), part.margins.copy()) for part in (table.leaves, table.nodes)]
+    known, found = (Quantised.of(network, book, certifier.specification, given) for given in (table, None))
+    assert known.certain
+    assert found.certain
+    for part, (keys, images, margins) in zip((found.table.leaves, found.table.nodes), before, strict=True):
+        assert np.array_equal(part.keys, keys)
+        assert np.array_equal(part.images, images)
+        np.testing.assert_allclose(part.margins, margins, rtol=1e-9)
+    assert len(known.table.nodes) == len(found.table.nodes)
 
 
 @pytest.mark.parametrize(("spec", "C"), [("cycle-navigation", 2), ("dyck-3", 2), ("even-pairs", 3)])

@@ -15,7 +15,7 @@ from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.search.codebook import Codebook, Target, codebooks, group_means, missed_share, misses_any
+from regulargpt.certificate.search.codebook import Codebook, Target, codebooks, group_means, missed_share, right_table
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.levels import TooManyWindows
@@ -46,9 +46,11 @@ class Quantised:
     proof: Proof
 
     @classmethod
-    def of(cls, network: Float64Network, book: Codebook, specification: Specification) -> Quantised:
-        """Compute the table as far as it occurs, and decide."""
-        table = QuantisedTable(network, book.prototypes)
+    def of(
+        cls, network: Float64Network, book: Codebook, specification: Specification, table: QuantisedTable | None = None
+    ) -> Quantised:
+        """Compute the table as far as it occurs and is not known already, and decide."""
+        table = QuantisedTable(network, book.prototypes) if table is None else table
         answers, margins = table.answers()
         proof = prove(specification, network.chunk_size, table.image, answers, network.aligned)
         return cls(specification, book, table, answers, margins, proof)
@@ -196,10 +198,11 @@ class Certifier:
         book = own or next(codebooks(network, self.target))
         missed = missed_share(network, self.target, book)
         # Of a large table a sample is asked first, then all of it: a proof of what is not quite right takes far longer.
-        to_prove = missed <= MAX_MISSED_TO_PROVE
+        to_prove, table = missed <= MAX_MISSED_TO_PROVE, None
         if self.target.is_large:
-            to_prove = missed == 0 and not misses_any(network, self.target, book)
-        quantised = self.quantised(network, book) if to_prove else None
+            table = right_table(network, self.target, book) if missed == 0 else None
+            to_prove = table is not None
+        quantised = self.quantised(network, book, table) if to_prove else None
         if quantised is not None and quantised.certain:
             return Attempt(True, quantised.training_table, missed=missed)
 
@@ -210,10 +213,12 @@ class Certifier:
         wrong = None if quantised is None else quantised.proof.wrong
         return Attempt(False, true_table if missed <= allowed else None, wrong, missed)
 
-    def quantised(self, network: Float64Network, book: Codebook) -> Quantised | None:
+    def quantised(
+        self, network: Float64Network, book: Codebook, table: QuantisedTable | None = None
+    ) -> Quantised | None:
         """What is decided with this codebook; None where the network errs on more than can be looked at."""
         try:
-            return Quantised.of(network, book, self.specification)
+            return Quantised.of(network, book, self.specification, table)
         except TooManyWindows:
             return None
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from regulargpt.certificate.search.float64_network import ROWS, Float64Network
 from regulargpt.certificate.search.levels import MAX_WINDOWS, from_left, levels
 from regulargpt.certificate.search.specification import Specification
-from regulargpt.certificate.search.table import Entries
+from regulargpt.certificate.search.table import Entries, QuantisedTable
 from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]
@@ -194,9 +194,26 @@ def missed_share(network: Float64Network, target: Target, book: Codebook) -> flo
     return float(np.concatenate(wrong).mean())
 
 
-def misses_any(network: Float64Network, target: Target, book: Codebook) -> bool:
-    """Whether any window at all is taken for another element; found out at the first."""
-    return any((book.nearest(states) != products).any() for states, products in outcomes(network, target, book))
+def right_table(network: Float64Network, target: Target, book: Codebook) -> QuantisedTable | None:
+    """The table, with an entry for every window there is, if each gives its element; None at the first that does not.
+
+    The codebook has one prototype an element.
+    """
+    table, at, n = QuantisedTable(network, book.prototypes), 0, ROWS
+    place = np.zeros(2 + int(book.elements.max()), dtype=np.int64)
+    place[1 + book.elements] = 1 + np.arange(len(book))  # which prototype, from 1, is whose; the pad stays 0
+
+    def right(level: int, windows: Ints, products: Ints) -> bool:
+        return bool((book.elements[table.image(level, windows) - 1] == products).all())
+
+    if not right(0, target.symbol_windows, target.symbol_products):
+        return None
+    # Each part is as large as all before: what is found is put between what is there, which takes as long as that is.
+    while at < len(target.windows):
+        if not right(1, place[target.windows[at : at + n]], target.products[at : at + n]):
+            return None
+        at, n = at + n, max(ROWS, at + n)
+    return table
 
 
 def outcomes(

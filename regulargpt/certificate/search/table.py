@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional as F
 
 from regulargpt.certificate.search.float64_network import ROWS, Float64Network
 from regulargpt.certificate.search.levels import TooManyWindows
@@ -91,11 +92,9 @@ class QuantisedTable:
         """The nearest prototype of each state, from 1, and how much farther the second nearest is."""
         images, margins = [], []
         for batch in states.split(ROWS):
-            # A single prototype has no rival: everything is brought to it.
-            rivals = torch.nn.functional.pad(distances(batch, self.prototypes), (0, 1), value=torch.inf)  # (n, K + 1)
-            two = rivals.topk(2, largest=False)
-            images.append(1 + two.indices[:, 0])
-            margins.append(two.values[:, 1] - two.values[:, 0])
+            distances, numbers = nearest_two(batch, self.prototypes)
+            images.append(1 + numbers[:, 0])
+            margins.append(distances[:, 1] - distances[:, 0])
         return torch.cat(images).numpy(), torch.cat(margins).numpy()
 
     def answers(self) -> tuple[Ints, Floats]:
@@ -104,10 +103,20 @@ class QuantisedTable:
         return two.indices[:, 0].numpy(), (two.values[:, 0] - two.values[:, 1]).numpy()
 
 
-def distances(states: Float[Tensor, "n d_model"], prototypes: Float[Tensor, "K d_model"]) -> Float[Tensor, "n K"]:
-    """From each state to each prototype; not by |x|^2 - 2xp + |p|^2, which would lose the digits of small ones.
+def nearest_two(
+    states: Float[Tensor, "n d_model"], prototypes: Float[Tensor, "K d_model"]
+) -> tuple[Float[Tensor, "n 2"], Int[Tensor, "n 2"]]:
+    """How far the two nearest prototypes are from each state, and their numbers; a single one has an infinite rival.
 
-    >>> distances(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
-    tensor([[5., 1.]])
+    |x|^2 - 2xp + |p|^2 finds them fast, but loses the digits of small distances: these two are computed anew.
+
+    >>> nearest_two(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0], [6.0, 8.0]]))
+    (tensor([[1., 5.]]), tensor([[1, 0]]))
     """
-    return torch.cdist(states, prototypes, compute_mode="donot_use_mm_for_euclid_dist")
+    every = torch.cdist(states, prototypes, compute_mode="use_mm_for_euclid_dist")  # (n, K)
+    found = every.topk(min(2, len(prototypes)), largest=False).indices.sort(1).values  # of equals the first
+    distances = (states.unsqueeze(1) - prototypes[found]).square().sum(-1).sqrt()  # (n, 2)
+    if len(prototypes) == 1:
+        distances, found = F.pad(distances, (0, 1), value=torch.inf), F.pad(found, (0, 1))
+    distances, order = distances.sort(1, stable=True)
+    return distances, found.gather(1, order)
