@@ -18,7 +18,7 @@ from languages.automata.semiautomaton import numbered
 from languages.errors import UserError
 from regulargpt.certificate.search.levels import MAX_WINDOWS
 from regulargpt.certificate.search.specification import Specification, specified_machine
-from regulargpt.certificate.search.table import distances
+from regulargpt.certificate.search.table import nearest_two
 from regulargpt.extraction import clusters
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.learn import Teacher, learn, short_words
@@ -195,7 +195,7 @@ def network_of(machine: MooreMachine, chunk_size: int, blur: float, copies: int 
         return points[which] + blur * noise
 
     def nearest(states: torch.Tensor) -> np.ndarray:
-        return distances(states, points).argmin(1).numpy()
+        return nearest_two(states, points)[1][:, 0].numpy()
 
     def over(states: torch.Tensor, windows: np.ndarray) -> torch.Tensor:
         elements = np.append(0, 1 + nearest(states) // copies)

@@ -118,5 +118,5 @@ def nearest_two(
     distances = (states.unsqueeze(1) - prototypes[found]).square().sum(-1).sqrt()  # (n, 2)
     if len(prototypes) == 1:
         distances, found = F.pad(distances, (0, 1), value=torch.inf), F.pad(found, (0, 1))
-    distances, order = distances.sort(1, stable=True)
+    distances, order = distances.sort(dim=1, stable=True)
     return distances, found.gather(1, order)
