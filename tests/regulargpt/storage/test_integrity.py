@@ -79,7 +79,7 @@ def test_a_missing_file(newest, name):
     assert ("no file" in found.skipped[0]) == (name != "manifest.json")
 
 
-@pytest.mark.parametrize("number", [1, 4, None])
+@pytest.mark.parametrize("number", [1, checkpoint.FORMAT + 1, None])
 def test_a_checkpoint_of_another_version_is_refused_and_not_passed_over(newest, monkeypatch, number):
     """It is whole: to go on from an older one would throw it away."""
     with monkeypatch.context() as other:
