@@ -182,11 +182,12 @@ class TableFineTuning:
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         table = found.table().to(trainer.device)
         # Hundreds of prototypes leave each other no room for the noise from which states come back.
-        settles = found.certain and is_large(len(table.windows), self.options)
-        self.tuned = TunedTable(trainer.model, table, mends=not found.certain, settles=settles)
+        learns = not found.certain or is_large(len(table.windows), self.options)
+        self.tuned = TunedTable(trainer.model, table, learns)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, len(table.windows))
         # Should it lose the certificate on its own table, that is what to go back to.
         if found.certain:
+            self.tuned.whole()
             self.keep(trainer)
         else:
             self.let_in(trainer)
