@@ -149,8 +149,9 @@ class TableFineTuning:
     @property
     def known(self) -> TrainingTable | None:
         """The table that an attempt begins with: that of a certified network, unless its prototypes move."""
-        holds = self.standing.certified_at is not None
-        return self.tuned.table if self.tuned is not None and self.tuned.free is None and holds else None
+        if self.tuned is None or self.tuned.free is not None or self.standing.certified_at is None:
+            return None
+        return self.tuned.table
 
     def attempt(self, model: nn.Module, known: TrainingTable | None, allowed: float) -> Attempt:
         """Try the certificate, with the prototypes that were learned, if any were."""

@@ -195,13 +195,8 @@ def missed_share(network: Float64Network, target: Target, book: Codebook) -> flo
 
 
 def right_table(network: Float64Network, target: Target, book: Codebook) -> QuantisedTable | None:
-    """The table, with an entry for every window there is, if each gives its element; None at the first that does not.
-
-    The codebook has one prototype an element.
-    """
+    """The table of all windows there are, if each gives its element; None once one does not."""
     table, at, n = QuantisedTable(network, book.prototypes), 0, ROWS
-    place = np.zeros(2 + int(book.elements.max()), dtype=np.int64)
-    place[1 + book.elements] = 1 + np.arange(len(book))  # which prototype, from 1, is whose; the pad stays 0
 
     def right(level: int, windows: Ints, products: Ints) -> bool:
         return bool((book.elements[table.image(level, windows) - 1] == products).all())
@@ -210,9 +205,10 @@ def right_table(network: Float64Network, target: Target, book: Codebook) -> Quan
         return None
     # Each part is as large as all before: what is found is put between what is there, which takes as long as that is.
     while at < len(target.windows):
-        if not right(1, place[target.windows[at : at + n]], target.products[at : at + n]):
+        part = slice(at, at + n)
+        if not right(1, *prototype_windows(target.windows[part], target.products[part], book.elements)):
             return None
-        at, n = at + n, max(ROWS, at + n)
+        at, n = at + n, at + n
     return table
 
 
