@@ -164,6 +164,7 @@ def test_what_diverges_on_the_table_names_the_rate_of_the_table(monkeypatch):
     monkeypatch.setattr(type(phase), "is_active", True)
     monkeypatch.setattr(phase, "backward", lambda trainer: (float("nan"), {}))
     monkeypatch.setattr(phase, "optimiser", lambda trainer: trainer.optimiser)
+    monkeypatch.setattr(phase, "lr", lambda trainer: 9.0)
     with pytest.raises(Diverged, match=r"^the loss is nan at step 2; lower phases\.table_fine_tuning\.lr = 9 or "):
         trainer.step()
 
