@@ -183,12 +183,11 @@ class TableFineTuning:
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         table = found.table().to(trainer.device)
         # Hundreds of prototypes leave each other no room for the noise from which states come back.
-        learns = not found.certain or is_large(len(table.windows), self.options)
-        self.tuned = TunedTable(trainer.model, table, learns)
+        settles = found.certain and is_large(len(table.windows), self.options)
+        self.tuned = TunedTable(trainer.model, table, mends=not found.certain, settles=settles)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, len(table.windows))
         # Should it lose the certificate on its own table, that is what to go back to.
         if found.certain:
-            self.tuned.whole()
             self.keep(trainer)
         else:
             self.let_in(trainer)

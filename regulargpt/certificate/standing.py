@@ -10,6 +10,8 @@ from regulargpt.certificate.options import TableFineTuningOptions
 # the table has windows, but at least `ROUND`; each further one is twice as long: warm restarts as in Loshchilov and
 # Hutter 2017 (SGDR).
 FALL, ROUND = 0.6, 500
+# In the one round of a large table it falls later: states learn to come back while it is high, and close up at the end.
+LARGE_FALL = 0.35
 # A fine-tuning that has not brought the certificate in so many steps begins anew if it has mended half of what was
 # missed; else it is given up.
 MENDING, MENDED = 1000, 0.5
@@ -75,7 +77,8 @@ class Standing:
         if self.counted_from is None:
             return 1.0
         begin, end = self.round(step, options)
-        return max(0.0, min(1.0, (self.counted_from + end - step) / max(1.0, FALL * (end - begin))))
+        fall = LARGE_FALL if self.certified_at is not None and is_large(self.windows, options) else FALL
+        return max(0.0, min(1.0, (self.counted_from + end - step) / max(1.0, fall * (end - begin))))
 
     def ends(self, step: int, options: TableFineTuningOptions) -> bool:
         """Whether it has had its steps, or needs no more."""

@@ -12,6 +12,7 @@ from torch import Tensor
 from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.search.fine_tuning import TrainingTable
 from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
+from regulargpt.certificate.search.settling import OwnErrors, settling_loss
 from regulargpt.certificate.search.short_first import ShortFirst
 from regulargpt.certificate.standing import windows_a_step
 from regulargpt.models.base import Model
@@ -20,21 +21,22 @@ from regulargpt.models.tree.base import Tree
 # Of its Adam; the second is short, for the errors shrink by orders of magnitude.
 BETAS = (0.9, 0.98)
 # What a checkpoint has where there is no table.
-NOTHING: Mapping[str, Any] = dict.fromkeys(("table", "free", "stage", "hardest", "optimiser"))
+NOTHING: Mapping[str, Any] = dict.fromkeys(("table", "free", "stage", "hardest", "own", "optimiser"))
 
 
 class TunedTable:
     """A table, and where the training on it stands.
 
-    If its prototypes learn they are `free`, and its windows come in by `stages`: while a table is mended, and of a
-    large one to the end. The optimiser is one of its own, which begins with the table: the moments of the words' loss
-    say nothing about this one.
+    While it `mends` or `settles` its prototypes are `free`, and learn. While it mends its windows come in by `stages`;
+    while it settles the network's `own` errors are kept. The optimiser is one of its own, which begins with the table:
+    the moments of the words' loss say nothing about this one.
     """
 
-    def __init__(self, model: Tree, table: TrainingTable, learns: bool):
+    def __init__(self, model: Tree, table: TrainingTable, *, mends: bool, settles: bool):
         self.table = table
-        self.free = FreePrototypes(model.state_norm, table.prototypes) if learns else None
-        self.stages = ShortFirst(table) if learns else None
+        self.free = FreePrototypes(model.state_norm, table.prototypes) if mends or settles else None
+        self.stages = ShortFirst(table) if mends else None
+        self.own = OwnErrors(table.prototypes) if settles else None
         self.optimiser = make_optimiser(model, self.free)
 
     @property
@@ -60,6 +62,8 @@ class TunedTable:
         n_windows = self.windows_a_step(options)
         if self.free is None:
             return self.table.loss(model, n_windows, options.noise, contraction, left)
+        if self.own is not None:
+            return settling_loss(self.table, self.free, model, n_windows, self.own, left)
         return mending_loss(self.table, self.free, model, n_windows, options.noise, self.stages)
 
     def current(self, model: Tree) -> TrainingTable:
@@ -74,11 +78,6 @@ class TunedTable:
     def learned(self, model: Tree) -> Float[Tensor, "K d_model"] | None:
         """Where they have come to, if they learn."""
         return None if self.free is None else self.free(model.state_norm).detach()
-
-    def whole(self) -> None:
-        """Let all its windows come in."""
-        if self.stages is not None:
-            self.stages.whole()
 
     def let_in(self, model: Tree, seed: int) -> bool:
         """More windows, if few of those before are missed; whether any came in."""
@@ -95,15 +94,20 @@ class TunedTable:
             "free": None if self.free is None else self.free.state_dict(),
             "stage": None if self.stages is None else self.stages.stage,
             "hardest": None if self.stages is None else self.stages.hardest,
+            "own": None if self.own is None else self.own.state(),
             "optimiser": self.optimiser.state_dict(),
         }
 
     @classmethod
     def load(cls, state: Mapping[str, Any], model: Tree, device: torch.device) -> TunedTable:
         """From a checkpoint."""
-        tuned = cls(model, TrainingTable.load(state["table"]).to(device), learns=state["free"] is not None)
-        if tuned.free is not None and tuned.stages is not None:
+        table, mends, settles = TrainingTable.load(state["table"]).to(device), state["stage"] is not None, state["own"]
+        tuned = cls(model, table, mends=mends, settles=settles is not None)
+        if tuned.free is not None:
             tuned.free.load_state_dict(state["free"])
+        if tuned.own is not None:
+            tuned.own.load(state["own"])
+        if tuned.stages is not None:
             tuned.stages.stage, tuned.stages.hardest = state["stage"], state["hardest"].to(device)
         tuned.optimiser.load_state_dict(state["optimiser"])
         return tuned

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import signal
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -134,7 +135,9 @@ def test_half_of_a_step_are_the_windows_farthest_off():
     wrong = table.images.clone()
     wrong[7] = (wrong[7] + 1) % len(table.prototypes)
     changed = dataclasses.replace(table, images=wrong)
-    windows, children = changed.draw_hard(model, 40, 0.0, torch.Generator().manual_seed(0), changed.squared_errors)
+    windows, children = changed.draw_hard(
+        model, 40, partial(changed.noise, level=0.0), torch.Generator().manual_seed(0), changed.squared_errors
+    )
     assert children.shape == (40, 3, model.pad.shape[1])
     assert torch.equal(children, changed.children(model, windows))
     drawn = changed.draw(160, torch.Generator().manual_seed(0))
@@ -401,10 +404,40 @@ def test_a_fine_tuning_that_is_given_up_is_so_after_a_stop_too(tmp_path: Path, s
     assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(second), strict=True))
 
 
+@pytest.mark.parametrize("stop_at", [5, 8, 14])
+def test_a_large_table_goes_on_settling_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stop_at: int):
+    """The errors that are kept, and the reach, are where they were."""
+    monkeypatch.setattr(f"{Standing.__module__}.PART", 1)
+    whole, first, second = (in_fine_tuning(20, {}, certain_from=5, windows=1, table_steps=12)[0] for _ in range(3))
+    while not whole.finished:
+        whole.step()
+    while first.step_count < stop_at:
+        first.step()
+    folder = RunFolder.create(tmp_path / "run", first.config.render(), {})
+    first.save(folder)
+    assert second.load(folder) == ()
+    tuned = phase_of(second).tuned
+    assert tuned is not None
+    assert tuned.own is not None
+    assert bool(tuned.own.count.any()) == (stop_at > 5)
+    while not second.finished:
+        second.step()
+    assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(second), strict=True))
+    places = [phase_of(trainer).tuned.free.before for trainer in (whole, second)]  # type: ignore[union-attr]
+    assert torch.equal(*places)
+
+
+def test_the_rate_of_a_certified_large_table_falls_late():
+    options = TableFineTuningOptions("table_fine_tuning", steps=1000, windows=1)
+    large, small = (Standing().begun(0, True, 0.0, windows=n) for n in (10**6, 20))
+    assert [large.left(step, options) for step in (0, 650, 825, 1000)] == [1.0, 1.0, 0.5, 0.0]
+    assert small.left(400, options) < 1.0
+
+
 def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():
     _, table = table_of("parity")
     windows = torch.tensor([[1, 0], [1, 2]]).repeat(4000, 1)
-    noise = table.noise(windows, 0.5, torch.Generator().manual_seed(0))
+    noise = table.noise(windows, torch.Generator().manual_seed(0), 0.5)
     assert not noise[windows == 0].any()
     rms = table.prototypes.square().mean().sqrt().item()
     # The strength is uniform on 0..1: its mean square is a third.

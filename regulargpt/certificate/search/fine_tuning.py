@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -32,6 +32,8 @@ LEAST_NOISE = 0.1
 Errors = Callable[[Tensor, Tensor], Tensor]
 # So many windows, by their numbers.
 Draw = Callable[[int, torch.Generator], Tensor]
+# What is added to the children (n, C, d_model) of windows (n, C).
+Disturb = Callable[[Tensor, torch.Generator], Tensor]
 # Of so many times the windows of a step, those with the largest error are taken.
 CANDIDATES = 4
 # A drift is followed over so many levels of so many nodes.
@@ -80,7 +82,8 @@ class TrainingTable:
         """
         generator = model.state_noise.next_generator(self.prototypes.device)
         level = noise * max(LEAST_NOISE, left)
-        first, children = self.draw_hard(model, n_windows, level, generator, self.squared_errors)
+        disturb = partial(self.noise, level=level)
+        first, children = self.draw_hard(model, n_windows, disturb, generator, self.squared_errors)
         states = apply_map(model, children, self.windows[first])
         leaves = model.merge(model.leaves(), self.leaf_windows)
         found, images = torch.cat([states, leaves]), torch.cat([self.images[first], self.leaf_images])
@@ -145,7 +148,7 @@ class TrainingTable:
         self,
         model: Tree,
         n: int,
-        level: float,
+        disturb: Disturb,
         generator: torch.Generator,
         errors_of: Errors,
         draw: Draw | None = None,
@@ -156,7 +159,7 @@ class TrainingTable:
         `draw` the windows to choose from, of all where it is None.
         """
         drawn = (draw or self.draw)(CANDIDATES * n, generator)
-        children = self.children(model, drawn) + self.noise(self.windows[drawn], level, generator)
+        children = self.children(model, drawn) + disturb(self.windows[drawn], generator)
         with torch.no_grad():  # only to choose: the chosen go through the block once more, with gradients
             errors = errors_of(apply_map(model, children, self.windows[drawn]), self.images[drawn])
         kept = torch.cat([errors.topk(n // 2).indices, torch.arange(n - n // 2, device=drawn.device)])
@@ -171,7 +174,7 @@ class TrainingTable:
         return (states - self.prototypes[images]).square().sum(1)
 
     def noise(
-        self, windows: Int[Tensor, "n C"], level: float, generator: torch.Generator
+        self, windows: Int[Tensor, "n C"], generator: torch.Generator, level: float
     ) -> Float[Tensor, "n C d_model"]:
         """Gaussian noise, of another strength for each window; none on the pad, which never moves."""
         device, (n, C), d_model = windows.device, windows.shape, self.prototypes.shape[1]

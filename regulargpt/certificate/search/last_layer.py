@@ -80,7 +80,7 @@ def missing(model: Tree, layer: nn.Linear, table: TrainingTable, generator: torc
         for numbers in (every if len(every) <= MOST else table.draw(MOST, generator)).split(ROWS):
             windows, images = table.windows[numbers], table.images[numbers]
             for level in (0.0, *[NOISE] * NEAR):
-                children = table.children(model, numbers) + table.noise(windows, level, generator)
+                children = table.children(model, numbers) + table.noise(windows, generator, level)
                 yield rows(apply_map(model, children, windows), table.prototypes[images])
     finally:
         for hook in hooks:

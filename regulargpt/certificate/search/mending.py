@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -89,29 +89,53 @@ def mending_loss(
     """
     generator = model.state_noise.next_generator(table.prototypes.device)
     table = table.over(free(model.state_norm))
-
-    unit = table.prototypes.square().sum(1).mean()  # not detached: a common factor changes nothing
-
-    def logits(states: Tensor) -> Tensor:
-        # |z|^2 is the same for all prototypes.
-        distances = table.prototypes.square().sum(1) - 2 * states @ table.prototypes.T  # (n, K)
-        return -SHARPNESS / unit * distances
-
-    def errors(states: Tensor, images: Tensor) -> Tensor:
-        far = table.squared_errors(states, images) / unit
-        return F.cross_entropy(logits(states), images, reduction="none") + COMPACTNESS * far
-
+    towards = Towards(table, SHARPNESS)
     draw = None if stages is None else partial(stages.candidates, table)
-    first, children = table.draw_hard(model, n_windows, NOISE * noise, generator, errors, draw)
-    states, leaves = apply_map(model, children, table.windows[first]), model.merge(model.leaves(), table.leaf_windows)
+    disturb = partial(table.noise, level=NOISE * noise)
+    first, children = table.draw_hard(model, n_windows, disturb, generator, towards.errors, draw)
+    loss, states, leaves = towards.loss(model, first, children)
     found, images = torch.cat([states, leaves]), torch.cat([table.images[first], table.leaf_images])
-    wrong = errors(found, images)
-    # Means apart, so that leaves count as much as nodes, however many there are of each.
-    loss = wrong[: len(states)].mean() + wrong[len(states) :].mean()
-    # Answers are decided at the prototypes.
-    read, answers = torch.cat([found, table.prototypes]), torch.cat([table.answers[images], table.answers])
-    loss = loss + F.cross_entropy(model.readout(read), answers, ignore_index=UNDEFINED)
-    right = logits(found).argmax(1) == images
+    right = towards.logits(found).argmax(1) == images
     if stages is not None:  # the hardest stand before those that were drawn by chance
         stages.remember(first[: n_windows // 2], right[n_windows // 2 : n_windows])
     return loss, right.double().mean().item()
+
+
+class Towards:
+    """How far states are from the prototypes where they should be.
+
+    The cross-entropy of the nearest prototype, with squared distances of weight `sharpness` as logits, and the squared
+    distance itself.
+    """
+
+    def __init__(self, table: TrainingTable, sharpness: float):
+        self.table, self.sharpness = table, sharpness
+        self.unit = table.prototypes.square().sum(1).mean()  # not detached: a common factor changes nothing
+
+    def logits(self, states: Float[Tensor, "n d_model"]) -> Float[Tensor, "n K"]:
+        """Those of the prototypes."""
+        prototypes = self.table.prototypes
+        # |z|^2 is the same for all prototypes.
+        distances = prototypes.square().sum(1) - 2 * states @ prototypes.T  # (n, K)
+        return -self.sharpness / self.unit * distances
+
+    def errors(self, states: Float[Tensor, "n d_model"], images: Int[Tensor, "n"]) -> Float[Tensor, "n"]:
+        """What is wrong with each state."""
+        far = self.table.squared_errors(states, images) / self.unit
+        return F.cross_entropy(self.logits(states), images, reduction="none") + COMPACTNESS * far
+
+    def loss(
+        self, model: Tree, windows: Int[Tensor, "n"], children: Float[Tensor, "n C d_model"]
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, "n d_model"], Float[Tensor, "m d_model"]]:
+        """The errors over these windows of children and over all of symbols, and those of the answers; the states."""
+        table = self.table
+        states, leaves = (
+            apply_map(model, children, table.windows[windows]),
+            model.merge(model.leaves(), table.leaf_windows),
+        )
+        # Means apart, so that leaves count as much as nodes, however many there are of each.
+        loss = self.errors(states, table.images[windows]).mean() + self.errors(leaves, table.leaf_images).mean()
+        # Answers are decided at the prototypes.
+        read = torch.cat([states, leaves, table.prototypes])
+        answers = torch.cat([table.answers[table.images[windows]], table.answers[table.leaf_images], table.answers])
+        return loss + F.cross_entropy(model.readout(read), answers, ignore_index=UNDEFINED), states, leaves
