@@ -27,7 +27,7 @@ CPU_STEPS = 8_000
 SETTLING = "phases.table_fine_tuning.steps"
 CPU_LARGE: Large = {
     ("modular-arithmetic", "gated-C3"): {"training.steps": 16_000, "model.d_model": 128},
-    ("dyck-12", "gated-C2"): {"training.steps": 20_000, "model.d_ff": 1024, SETTLING: 9_000},
+    ("dyck-12", "gated-C2"): {"training.steps": 20_000, "model.d_ff": 1024, SETTLING: 14_000},
 }
 SMOKE: Fields = {"training.steps": 20, "evaluation.samples": 8, "evaluation.stride": 51}
 
