@@ -27,6 +27,8 @@ class TableFineTuningOptions(PhaseOptions):
     missed, that table is mended, for 1000 steps since windows last came in, more for a large table, and `steps` at
     most. If the certificate does not hold then, it is mended once more, or words are trained on again.
 
+    With `settling` a certified network is trained for that many steps on errors of its own in place of noise.
+
     With `automaton = learned` nothing of the language's automaton is used. The machine is then learned from the
     network's own answers to words of the training lengths (extraction/from_answers.py); until it is right on the
     words that it is held against, there is no attempt at a certificate. The true table is that machine's.
@@ -44,6 +46,13 @@ class TableFineTuningOptions(PhaseOptions):
         least=0,
         why=STEPS,
         needs="every",
+    )
+    settling: int = option(
+        0,
+        "Most steps on the table once the certificate holds, on the network's own errors; 0: on noise, for `steps`.",
+        least=0,
+        why=f"{STEPS}, 0 for noise",
+        needs="steps",
     )
     windows: int = option(
         512, "Windows of the table a step.", least=1, most=1_048_576, why="give a number of windows", needs="steps"

@@ -183,11 +183,13 @@ class TableFineTuning:
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         table = found.table().to(trainer.device)
         # Hundreds of prototypes leave each other no room for the noise from which states come back.
-        settles = found.certain and is_large(len(table.windows), self.options)
-        self.tuned = TunedTable(trainer.model, table, mends=not found.certain, settles=settles)
+        settles = found.certain and self.options.settling > 0
+        mends = not found.certain or (not settles and is_large(len(table.windows), self.options))
+        self.tuned = TunedTable(trainer.model, table, mends=mends, settles=settles)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, len(table.windows))
         # Should it lose the certificate on its own table, that is what to go back to.
         if found.certain:
+            self.tuned.whole()
             self.keep(trainer)
         else:
             self.let_in(trainer)
@@ -278,7 +280,9 @@ class TableFineTuning:
         if self.standing.steady_at is not None:
             return self.standing.steady_at
         certified_at = self.standing.certified_at
-        return trainer.config.training.steps if certified_at is None else certified_at + self.options.steps
+        return (
+            trainer.config.training.steps if certified_at is None else certified_at + self.standing.steps(self.options)
+        )
 
     def known_end(self, trainer: Trainer) -> int | None:
         """Known once states no longer drift."""

@@ -10,8 +10,8 @@ from regulargpt.certificate.options import TableFineTuningOptions
 # the table has windows, but at least `ROUND`; each further one is twice as long: warm restarts as in Loshchilov and
 # Hutter 2017 (SGDR).
 FALL, ROUND = 0.6, 500
-# In the one round of a large table it falls later: states learn to come back while it is high, and close up at the end.
-LARGE_FALL = 0.35
+# Settling is one round, and the rate falls later: states learn to come back while it is high, and close up at the end.
+SETTLING_FALL = 0.35
 # A fine-tuning that has not brought the certificate in so many steps begins anew if it has mended half of what was
 # missed; else it is given up.
 MENDING, MENDED = 1000, 0.5
@@ -53,7 +53,9 @@ class Standing:
 
     def steps(self, options: TableFineTuningOptions) -> int:
         """How long it lasts at most: without certificate no longer than the table is mended for."""
-        return options.steps if self.certified_at is not None else min(options.steps, mending_of(self.windows, options))
+        if self.certified_at is None:
+            return min(options.steps, mending_of(self.windows, options))
+        return options.settling or options.steps
 
     def round(self, step: int, options: TableFineTuningOptions) -> tuple[int, int]:
         """The first step of the round that this step is in, and the end, counted from where it all began.
@@ -62,7 +64,8 @@ class Standing:
         """
         assert self.counted_from is not None, "it has begun"
         done, steps = step - self.counted_from, self.steps(options)
-        return (0, steps) if self.certified_at is None else round_of(done, max(ROUND, self.windows), steps)
+        is_one = self.certified_at is None or options.settling
+        return (0, steps) if is_one else round_of(done, max(ROUND, self.windows), steps)
 
     def ends_round(self, step: int, options: TableFineTuningOptions) -> bool:
         """Whether the learning rate has just fallen to 0."""
@@ -77,7 +80,7 @@ class Standing:
         if self.counted_from is None:
             return 1.0
         begin, end = self.round(step, options)
-        fall = LARGE_FALL if self.certified_at is not None and is_large(self.windows, options) else FALL
+        fall = SETTLING_FALL if self.certified_at is not None and options.settling else FALL
         return max(0.0, min(1.0, (self.counted_from + end - step) / max(1.0, fall * (end - begin))))
 
     def ends(self, step: int, options: TableFineTuningOptions) -> bool:

@@ -79,6 +79,11 @@ class TunedTable:
         """Where they have come to, if they learn."""
         return None if self.free is None else self.free(model.state_norm).detach()
 
+    def whole(self) -> None:
+        """Let all its windows come in."""
+        if self.stages is not None:
+            self.stages.whole()
+
     def let_in(self, model: Tree, seed: int) -> bool:
         """More windows, if few of those before are missed; whether any came in."""
         assert self.stages is not None, "whoever calls has asked"

@@ -24,7 +24,7 @@ from regulargpt.certificate.search.settling import (
     OwnErrors,
     settling_loss,
 )
-from regulargpt.certificate.standing import LARGE_FALL
+from regulargpt.certificate.standing import SETTLING_FALL
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt.gated import GatedRegularGPT
 from regulargpt.models.tree.base import Tree
@@ -135,7 +135,7 @@ def test_a_network_learns_to_come_back():
 
     def train(steps: int, loss_of: Callable[[float], Tensor]) -> float:
         for step in range(steps):
-            left = min(1.0, (steps - step) / (LARGE_FALL * steps))
+            left = min(1.0, (steps - step) / (SETTLING_FALL * steps))
             optimiser.param_groups[0]["lr"] = 3e-3 * left
             seed_counted(model, steps, step)
             optimiser.zero_grad()
