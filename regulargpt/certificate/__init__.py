@@ -10,7 +10,7 @@ search        what finds a proof, and is believed by nobody:
   certify            a trained network in, the best codebook's proof out
   fine_tuning        training on the table of a network that is certified, or nearly
   mending            training on the true table, with prototypes that learn; short_first: windows over short words first
-  settling           training on a large table that is certified, until errors shrink on their way up the tree
+  settling           training on a certified table's own errors, until they shrink on their way up the tree
   last_layer         the last linear layer, solved for the table
   separation         prototypes to train towards, moved apart
   numpy_network      what the networks share in numpy and float64; numpy_regulargpt, numpy_ldru

@@ -262,13 +262,14 @@ def phase_of(trainer: Trainer) -> TableFineTuning:
 
 
 def in_fine_tuning(
-    steps: int, missed: dict[int, float], certain_from: int = 1000, table_steps: int = 10, windows: int = 512
+    steps: int, missed: dict[int, float], certain_from: int = 1000, table_steps: int = 10, **on_the_table: int
 ) -> tuple[Trainer, list]:
     """A trainer whose certificate is asked every 5 steps; `missed` at each of them, and what it was asked with."""
+    on_the_table = ({"windows": 512} if table_steps else {}) | on_the_table
     settings = config_of(
         phases__table_fine_tuning__every=5,
         phases__table_fine_tuning__steps=table_steps,
-        **({"phases__table_fine_tuning__windows": windows} if table_steps else {}),
+        **{f"phases__table_fine_tuning__{option}": value for option, value in on_the_table.items()},
         phases__table_fine_tuning__missed=0.5,
         training__steps=steps,
         training__curriculum=(4,),
@@ -405,10 +406,9 @@ def test_a_fine_tuning_that_is_given_up_is_so_after_a_stop_too(tmp_path: Path, s
 
 
 @pytest.mark.parametrize("stop_at", [5, 8, 14])
-def test_a_large_table_goes_on_settling_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stop_at: int):
+def test_a_network_goes_on_settling_where_it_stopped(tmp_path: Path, stop_at: int):
     """The errors that are kept, and the reach, are where they were."""
-    monkeypatch.setattr(f"{Standing.__module__}.PART", 1)
-    whole, first, second = (in_fine_tuning(20, {}, certain_from=5, windows=1, table_steps=12)[0] for _ in range(3))
+    whole, first, second = (in_fine_tuning(20, {}, certain_from=5, settling=12)[0] for _ in range(3))
     while not whole.finished:
         whole.step()
     while first.step_count < stop_at:
@@ -427,11 +427,14 @@ def test_a_large_table_goes_on_settling_where_it_stopped(monkeypatch: pytest.Mon
     assert torch.equal(*places)
 
 
-def test_the_rate_of_a_certified_large_table_falls_late():
-    options = TableFineTuningOptions("table_fine_tuning", steps=1000, windows=1)
-    large, small = (Standing().begun(0, True, 0.0, windows=n) for n in (10**6, 20))
-    assert [large.left(step, options) for step in (0, 650, 825, 1000)] == [1.0, 1.0, 0.5, 0.0]
-    assert small.left(400, options) < 1.0
+def test_settling_is_one_round_of_its_own_steps_whose_rate_falls_late():
+    options = TableFineTuningOptions("table_fine_tuning", steps=100, settling=2000)
+    certified = Standing().begun(0, True, 0.0, windows=20)
+    assert [certified.left(step, options) for step in (0, 1300, 1650, 2000)] == [1.0, 1.0, 0.5, 0.0]
+    assert [step for step in range(1, 2001) if certified.ends_round(step, options)] == [2000]
+    assert [certified.ends(step, options) for step in (1999, 2000)] == [False, True]
+    # A table that is mended has its usual steps.
+    assert Standing().begun(0, False, 0.5, windows=20).steps(options) == 100
 
 
 def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():

@@ -1,4 +1,4 @@
-"""Settling a large table: a network trained on its own errors comes back to the right prototypes."""
+"""Settling a table: a network trained on its own errors comes back to the right prototypes."""
 
 from __future__ import annotations
 

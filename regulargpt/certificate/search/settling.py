@@ -1,11 +1,11 @@
-"""Settling a large table: training a certified network so that errors shrink on their way up the tree.
+"""Settling a table: training a certified network so that errors shrink on their way up the tree.
 
-At the prototypes each of its windows is right, but hundreds of prototypes lie close together, and a network that runs
-smoothly from one to the next passes errors on, larger at every level. So it is trained on errors of its own: what it
-lately gave for a prototype takes that prototype's place in windows, and has to come back to the right one. Errors that
-are made longer, up to a `reach` in units of half the smallest distance of two prototypes, teach it to come back from
-farther away; the reach grows as long as it does. Prototypes move apart on the way, for the logits are softer than in
-mending; as the learning rate falls they become sharper, and states close up on their prototypes.
+At the prototypes each of its windows is right, but where hundreds lie close together, a network that runs smoothly from
+one to the next passes errors on, larger at every level. So it is trained on errors of its own: what it lately gave for
+a prototype takes that prototype's place in windows, and has to come back to the right one. Errors that are made longer,
+up to a `reach` in units of half the smallest distance of two prototypes, teach it to come back from farther away; the
+reach grows as long as it does. Prototypes move apart on the way, for the logits are softer than in mending; as the
+learning rate falls they become sharper, and states close up on their prototypes.
 """
 
 from __future__ import annotations
