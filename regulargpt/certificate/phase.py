@@ -104,7 +104,7 @@ class TableFineTuning:
         return 0.0
 
     def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
-        """Gradients of the loss on the table; the share of windows that come near their prototype."""
+        """Gradients of the loss on the table; the share of windows that come near their prototype, settling's reach."""
         assert self.tuned is not None, "whoever asks has a table"
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         left = self.standing.left(trainer.step_count, self.options)
@@ -114,7 +114,7 @@ class TableFineTuning:
         # Without dropout: the map that is certified has none.
         loss, near = self.tuned.loss(trainer.model.eval(), self.options, contraction, left)
         loss.backward()
-        return loss.item(), {"near": near}
+        return loss.item(), {"near": near, **({} if self.tuned.own is None else {"reach": self.tuned.own.reach})}
 
     def after(self, trainer: Trainer, loss: float) -> None:
         """Only the step counts."""

@@ -420,6 +420,7 @@ def test_a_network_goes_on_settling_where_it_stopped(tmp_path: Path, stop_at: in
     assert tuned is not None
     assert tuned.own is not None
     assert bool(tuned.own.count.any()) == (stop_at > 5)
+    assert ("reach" in first.log_row()) == (stop_at > 5)
     while not second.finished:
         second.step()
     assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(second), strict=True))
