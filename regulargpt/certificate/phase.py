@@ -39,8 +39,8 @@ WARMUP = 50
 # distance of two prototypes. That is asked every so many steps and where a round ends, with the last layer solved for
 # the table.
 MOST_DRIFT, DRIFT_EVERY = 0.5, 50
-# Of a large table it is asked less often by this factor, and without the layer: solved for 340,000 windows, it brought
-# some of them twice as far from their prototypes.
+# While prototypes learn it is asked less often by this factor, and without the layer: solved for 340,000 windows, it
+# brought some of them twice as far from their prototypes.
 LARGE = 4
 # A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows,
 # or as many as the last layer has inputs, which could bring each exactly to its prototype, it is trained for so many
@@ -182,8 +182,8 @@ class TableFineTuning:
         assert found.table is not None
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         table = found.table().to(trainer.device)
-        # Hundreds of prototypes leave each other no room for the noise from which states come back.
         settles = found.certain and self.options.settling > 0
+        # Hundreds of prototypes leave each other no room for the noise from which states come back.
         mends = not found.certain or (not settles and is_large(len(table.windows), self.options))
         self.tuned = TunedTable(trainer.model, table, mends=mends, settles=settles)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, len(table.windows))
