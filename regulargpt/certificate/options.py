@@ -27,7 +27,8 @@ class TableFineTuningOptions(PhaseOptions):
     missed, that table is mended, for 1000 steps since windows last came in, more for a large table, and `steps` at
     most. If the certificate does not hold then, it is mended once more, or words are trained on again.
 
-    With `settling` a certified network is trained for that many steps on errors of its own in place of noise.
+    If states of a certified network still drift then, it settles: it is trained on errors of its own in place of noise,
+    for at most `settling` steps. Should it lose the certificate, what was before comes back.
 
     With `automaton = learned` nothing of the language's automaton is used. The machine is then learned from the
     network's own answers to words of the training lengths (extraction/from_answers.py); until it is right on the
@@ -49,9 +50,9 @@ class TableFineTuningOptions(PhaseOptions):
     )
     settling: int = option(
         0,
-        "Most steps on the table once the certificate holds, on the network's own errors; 0: on noise, for `steps`.",
+        "Most steps by which a certified network settles, if its states drift after `steps`; 0: it does not.",
         least=0,
-        why=f"{STEPS}, 0 for noise",
+        why=f"{STEPS}, 0 for none",
         needs="steps",
     )
     windows: int = option(

@@ -17,7 +17,7 @@ from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.outcome import Outcome, outcome_of, refused
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.image_bounds import ImageBounds
-from regulargpt.certificate.search.last_layer import settle_last_layer
+from regulargpt.certificate.search.last_layer import solve_last_layer
 from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.sought import SoughtAutomaton
 from regulargpt.certificate.standing import MENDED, Standing, is_large
@@ -141,7 +141,9 @@ class TableFineTuning:
                 self.train_on(found, trainer)
         elif is_last or self.standing.ends(trainer.step_count, self.options):
             mended = found.table is not None and found.missed <= MENDED * self.standing.missed
-            if mended and not is_last:
+            if self.standing.settling_since is not None:
+                self.take_back(trainer)
+            elif mended and not is_last:
                 self.train_on(found, trainer)
             else:
                 self.give_up(trainer)
@@ -182,17 +184,25 @@ class TableFineTuning:
         assert found.table is not None
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         table = found.table().to(trainer.device)
-        settles = found.certain and self.options.settling > 0
+        settles = found.certain and self.is_to_settle
         # Hundreds of prototypes leave each other no room for the noise from which states come back.
         mends = not found.certain or (not settles and is_large(len(table.windows), self.options))
         self.tuned = TunedTable(trainer.model, table, mends=mends, settles=settles)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, len(table.windows))
+        if settles:
+            self.standing = replace(self.standing, settling_since=trainer.step_count)
         # Should it lose the certificate on its own table, that is what to go back to.
         if found.certain:
             self.tuned.whole()
             self.keep(trainer)
         else:
             self.let_in(trainer)
+
+    @property
+    def is_to_settle(self) -> bool:
+        """Whether states of a certified network drift after its steps on noise."""
+        begins = self.standing.certified_at is not None and self.standing.settling_since is None
+        return begins and self.options.settling > 0 and self.drift is not None and self.drift >= MOST_DRIFT
 
     def let_in(self, trainer: Trainer) -> None:
         """More windows of a table that is mended, if few of those before are missed."""
@@ -219,15 +229,15 @@ class TableFineTuning:
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         model, training, seed = trainer.model, trainer.model.training, trainer.config.seed
         table, before = self.tuned.current(model.eval()), deepcopy(trainer.model.state_dict())
-        settled = self.tuned.free is None and settle_last_layer(model, table, seed + step)
+        solved = self.tuned.free is None and solve_last_layer(model, table, seed + step)
         self.drift = table.drift(model, seed)
-        if settled and ends_round:
-            settled = not self.undone(trainer, table, before)
+        if solved and ends_round:
+            solved = not self.undone(trainer, table, before)
         if self.drift < MOST_DRIFT and self.standing.steady_since is None:
             self.standing = replace(self.standing, steady_since=step)
         if self.drift < MOST_DRIFT and self.needs_no_more(trainer):
             self.standing = replace(self.standing, steady_at=step)
-        elif settled and step != self.last_step(trainer):
+        elif solved and step != self.last_step(trainer):
             model.load_state_dict(before)
         model.train(training)
 
@@ -235,11 +245,11 @@ class TableFineTuning:
         """Whether the weights `before` are back: unless the network is certified and drifts less without them."""
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         assert self.drift is not None, "it was measured"
-        settled = deepcopy(trainer.model.state_dict())
+        solved = deepcopy(trainer.model.state_dict())
         trainer.model.load_state_dict(before)
         without = table.drift(trainer.model, trainer.config.seed)
         if self.drift < without:
-            trainer.model.load_state_dict(settled)
+            trainer.model.load_state_dict(solved)
             if self.attempt(trainer.model, self.known, 0.0).certain:
                 return False
             trainer.model.load_state_dict(before)
@@ -275,14 +285,23 @@ class TableFineTuning:
         self.tuned = self.before = None
         self.standing = self.standing.ended()
 
+    def take_back(self, trainer: Trainer) -> None:
+        """The certified network from before a settling that lost the certificate, and the end."""
+        assert self.tuned is not None, "it was trained on"
+        assert self.before is not None, "kept when it began"
+        assert isinstance(trainer.model, Tree), "the options refuse other models"
+        trainer.model.load_state_dict(self.before)
+        self.tuned = TunedTable(trainer.model, self.tuned.table, mends=False, settles=False)
+        self.standing = replace(self.standing, steady_at=trainer.step_count)
+
     def last_step(self, trainer: Trainer) -> int:
         """The end of the fine-tuning once the certificate holds; before, that of all steps."""
         if self.standing.steady_at is not None:
             return self.standing.steady_at
-        certified_at = self.standing.certified_at
-        return (
-            trainer.config.training.steps if certified_at is None else certified_at + self.standing.steps(self.options)
-        )
+        if self.standing.certified_at is None:
+            return trainer.config.training.steps
+        assert self.standing.since is not None, "it has begun"
+        return self.standing.since + self.standing.steps(self.options)
 
     def known_end(self, trainer: Trainer) -> int | None:
         """Known once states no longer drift."""
@@ -317,10 +336,13 @@ class TableFineTuning:
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """The steps at which it began and at which the certificate held, and whether it is of the network as it is, or
-        why there is none; of a learned automaton, what it took."""
+        """The steps at which it began, the certificate held and settling began, if it did; whether the network is proven
+        as it is, or why there is no certificate; of a learned automaton, what it took.
+        """
         began, certified = self.standing.began_at, self.standing.certified_at
         found = {"began_at": began, "certified_at": certified, "as_it_is": self.as_it_is}
+        if self.standing.settling_since is not None:
+            found["settling_since"] = self.standing.settling_since
         if self.unproven is not None:
             found["unproven"] = self.unproven
         learned = self.sought.summary()

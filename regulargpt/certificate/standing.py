@@ -29,7 +29,8 @@ class Standing:
 
     `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
     `windows` is how many the table has. At `steady_at` a certified network needed no more; at `steady_since` its states
-    did not drift for the first time. `opened_at` is the step at which windows last came in.
+    did not drift for the first time. `opened_at` is the step at which windows last came in. From `settling_since` on a
+    certified network settles.
     """
 
     began_at: int | None = None
@@ -40,10 +41,13 @@ class Standing:
     steady_at: int | None = None
     opened_at: int | None = None
     steady_since: int | None = None
+    settling_since: int | None = None
 
     @property
     def since(self) -> int | None:
-        """The step at which it began; what begins before the certificate begins anew with it."""
+        """The step at which it began; what begins before the certificate begins anew with it, and once it settles."""
+        if self.settling_since is not None:
+            return self.settling_since
         return self.began_at if self.certified_at is None else self.certified_at
 
     @property
@@ -55,16 +59,16 @@ class Standing:
         """How long it lasts at most: without certificate no longer than the table is mended for."""
         if self.certified_at is None:
             return min(options.steps, mending_of(self.windows, options))
-        return options.settling or options.steps
+        return options.steps if self.settling_since is None else options.settling
 
     def round(self, step: int, options: TableFineTuningOptions) -> tuple[int, int]:
         """The first step of the round that this step is in, and the end, counted from where it all began.
 
-        A table is mended in one round.
+        A table is mended in one round, and a network settles in one.
         """
         assert self.counted_from is not None, "it has begun"
         done, steps = step - self.counted_from, self.steps(options)
-        is_one = self.certified_at is None or options.settling
+        is_one = self.certified_at is None or self.settling_since is not None
         return (0, steps) if is_one else round_of(done, max(ROUND, self.windows), steps)
 
     def ends_round(self, step: int, options: TableFineTuningOptions) -> bool:
@@ -80,7 +84,7 @@ class Standing:
         if self.counted_from is None:
             return 1.0
         begin, end = self.round(step, options)
-        fall = SETTLING_FALL if self.certified_at is not None and options.settling else FALL
+        fall = FALL if self.settling_since is None else SETTLING_FALL
         return max(0.0, min(1.0, (self.counted_from + end - step) / max(1.0, fall * (end - begin))))
 
     def ends(self, step: int, options: TableFineTuningOptions) -> bool:
@@ -110,7 +114,7 @@ class Standing:
 
     def without_certificate(self) -> Standing:
         """Nothing holds, and no windows have come in."""
-        return replace(self, certified_at=None, opened_at=None, steady_since=None)
+        return replace(self, certified_at=None, opened_at=None, steady_since=None, settling_since=None)
 
 
 def windows_a_step(n_windows: int, options: TableFineTuningOptions) -> int:

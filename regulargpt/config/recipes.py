@@ -148,6 +148,7 @@ FROM_ANSWERS: Fields = {
     EVERY: 100,
     "phases.table_fine_tuning.automaton": "learned",
     "phases.table_fine_tuning.steps": 3000,
+    "phases.table_fine_tuning.settling": 5000,
     "phases.table_fine_tuning.missed": 1.0,
     "phases.table_fine_tuning.lr": 1e-2,
     "phases.table_fine_tuning.contraction": 0.1,

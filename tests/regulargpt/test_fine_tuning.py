@@ -27,7 +27,7 @@ from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.codebook import codebooks, missed_share, right_table
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable, apply_map
 from regulargpt.certificate.search.float64_network import Float64Network
-from regulargpt.certificate.search.last_layer import settle_last_layer
+from regulargpt.certificate.search.last_layer import solve_last_layer
 from regulargpt.certificate.standing import Standing
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig, TrainingOptions
@@ -405,10 +405,60 @@ def test_a_fine_tuning_that_is_given_up_is_so_after_a_stop_too(tmp_path: Path, s
     assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(second), strict=True))
 
 
-@pytest.mark.parametrize("stop_at", [5, 8, 14])
-def test_a_network_goes_on_settling_where_it_stopped(tmp_path: Path, stop_at: int):
+def settling(monkeypatch: pytest.MonkeyPatch, steps: int = 20, certain: tuple[int, int] = (5, 1000)) -> Trainer:
+    """A trainer certified from the first of two steps on to the second, which settles after 5 steps for 10."""
+    monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: 2.0)
+    trainer, _ = in_fine_tuning(steps, {}, table_steps=5, settling=10)
+    attempt = phase_of(trainer).attempt
+
+    def attempt_at(*asked) -> Attempt:
+        return dataclasses.replace(attempt(*asked), certain=certain[0] <= trainer.step_count <= certain[1])
+
+    phase_of(trainer).attempt = attempt_at
+    return trainer
+
+
+def test_a_certified_network_that_drifts_after_its_steps_settles(monkeypatch: pytest.MonkeyPatch):
+    trainer, owns = settling(monkeypatch), []
+    phase = phase_of(trainer)
+    while not trainer.finished:
+        trainer.step()
+        owns.append(phase.tuned is not None and phase.tuned.own is not None)
+    assert trainer.step_count == 20
+    assert [step for step, own in enumerate(owns, 1) if own] == list(range(10, 20))
+    assert (phase.standing.certified_at, phase.standing.settling_since) == (5, 10)
+    assert phase.summary()["settling_since"] == 10
+
+
+def test_a_network_that_does_not_drift_does_not_settle(monkeypatch: pytest.MonkeyPatch):
+    trainer = settling(monkeypatch)
+    monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: 0.1)
+    while not trainer.finished:
+        trainer.step()
+    assert trainer.step_count <= 10
+    assert phase_of(trainer).standing.settling_since is None
+    assert "settling_since" not in phase_of(trainer).summary()
+
+
+def test_settling_that_loses_the_certificate_is_taken_back(monkeypatch: pytest.MonkeyPatch):
+    trainer = settling(monkeypatch, steps=100, certain=(5, 12))
+    phase, seen = phase_of(trainer), []
+    while not trainer.finished:
+        trainer.step()
+        if trainer.step_count == 10:
+            seen = weights(trainer)
+            prototypes = phase.tuned.table.prototypes  # type: ignore[union-attr]
+    assert trainer.step_count == 20
+    assert all(torch.equal(a, b) for a, b in zip(weights(trainer), seen, strict=True))
+    assert phase.tuned is not None
+    assert torch.equal(phase.tuned.prototypes(trainer.model), prototypes)
+    assert phase.standing.certified_at == 5
+
+
+@pytest.mark.parametrize("stop_at", [9, 10, 14])
+def test_a_network_goes_on_settling_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stop_at: int):
     """The errors that are kept, and the reach, are where they were."""
-    whole, first, second = (in_fine_tuning(20, {}, certain_from=5, settling=12)[0] for _ in range(3))
+    whole, first, second = (settling(monkeypatch) for _ in range(3))
     while not whole.finished:
         whole.step()
     while first.step_count < stop_at:
@@ -418,24 +468,22 @@ def test_a_network_goes_on_settling_where_it_stopped(tmp_path: Path, stop_at: in
     assert second.load(folder) == ()
     tuned = phase_of(second).tuned
     assert tuned is not None
-    assert tuned.own is not None
-    assert bool(tuned.own.count.any()) == (stop_at > 5)
-    assert ("reach" in first.log_row()) == (stop_at > 5)
+    assert (tuned.own is not None and bool(tuned.own.count.any())) == (stop_at > 10)
+    assert ("reach" in first.log_row()) == (stop_at > 10)
     while not second.finished:
         second.step()
+    assert second.step_count == whole.step_count == 20
     assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(second), strict=True))
-    places = [phase_of(trainer).tuned.free.before for trainer in (whole, second)]  # type: ignore[union-attr]
-    assert torch.equal(*places)
 
 
 def test_settling_is_one_round_of_its_own_steps_whose_rate_falls_late():
     options = TableFineTuningOptions("table_fine_tuning", steps=100, settling=2000)
     certified = Standing().begun(0, True, 0.0, windows=20)
-    assert [certified.left(step, options) for step in (0, 1300, 1650, 2000)] == [1.0, 1.0, 0.5, 0.0]
-    assert [step for step in range(1, 2001) if certified.ends_round(step, options)] == [2000]
-    assert [certified.ends(step, options) for step in (1999, 2000)] == [False, True]
-    # A table that is mended has its usual steps.
-    assert Standing().begun(0, False, 0.5, windows=20).steps(options) == 100
+    assert certified.steps(options) == 100
+    settles = dataclasses.replace(certified, settling_since=100)
+    assert [settles.left(100 + step, options) for step in (0, 1300, 1650, 2000)] == [1.0, 1.0, 0.5, 0.0]
+    assert [step for step in range(1, 2001) if settles.ends_round(100 + step, options)] == [2000]
+    assert [settles.ends(100 + step, options) for step in (1999, 2000)] == [False, True]
 
 
 def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():
@@ -568,10 +616,10 @@ def other_with_the_last_layer_solved(monkeypatch: pytest.MonkeyPatch, drifts: li
     Each finds these drifts, one after the other, and ends as `end` says.
     """
     found = []
-    for settle, known in zip((settle_last_layer, lambda *_: False), drifts, strict=True):
+    for solve, known in zip((solve_last_layer, lambda *_: False), drifts, strict=True):
         left = iter(known)
         monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed, left=left: next(left))
-        monkeypatch.setattr(f"{TableFineTuning.__module__}.settle_last_layer", settle)
+        monkeypatch.setattr(f"{TableFineTuning.__module__}.solve_last_layer", solve)
         trainer, _ = in_fine_tuning(15, {}, certain_from=5, table_steps=10)
         while not trainer.finished:
             trainer.step()
@@ -606,7 +654,7 @@ def test_the_last_layer_is_not_solved_for_a_large_table_and_its_drift_is_asked_f
     phase_module, drifts, solved = TableFineTuning.__module__, [], []
     monkeypatch.setattr(f"{phase_module}.DRIFT_EVERY", 3)
     monkeypatch.setattr(f"{phase_module}.is_large", lambda *_: large)
-    monkeypatch.setattr(f"{phase_module}.settle_last_layer", lambda *_: solved.append(trainer.step_count))
+    monkeypatch.setattr(f"{phase_module}.solve_last_layer", lambda *_: solved.append(trainer.step_count))
     monkeypatch.setattr(TrainingTable, "drift", lambda *_: drifts.append(trainer.step_count) or 2.0)
     trainer, _ = in_fine_tuning(15, {}, certain_from=5, table_steps=10)
     while not trainer.finished:
@@ -878,7 +926,7 @@ def test_compiled_blocks_can_be_fine_tuned(gated: bool):
     try:
         loss, _ = table.loss(seeded(model), 8, 0.1, contraction=1.0, left=1.0)
         loss.backward()
-        settle_last_layer(model, table, 0)
+        solve_last_layer(model, table, 0)
     finally:
         _dynamo.reset()
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)

@@ -7,7 +7,7 @@ import torch
 
 from regulargpt.certificate.search import last_layer
 from regulargpt.certificate.search.fine_tuning import TrainingTable
-from regulargpt.certificate.search.last_layer import settle_last_layer
+from regulargpt.certificate.search.last_layer import solve_last_layer
 from regulargpt.models.regulargpt import block
 from regulargpt.models.tree.base import Tree
 from tests.regulargpt.networks import SHAPES, TREE_IDS, TREES, D, K, all_windows, random_model
@@ -40,7 +40,7 @@ def test_without_a_state_norm_it_is_the_least_of_all_squares(shape: dict[str, An
     monkeypatch.setattr(last_layer, "NEAR", 0)
     monkeypatch.setattr(last_layer, "RIDGE", 1e-14)
     model, table = case(shape)
-    assert settle_last_layer(model, table, seed=0)
+    assert solve_last_layer(model, table, seed=0)
     assert model.last_layer is not None
     total = errors(model, table).sum()
     for gradient in torch.autograd.grad(total, [model.last_layer.weight, model.last_layer.bias]):
@@ -53,7 +53,7 @@ def test_states_come_nearer_and_nothing_else_changes(shape: dict[str, Any]):
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     far = errors(model, table).sum()
     changes = model.last_layer is not None
-    assert settle_last_layer(model, table, seed=0) == changes
+    assert solve_last_layer(model, table, seed=0) == changes
     changed = {name for name, weight in model.state_dict().items() if not torch.equal(weight, before[name])}
     layers = {name: module for name, module in model.named_modules() if module is model.last_layer}
     assert changed == {f"{name}.{part}" for name in layers for part in ("weight", "bias")}
@@ -67,7 +67,7 @@ def test_it_is_a_function_of_network_table_and_seed_and_no_hook_stays(monkeypatc
         if at:  # windows go through in other pieces
             monkeypatch.setattr(block, "ROWS", 3)
             monkeypatch.setattr(last_layer, "ROWS", 5 if seed else 1 << 14)
-        settle_last_layer(model, table, seed)
+        solve_last_layer(model, table, seed)
         assert not any(module._forward_pre_hooks for module in model.modules())
         found.append(model.last_layer.weight.detach())  # type: ignore[union-attr]
     torch.testing.assert_close(found[0], found[1], rtol=0, atol=1e-8)
@@ -77,12 +77,12 @@ def test_it_is_a_function_of_network_table_and_seed_and_no_hook_stays(monkeypatc
 def test_what_cannot_be_solved_is_left_as_it_is():
     post, table = case(PRE | {"norm": "post", "state_norm": True})
     assert post.last_layer is None
-    assert not settle_last_layer(post, table, seed=0)
+    assert not solve_last_layer(post, table, seed=0)
     model, table = case(KINDS[0])
     before = model.last_layer.weight.clone()  # type: ignore[union-attr]
     with torch.no_grad():
         model.state_norm.weight[3] = 0.0  # type: ignore[union-attr]
-    assert not settle_last_layer(model, table, seed=0)
+    assert not solve_last_layer(model, table, seed=0)
     assert torch.equal(model.last_layer.weight, before)  # type: ignore[union-attr]
 
 
@@ -96,4 +96,4 @@ def test_of_a_large_table_some_windows_are_drawn(monkeypatch: pytest.MonkeyPatch
         with torch.no_grad():
             sizes = [len(inputs) for inputs, _ in last_layer.missing(model, layer, table, generator)]
         assert sizes == [len(table.leaf_windows), *[len(table.windows) - 1] * (1 + last_layer.NEAR)]
-    assert settle_last_layer(model, table, seed=0)
+    assert solve_last_layer(model, table, seed=0)

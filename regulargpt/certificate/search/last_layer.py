@@ -30,7 +30,7 @@ Rows = tuple[Float[Tensor, "n k"], Float[Tensor, "n d_model"]]
 
 
 @torch.no_grad()
-def settle_last_layer(model: Tree, table: TrainingTable, seed: int) -> bool:
+def solve_last_layer(model: Tree, table: TrainingTable, seed: int) -> bool:
     """Change the weights of the model's last layer so that windows come nearest to their prototypes; whether it could.
 
     It cannot where the map does not end with a linear layer and the state norm. The model and the table are on one
