@@ -336,8 +336,8 @@ class TableFineTuning:
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """The steps at which it began, the certificate held and settling began, if it did; whether the network is proven
-        as it is, or why there is no certificate; of a learned automaton, what it took.
+        """The steps at which it began, the certificate held and settling began, if it did; whether the network is
+        proven as it is, or why there is no certificate; of a learned automaton, what it took.
         """
         began, certified = self.standing.began_at, self.standing.certified_at
         found = {"began_at": began, "certified_at": certified, "as_it_is": self.as_it_is}
