@@ -30,6 +30,7 @@ TREES: Fields = {
     "training.batch_size": 128,
     f"{TABLE}.windows": 128,
     f"{TABLE}.steps": 600,
+    f"{TABLE}.settling": 0,
 }
 BASELINE: Fields = {"training.batch_size": BATCH, "training.cooldown": 100}
 # As in `encodings-languages`.

@@ -43,7 +43,7 @@ class TableFineTuningOptions(PhaseOptions):
     )
     steps: int = option(
         1000,
-        "Most steps on the table, to mend it and once the certificate holds; a small one takes fewer.",
+        "Most steps on the table, to mend it, and once the certificate holds until it settles; a small one takes less.",
         least=0,
         why=STEPS,
         needs="every",

@@ -41,7 +41,7 @@ WARMUP = 50
 MOST_DRIFT, DRIFT_EVERY = 0.5, 50
 # While prototypes learn it is asked less often by this factor, and without the layer: solved for 340,000 windows, it
 # brought some of them twice as far from their prototypes.
-LARGE = 4
+LEARNING = 4
 # A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows,
 # or as many as the last layer has inputs, which could bring each exactly to its prototype, it is trained for so many
 # further steps (for more windows than `SMALL`, the more of them) and to the end of that round at most, its Jacobian
@@ -190,7 +190,7 @@ class TableFineTuning:
         self.tuned = TunedTable(trainer.model, table, mends=mends, settles=settles)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, len(table.windows))
         if settles:
-            self.standing = replace(self.standing, settling_since=trainer.step_count)
+            self.standing = replace(self.standing, settling_since=trainer.step_count, steady_since=None)
         # Should it lose the certificate on its own table, that is what to go back to.
         if found.certain:
             self.tuned.whole()
@@ -222,7 +222,7 @@ class TableFineTuning:
         if since is None or self.standing.steady_at is not None or step <= since:
             return
         assert self.tuned is not None, "a certified network has a table"
-        every = DRIFT_EVERY if self.tuned.free is None else LARGE * DRIFT_EVERY
+        every = DRIFT_EVERY if self.tuned.free is None else LEARNING * DRIFT_EVERY
         ends_round = self.standing.ends_round(step, self.options)
         if step % every and not ends_round:
             return
@@ -292,7 +292,7 @@ class TableFineTuning:
         assert isinstance(trainer.model, Tree), "the options refuse other models"
         trainer.model.load_state_dict(self.before)
         self.tuned = TunedTable(trainer.model, self.tuned.table, mends=False, settles=False)
-        self.standing = replace(self.standing, steady_at=trainer.step_count)
+        self.standing = replace(self.standing, taken_back=True)
 
     def last_step(self, trainer: Trainer) -> int:
         """The end of the fine-tuning once the certificate holds; before, that of all steps."""
@@ -318,7 +318,7 @@ class TableFineTuning:
         if self.standing.since is None:
             return [proof, *trainer.words.awaited(trainer)]
         if self.standing.certified_at is not None:
-            if self.standing.steady_since is not None:
+            if self.standing.steady_since is not None and self.standing.settling_since is None:
                 return ["proven; waits for a proof without prototypes"]
             drift = "drift" if self.drift is None else f"drift {self.drift:.2f}"
             return [f"proven; waits for {drift} < {MOST_DRIFT:g}"]
@@ -336,13 +336,13 @@ class TableFineTuning:
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """The steps at which it began, the certificate held and settling began, if it did; whether the network is
-        proven as it is, or why there is no certificate; of a learned automaton, what it took.
+        """The steps at which it began, the certificate held and settling began, if it did, and whether that was taken
+        back; whether it is proven as it is, or why there is no certificate; of a learned automaton, what it took.
         """
         began, certified = self.standing.began_at, self.standing.certified_at
         found = {"began_at": began, "certified_at": certified, "as_it_is": self.as_it_is}
         if self.standing.settling_since is not None:
-            found["settling_since"] = self.standing.settling_since
+            found |= {"settling_since": self.standing.settling_since, "taken_back": self.standing.taken_back}
         if self.unproven is not None:
             found["unproven"] = self.unproven
         learned = self.sought.summary()

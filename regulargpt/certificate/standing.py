@@ -30,7 +30,7 @@ class Standing:
     `missed` is the share of the table that was missed when it began, `given_up` counts those that brought nothing.
     `windows` is how many the table has. At `steady_at` a certified network needed no more; at `steady_since` its states
     did not drift for the first time. `opened_at` is the step at which windows last came in. From `settling_since` on a
-    certified network settles.
+    certified network settles, and may be `taken_back` where that ends.
     """
 
     began_at: int | None = None
@@ -42,6 +42,7 @@ class Standing:
     opened_at: int | None = None
     steady_since: int | None = None
     settling_since: int | None = None
+    taken_back: bool = False
 
     @property
     def since(self) -> int | None:

@@ -106,8 +106,8 @@ class TunedTable:
     @classmethod
     def load(cls, state: Mapping[str, Any], model: Tree, device: torch.device) -> TunedTable:
         """From a checkpoint."""
-        table, mends, settles = TrainingTable.load(state["table"]).to(device), state["stage"] is not None, state["own"]
-        tuned = cls(model, table, mends=mends, settles=settles is not None)
+        table = TrainingTable.load(state["table"]).to(device)
+        tuned = cls(model, table, mends=state["stage"] is not None, settles=state["own"] is not None)
         if tuned.free is not None:
             tuned.free.load_state_dict(state["free"])
         if tuned.own is not None:

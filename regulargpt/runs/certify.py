@@ -96,7 +96,7 @@ def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:
 
 
 def fine_tuned_to(folder: RunFolder, model: Tree) -> Tensor | None:
-    """The prototypes of the table on which the training ended; of a large one, those that it learned."""
+    """The prototypes of the table on which the training ended; where they learned, as they had come to be."""
     phase = last_phase(folder)
     return None if not phase or phase["table"] is None else saved_prototypes(phase, model)
 

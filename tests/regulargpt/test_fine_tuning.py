@@ -418,16 +418,55 @@ def settling(monkeypatch: pytest.MonkeyPatch, steps: int = 20, certain: tuple[in
     return trainer
 
 
-def test_a_certified_network_that_drifts_after_its_steps_settles(monkeypatch: pytest.MonkeyPatch):
-    trainer, owns = settling(monkeypatch), []
+@pytest.mark.parametrize("steps", [12, 100])
+@pytest.mark.parametrize("is_large", [False, True])
+def test_a_certified_network_that_drifts_after_its_steps_settles(
+    monkeypatch: pytest.MonkeyPatch, steps: int, is_large: bool
+):
+    """Also past the steps of the training."""
+    monkeypatch.setattr(f"{TableFineTuning.__module__}.is_large", lambda *_: is_large)
+    trainer, owns = settling(monkeypatch, steps), []
     phase = phase_of(trainer)
     while not trainer.finished:
         trainer.step()
         owns.append(phase.tuned is not None and phase.tuned.own is not None)
+        assert not (owns[-1] and phase.tuned.stages is not None)  # type: ignore[union-attr]
     assert trainer.step_count == 20
     assert [step for step, own in enumerate(owns, 1) if own] == list(range(10, 20))
     assert (phase.standing.certified_at, phase.standing.settling_since) == (5, 10)
-    assert phase.summary()["settling_since"] == 10
+    assert (phase.summary()["settling_since"], phase.summary()["taken_back"]) == (10, False)
+
+
+def test_settling_ends_once_states_no_longer_drift_with_the_prototypes_that_it_learned(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(f"{TableFineTuning.__module__}.DRIFT_EVERY", 1)
+    trainer, asked = settling(monkeypatch), []
+    phase = phase_of(trainer)
+
+    def drift(table: TrainingTable, model: object, seed: int) -> float:
+        asked.append(trainer.step_count)
+        return 2.0 if trainer.step_count < 16 else 0.4
+
+    monkeypatch.setattr(TrainingTable, "drift", drift)
+    while not trainer.finished:
+        trainer.step()
+    assert trainer.step_count == 16
+    assert sorted(set(asked)) == [6, 7, 8, 9, 10, 12, 16]
+    assert phase.tuned is not None
+    assert phase.tuned.free is not None
+    assert not torch.equal(phase.tuned.prototypes(trainer.model), phase.tuned.table.prototypes)  # type: ignore[arg-type]
+
+
+def test_a_network_that_settles_waits_for_less_drift_and_no_more_for_balls(monkeypatch: pytest.MonkeyPatch):
+    trainer = settling(monkeypatch)
+    phase = phase_of(trainer)
+    while trainer.step_count < 12:
+        # It did not drift for a while.
+        if trainer.step_count == 8:
+            phase.standing = dataclasses.replace(phase.standing, steady_since=8)
+        trainer.step()
+    assert phase.awaited(trainer) == ["proven; waits for drift 2.00 < 0.5"]
 
 
 def test_a_network_that_does_not_drift_does_not_settle(monkeypatch: pytest.MonkeyPatch):
@@ -440,8 +479,9 @@ def test_a_network_that_does_not_drift_does_not_settle(monkeypatch: pytest.Monke
     assert "settling_since" not in phase_of(trainer).summary()
 
 
-def test_settling_that_loses_the_certificate_is_taken_back(monkeypatch: pytest.MonkeyPatch):
-    trainer = settling(monkeypatch, steps=100, certain=(5, 12))
+@pytest.mark.parametrize("steps", [12, 100])
+def test_settling_that_loses_the_certificate_is_taken_back(monkeypatch: pytest.MonkeyPatch, steps: int):
+    trainer = settling(monkeypatch, steps, certain=(5, 12))
     phase, seen = phase_of(trainer), []
     while not trainer.finished:
         trainer.step()
@@ -453,6 +493,7 @@ def test_settling_that_loses_the_certificate_is_taken_back(monkeypatch: pytest.M
     assert phase.tuned is not None
     assert torch.equal(phase.tuned.prototypes(trainer.model), prototypes)
     assert phase.standing.certified_at == 5
+    assert phase.summary()["taken_back"]
 
 
 @pytest.mark.parametrize("stop_at", [9, 10, 14])

@@ -11,6 +11,7 @@ from torch import Tensor
 
 import languages
 from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.search.fine_tuning import TrainingTable
 from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
 from regulargpt.certificate.search.settling import (
     FIRST,
@@ -97,16 +98,13 @@ def test_what_is_known_of_the_errors_comes_back_from_a_checkpoint():
 
 @pytest.mark.parametrize("left", [1.0, 0.5, 0.0])
 def test_the_loss_is_what_its_parts_say(left: float):
-    """Written out for all windows at once: no window is drawn, no error kept."""
+    """Written out, for a table of one window, which is every one that is drawn; nothing disturbs it yet."""
     model, table = table_of("dyck-2")
     free = FreePrototypes(model.state_norm, table.prototypes)
     with torch.no_grad():
         free.before.add_(0.3 * torch.randn(free.before.shape, generator=generator()))
-    n = len(table.windows)
-    # Each window as often as any other: whatever is chosen of these, the mean is that of all.
     one = dataclasses.replace(table, windows=table.windows[:1], images=table.images[:1])
     loss, _ = settling_loss(one, free, model.eval(), 8, OwnErrors(table.prototypes), left)
-    assert n > 1
     places = free(model.state_norm)
     states = model.merge(torch.cat([model.absent, places]), one.windows)
     leaves = model.merge(model.leaves(), one.leaf_windows)
@@ -121,6 +119,27 @@ def test_the_loss_is_what_its_parts_say(left: float):
     answers = torch.cat([one.answers[one.images].expand(8), one.answers[one.leaf_images], one.answers])
     parts.append(torch.nn.functional.cross_entropy(model.readout(read), answers, ignore_index=-1))
     assert loss.item() == pytest.approx(sum(parts).item(), rel=1e-4)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("times", [0.9, 1.1])
+def test_what_comes_back_lies_nearer_than_half_the_smallest_distance(times: float):
+    """Of one window its error is kept, and the reach follows from whether that is longer."""
+    model, table = table_of("dyck-2")
+    free, own = FreePrototypes(model.state_norm, table.prototypes), OwnErrors(table.prototypes)
+    places = free(model.state_norm).detach()
+    one = dataclasses.replace(table, windows=table.windows[:1], images=table.images[:1])
+    error = (model.merge(torch.cat([model.absent, places]), one.windows) - places[one.images])[0]
+    # As far from each other as the error is long, but for `times`.
+    separation = 2 * error.norm().item() / times
+    assert separation > 0
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TrainingTable, "separation", property(lambda table: separation))
+        _, share = settling_loss(one, free, model.eval(), 8, own, 1.0)
+    assert share == (times < 1)
+    assert own.reach == pytest.approx((GROWTH if times < 1 else RETREAT) * FIRST)
+    image = int(one.images[0])
+    assert own.count.tolist() == [int(i == image) for i in range(len(places))]
+    assert torch.allclose(own.kept[image, 0], error, atol=1e-5)
 
 
 def test_a_network_learns_to_come_back():
