@@ -188,6 +188,16 @@ def test_the_table_of_wider_layers_is_that_of_its_rows():
     assert f"{float(right.removesuffix(' ∎')):.1f}" == dyck_12["score"]
 
 
+def test_what_is_said_of_three_networks_that_settled_is_what_they_have():
+    text = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+    page = cells("answers-cpu")
+    *others, one = page["modular-arithmetic", "regulargpt-C2"]["group"]["scores"]  # from the lowest up
+    assert (one, page["modular-arithmetic", "hard-regulargpt-C2"]["group"]["scores"][-1]) == (100, 100)
+    assert f"The others have {others[1]:.1f} and {others[0]:.1f} %" in text
+    hard = [page["modular-arithmetic", f"hard-regulargpt-C{C}"]["ours"]["mean"] for C in (2, 3)]
+    assert f"Modular Arithmetic without gates ({hard[0]:.0f} % with C = 2, {hard[1]:.0f} % with C = 3)" in text
+
+
 def test_the_list_of_pages_says_how_many_of_their_runs_are_done():
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     for name, done in re.findall(
