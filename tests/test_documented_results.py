@@ -196,6 +196,8 @@ def test_what_is_said_of_three_networks_that_settled_is_what_they_have():
     assert f"The others have {others[1]:.1f} and {others[0]:.1f} %" in text
     hard = [page["modular-arithmetic", f"hard-regulargpt-C{C}"]["ours"]["mean"] for C in (2, 3)]
     assert f"Modular Arithmetic without gates ({hard[0]:.0f} % with C = 2, {hard[1]:.0f} % with C = 3)" in text
+    known = cells("automaton-cpu")["modular-arithmetic", "hard-regulargpt-C2"]["ours"]["mean"]
+    assert f"It still drifts a little: {known:.0f} % under `hard`" in text
 
 
 def test_the_list_of_pages_says_how_many_of_their_runs_are_done():
