@@ -139,11 +139,11 @@ class TableFineTuning:
             if found.table is not None and self.options.steps and not is_last:
                 self.keep(trainer)
                 self.train_on(found, trainer)
+        elif self.standing.settling_since is not None:  # it is asked only where that ends
+            self.take_back(trainer)
         elif is_last or self.standing.ends(trainer.step_count, self.options):
             mended = found.table is not None and found.missed <= MENDED * self.standing.missed
-            if self.standing.settling_since is not None:
-                self.take_back(trainer)
-            elif mended and not is_last:
+            if mended and not is_last:
                 self.train_on(found, trainer)
             else:
                 self.give_up(trainer)
