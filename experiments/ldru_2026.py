@@ -27,6 +27,12 @@ TREES, PROVEN = ("ldru", "gated-regulargpt"), Shows("proven")
 
 # On two cores: of the recurrent networks as many steps as fit into three minutes of one core, the test included.
 CPU_STEPS = {"rnn": 8_000, "lstm": 4_000}
+# The 339,066 windows of D_12 want wider networks, which take thousands of steps to settle.
+SETTLING = "phases.table_fine_tuning.settling"
+CPU_LARGE: Mapping[tuple[str, str], Fields] = {
+    ("dyck-12", "gated-regulargpt"): {"model.d_ff": 1024, SETTLING: 16_000},
+    ("dyck-12", "ldru"): {"model.d_model": 128, SETTLING: 16_000},
+}
 # The paper's steps; training ends before if the recipe has what it waits for.
 FULL_STEPS, FULL_STEPS_LONG = 100_000, 1_000_000
 LONG = ("modular-arithmetic-left-to-right", "dyck-4", "dyck-6", "dyck-8", "dyck-12")
@@ -48,7 +54,8 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     if scale == "smoke":
         fields |= {**SMOKE, **TINY}
     if scale == "cpu":
-        fields |= {**CPU_TEST, **({"training.steps": CPU_STEPS[name]} if name in CPU_STEPS else {})}
+        steps: Fields = {"training.steps": CPU_STEPS[name]} if name in CPU_STEPS else {}
+        fields |= {**CPU_TEST, **steps, **CPU_LARGE.get((row, name), {})}
     if scale == "full":
         fields["training.steps"] = FULL_STEPS_LONG if row in LONG else FULL_STEPS
     return configs(LANGUAGES[row], RECIPES[name], name, "ldru2026", fields, SEEDS if scale == "full" else SEEDS[:1])

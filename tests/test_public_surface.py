@@ -103,7 +103,7 @@ OPTIONS = {
     "objective.language_model": "name",
     "objective.retrieve": "name",
     "objective.subwords": "name weight compositions alignment",
-    "phases.table_fine_tuning": "every automaton steps settling windows lr noise contraction missed",
+    "phases.table_fine_tuning": "every automaton look_up_from steps settling windows lr noise contraction missed",
     "observers.snapshots": "count",
     "data.dyck-2": (
         "name train_len train_from members near_misses edits swaps "

@@ -32,7 +32,9 @@ class TableFineTuningOptions(PhaseOptions):
 
     With `automaton = learned` nothing of the language's automaton is used. The machine is then learned from the
     network's own answers to words of the training lengths (extraction/from_answers.py); until it is right on the
-    words that it is held against, there is no attempt at a certificate. The true table is that machine's.
+    words that it is held against, there is no attempt at a certificate. The true table is that machine's. If there is
+    none by step `look_up_from`, the right answers to the words that the network was asked about are looked up, and it
+    is trained on words near those that it has wrong.
     """
 
     every: int = option(
@@ -40,6 +42,13 @@ class TableFineTuningOptions(PhaseOptions):
     )
     automaton: Literal["known", "learned"] = option(
         "known", "The language's own automaton, or one learned from the network's answers.", needs="every"
+    )
+    look_up_from: int = option(
+        0,
+        "Step from which answers are looked up while no automaton is learned, and taught if wrong; 0: never.",
+        least=0,
+        why="give a step, 0 for never",
+        needs="every",
     )
     steps: int = option(
         1000,

@@ -131,7 +131,7 @@ class TableFineTuning:
             return
         found = self.attempt(trainer.model, self.known, self.standing.allowed(self.options))
         # Also where nothing else follows: words near the wrong one are trained on after the next cooldown.
-        trainer.words.wrong, self.missed = found.wrong, found.missed
+        trainer.words.wrong, self.missed = [] if found.wrong is None else [found.wrong], found.missed
         is_last = trainer.step_count >= trainer.config.training.steps
         if found.certain:
             self.train_on(found, trainer)

@@ -30,6 +30,7 @@ class SoughtAutomaton:
     """
 
     def __init__(self, options: TableFineTuningOptions, config: RunConfig, words: LanguageData):
+        self.options = options
         self.learner = AnswerLearner(words, config.seed) if options.automaton == "learned" else None
         self.learned: LearnedMachine | None = None
         self.learned_at: int | None = None
@@ -46,21 +47,24 @@ class SoughtAutomaton:
     def learn(self, trainer: Trainer) -> bool:
         """Whether the network's answers give a machine; from then on the certificate is about that one."""
         assert self.learner is not None, "without a learner there is a certifier from the start"
-        if (learned := self.learner.learned(trainer.model)) is None:
-            # A word that the network has wrong, and that the words drawn at random hardly show it.
-            trainer.words.wrong, trainer.words.urgent = self.learner.misled, self.learner.misled is not None
-            self.uncertified = NOT_LEARNED
-            return False
-        trainer.words.urgent = False
         assert isinstance(trainer.model, Tree), "the options refuse other models"
-        try:
-            self.certifier = Certifier.of_machine(learned.machine, trainer.model.chunk_size, trainer.model.aligned)
-        except UserError as error:
-            # Words go on. A network that errs on few of them may have come to far more states than it needs.
-            self.uncertified = str(error)
-            return False
-        self.learned, self.learned_at = learned, trainer.step_count
-        return True
+        if (learned := self.learner.learned(trainer.model)) is None:
+            self.uncertified = NOT_LEARNED
+        else:
+            try:
+                self.certifier = Certifier.of_machine(learned.machine, trainer.model.chunk_size, trainer.model.aligned)
+            except UserError as error:
+                # A network that errs on few words may have come to far more states than it needs.
+                self.uncertified = str(error)
+            else:
+                self.learned, self.learned_at, trainer.words.urgent = learned, trainer.step_count, False
+                return True
+        # Words go on.
+        if 0 < self.options.look_up_from <= trainer.step_count:
+            self.learner.look_up()
+        # The words drawn at random hardly show the network that it has these wrong.
+        trainer.words.wrong, trainer.words.urgent = self.learner.wrong, bool(self.learner.wrong)
+        return False
 
     @property
     def awaited(self) -> str:

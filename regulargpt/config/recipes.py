@@ -147,6 +147,7 @@ FROM_ANSWERS: Fields = {
     "evaluation.extra_lengths": (10_000, 1_000_000),
     EVERY: 100,
     "phases.table_fine_tuning.automaton": "learned",
+    "phases.table_fine_tuning.look_up_from": 8000,
     "phases.table_fine_tuning.steps": 3000,
     "phases.table_fine_tuning.settling": 5000,
     "phases.table_fine_tuning.missed": 1.0,
@@ -154,7 +155,11 @@ FROM_ANSWERS: Fields = {
     "phases.table_fine_tuning.contraction": 0.1,
 }
 # The same table, but of the automaton that the language has: there is nothing to wait for.
-FROM_AUTOMATON: Fields = {**FROM_ANSWERS, "phases.table_fine_tuning.automaton": "known"}
+FROM_AUTOMATON: Fields = {
+    **FROM_ANSWERS,
+    "phases.table_fine_tuning.automaton": "known",
+    "phases.table_fine_tuning.look_up_from": 0,
+}
 # More than two children: with words of one and two levels first, or groups such as Tomita 5 and 6 are not learned.
 STAGES = (3, 9)
 SHORT_FIRST: Fields = {"training.curriculum": STAGES, "training.stage_loss": 0.2}

@@ -93,19 +93,21 @@ class LanguageData:
             if mixture is not None and mixture.near_misses and longest:
                 self.task.prepare_near_misses(longest, mixture.edits, mixture.swaps)
 
-    def near(self, word: Sequence[int], seed: int, step: int, count: int) -> Words:
-        """`count` words (count, length) that differ from a word in at most two symbols; the word where they may not.
+    def near(self, wrong: Words, seed: int, step: int) -> Words:
+        """Words (n, T), each at most two symbols from its own of these (n, T); that one where they may not differ.
 
         >>> from regulargpt.data import read_data
-        >>> near = read_data("parity").near((0, 1, 1, 0), seed=0, step=3, count=64)
-        >>> near.shape, int((near != [0, 1, 1, 0]).sum(1).max())
+        >>> wrong = np.array([[0, 1, 1, 0]] * 64)
+        >>> near = read_data("parity").near(wrong, seed=0, step=3)
+        >>> near.shape, int((near != wrong).sum(1).max())
         ((64, 4), 2)
         """
         random = rng(seed, "near a wrong word", step)
-        words = np.tile(np.array(word), (count, 1))  # (count, length)
+        words = wrong.copy()
+        count, length = words.shape
         edits = random.integers(3, size=count)
         shape = (count, 2)
-        places, symbols = random.integers(len(word), size=shape), random.integers(self.task.n_symbols, size=shape)
+        places, symbols = random.integers(length, size=shape), random.integers(self.task.n_symbols, size=shape)
         for j in range(2):
             rows = np.flatnonzero(edits > j)
             words[rows, places[rows, j]] = symbols[rows, j]
@@ -113,7 +115,7 @@ class LanguageData:
         if self.task.domain is not None:
             answered &= self.task.domain.accepts(words)
         # A word that may not be asked about would teach a wrong answer; the wrong word itself always may.
-        words[~answered] = word
+        words[~answered] = wrong[~answered]
         return words
 
 

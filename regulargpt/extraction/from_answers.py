@@ -3,12 +3,13 @@
 L* asks the network about words of at most the training length, and proposes a machine. The proposal is held against
 fresh labelled words of those lengths. A word that it answers wrongly, and the network rightly, shows L* a state that
 was missing. A proposal that is right on all of them, on fresh ones, and on those that tell it from all other machines
-of so many states (conformance.py), is accepted.
+of so many states (conformance.py), is accepted. A network with which L* comes to nothing can be taught: the words that
+L* asked it about are membership queries, whose right answers can be looked up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -21,6 +22,7 @@ from torch import nn
 
 from languages.automata import Dfa, MooreMachine
 from languages.automata.moore import UNDEFINED
+from languages.randomness import rng
 from languages.task import Task
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
@@ -38,6 +40,8 @@ MOST_REFINEMENTS = 64
 MOST_SYMBOLS = 1 << 18
 # Held-out words of all lengths together; and all words of the lengths that have at most so many.
 HELD_OUT, SHORT = 4096, 512
+# Words that are looked up at once, and wrong ones that are kept.
+LOOKED_UP = 2048
 
 
 @dataclass(frozen=True)
@@ -136,14 +140,16 @@ class AnswerLearner:
     """Learns machines from the answers of a network in training, and counts the right answers that it is told.
 
     Proposals are refined on one set of labelled words, the same every time, and accepted on a fresh one and on those
-    that tell them from other machines. `counterexamples` are words of the latter that showed a proposal to be wrong,
-    and `misled` is the last one that the network has wrong, too.
+    that tell them from other machines. `counterexamples` are words of the latter that showed a proposal to be wrong.
+    `wrong` are words that the network has wrong: the last counterexample, if it has that wrong, too, and those found
+    among the words that L* asked it about, where their answers are looked up.
     """
 
     def __init__(self, data: LanguageData, seed: int):
-        self.data, self.seed, self.fresh, self.compared = data, seed, 0, 0
+        self.data, self.seed, self.fresh, self.compared, self.looked_up = data, seed, 0, 0, 0
         self.counterexamples: list[Word] = []
-        self.misled: Word | None = None
+        self.wrong: list[Word] = []
+        self.asking: Learner | None = None
 
     @cached_property
     def first(self) -> HeldOut:
@@ -154,7 +160,7 @@ class AnswerLearner:
     def told(self) -> int:
         """How many right answers it has been told."""
         lengths, each = plan(self.data)
-        return self.first.count + self.fresh * each * len(lengths) + self.compared
+        return self.first.count + self.fresh * each * len(lengths) + self.compared + self.looked_up
 
     def learned(self, model: nn.Module) -> LearnedMachine | None:
         """The minimal machine of the network's answers, if it is right on all words it is held against; else None."""
@@ -170,11 +176,11 @@ class AnswerLearner:
     def accepted(self, network: Answers) -> LearnedMachine | None:
         """As `learned`. Raises Unbounded where the network's answers need too many states."""
         task = self.data.task
-        if self.misled is not None and not HeldOut.of(task, [np.array([self.misled])]).wrong(network):
-            self.misled = None
+        self.wrong = HeldOut.of(task, by_length(self.wrong)).wrong(network)
         while True:
             known = HeldOut.of(task, [np.array([word]) for word in self.counterexamples])
-            found = propose(network, task.alphabet, task.output_names, self.first + known)
+            self.asking = Learner(task.n_symbols, network, MOST_STATES)
+            found = propose(self.asking, task.alphabet, task.output_names, self.first + known)
             if found is None:
                 return None
             self.fresh += 1
@@ -186,9 +192,18 @@ class AnswerLearner:
                 return LearnedMachine(found, classes)
             better = first_parting(network, found, wrong)
             self.counterexamples.append(wrong[0] if better is None else better)
-            self.misled = wrong[0] if better is None else None
+            self.wrong = [wrong[0]] if better is None else []
             if better is None:
                 return None
+
+    def look_up(self) -> None:
+        """The right answers to words that L* has just asked the network about, at most so many: which are wrong?"""
+        assert self.asking is not None, "call `learned` first"
+        asked = [word for word in self.asking.known if word]
+        chosen = rng(self.seed, "looked up", self.looked_up).permutation(len(asked))[:LOOKED_UP]
+        told = HeldOut.of(self.data.task, by_length(asked[i] for i in chosen))
+        self.looked_up += told.count
+        self.wrong = list(dict.fromkeys([*told.wrong(self.asking.batch), *self.wrong]))[:LOOKED_UP]
 
     def recalled(self, machine: MooreMachine) -> LearnedMachine | None:
         """A machine that was accepted before, if it is right on the words that rule out others; None if it is not."""
@@ -205,35 +220,34 @@ class AnswerLearner:
 
     def state(self) -> dict[str, Any]:
         """What it has been told."""
-        words = {"counterexamples": self.counterexamples, "misled": self.misled}
-        return {"fresh": self.fresh, "compared": self.compared, **words}
+        words = {"counterexamples": self.counterexamples, "wrong": self.wrong}
+        return {"fresh": self.fresh, "compared": self.compared, "looked_up": self.looked_up, **words}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """What it had been told."""
-        self.fresh, self.compared = state["fresh"], state["compared"]
+        self.fresh, self.compared, self.looked_up = state["fresh"], state["compared"], state["looked_up"]
         self.counterexamples = [tuple(word) for word in state["counterexamples"]]
-        self.misled = None if state["misled"] is None else tuple(state["misled"])
+        self.wrong = [tuple(word) for word in state["wrong"]]
+
+
+def by_length(words: Iterable[Word]) -> list[Ints]:
+    """The words, batches (n, T) of one length each, the shortest first."""
+    return [np.array(list(alike)) for _, alike in groupby(sorted(words, key=len), key=len)]
 
 
 def propose(
-    network: Answers, alphabet: tuple[str, ...], output_names: tuple[str, ...], held_out: HeldOut
+    learner: Learner, alphabet: tuple[str, ...], output_names: tuple[str, ...], held_out: HeldOut
 ) -> MooreMachine | None:
     """L* until no held-out word is wrong, or none is left on which the network knows better.
 
     Raises Unbounded where the network's answers need too many states.
     """
-    learner = Learner(len(alphabet), network, MOST_STATES)
-
-    def known(words: Ints) -> Ints:
-        """Each word is asked once: near a tie its answer may be another one in another batch."""
-        return np.array(learner.answers(map(tuple, words.tolist())))
-
     for _ in range(MOST_REFINEMENTS):
         table, colours = learner.hypothesis()
         proposed = machine(table, colours, alphabet, output_names)
         if not (wrong := held_out.wrong(proposed.answers)):
             return smallest_machine(table, colours, alphabet, output_names)
-        better = first_parting(known, proposed, wrong)
+        better = first_parting(learner.batch, proposed, wrong)
         if better is None:
             return None
         learner.refine(table, better)

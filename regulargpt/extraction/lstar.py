@@ -49,6 +49,10 @@ class Learner:
             self.known.update(zip(batch, self.query(np.array(batch, dtype=np.int64)).tolist(), strict=True))
         return [self.known[word] for word in wanted]
 
+    def batch(self, words: Ints) -> Ints:
+        """The answers (n,) to words (n, T). Near a tie a network's answer may be another one in another batch."""
+        return np.array(self.answers(map(tuple, words.tolist())), dtype=np.int64)
+
     def rows(self, words: list[Word]) -> list[tuple[int, ...]]:
         """What follows each word by each suffix."""
         n = len(self.suffixes)

@@ -23,7 +23,7 @@ WEIGHTS = "model.safetensors"
 STATE = "state.pt"
 KEPT = 2
 # Counted up with what a checkpoint keeps. Another one is refused; before 1.0 none is converted.
-FORMAT = 4
+FORMAT = 5
 _NAME = re.compile(r"(\.replaced-)?([0-9]{9,})")
 
 

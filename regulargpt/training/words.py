@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import nn
 
+from languages.randomness import rng
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data, Words
 from regulargpt.data.language import LanguageData
@@ -25,8 +27,8 @@ NEAR_EVERY = 4
 class WordTraining:
     """The first phase of every training.
 
-    `wrong` is a word that the model answers wrong, if another phase has found one: after a cooldown that was undone, or
-    if it is `urgent`, every `NEAR_EVERY`-th step is on words near it, if it is no longer than the training words.
+    `wrong` are words that the model answers wrong, if another phase has found some: after a cooldown that was undone,
+    or if they are `urgent`, every `NEAR_EVERY`-th step is on words near those no longer than the training words.
     """
 
     name = "words"
@@ -36,7 +38,7 @@ class WordTraining:
         self.config, self.data, self.objective = config, data, objective
         self.plan = Plan(config.training, config.data.train_len, config.model.noise or SILENT, goes_on)
         self.progress = Progress.start(self.plan)
-        self.wrong: tuple[int, ...] | None = None
+        self.wrong: Sequence[tuple[int, ...]] = ()
         self.urgent = False
 
     @property
@@ -86,13 +88,18 @@ class WordTraining:
         return total.item(), measured
 
     def near_wrong(self, step: int) -> Words | None:
-        """Words near the last wrong one, if it is their turn."""
-        wrong, training = self.wrong, self.config.training
+        """Words near wrong ones, all of one length, if it is their turn."""
+        training, seed = self.config.training, self.config.seed
+        wrong = [word for word in self.wrong if len(word) <= self.longest]
         its_turn = (self.urgent or self.progress.cooldowns) and not step % NEAR_EVERY
-        if wrong is None or not its_turn or len(wrong) > self.longest:
+        if not wrong or not its_turn:
             return None
         assert isinstance(self.data, LanguageData), "only a machine's answers are right or wrong"
-        return self.data.near(wrong, self.config.seed, step, training.batch_size // training.lengths_per_step)
+        random = rng(seed, "which wrong words", step)
+        length = len(wrong[random.integers(len(wrong))])
+        alike = np.array([word for word in wrong if len(word) == length])
+        chosen = random.integers(len(alike), size=training.batch_size // training.lengths_per_step)
+        return self.data.near(alike[chosen], seed, step)
 
     def after(self, trainer: Trainer, loss: float) -> None:
         """The running loss moves, and with it stage, noise and end."""
@@ -128,5 +135,5 @@ class WordTraining:
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
         self.progress = Progress(**state["progress"])
-        self.wrong = None if state["wrong"] is None else tuple(state["wrong"])
+        self.wrong = [tuple(word) for word in state["wrong"]]
         self.urgent = state["urgent"]

@@ -126,8 +126,8 @@ def test_nine_brackets_that_are_open_at_once_are_asked_about(monkeypatch: pytest
     learner = AnswerLearner(data, seed=0)
     proposing(too_deep, monkeypatch)
     assert learner.learned(Machine(too_deep)) is None
-    assert learner.misled == (0,) * 9 + (1,) * 9
-    assert learner.counterexamples == [learner.misled]
+    assert learner.wrong == [(0,) * 9 + (1,) * 9]
+    assert learner.counterexamples == learner.wrong
     assert learner.compared == sum(map(len, suite(too_deep, 40).words))
     found = learner.learned(Machine(specified_machine(data.task)))
     assert found is not None
@@ -145,7 +145,7 @@ def test_a_network_that_is_right_where_its_machine_is_not_is_asked_again(monkeyp
     found = learner.learned(Machine(specified_machine(data.task)))
     assert found is not None
     assert counterexample(found.machine, specified_machine(data.task)) is None
-    assert (len(learner.counterexamples) >= 1, learner.misled, learner.fresh) == (True, None, 2)
+    assert (len(learner.counterexamples) >= 1, learner.wrong, learner.fresh) == (True, [], 2)
 
 
 def test_words_that_are_no_questions_cost_no_answers():

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import signal
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -850,13 +851,13 @@ def test_the_end_is_known_once_the_certificate_holds_and_asked_for_only_then():
 def test_words_near_a_wrong_one_are_asked_and_differ_in_two_symbols_at_most():
     words = read_data("modular-arithmetic:plus=true")
     task = words.task
-    word = tuple(task.machine.encode("+2*3-4").tolist())
-    near = words.near(word, seed=1, step=5, count=500)
-    assert (near != np.array(word)).sum(1).max() == 2
+    wrong = np.array([task.machine.encode(text) for text in ("+2*3-4", "+1-1-1")] * 250)
+    near = words.near(wrong, seed=1, step=5)
+    assert (near != wrong).sum(1).max() == 2
     assert task.domain is not None
     assert task.domain.accepts(near).all()
     assert (task.labels(near) >= 0).all()
-    assert np.array_equal(near, words.near(word, seed=1, step=5, count=500))
+    assert np.array_equal(near, words.near(wrong, seed=1, step=5))
 
 
 @pytest.mark.parametrize(("end", "missed"), [(20, 1.0), (40, 1.0), (15, 0.0)])
@@ -886,15 +887,28 @@ def test_what_was_steady_is_not_once_the_certificate_is_lost():
 
 def test_after_a_cooldown_without_certificate_every_fourth_step_is_near_the_wrong_word():
     words = trainer_of(config_of(phases__table_fine_tuning__every=5)).words
-    words.wrong = (1, 0, 1)
+    words.wrong = [(1, 0, 1)]
     assert all(words.near_wrong(step) is None for step in range(8))
     words.progress = Progress(cooldowns=1)
     assert [step for step in range(12) if words.near_wrong(step) is not None] == [0, 4, 8]
     near = words.near_wrong(8)
     assert near is not None
     assert near.shape == (8, 3)
-    words.wrong = (1,) * 9
+    words.wrong = [(1,) * 9]
     assert words.near_wrong(8) is None  # longer than the training words
+
+
+def test_a_step_near_wrong_words_is_on_many_of_one_length():
+    words = trainer_of(config_of(phases__table_fine_tuning__every=5, training__batch_size=64)).words
+    words.urgent, wrong = True, [*product((0, 1), repeat=5), *product((0, 1), repeat=3), (1,) * 9]
+    words.wrong = wrong
+    batches = [words.near_wrong(step) for step in range(0, 80, 4)]
+    assert {batch.shape for batch in batches if batch is not None} == {(64, 5), (64, 3)}
+    words.wrong = [(0,) * 5, (1,) * 5]
+    (near,) = [words.near_wrong(4)]
+    assert near is not None
+    ones = near.sum(1)
+    assert set(ones.tolist()) == {0, 1, 2, 3, 4, 5}
 
 
 class Stop(Exception):

@@ -21,8 +21,18 @@ from regulargpt.certificate.sentences import sentences
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.language import LanguageData
+from regulargpt.extraction import from_answers
 from regulargpt.extraction.conformance import suite
-from regulargpt.extraction.from_answers import HELD_OUT, AnswerLearner, Answers, HeldOut, LearnedMachine, answers_of
+from regulargpt.extraction.from_answers import (
+    HELD_OUT,
+    LOOKED_UP,
+    AnswerLearner,
+    Answers,
+    HeldOut,
+    LearnedMachine,
+    answers_of,
+    labels,
+)
 from regulargpt.extraction.lstar import Unbounded
 from regulargpt.extraction.nonempty import counterexample
 from regulargpt.models.tree.base import Tree
@@ -265,7 +275,7 @@ def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monke
     monkeypatch.setattr(phase.sought.learner, "learned", lambda model: None)
     trainer.step()
     assert trainer.words.near_wrong(4) is None
-    phase.sought.learner.misled = (1, 0, 1)
+    phase.sought.learner.wrong = [(1, 0, 1)]
     trainer.step()
     near = trainer.words.near_wrong(4)
     assert near is not None
@@ -287,14 +297,77 @@ def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monke
 def test_a_word_that_misled_is_let_go_once_the_network_has_it_right():
     data = data_of("parity")
     learner = AnswerLearner(data, seed=0)
-    learner.misled = (1, 0, 1)
+    learner.wrong = [(1, 0, 1)]
     assert learner.learned(Machine(specified_machine(languages.get("even-pairs")))) is None
-    assert learner.misled is None  # even pairs has this word right, and others wrong
-    learner.misled = (1, 1, 1)
+    assert learner.wrong == []  # even pairs has this word right, and others wrong
+    learner.wrong = [(1, 1, 1)]
     assert learner.learned(Machine(specified_machine(languages.get("even-pairs")))) is None
-    assert learner.misled == (1, 1, 1)
+    assert learner.wrong == [(1, 1, 1)]
     assert learner.learned(Machine(specified_machine(data.task))) is not None
-    assert learner.misled is None
+    assert learner.wrong == []
+
+
+def test_where_l_star_comes_to_nothing_wrong_answers_are_looked_up_and_counted():
+    """As in even pairs every answer is: no held-out word shows L* a state that is missing, and many are wrong."""
+    data = data_of("parity")
+    task, learner = data.task, AnswerLearner(data, seed=0)
+    network = Machine(specified_machine(languages.get("even-pairs")))
+    assert learner.learned(network) is None
+    assert (learner.wrong, learner.looked_up) == ([], 0)
+    told = learner.told
+    learner.look_up()
+    assert learner.asking is not None
+    asked = [word for word in learner.asking.known if word]
+    assert learner.wrong
+    assert set(learner.wrong) <= set(asked)
+    assert learner.told - told == learner.looked_up == min(len(asked), LOOKED_UP)
+    for word in learner.wrong:
+        batch = np.array([word])
+        assert labels(task, batch) != network.machine.answers(batch)
+    again = AnswerLearner(data, seed=0)
+    again.load(learner.state())
+    assert (again.told, again.state()) == (learner.told, learner.state())
+
+
+def test_no_more_is_looked_up_at_once_than_that(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(from_answers, "LOOKED_UP", 16)
+    learner, network = AnswerLearner(data_of("parity"), seed=0), Machine(specified_machine(languages.get("tomita-5")))
+    for i in (1, 2, 3):
+        assert learner.learned(network) is None
+        learner.look_up()
+        assert (learner.looked_up, len(learner.wrong) <= 16) == (16 * i, True)
+        assert len(set(learner.wrong)) == len(learner.wrong)
+
+
+def test_words_that_are_no_questions_are_not_looked_up():
+    data = data_of("modular-arithmetic")
+    learner = AnswerLearner(data, seed=0)
+    assert learner.learned(Machine(specified_machine(data.task), knows=0)) is None
+    learner.look_up()
+    assert data.task.domain is not None
+    assert learner.wrong
+    assert all(data.task.domain.accepts(np.array([word])) for word in learner.wrong)
+
+
+@pytest.mark.parametrize(("first", "looked"), [(0, []), (1, [2, 4, 6]), (3, [4, 6]), (4, [4, 6]), (9, [])])
+def test_answers_are_looked_up_from_the_step_that_the_options_say(
+    monkeypatch: pytest.MonkeyPatch, first: int, looked: list[int]
+):
+    fields = {"training.steps": 6, "phases.table_fine_tuning.every": 2, "phases.table_fine_tuning.look_up_from": first}
+    trainer = trainer_of(RunConfig().replaced({**COMMON, **ANSWERS, **fields}))
+    learner, steps = phase_of(trainer).sought.learner, []
+    assert learner is not None
+
+    def look_up() -> None:
+        steps.append(trainer.step_count)
+        learner.wrong = [(1, 0, 1), (0, 1, 1)]
+
+    monkeypatch.setattr(learner, "learned", lambda model: None)
+    monkeypatch.setattr(learner, "look_up", look_up)
+    while not trainer.finished:
+        trainer.step()
+    assert steps == looked
+    assert (trainer.words.near_wrong(8) is not None) == bool(looked)
 
 
 def test_a_network_is_asked_for_words_of_one_length_together():
