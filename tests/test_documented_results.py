@@ -162,7 +162,7 @@ def test_the_table_of_what_certifying_costs_is_that_of_its_rows():
     rows = list(csv.DictReader((RESULTS / "certifying" / "certifying.csv").read_text().splitlines()))
     assert {row["proven"] for row in rows} == {"True"}
     networks = {"gated-regulargpt": "gated RegularGPT", "regulargpt": "RegularGPT"}
-    assert table("docs/training-and-protocols.md", "language | network") == [
+    assert table("docs/results.md", "language | network") == [
         [
             *(f"`{row['language']}`", networks[row["model"]], f"{int(row['steps']):,}"),
             *(f"{float(row[name]):.1f}" for name in ("train_seconds", "certify_seconds")),
@@ -175,7 +175,7 @@ def test_the_table_of_what_certifying_costs_is_that_of_its_rows():
 def test_the_table_of_wider_layers_is_that_of_its_rows():
     rows = list(csv.DictReader((RESULTS / "certifying" / "wider.csv").read_text().splitlines()))
     assert {(row["model"], row["proven"]) for row in rows} == {("gated-regulargpt", "True")}
-    assert table("docs/training-and-protocols.md", "language | option") == [
+    assert table("docs/results.md", "language | option") == [
         [
             *(f"`{row['language']}`", f"`{row['options']}`", f"{int(row['steps']):,}"),
             *(f"{float(row[name]):.1f}" for name in ("train_seconds", "certify_seconds")),
