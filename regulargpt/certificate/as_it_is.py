@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from languages.automata.moore import UNDEFINED
 from regulargpt.certificate import record
-from regulargpt.certificate.checker import Accepted, Progress, Rejected, decide
+from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.search.certify import Certifier, Quantised, unlabelled
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
@@ -109,9 +109,9 @@ def certify_unquantised(
         certificate = record.text(record.record(searched.quantised, files, stated))
         try:
             accepted = decide(certificate.encode(), files, progress=progress)
-        except Rejected as error:
+        except (Rejected, Malformed) as error:
             reason = reason or str(error)
-            if error.excess is not None:
+            if isinstance(error, Rejected) and error.excess is not None:
                 most[id(balls)] = slack - error.excess
             continue
         return (certificate, accepted), {"proven": True, "slack": slack, "radius": float(balls.radii.max())}

@@ -139,8 +139,8 @@ class TableFineTuning:
             if found.table is not None and self.options.steps and not is_last:
                 self.keep(trainer)
                 self.train_on(found, trainer)
-        elif self.standing.settling_since is not None:  # it is asked only where that ends
-            self.take_back(trainer)
+        elif self.standing.settling_since is not None or (is_last and self.standing.certified_at is not None):
+            self.take_back(trainer)  # the certificate is asked for again only where its training ends
         elif is_last or self.standing.ends(trainer.step_count, self.options):
             mended = found.table is not None and found.missed <= MENDED * self.standing.missed
             if mended and not is_last:
@@ -286,7 +286,7 @@ class TableFineTuning:
         self.standing = self.standing.ended()
 
     def take_back(self, trainer: Trainer) -> None:
-        """The certified network from before a settling that lost the certificate, and the end."""
+        """The certified network, and its prototypes, from before a training that lost the certificate, and the end."""
         assert self.tuned is not None, "it was trained on"
         assert self.before is not None, "kept when it began"
         assert isinstance(trainer.model, Tree), "the options refuse other models"

@@ -206,9 +206,14 @@ class AnswerLearner:
         self.wrong = list(dict.fromkeys([*told.wrong(self.asking.batch), *self.wrong]))[:LOOKED_UP]
 
     def recalled(self, machine: MooreMachine) -> LearnedMachine | None:
-        """A machine that was accepted before, if it is right on the words that rule out others; None if it is not."""
+        """A machine that was accepted before, if it is right on the words that rule out others; None if it is not.
+
+        None, too, for one that is not minimal: those words rule out less than they seem to then.
+        """
         task = self.data.task
         if (machine.alphabet, machine.output_names) != (task.alphabet, task.output_names):
+            return None
+        if machine.minimise().n_states < machine.n_states:
             return None
         compared, classes = self.ruling_out(machine)
         return None if compared.wrong(machine.answers) else LearnedMachine(machine, classes)

@@ -70,13 +70,14 @@ class Learner:
         while len(table) < len(self.access):
             new = self.access[len(table) :]
             after = [(*word, a) for word in new for a in range(self.n_symbols)]
+            found: list[int] = []
             for word, row in zip(after, self.rows(after), strict=True):
                 if row not in state:
                     state[row] = len(self.access)
                     self.access.append(word)
                     if len(self.access) > self.most_states:
                         raise Unbounded
-            found = [state[row] for row in self.rows(after)]
+                found.append(state[row])
             table += [found[i : i + self.n_symbols] for i in range(0, len(found), self.n_symbols)]
         return np.array(table, dtype=np.int64), np.array(self.answers(self.access), dtype=np.int64)
 

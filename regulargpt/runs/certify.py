@@ -25,7 +25,6 @@ from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model
 from regulargpt.runs.run import refuse_other_data
 from regulargpt.storage import checkpoint
-from regulargpt.storage.atomic import disk
 from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 
 
@@ -84,19 +83,13 @@ def earlier_machines(folder: RunFolder) -> Iterator[MooreMachine]:
 def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:
     """The prototypes of the certificate that lies there, if it is of these weights; else those of the training.
 
-    A run whose process was killed between its end and its certificate has those alone.
+    The latter are those of the table on which it ended; where they learned, as they had come to be. They are all that a
+    run has whose process was killed before its certificate was written, or whose certificate is damaged.
     """
-    if not disk.exists(folder.path / CERTIFICATE):
-        return fine_tuned_to(folder, model)
-    try:
+    with suppress(UserError):
         prototypes = prototypes_of(folder)
-    except UserError:
-        return None  # whatever lies there is no certificate, and is written anew
-    return prototypes if prototypes.shape[1:] == model.absent.shape[1:] else None
-
-
-def fine_tuned_to(folder: RunFolder, model: Tree) -> Tensor | None:
-    """The prototypes of the table on which the training ended; where they learned, as they had come to be."""
+        if prototypes.shape[1:] == model.absent.shape[1:]:
+            return prototypes
     phase = last_phase(folder)
     return None if not phase or phase["table"] is None else saved_prototypes(phase, model)
 

@@ -106,8 +106,8 @@ class Progress:
         # A stage begins with a memory of its own: the loss of shorter words says nothing about longer ones.
         running = loss if self.stage_age == 0 else memory * self.loss + (1 - memory) * loss
         then = replace(self, loss=running, stage_age=self.stage_age + 1)
-        # The cooldown is over and the proof is not there: the rate goes up again, and words go on.
-        if plan.goes_on and then.solved_at is not None and step >= then.last_step(plan):
+        # The cooldown is over and the proof is not there: the rate goes up again, and words go on, if steps are left.
+        if plan.goes_on and then.solved_at is not None and then.last_step(plan) <= step < options.steps:
             then = replace(then, solved_at=None, stage_age=0, cooldowns=then.cooldowns + 1)
         settled = then.stage_age * (1 - memory) >= MEMORIES
         if settled and then.stage < plan.stages and running < options.stage_loss:

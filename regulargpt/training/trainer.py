@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from languages.errors import UserError
 from regulargpt.config.schema import RunConfig, TrainingOptions, flat, value_of
 from regulargpt.data.base import Data
 from regulargpt.models.base import Model
@@ -143,10 +144,17 @@ class Trainer:
         folder.save_checkpoint(self.step_count, self.model.state_dict(), state)
 
     def load(self, folder: RunFolder) -> tuple[str, ...]:
-        """Go back to the newest valid checkpoint, or to the start; what was damaged and skipped."""
+        """Go back to the newest valid checkpoint, or to the start; what was damaged and skipped.
+
+        Raises UserError where the checkpoint has other phases: a phase that was left out then is not now, or was not.
+        """
         checkpoint = folder.load_checkpoint()
         if checkpoint is None:
             return ()
+        began, now = list(checkpoint.state["phases"]), [phase.name for phase in self.phases]
+        if began != now:
+            phases = f"{folder.path} was begun with the phases {', '.join(began)}, not {', '.join(now)}"
+            raise UserError(f"{phases}; set LANGUAGES_BUDGET as it was then, or run anew")
         self.model.load_state_dict(checkpoint.weights)
         self.optimiser.load_state_dict(checkpoint.state["optimiser"])
         for phase in self.phases:

@@ -179,6 +179,16 @@ def test_the_drift_is_that_of_trees_over_the_states_that_are_farthest_off(spec: 
     assert table.drift(model, seed=0) == pytest.approx(farthest / (0.5 * table.separation), rel=1e-3)
 
 
+def test_the_drift_of_states_that_are_no_numbers_is_none_and_that_of_equal_prototypes_infinite():
+    model, table = table_of("parity")
+    alike = dataclasses.replace(table, prototypes=table.prototypes[:1].expand(2, -1).contiguous())
+    assert alike.drift(model.eval(), seed=0) == float("inf")
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.fill_(float("nan"))
+    assert not table.drift(model, seed=0) < 0.5
+
+
 def test_the_drift_over_a_large_table_is_that_of_as_many_random_windows_a_level(monkeypatch: pytest.MonkeyPatch):
     model, table = table_of("dyck-2")
     table = dataclasses.replace(table, prototypes=1.1 * table.prototypes)
@@ -875,8 +885,13 @@ def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certifie
             phase.attempt = lambda model, known, allowed, lost=lost: lost
         if trainer.step_count == 19:
             assert not all(map(torch.equal, weights(trainer), certified))
-    assert (phase.standing.certified_at, phase.standing.given_up) == (None, 1)
     assert all(map(torch.equal, weights(trainer), certified))
+    if end == 40:  # words go on
+        assert (phase.standing.certified_at, phase.standing.given_up, phase.tuned) == (None, 1, None)
+    else:  # the prototypes of the certificate are there, too
+        assert (phase.standing.certified_at, phase.standing.taken_back, trainer.finished) == (10, True, True)
+        assert phase.tuned is not None
+        assert phase.tuned.free is None
 
 
 def test_what_was_steady_is_not_once_the_certificate_is_lost():
@@ -957,6 +972,28 @@ def test_a_language_too_large_to_certify_is_trained_all_the_same(tmp_path: Path,
     summary = run(settings, tmp_path / "run", Watch(on_notice=notices.append))
     assert summary["proven"] is None
     assert notices == ["phase table_fine_tuning is left out: the transition monoid has more than 20000 elements"]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_run_is_not_resumed_with_another_budget_that_leaves_other_phases_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+):
+    from languages.errors import AutomatonError
+
+    def refuse(*_: object) -> None:
+        raise AutomatonError("the transition monoid has more than 20000 elements")
+
+    def stop(trainer: Trainer) -> None:
+        if trainer.step_count == 20:
+            raise Stop
+
+    settings, right = config("regulargpt", phases__table_fine_tuning__every=4), Certifier.of
+    monkeypatch.setattr(Certifier, "of", refuse if first else right)
+    with pytest.raises(Stop):
+        run(settings, tmp_path / "run", Watch(on_step=stop))
+    monkeypatch.setattr(Certifier, "of", right if first else refuse)
+    with pytest.raises(UserError, match=r"with the phases words(, table_fine_tuning)?, not .*LANGUAGES_BUDGET"):
+        resume(tmp_path / "run")
 
 
 def test_prototypes_that_were_learned_stay_when_a_mending_begins_anew():

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 import languages
-from languages.automata import MooreMachine
+from languages.automata import Dfa, MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import UserError
-from regulargpt.certificate.compared import against
+from regulargpt.certificate.compared import against, automaton_of
 from regulargpt.certificate.outcome import compared, shortest_wrong, wrong_words
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.specification import specified_machine
@@ -305,6 +305,29 @@ def test_a_word_that_misled_is_let_go_once_the_network_has_it_right():
     assert learner.wrong == [(1, 1, 1)]
     assert learner.learned(Machine(specified_machine(data.task))) is not None
     assert learner.wrong == []
+
+
+def test_an_earlier_machine_that_is_not_minimal_is_not_recalled():
+    data = data_of("parity")
+    minimal = specified_machine(data.task)
+    doubled = MooreMachine(
+        ("even", "odd", "even2", "odd2"),
+        "01",
+        ((2, 1), (3, 0), (0, 3), (1, 2)),
+        "even",
+        (0, 1, 0, 1),
+        minimal.output_names,
+    )
+    assert counterexample(doubled, minimal) is None
+    learner = AnswerLearner(data, seed=0)
+    assert learner.recalled(minimal) is not None
+    assert learner.recalled(doubled) is None
+
+
+def test_an_automaton_that_is_no_moore_machine_is_refused(tmp_path: Path):
+    (tmp_path / "automaton.json").write_text(to_json(Dfa(("all",), ("0", "1"), ((0, 0),), "all", {"all"})))
+    with pytest.raises(UserError, match="is no Moore machine"):
+        automaton_of(RunFolder(tmp_path))
 
 
 def test_where_l_star_comes_to_nothing_wrong_answers_are_looked_up_and_counted():

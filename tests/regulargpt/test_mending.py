@@ -20,7 +20,7 @@ from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.gated import GatedRegularGPT
 from regulargpt.models.tree.base import Tree
-from regulargpt.runs.certify import fine_tuned_to
+from regulargpt.runs.certify import known_prototypes
 from regulargpt.storage import checkpoint
 from regulargpt.storage.folder import RunFolder
 
@@ -152,8 +152,12 @@ def test_a_table_over_other_prototypes_draws_the_same_windows():
     assert torch.equal(moved.windows, table.windows)
 
 
+@pytest.mark.parametrize("damaged", [True, False])
 @pytest.mark.parametrize("mended", [True, False])
-def test_a_run_that_ended_on_a_table_is_verified_by_the_prototypes_of_its_last_step(mended: bool, tmp_path: Path):
+def test_a_run_that_ended_on_a_table_is_verified_by_the_prototypes_of_its_last_step(
+    mended: bool, damaged: bool, tmp_path: Path
+):
+    """Where there is no certificate yet, and where a damaged one lies."""
     model = small("regulargpt")
     made = Certifier.of(languages.get("tomita-3"), model.chunk_size).attempt(model, allowed=1.0).table
     assert made is not None
@@ -163,7 +167,9 @@ def test_a_run_that_ended_on_a_table_is_verified_by_the_prototypes_of_its_last_s
         free.before += torch.randn(free.before.shape, generator=torch.Generator().manual_seed(1))
     phase = {"table": table.state(), "free": free.state_dict() if mended else None}
     checkpoint.save(tmp_path, 7, model.state_dict(), {"state": {"phases": {"table_fine_tuning": phase}}})
-    found = fine_tuned_to(RunFolder(tmp_path), model)
+    if damaged:
+        (tmp_path / "certificate.json").write_text('{"format": "regulargpt cer')
+    found = known_prototypes(RunFolder(tmp_path), model)
     assert found is not None
     torch.testing.assert_close(found, free(model.state_norm).detach() if mended else table.prototypes)
     assert torch.equal(found, table.prototypes) != mended

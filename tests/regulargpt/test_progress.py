@@ -55,6 +55,7 @@ def test_laws(losses: list[float], plan: Plan):
             assert (then.stage, then.noise) == (plan.stages, plan.noise.full)
         if then.cooldowns > before.cooldowns:
             assert plan.goes_on
+            assert step < plan.options.steps
             assert step >= before.last_step(plan)
         if then.stage > before.stage:
             assert then.loss < plan.options.stage_loss

@@ -193,7 +193,7 @@ class Certifier:
         if known is not None:
             quantised = self.quantised(network, unlabelled(known.prototypes))
             if quantised is not None and quantised.certain:
-                return Attempt(True, lambda: known)
+                return Attempt(True, lambda: known, missed=0.0)
         own = None if learned is None else Codebook(learned.to("cpu", torch.float64), self.target.elements)
         book = own or next(codebooks(network, self.target))
         missed = missed_share(network, self.target, book)

@@ -108,20 +108,21 @@ class TrainingTable:
         """How far states go astray on their way up, in units of half the smallest distance of two prototypes.
 
         `ROUNDS` levels are built one on the other, from prototypes: all windows, or `NODES` random ones of a large
-        table, over the states of the level below, of each prototype the farthest off. Of all nodes it is the farthest.
+        table, over the states of the level below, of each prototype the farthest off. Of all nodes it is the farthest;
+        not a number where a state is none, infinite where two prototypes are one.
         """
         # On the CPU, the same for every device.
         generator, device = torch.Generator().manual_seed(seed), self.windows.device
-        worst, farthest = self.prototypes, 0.0
+        worst, farthest = self.prototypes, self.prototypes.new_zeros(())
         for _ in range(ROUNDS):
             n = len(self.windows)
             drawn = (torch.arange(n) if n <= NODES else torch.randint(n, (NODES,), generator=generator)).to(device)
             images = self.images[drawn]
             states = model.merge(torch.cat([model.absent, worst]), self.windows[drawn])
             errors = self.squared_errors(states, images)
-            farthest = max(farthest, errors.max().sqrt().item())
+            farthest = torch.maximum(farthest, errors.max().sqrt())
             worst = self.farthest_of(images, states, errors)
-        return farthest / (0.5 * self.separation)
+        return farthest.item() / (0.5 * self.separation) if self.separation else float("inf")
 
     def farthest_of(
         self, images: Int[Tensor, "n"], states: Float[Tensor, "n d_model"], errors: Float[Tensor, "n"]
