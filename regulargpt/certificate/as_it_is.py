@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from torch import Tensor, nn
+from torch import Tensor
 
 from languages.automata.moore import UNDEFINED
 from regulargpt.certificate import record
@@ -51,13 +51,12 @@ class Searched:
 
 
 def search_in_training(
-    certifier: Certifier, model: nn.Module, options: Mapping[str, Any], prototypes: Tensor
+    certifier: Certifier, model: Tree, options: Mapping[str, Any], prototypes: Tensor
 ) -> Searched | None:
     """The balls of a network in training; None if it has no certificate with these prototypes (K, d_model).
 
     `options` are the model's in config.json.
     """
-    assert isinstance(model, Tree), "the options refuse other models"
     quantised = certifier.quantised(Float64Network(model), unlabelled(prototypes))
     if quantised is None or not quantised.certain:
         return None
@@ -65,7 +64,7 @@ def search_in_training(
     return search_balls(certifier, model, quantised, numpy_network(weights, options))
 
 
-def search_balls(certifier: Certifier, model: nn.Module, quantised: Quantised, network: NumpyNetwork) -> Searched:
+def search_balls(certifier: Certifier, model: Tree, quantised: Quantised, network: NumpyNetwork) -> Searched:
     """The balls around the prototypes, or around these moved to the images that come to them: what leaves more slack.
 
     The second are only looked for where the first leave less than `ENOUGH`.

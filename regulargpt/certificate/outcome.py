@@ -22,6 +22,7 @@ from regulargpt.certificate.compared import against
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.networks import numpy_network
 from regulargpt.extraction.from_answers import LearnedMachine, answers_of
+from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder
 from regulargpt.storage.manifest import digest
@@ -59,7 +60,7 @@ class Outcome:
 def outcome_of(
     certifier: Certifier,
     task: Task,
-    model: nn.Module,
+    model: Tree,
     quantised: Quantised,
     weights: bytes,
     network: bytes,

@@ -26,7 +26,7 @@ from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.base import Data
-from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
 
@@ -106,13 +106,12 @@ class TableFineTuning:
     def backward(self, trainer: Trainer) -> tuple[float, Mapping[str, float]]:
         """Gradients of the loss on the table; the share of windows that come near their prototype, settling's reach."""
         assert self.tuned is not None, "whoever asks has a table"
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
-        left = self.standing.left(trainer.step_count, self.options)
+        model, left = as_tree(trainer.model), self.standing.left(trainer.step_count, self.options)
         contraction = self.options.contraction
         if self.standing.steady_since is not None:
             contraction = max(contraction, TIGHT)
         # Without dropout: the map that is certified has none.
-        loss, near = self.tuned.loss(trainer.model.eval(), self.options, contraction, left)
+        loss, near = self.tuned.loss(model.eval(), self.options, contraction, left)
         loss.backward()
         return loss.item(), {"near": near, **({} if self.tuned.own is None else {"reach": self.tuned.own.reach})}
 
@@ -129,12 +128,13 @@ class TableFineTuning:
             self.let_in(trainer)
         if not self.asks(trainer) or not self.sought.is_found(trainer):
             return
-        found = self.attempt(trainer.model, self.known, self.standing.allowed(self.options))
+        found = self.attempt(as_tree(trainer.model), self.known, self.standing.allowed(self.options))
         # Also where nothing else follows: words near the wrong one are trained on after the next cooldown.
         trainer.words.wrong, self.missed = [] if found.wrong is None else [found.wrong], found.missed
         is_last = trainer.step_count >= trainer.config.training.steps
         if found.certain:
-            self.train_on(found, trainer)
+            if self.standing.certified_at is None or self.is_to_settle:  # else training ends
+                self.train_on(found, trainer)
         elif self.tuned is None:
             if found.table is not None and self.options.steps and not is_last:
                 self.keep(trainer)
@@ -155,10 +155,9 @@ class TableFineTuning:
             return None
         return self.tuned.table
 
-    def attempt(self, model: nn.Module, known: TrainingTable | None, allowed: float) -> Attempt:
+    def attempt(self, model: Tree, known: TrainingTable | None, allowed: float) -> Attempt:
         """Try the certificate, with the prototypes that were learned, if any were."""
         assert self.sought.certifier is not None, "it was found"
-        assert isinstance(model, Tree), "the options refuse other models"
         learned = None if self.tuned is None else self.tuned.learned(model)
         return self.sought.certifier.attempt(model, known, allowed, learned)
 
@@ -182,12 +181,11 @@ class TableFineTuning:
     def train_on(self, found: Attempt, trainer: Trainer) -> None:
         """The table that was found, from here on."""
         assert found.table is not None
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
-        table = found.table().to(trainer.device)
+        model, table = as_tree(trainer.model), found.table().to(trainer.device)
         settles = found.certain and self.is_to_settle
         # Hundreds of prototypes leave each other no room for the noise from which states come back.
         mends = not found.certain or (not settles and is_large(len(table.windows), self.options))
-        self.tuned = TunedTable(trainer.model, table, mends=mends, settles=settles)
+        self.tuned = TunedTable(model, table, mends=mends, settles=settles)
         self.standing = self.standing.begun(trainer.step_count, found.certain, found.missed, len(table.windows))
         if settles:
             self.standing = replace(self.standing, settling_since=trainer.step_count, steady_since=None)
@@ -207,9 +205,8 @@ class TableFineTuning:
     def let_in(self, trainer: Trainer) -> None:
         """More windows of a table that is mended, if few of those before are missed."""
         assert self.tuned is not None, "whoever calls has asked"
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
         step = trainer.step_count
-        if self.tuned.let_in(trainer.model, trainer.config.seed + step):
+        if self.tuned.let_in(as_tree(trainer.model), trainer.config.seed + step):
             self.standing = replace(self.standing, opened_at=step)
 
     def look_for_drift(self, trainer: Trainer) -> None:
@@ -226,56 +223,53 @@ class TableFineTuning:
         ends_round = self.standing.ends_round(step, self.options)
         if step % every and not ends_round:
             return
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
-        model, training, seed = trainer.model, trainer.model.training, trainer.config.seed
+        model, training, seed = as_tree(trainer.model), trainer.model.training, trainer.config.seed
         table, before = self.tuned.current(model.eval()), deepcopy(trainer.model.state_dict())
         solved = self.tuned.free is None and solve_last_layer(model, table, seed + step)
         self.drift = table.drift(model, seed)
         if solved and ends_round:
-            solved = not self.undone(trainer, table, before)
+            solved = not self.undone(model, table, before, seed)
         if self.drift < MOST_DRIFT and self.standing.steady_since is None:
             self.standing = replace(self.standing, steady_since=step)
-        if self.drift < MOST_DRIFT and self.needs_no_more(trainer):
+        if self.drift < MOST_DRIFT and self.needs_no_more(trainer, model):
             self.standing = replace(self.standing, steady_at=step)
         elif solved and step != self.last_step(trainer):
             model.load_state_dict(before)
         model.train(training)
 
-    def undone(self, trainer: Trainer, table: TrainingTable, before: Mapping[str, Tensor]) -> bool:
+    def undone(self, model: Tree, table: TrainingTable, before: Mapping[str, Tensor], seed: int) -> bool:
         """Whether the weights `before` are back: unless the network is certified and drifts less without them."""
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
         assert self.drift is not None, "it was measured"
-        solved = deepcopy(trainer.model.state_dict())
-        trainer.model.load_state_dict(before)
-        without = table.drift(trainer.model, trainer.config.seed)
+        solved = deepcopy(model.state_dict())
+        model.load_state_dict(before)
+        without = table.drift(model, seed)
         if self.drift < without:
-            trainer.model.load_state_dict(solved)
-            if self.attempt(trainer.model, self.known, 0.0).certain:
+            model.load_state_dict(solved)
+            if self.attempt(model, self.known, 0.0).certain:
                 return False
-            trainer.model.load_state_dict(before)
+            model.load_state_dict(before)
         self.drift = without
         return True
 
-    def needs_no_more(self, trainer: Trainer) -> bool:
+    def needs_no_more(self, trainer: Trainer, model: Tree) -> bool:
         """Whether a network without drift is still certified, and as it is proven or not to be."""
-        return not self.may_be_proven_as_it_is(trainer) and self.attempt(trainer.model, self.known, 0.0).certain
+        return not self.may_be_proven_as_it_is(trainer, model) and self.attempt(model, self.known, 0.0).certain
 
-    def may_be_proven_as_it_is(self, trainer: Trainer) -> bool:
+    def may_be_proven_as_it_is(self, trainer: Trainer, model: Tree) -> bool:
         """Whether more training may bring balls: of a small table, for a while, as long as there are none."""
         assert self.tuned is not None, "a certified network has a table"
         assert self.sought.certifier is not None, "it was certified"
         assert self.standing.steady_since is not None, "its states no longer drift"
         assert self.drift is not None, "it was measured"
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
         step, n_windows = trainer.step_count, self.tuned.n_windows
-        if self.tuned.free is not None or not is_small(n_windows, trainer.model):
+        if self.tuned.free is not None or not is_small(n_windows, model):
             return False
         ends_round = self.standing.ends_round(step, self.options)
         lasts = step < self.standing.steady_since + TIGHTENING * max(1.0, n_windows / SMALL) or not ends_round
         if self.drift >= CLOSE or (n_windows > SMALL and not ends_round):
             return lasts
         options = as_mapping(trainer.config.model)
-        self.searched = search_in_training(self.sought.certifier, trainer.model, options, self.tuned.table.prototypes)
+        self.searched = search_in_training(self.sought.certifier, model, options, self.tuned.table.prototypes)
         return lasts and (self.searched is None or self.searched.slack < SLACK)
 
     def give_up(self, trainer: Trainer) -> None:
@@ -289,19 +283,16 @@ class TableFineTuning:
         """The certified network, and its prototypes, from before a training that lost the certificate, and the end."""
         assert self.tuned is not None, "it was trained on"
         assert self.before is not None, "kept when it began"
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
         trainer.model.load_state_dict(self.before)
-        self.tuned = TunedTable(trainer.model, self.tuned.table, mends=False, settles=False)
+        self.tuned = TunedTable(as_tree(trainer.model), self.tuned.table, mends=False, settles=False)
         self.standing = replace(self.standing, taken_back=True)
 
     def last_step(self, trainer: Trainer) -> int:
         """The end of the fine-tuning once the certificate holds; before, that of all steps."""
         if self.standing.steady_at is not None:
             return self.standing.steady_at
-        if self.standing.certified_at is None:
-            return trainer.config.training.steps
-        assert self.standing.since is not None, "it has begun"
-        return self.standing.since + self.standing.steps(self.options)
+        end = None if self.standing.certified_at is None else self.standing.end(self.options)
+        return trainer.config.training.steps if end is None else end
 
     def known_end(self, trainer: Trainer) -> int | None:
         """Known once states no longer drift."""
@@ -359,10 +350,9 @@ class TableFineTuning:
 
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
-        assert isinstance(model, Tree), "the options refuse other models"
         self.before = state["before"]
         if state["table"] is not None:
-            self.tuned = TunedTable.load(state, model, next(model.parameters()).device)
+            self.tuned = TunedTable.load(state, as_tree(model), next(model.parameters()).device)
         self.standing = Standing(**state["standing"])
         self.sought.load(state, model)
 
@@ -390,13 +380,13 @@ class TableFineTuning:
         if certifier is None:
             return refused(weights, {"reason": self.sought.uncertified})
         try:
-            assert isinstance(model, Tree), "the options refuse other models"
-            known = None if self.tuned is None else self.tuned.prototypes(model)
-            quantised = certifier.certify(model, known)
+            tree = as_tree(model)
+            known = None if self.tuned is None else self.tuned.prototypes(tree)
+            quantised = certifier.certify(tree, known)
         except TooManyWindows as error:
             return refused(weights, {"reason": str(error)})
         found = self.sought.learned, self.searched
-        return outcome_of(certifier, self.task, model, quantised, weights, network, on_check, *found)
+        return outcome_of(certifier, self.task, tree, quantised, weights, network, on_check, *found)
 
 
 def is_small(n_windows: int, model: Tree) -> bool:

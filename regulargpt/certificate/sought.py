@@ -16,7 +16,7 @@ from regulargpt.certificate.search.certify import Certifier
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.language import LanguageData
 from regulargpt.extraction.from_answers import AnswerLearner, LearnedMachine
-from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.base import as_tree
 
 if TYPE_CHECKING:
     from regulargpt.training.trainer import Trainer
@@ -47,12 +47,12 @@ class SoughtAutomaton:
     def learn(self, trainer: Trainer) -> bool:
         """Whether the network's answers give a machine; from then on the certificate is about that one."""
         assert self.learner is not None, "without a learner there is a certifier from the start"
-        assert isinstance(trainer.model, Tree), "the options refuse other models"
         if (learned := self.learner.learned(trainer.model)) is None:
             self.uncertified = NOT_LEARNED
         else:
+            model = as_tree(trainer.model)
             try:
-                self.certifier = Certifier.of_machine(learned.machine, trainer.model.chunk_size, trainer.model.aligned)
+                self.certifier = Certifier.of_machine(learned.machine, model.chunk_size, model.aligned)
             except UserError as error:
                 # A network that errs on few words may have come to far more states than it needs.
                 self.uncertified = str(error)
@@ -96,9 +96,9 @@ class SoughtAutomaton:
         self.learner.load(state)
         self.learned_at, self.uncertified = state["learned_at"], state["uncertified"]
         if (machine := saved_machine(state)) is not None:
-            assert isinstance(model, Tree), "the options refuse other models"
+            tree = as_tree(model)
             self.learned = LearnedMachine(machine, state["classes"])
-            self.certifier = Certifier.of_machine(machine, model.chunk_size, model.aligned)
+            self.certifier = Certifier.of_machine(machine, tree.chunk_size, tree.aligned)
 
 
 def saved_machine(state: Mapping[str, Any]) -> MooreMachine | None:

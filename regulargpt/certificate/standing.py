@@ -88,10 +88,14 @@ class Standing:
         fall = FALL if self.settling_since is None else SETTLING_FALL
         return max(0.0, min(1.0, (self.counted_from + end - step) / max(1.0, fall * (end - begin))))
 
+    def end(self, options: TableFineTuningOptions) -> int | None:
+        """The step at which it has had its steps, if it has begun."""
+        return None if self.counted_from is None else self.counted_from + self.steps(options)
+
     def ends(self, step: int, options: TableFineTuningOptions) -> bool:
         """Whether it has had its steps, or needs no more."""
-        counted_from = self.counted_from
-        return self.steady_at is not None or (counted_from is not None and step >= counted_from + self.steps(options))
+        end = self.end(options)
+        return self.steady_at is not None or (end is not None and step >= end)
 
     def allowed(self, options: TableFineTuningOptions) -> float:
         """The share of the table that may be missed when it begins: half as much after one was given up."""

@@ -21,7 +21,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.evaluation.quantised import prototypes_of
 from regulargpt.extraction.from_answers import AnswerLearner, LearnedMachine
-from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.runs.load import load_model
 from regulargpt.runs.run import refuse_other_data
 from regulargpt.storage import checkpoint
@@ -39,8 +39,7 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
         return write(folder, refused(weights, {"reason": reason}))
     words = of_words(config.data)
     refuse_other_data(folder, words)
-    task, model = words.task, load_model(folder)
-    assert isinstance(model, Tree), "the options refuse other models"
+    task, model = words.task, as_tree(load_model(folder))
     try:
         learned = learned_machine(folder, config, model)
         if learned is None:

@@ -29,21 +29,21 @@ def load_model(folder: RunFolder) -> Model:
 
 def load_reader(folder: RunFolder, changes: Mapping[str, Any] = {}) -> Model:
     """The trained model of a finished run, wherever it reads its answer; some options changed, by their dotted keys."""
-    record = folder.load_model_config()
-    # What stands in the file is checked as a config is: it may come from another machine.
-    options = MODELS.options(_changed(record["model"], changes), "model")
-    model = models.build(options, record["n_symbols"], record["n_outputs"], torch.Generator().manual_seed(0))
+    model = _drawn(folder, 0, changes)
     model.load_state_dict(folder.load_weights())
-    return model.eval()
+    return model
 
 
 def load_drawn(folder: RunFolder, seed: int) -> Model:
     """The model of a finished run as it was before the first step, which the run's seed drew."""
+    return _drawn(folder, seed, {})
+
+
+def _drawn(folder: RunFolder, seed: int, changes: Mapping[str, Any]) -> Model:
     record = folder.load_model_config()
-    generator = torch.Generator().manual_seed(seed)
-    return models.build(
-        MODELS.options(record["model"], "model"), record["n_symbols"], record["n_outputs"], generator
-    ).eval()
+    # What stands in the file is checked as a config is: it may come from another machine.
+    options = MODELS.options(_changed(record["model"], changes), "model")
+    return models.build(options, record["n_symbols"], record["n_outputs"], torch.Generator().manual_seed(seed)).eval()
 
 
 def _changed(options: Any, changes: Mapping[str, Any]) -> Any:

@@ -443,7 +443,7 @@ def test_a_certified_network_that_drifts_after_its_steps_settles(
         owns.append(phase.tuned is not None and phase.tuned.own is not None)
         assert not (owns[-1] and phase.tuned.stages is not None)  # type: ignore[union-attr]
     assert trainer.step_count == 20
-    assert [step for step, own in enumerate(owns, 1) if own] == list(range(10, 20))
+    assert [step for step, own in enumerate(owns, 1) if own] == list(range(10, 21))
     assert (phase.standing.certified_at, phase.standing.settling_since) == (5, 10)
     assert (phase.summary()["settling_since"], phase.summary()["taken_back"]) == (10, False)
 

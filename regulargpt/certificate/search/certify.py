@@ -9,13 +9,21 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.search.codebook import Codebook, Target, codebooks, group_means, missed_share, right_table
+from regulargpt.certificate.search.codebook import (
+    Codebook,
+    Target,
+    codebooks,
+    group_means,
+    missed_share,
+    prototype_windows,
+    right_table,
+)
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.levels import TooManyWindows
@@ -136,13 +144,12 @@ class Certifier:
             raise UserError(alike)
         return cls(specification, target)
 
-    def certify(self, model: nn.Module, prototypes: Tensor | None = None) -> Quantised:
+    def certify(self, model: Tree, prototypes: Tensor | None = None) -> Quantised:
         """The first codebook that proves the language; else the one with which the network is right farthest.
 
         `prototypes` (K, d_model), if there are any, are tried first. Raises TooManyWindows where the network errs on so
         much, whatever the codebook, that no proof can look at it.
         """
-        assert isinstance(model, Tree), "validation refuses other models"
         network, best, too_many = Float64Network(model), None, None
         given = [] if prototypes is None else [unlabelled(prototypes)]
         for book in chain(given, codebooks(network, self.target)):
@@ -160,12 +167,11 @@ class Certifier:
             raise too_many
         return best
 
-    def centred(self, model: nn.Module, quantised: Quantised) -> Quantised | None:
+    def centred(self, model: Tree, quantised: Quantised) -> Quantised | None:
         """The same with every prototype moved to the mean of the images that are brought to it; None as `quantised`.
 
         A training with dropout leaves the states that it teaches shorter than the prototypes that they are to reach.
         """
-        assert isinstance(model, Tree), "validation refuses other models"
         network, table, prototypes = Float64Network(model), quantised.table, quantised.book.prototypes
         images = torch.from_numpy(np.concatenate([table.leaves.images, table.nodes.images])) - 1  # (entries,)
         leaves, nodes = (part.windows(table.chunk_size) for part in (table.leaves, table.nodes))
@@ -177,7 +183,7 @@ class Certifier:
 
     def attempt(
         self,
-        model: nn.Module,
+        model: Tree,
         known: TrainingTable | None = None,
         allowed: float = 0.0,
         learned: Float[Tensor, "K d_model"] | None = None,
@@ -188,7 +194,6 @@ class Certifier:
         its table to train on. If not, but no more than the share `allowed` of its windows is taken for another element,
         there is the true table.
         """
-        assert isinstance(model, Tree), "validation refuses other models"
         network = Float64Network(model)
         if known is not None:
             quantised = self.quantised(network, unlabelled(known.prototypes))
@@ -228,14 +233,14 @@ class Certifier:
         answers = np.full(int(specification.task_elements.max()) + 1, UNDEFINED)
         # Words of one element of the task's monoid may lie inside and outside the domain: the answer is that inside.
         np.maximum.at(answers, specification.task_elements, specification.answers)
-        place = np.full(len(answers), -1)
-        place[book.elements] = np.arange(len(book))
+        # Here each element has one prototype, in ascending order.
+        windows, products = prototype_windows(target.windows, target.products, book.elements)
         numbers = (
             answers[book.elements],
             target.symbol_windows,
-            place[target.symbol_products],
-            np.append(0, 1 + place)[target.windows],
-            place[target.products],
+            np.searchsorted(book.elements, target.symbol_products),
+            windows,
+            np.searchsorted(book.elements, products),
         )
         return TrainingTable(book.prototypes.float(), *map(torch.from_numpy, numbers))
 

@@ -82,3 +82,9 @@ class Tree(Model):
     def set_noise(self, level: float) -> None:
         """`level` times the RMS of each state."""
         self.state_noise.level = level
+
+
+def as_tree(model: nn.Module) -> Tree:
+    """The model, which is a tree: the options refuse others where a tree is needed."""
+    assert isinstance(model, Tree), "the options refuse other models"
+    return model
