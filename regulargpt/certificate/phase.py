@@ -126,7 +126,7 @@ class TableFineTuning:
         self.look_for_drift(trainer)
         if self.tuned is not None and not self.tuned.is_whole and trainer.step_count % OPEN_EVERY == 0:
             self.let_in(trainer)
-        if not self.asks(trainer) or not self.sought.is_found(trainer):
+        if not self.asks(trainer) or not self.sought.find(trainer):
             return
         found = self.attempt(as_tree(trainer.model), self.known, self.standing.allowed(self.options))
         # Also where nothing else follows: words near the wrong one are trained on after the next cooldown.
@@ -228,7 +228,7 @@ class TableFineTuning:
         solved = self.tuned.free is None and solve_last_layer(model, table, seed + step)
         self.drift = table.drift(model, seed)
         if solved and ends_round:
-            solved = not self.undone(model, table, before, seed)
+            solved = not self.undo_unless_better(model, table, before, seed)
         if self.drift < MOST_DRIFT and self.standing.steady_since is None:
             self.standing = replace(self.standing, steady_since=step)
         if self.drift < MOST_DRIFT and self.needs_no_more(trainer, model):
@@ -237,8 +237,8 @@ class TableFineTuning:
             model.load_state_dict(before)
         model.train(training)
 
-    def undone(self, model: Tree, table: TrainingTable, before: Mapping[str, Tensor], seed: int) -> bool:
-        """Whether the weights `before` are back: unless the network is certified and drifts less without them."""
+    def undo_unless_better(self, model: Tree, table: TrainingTable, before: Mapping[str, Tensor], seed: int) -> bool:
+        """Bring the weights `before` back, unless it is certified and drifts less without them; whether they are."""
         assert self.drift is not None, "it was measured"
         solved = deepcopy(model.state_dict())
         model.load_state_dict(before)
@@ -253,10 +253,10 @@ class TableFineTuning:
 
     def needs_no_more(self, trainer: Trainer, model: Tree) -> bool:
         """Whether a network without drift is still certified, and as it is proven or not to be."""
-        return not self.may_be_proven_as_it_is(trainer, model) and self.attempt(model, self.known, 0.0).certain
+        return not self.look_for_balls(trainer, model) and self.attempt(model, self.known, 0.0).certain
 
-    def may_be_proven_as_it_is(self, trainer: Trainer, model: Tree) -> bool:
-        """Whether more training may bring balls: of a small table, for a while, as long as there are none."""
+    def look_for_balls(self, trainer: Trainer, model: Tree) -> bool:
+        """Look for balls, if it is time. Whether more training may bring some: of a small table, for a while."""
         assert self.tuned is not None, "a certified network has a table"
         assert self.sought.certifier is not None, "it was certified"
         assert self.standing.steady_since is not None, "its states no longer drift"

@@ -40,12 +40,12 @@ class SoughtAutomaton:
             C, aligned = config.model.chunk_size, config.model.aligned  # type: ignore[attr-defined]
             self.certifier = Certifier.of(words.task, C, aligned)
 
-    def is_found(self, trainer: Trainer) -> bool:
-        """Whether there is a certifier; where there is none yet, the network is asked for its answers."""
+    def find(self, trainer: Trainer) -> bool:
+        """Ask the network for its answers, if there is no certifier yet; whether there is one now."""
         return self.certifier is not None or self.learn(trainer)
 
     def learn(self, trainer: Trainer) -> bool:
-        """Whether the network's answers give a machine; from then on the certificate is about that one."""
+        """Ask for a machine, which the certificate is about from then on; whether the network's answers give one."""
         assert self.learner is not None, "without a learner there is a certifier from the start"
         if (learned := self.learner.learned(trainer.model)) is None:
             self.uncertified = NOT_LEARNED

@@ -618,7 +618,7 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
     monkeypatch.setattr(f"{phase_module}.DRIFT_EVERY", 2)
     monkeypatch.setattr(f"{phase_module}.TIGHTENING", 16)
     monkeypatch.setattr("regulargpt.certificate.standing.ROUND", 7)  # rounds end at 12, 26 and 54
-    monkeypatch.setattr(TableFineTuning, "undone", lambda *_: False)
+    monkeypatch.setattr(TableFineTuning, "undo_unless_better", lambda *_: False)
     drifts = iter([2.0, 0.4, 0.3, 0.2, 0.09, *[0.05] * 9])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
     monkeypatch.setattr(f"{phase_module}.search_in_training", lambda *_: SimpleNamespace(slack=next(given)))
