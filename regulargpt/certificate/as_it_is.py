@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from languages.automata.moore import UNDEFINED
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.search.certify import Certifier, Quantised, unlabelled
@@ -87,8 +86,7 @@ def around(network: NumpyNetwork, quantised: Quantised) -> Balls:
     """The balls around the prototypes, or why there are none."""
     C, table = quantised.table.chunk_size, quantised.table
     leaves, nodes = ((part.windows(C), part.images) for part in (table.leaves, table.nodes))
-    answers = np.where(quantised.has_answer, quantised.answers, UNDEFINED)
-    return find_invariant_balls(network, quantised.book.prototypes.numpy(), leaves, nodes, answers)
+    return find_invariant_balls(network, quantised.book.prototypes.numpy(), leaves, nodes, quantised.needed_answers)
 
 
 def certify_unquantised(

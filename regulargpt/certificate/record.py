@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from languages.automata import MooreMachine
+from languages.automata.moore import UNDEFINED
 from regulargpt.certificate.checker import FORMAT
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
 from regulargpt.certificate.search.certify import Quantised
@@ -25,8 +26,7 @@ def record(quantised: Quantised, files: Mapping[str, bytes], balls: Mapping[str,
     """The certificate as a value, for these weights, network and automaton; `balls` are those of `unquantised`."""
     machine, C = quantised.specification.machine, quantised.table.chunk_size
     # Nothing is claimed of prototypes that are the root of no word with an answer: their balls may then be larger.
-    known = zip(quantised.answers.tolist(), quantised.has_answer, strict=True)
-    answers = [answer if has_answer else None for answer, has_answer in known]
+    answers = [None if answer == UNDEFINED else answer for answer in quantised.needed_answers.tolist()]
     return {
         "format": FORMAT,
         "claim": claim(machine.alphabet, C, len(quantised.book), answers_every_word(machine), quantised.table.aligned),

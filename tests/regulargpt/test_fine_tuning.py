@@ -201,6 +201,16 @@ def test_the_drift_over_a_large_table_is_that_of_as_many_random_windows_a_level(
     assert max(some) <= whole
 
 
+def test_the_table_of_a_certified_network_teaches_no_answer_that_no_word_needs():
+    model, certifier = exact_model("modular-arithmetic:plus=true,modulus=2", 2)
+    quantised = certifier.certify(model)
+    assert quantised.certain
+    answers = quantised.training_table().answers
+    assert ((answers == -1).numpy() == ~quantised.has_answer).all()
+    assert 0 < (answers == -1).sum() < len(answers)
+    assert torch.equal(answers.sort().values, certifier.true_table(quantised.book).answers.sort().values)
+
+
 def test_the_true_table_is_given_where_few_enough_windows_are_missed():
     model = RegularGPT(2, 2, chunk_size=2, d_model=32, n_heads=2, d_ff=32)
     certifier = Certifier.of(languages.get("dyck-2"), 2)

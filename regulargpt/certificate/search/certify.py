@@ -77,6 +77,11 @@ class Quantised:
         return found
 
     @property
+    def needed_answers(self) -> npt.NDArray[np.int64]:
+        """The answers (K,), -1 at a prototype that is the root of no word with an answer."""
+        return np.where(self.has_answer, self.answers, UNDEFINED)
+
+    @property
     def smallest_answer_margin(self) -> float:
         """The smallest margin of an answer that some word needs."""
         return float(self.answer_margins[self.has_answer].min(initial=np.inf))
@@ -96,7 +101,7 @@ class Quantised:
         """The table of a certified network, in float32, to train on."""
         table, C = self.table, self.table.chunk_size
         numbers = (
-            self.answers,
+            self.needed_answers,
             table.leaves.windows(C),
             table.leaves.images - 1,
             table.nodes.windows(C),
