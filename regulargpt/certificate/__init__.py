@@ -27,6 +27,7 @@ phase         table fine-tuning in a training:
   sought             the automaton that the certificate is about, known or learned
   tuned_table        the table that is trained on, its prototypes and the order of its windows
   standing           where it stands, and what follows for its steps
+  steady             what a certified network still needs: no drift, and of a small table balls
 record        certificate.json
 compared      the automaton of a certificate beside the language
 as_it_is      the balls that prove a network without replacing its states, or why there are none

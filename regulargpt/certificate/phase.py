@@ -9,18 +9,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from languages.errors import UserError
 from regulargpt.certificate.as_it_is import Searched, search_in_training
 from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.outcome import Outcome, outcome_of, refused
 from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
-from regulargpt.certificate.search.image_bounds import ImageBounds
-from regulargpt.certificate.search.last_layer import solve_last_layer
 from regulargpt.certificate.search.levels import TooManyWindows
 from regulargpt.certificate.sought import SoughtAutomaton
 from regulargpt.certificate.standing import MENDED, Standing, is_large
+from regulargpt.certificate.steady import MOST_DRIFT, TIGHT, Look, is_time
 from regulargpt.certificate.tuned_table import NOTHING, TunedTable
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
@@ -35,19 +34,6 @@ if TYPE_CHECKING:
 
 # Its steps begin small: the first ones of Adam are as long as the later ones, however little is left to mend.
 WARMUP = 50
-# A certified network is trained on its table while states drift farther than this, in units of half the smallest
-# distance of two prototypes. That is asked every so many steps and where a round ends, with the last layer solved for
-# the table.
-MOST_DRIFT, DRIFT_EVERY = 0.5, 50
-# While prototypes learn it is asked less often by this factor, and without the layer: solved for 340,000 windows, it
-# brought some of them twice as far from their prototypes.
-LEARNING = 4
-# A network that no longer drifts is proven only with its states replaced. Where its table has at most so many windows,
-# or as many as the last layer has inputs, which could bring each exactly to its prototype, it is trained for so many
-# further steps (for more windows than `SMALL`, the more of them) and to the end of that round at most, its Jacobian
-# drawn to 0 with more weight, until balls prove it as it is, and with this slack. They are looked for while the drift
-# is small, else there are none; for more windows than `SMALL` that takes minutes, so only where a round ends.
-SMALL, TIGHTENING, TIGHT, SLACK, CLOSE = 256, 1000, 10.0, 1e-4, 0.1
 # While a table is mended, so often it is asked whether more of its windows may come in.
 OPEN_EVERY = 20
 
@@ -210,67 +196,23 @@ class TableFineTuning:
             self.standing = replace(self.standing, opened_at=step)
 
     def look_for_drift(self, trainer: Trainer) -> None:
-        """Every so many steps, and where a round ends: whether the states of a certified network still drift.
-
-        If they do not, the training may end. The last layer that the table asks for stays if it ends the training; else
-        training goes on without it. Where a round ends, the layer is undone if states drift less without it.
-        """
-        step, since = trainer.step_count, self.standing.certified_at
-        if since is None or self.standing.steady_at is not None or step <= since:
+        """Look at a certified network, if it is time: it may need no more."""
+        if self.tuned is None or not is_time(self.tuned, self.standing, trainer.step_count, self.options):
             return
-        assert self.tuned is not None, "a certified network has a table"
-        every = DRIFT_EVERY if self.tuned.free is None else LEARNING * DRIFT_EVERY
-        ends_round = self.standing.ends_round(step, self.options)
-        if step % every and not ends_round:
-            return
-        model, training, seed = as_tree(trainer.model), trainer.model.training, trainer.config.seed
-        table, before = self.tuned.current(model.eval()), deepcopy(trainer.model.state_dict())
-        solved = self.tuned.free is None and solve_last_layer(model, table, seed + step)
-        self.drift = table.drift(model, seed)
-        if solved and ends_round:
-            solved = not self.undo_unless_better(model, table, before, seed)
-        if self.drift < MOST_DRIFT and self.standing.steady_since is None:
-            self.standing = replace(self.standing, steady_since=step)
-        if self.drift < MOST_DRIFT and self.needs_no_more(trainer, model):
-            self.standing = replace(self.standing, steady_at=step)
-        elif solved and step != self.last_step(trainer):
-            model.load_state_dict(before)
-        model.train(training)
+        model, tuned = as_tree(trainer.model), self.tuned
 
-    def undo_unless_better(self, model: Tree, table: TrainingTable, before: Mapping[str, Tensor], seed: int) -> bool:
-        """Bring the weights `before` back, unless it is certified and drifts less without them; whether they are."""
-        assert self.drift is not None, "it was measured"
-        solved = deepcopy(model.state_dict())
-        model.load_state_dict(before)
-        without = table.drift(model, seed)
-        if self.drift < without:
-            model.load_state_dict(solved)
-            if self.attempt(model, self.known, 0.0).certain:
-                return False
-            model.load_state_dict(before)
-        self.drift = without
-        return True
+        def holds() -> bool:
+            return self.attempt(model, self.known, 0.0).certain
 
-    def needs_no_more(self, trainer: Trainer, model: Tree) -> bool:
-        """Whether a network without drift is still certified, and as it is proven or not to be."""
-        return not self.look_for_balls(trainer, model) and self.attempt(model, self.known, 0.0).certain
+        def search() -> Searched | None:
+            assert self.sought.certifier is not None, "it was certified"
+            options = as_mapping(trainer.config.model)
+            return search_in_training(self.sought.certifier, model, options, tuned.table.prototypes)
 
-    def look_for_balls(self, trainer: Trainer, model: Tree) -> bool:
-        """Look for balls, if it is time. Whether more training may bring some: of a small table, for a while."""
-        assert self.tuned is not None, "a certified network has a table"
-        assert self.sought.certifier is not None, "it was certified"
-        assert self.standing.steady_since is not None, "its states no longer drift"
-        assert self.drift is not None, "it was measured"
-        step, n_windows = trainer.step_count, self.tuned.n_windows
-        if self.tuned.free is not None or not is_small(n_windows, model):
-            return False
-        ends_round = self.standing.ends_round(step, self.options)
-        lasts = step < self.standing.steady_since + TIGHTENING * max(1.0, n_windows / SMALL) or not ends_round
-        if self.drift >= CLOSE or (n_windows > SMALL and not ends_round):
-            return lasts
-        options = as_mapping(trainer.config.model)
-        self.searched = search_in_training(self.sought.certifier, model, options, self.tuned.table.prototypes)
-        return lasts and (self.searched is None or self.searched.slack < SLACK)
+        step, seed = trainer.step_count, trainer.config.seed
+        look = Look(model, tuned, self.standing, self.options, step, seed, holds, search, self.searched)
+        self.standing = look.take()
+        self.drift, self.searched = look.drift, look.searched
 
     def give_up(self, trainer: Trainer) -> None:
         """Words again, with the weights from before a fine-tuning that brought no certificate, or lost it."""
@@ -387,12 +329,3 @@ class TableFineTuning:
             return refused(weights, {"reason": str(error)})
         found = self.sought.learned, self.searched
         return outcome_of(certifier, self.task, tree, quantised, weights, network, on_check, *found)
-
-
-def is_small(n_windows: int, model: Tree) -> bool:
-    """Whether a table has so few windows that training may bring balls: `SMALL`, or the inputs of the last layer.
-
-    Of more than `ImageBounds.MAX_ENTRIES` none are looked for.
-    """
-    layer = model.last_layer
-    return n_windows <= (SMALL if layer is None else min(ImageBounds.MAX_ENTRIES, max(SMALL, layer.in_features)))

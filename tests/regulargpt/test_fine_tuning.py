@@ -22,7 +22,7 @@ from languages.errors import UserError
 from regulargpt.certificate import outcome as outcomes
 from regulargpt.certificate.as_it_is import search_balls, search_in_training
 from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.phase import WARMUP, TableFineTuning, is_small
+from regulargpt.certificate.phase import WARMUP, TableFineTuning
 from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.codebook import codebooks, missed_share, right_table
@@ -30,6 +30,7 @@ from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable, ap
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.last_layer import solve_last_layer
 from regulargpt.certificate.standing import Standing
+from regulargpt.certificate.steady import Look, is_small
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig, TrainingOptions
 from regulargpt.construct.configuration import configuration
@@ -461,7 +462,7 @@ def test_a_certified_network_that_drifts_after_its_steps_settles(
 def test_settling_ends_once_states_no_longer_drift_with_the_prototypes_that_it_learned(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(f"{TableFineTuning.__module__}.DRIFT_EVERY", 1)
+    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 1)
     trainer, asked = settling(monkeypatch), []
     phase = phase_of(trainer)
 
@@ -609,10 +610,10 @@ def test_the_rate_of_a_certified_network_falls_to_nothing_again_and_again(window
 
 
 def test_the_fine_tuning_of_a_certified_network_ends_when_its_states_no_longer_drift(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regulargpt.certificate.phase.DRIFT_EVERY", 3)
+    monkeypatch.setattr("regulargpt.certificate.steady.DRIFT_EVERY", 3)
     drifts = iter([2.0, 0.6, 0.4])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
-    monkeypatch.setattr("regulargpt.certificate.phase.is_small", lambda *_: False)
+    monkeypatch.setattr("regulargpt.certificate.steady.is_small", lambda *_: False)
     trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=50)
     while not trainer.finished:
         trainer.step()
@@ -625,10 +626,10 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
     monkeypatch: pytest.MonkeyPatch, slacks: list[float], ends_at: int
 ):
     phase_module, given = TableFineTuning.__module__, iter(slacks)
-    monkeypatch.setattr(f"{phase_module}.DRIFT_EVERY", 2)
-    monkeypatch.setattr(f"{phase_module}.TIGHTENING", 16)
+    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 2)
+    monkeypatch.setattr(f"{Look.__module__}.TIGHTENING", 16)
     monkeypatch.setattr("regulargpt.certificate.standing.ROUND", 7)  # rounds end at 12, 26 and 54
-    monkeypatch.setattr(TableFineTuning, "undo_unless_better", lambda *_: False)
+    monkeypatch.setattr(Look, "undo_unless_better", lambda *_: False)
     drifts = iter([2.0, 0.4, 0.3, 0.2, 0.09, *[0.05] * 9])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
     monkeypatch.setattr(f"{phase_module}.search_in_training", lambda *_: SimpleNamespace(slack=next(given)))
@@ -656,10 +657,10 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
 
 def test_of_a_table_that_is_not_small_balls_are_looked_for_where_a_round_ends(monkeypatch: pytest.MonkeyPatch):
     phase_module, searched = TableFineTuning.__module__, []
-    monkeypatch.setattr(f"{phase_module}.DRIFT_EVERY", 2)
-    monkeypatch.setattr(f"{phase_module}.SMALL", 2)
-    monkeypatch.setattr(f"{phase_module}.TIGHTENING", 1000)
-    monkeypatch.setattr(f"{phase_module}.is_small", lambda *_: True)
+    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 2)
+    monkeypatch.setattr(f"{Look.__module__}.SMALL", 2)
+    monkeypatch.setattr(f"{Look.__module__}.TIGHTENING", 1000)
+    monkeypatch.setattr(f"{Look.__module__}.is_small", lambda *_: True)
     monkeypatch.setattr("regulargpt.certificate.standing.ROUND", 7)
     monkeypatch.setattr(TrainingTable, "drift", lambda *_: 0.01)
 
@@ -684,7 +685,7 @@ def other_with_the_last_layer_solved(monkeypatch: pytest.MonkeyPatch, drifts: li
     for solve, known in zip((solve_last_layer, lambda *_: False), drifts, strict=True):
         left = iter(known)
         monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed, left=left: next(left))
-        monkeypatch.setattr(f"{TableFineTuning.__module__}.solve_last_layer", solve)
+        monkeypatch.setattr(f"{Look.__module__}.solve_last_layer", solve)
         trainer, _ = in_fine_tuning(15, {}, certain_from=5, table_steps=10)
         while not trainer.finished:
             trainer.step()
@@ -707,8 +708,8 @@ LAST_LAYER = {"blocks.0.ff_out.weight", "blocks.0.ff_out.bias"}
 def test_a_last_layer_that_is_solved_for_the_table_stays_only_if_it_ends_the_training(
     monkeypatch: pytest.MonkeyPatch, drifts: list[list[float]], steady_at: int | None, ended: int, other: set[str]
 ):
-    monkeypatch.setattr(f"{TableFineTuning.__module__}.DRIFT_EVERY", 3)
-    monkeypatch.setattr(f"{TableFineTuning.__module__}.is_small", lambda *_: False)
+    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 3)
+    monkeypatch.setattr(f"{Look.__module__}.is_small", lambda *_: False)
     assert other_with_the_last_layer_solved(monkeypatch, drifts, steady_at=steady_at, ended=ended) == other
 
 
@@ -717,9 +718,9 @@ def test_the_last_layer_is_not_solved_for_a_large_table_and_its_drift_is_asked_f
     monkeypatch: pytest.MonkeyPatch, large: bool, asked: list[int]
 ):
     phase_module, drifts, solved = TableFineTuning.__module__, [], []
-    monkeypatch.setattr(f"{phase_module}.DRIFT_EVERY", 3)
+    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 3)
     monkeypatch.setattr(f"{phase_module}.is_large", lambda *_: large)
-    monkeypatch.setattr(f"{phase_module}.solve_last_layer", lambda *_: solved.append(trainer.step_count))
+    monkeypatch.setattr(f"{Look.__module__}.solve_last_layer", lambda *_: solved.append(trainer.step_count))
     monkeypatch.setattr(TrainingTable, "drift", lambda *_: drifts.append(trainer.step_count) or 2.0)
     trainer, _ = in_fine_tuning(15, {}, certain_from=5, table_steps=10)
     while not trainer.finished:
@@ -731,7 +732,7 @@ def test_the_last_layer_is_not_solved_for_a_large_table_and_its_drift_is_asked_f
 def test_at_the_end_the_last_layer_with_which_states_drift_less_stays(
     monkeypatch: pytest.MonkeyPatch, with_it: float, without: float
 ):
-    monkeypatch.setattr(f"{TableFineTuning.__module__}.DRIFT_EVERY", 5)
+    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 5)
     drifts = [[with_it, with_it, without], [with_it, with_it]]  # at 10, and at 15, the last step
     other = other_with_the_last_layer_solved(monkeypatch, drifts, steady_at=None, ended=15)
     assert other == (LAST_LAYER if with_it < without else set())
