@@ -11,9 +11,18 @@ from typing import Any
 
 import pytest
 
+import languages
 from experiments.atlas import columns
 from experiments.atlas.algebra import KINDS
-from experiments.atlas.networks import NETWORKS
+from experiments.atlas.networks import (
+    BATCH,
+    LSTM_STEPS,
+    NETWORKS,
+    RNN_STEPS,
+    TRANSFORMER_STEPS,
+    TREE_STEPS,
+    TREES,
+)
 from experiments.atlas.page import PAGE, write_page
 from experiments.atlas.pictures import PICTURES
 from experiments.page.files import page as written
@@ -23,7 +32,10 @@ from experiments.random_dfas import WANTED, seconds
 from experiments.registry import experiment
 from regulargpt.cli.commands.align import text as align_text
 from regulargpt.cli.commands.needles import text as needles_text
+from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.evaluation.temperature import shown
+from regulargpt.extraction.conformance import MOST, USUAL, suite
+from regulargpt.extraction.from_answers import LOOKED_UP
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 from regulargpt.tables import percent
@@ -300,9 +312,25 @@ def test_the_sentences_about_the_atlas_count_its_rows():
     at_most = f"ldru has less than 99 % on {len(failed)}, all with at most 20 elements"
     assert f"{at_most}, and is proven on {proven(failed)} of these" in text
     assert {row["seconds"] > 0 for row in rows} == {True}
+    steps = f"trees have {TREE_STEPS:,} and {TREES['phases.table_fine_tuning.steps']} on the table"
+    words = f"with {TREES['training.batch_size']} words each"
+    others = f"RNNs {RNN_STEPS:,}, LSTMs {LSTM_STEPS:,}, Transformers {TRANSFORMER_STEPS}, with {BATCH}"
+    assert f"Steps are few: {steps}, {words}; {others}." in text
+    (lstm,) = cells("ldru-2026-cpu")["parity", "lstm"]["steps"][:1]
+    assert lstm <= 4000
+    assert "with 4,000 an LSTM learns Parity, a group" in text
     hours = sum(row["seconds"] for row in rows) / 3600
     guide = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
     assert f"{len(rows):,} runs, about {hours:.0f} core-hours" in guide
+
+
+def test_the_guide_to_answers_says_how_many_words_are_asked_about():
+    text = " ".join((ROOT / "docs" / "answers.md").read_text(encoding="utf-8").split())
+    assert f"k is as large as {USUAL:,} words allow (k = 0: {MOST:,})" in text
+    assert suite(languages.get("dyck-20").machine, 40).classes == 0
+    first = FROM_ANSWERS["phases.table_fine_tuning.look_up_from"]
+    assert f"From step {first:,} on (`phases.table_fine_tuning.look_up_from`)" in text
+    assert f"at each attempt the right answers to at most {LOOKED_UP:,} of them" in text
 
 
 def test_the_results_say_how_far_robust_drops():
