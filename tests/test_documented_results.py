@@ -235,6 +235,27 @@ def test_what_is_said_of_trees_on_the_languages_of_ldru_is_what_its_page_has():
     assert f"Gated RegularGPT is proven on {proven['gated-regulargpt']}, too, and has 100 % on them" in text
 
 
+def test_what_is_said_of_answers_that_were_looked_up_is_what_both_runs_have():
+    ldru, gated = csv.DictReader((RESULTS / "certifying" / "looked-up.csv").read_text().splitlines())
+    page = cells("ldru-2026-cpu")
+    for run in (ldru, gated):
+        cell = page[run["language"], run["model"]]
+        assert (cell["steps"][0], cell["ours"]["mean"], cell["group"]["n_proven"]) == (int(run["steps"]), 100, 1)
+        assert f"{cell['train_seconds']:.1f}" == run["train_seconds"]
+    settled = [int(run["steps"]) - int(run["settling_since"]) for run in (ldru, gated)]
+    minutes = [round(float(run["train_seconds"]) / 60) for run in (ldru, gated)]
+    learned, told = ([int(run[name]) for run in (ldru, gated)] for name in ("learned_at", "answers_told"))
+    results, guide = (
+        " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split()) for name in ("results.md", "answers.md")
+    )
+    assert f"automaton at step {learned[0]:,}, when {told[0]:,} answers had been told" in results
+    assert (
+        f"at step {learned[1]:,}, with {told[1]:,}. Both then settled, for {settled[0]:,} and {settled[1]:,}" in results
+    )
+    assert f"One seed, {minutes[0]} and {minutes[1]} minutes beside other work" in results
+    assert f"{told[0]:,} answers for `ldru`, {told[1]:,} for gated RegularGPT" in guide
+
+
 def test_the_table_of_random_automata_is_that_of_their_rows():
     rows = list(csv.DictReader((RESULTS / "random-dfas" / "random-dfas.csv").read_text().splitlines()))
     assert all(row["proven"] == row["equal"] == "True" and row["score"] == "100.0" for row in rows)
