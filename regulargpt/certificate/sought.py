@@ -69,7 +69,9 @@ class SoughtAutomaton:
     @property
     def awaited(self) -> str:
         """What a certificate waits for while there is no certifier."""
-        return "no automaton yet" if self.uncertified == NOT_LEARNED else self.uncertified.partition(";")[0]
+        why = "no automaton yet" if self.uncertified == NOT_LEARNED else self.uncertified.partition(";")[0]
+        looked_up = 0 if self.learner is None else self.learner.looked_up
+        return f"{why}; {looked_up:,} answers looked up" if looked_up else why
 
     def summary(self) -> dict[str, Any]:
         """Of a learned automaton, when it was learned and what it took."""

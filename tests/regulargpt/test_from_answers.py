@@ -312,7 +312,7 @@ def test_an_earlier_machine_that_is_not_minimal_is_not_recalled():
     minimal = specified_machine(data.task)
     doubled = MooreMachine(
         ("even", "odd", "even2", "odd2"),
-        "01",
+        ("0", "1"),
         ((2, 1), (3, 0), (0, 3), (1, 2)),
         "even",
         (0, 1, 0, 1),
@@ -383,13 +383,14 @@ def test_answers_are_looked_up_from_the_step_that_the_options_say(
 
     def look_up() -> None:
         steps.append(trainer.step_count)
-        learner.wrong = [(1, 0, 1), (0, 1, 1)]
+        learner.wrong, learner.looked_up = [(1, 0, 1), (0, 1, 1)], 2
 
     monkeypatch.setattr(learner, "learned", lambda model: None)
     monkeypatch.setattr(learner, "look_up", look_up)
     while not trainer.finished:
         trainer.step()
     assert steps == looked
+    assert phase_of(trainer).sought.awaited == "no automaton yet" + "; 2 answers looked up" * bool(looked)
     assert (trainer.words.near_wrong(8) is not None) == bool(looked)
 
 
