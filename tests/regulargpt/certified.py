@@ -68,7 +68,7 @@ def certify(
     assert proof.holds
     book = SimpleBook(torch.from_numpy(rng(0, "prototypes").normal(size=(specification.monoid.size, D_MODEL))))
     found = {"specification": specification, "table": table, "book": book, "proof": proof, "answers": answers}
-    quantised: Any = SimpleNamespace(**found, has_answer=np.ones(len(book), dtype=bool))
+    quantised: Any = SimpleNamespace(**found, needed_answers=answers)
     automaton = to_json(specification.machine)
     files = {"weights": run.final_bytes(WEIGHTS), "network": run.final_bytes(MODEL_CONFIG)}
     certificate = record.record(quantised, files | {"automaton": automaton.encode()}, None)
