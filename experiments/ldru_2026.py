@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from experiments.answers import SETTLING, Large
 from experiments.experiment import Column, Experiment, Fields, Scale, Shows, configs
 from experiments.table_6_1 import SEEDS
 from regulargpt.config.schema import RunConfig
@@ -28,8 +29,7 @@ TREES, PROVEN = ("ldru", "gated-regulargpt"), Shows("proven")
 # On two cores: of the recurrent networks as many steps as fit into three minutes of one core, the test included.
 CPU_STEPS = {"rnn": 8_000, "lstm": 4_000}
 # D_12 has 339,066 windows: more than other tables, and it takes thousands of steps to settle.
-SETTLING = "phases.table_fine_tuning.settling"
-CPU_LARGE: Mapping[tuple[str, str], Fields] = {
+CPU_LARGE: Large = {
     ("dyck-12", "gated-regulargpt"): {"model.d_ff": 1024, SETTLING: 12_000},
     ("dyck-12", "ldru"): {SETTLING: 16_000},
 }

@@ -176,9 +176,9 @@ class AnswerLearner:
     def accepted(self, network: Answers) -> LearnedMachine | None:
         """As `learned`. Raises Unbounded where the network's answers need too many states."""
         task = self.data.task
-        self.wrong = HeldOut.of(task, by_length(self.wrong)).wrong(network)
+        self.wrong = HeldOut.of(task, batches(sorted(self.wrong, key=len))).wrong(network)
         while True:
-            known = HeldOut.of(task, [np.array([word]) for word in self.counterexamples])
+            known = HeldOut.of(task, batches(self.counterexamples))
             self.asking = Learner(task.n_symbols, network, MOST_STATES)
             found = propose(self.asking, task.alphabet, task.output_names, self.first + known)
             if found is None:
@@ -201,7 +201,7 @@ class AnswerLearner:
         assert self.asking is not None, "call `learned` first"
         asked = [word for word in self.asking.known if word]
         chosen = rng(self.seed, "looked up", self.looked_up).permutation(len(asked))[:LOOKED_UP]
-        told = HeldOut.of(self.data.task, by_length(asked[i] for i in chosen))
+        told = HeldOut.of(self.data.task, batches(sorted((asked[i] for i in chosen), key=len)))
         self.looked_up += told.count
         self.wrong = list(dict.fromkeys([*told.wrong(self.asking.batch), *self.wrong]))[:LOOKED_UP]
 
@@ -235,9 +235,9 @@ class AnswerLearner:
         self.wrong = [tuple(word) for word in state["wrong"]]
 
 
-def by_length(words: Iterable[Word]) -> list[Ints]:
-    """The words, batches (n, T) of one length each, the shortest first."""
-    return [np.array(list(alike)) for _, alike in groupby(sorted(words, key=len), key=len)]
+def batches(words: Iterable[Word]) -> list[Ints]:
+    """The words in their order, neighbours of one length together: batches (n, T)."""
+    return [np.array(list(alike)) for _, alike in groupby(words, key=len)]
 
 
 def propose(
@@ -261,8 +261,7 @@ def propose(
 
 def first_parting(network: Query, proposed: MooreMachine, wrong: Sequence[Word]) -> Word | None:
     """The first of these words that the network answers otherwise than the machine; None if there is none."""
-    for _, words in groupby(wrong, key=len):  # one length at a time: words of one length are asked together
-        batch = np.array(list(words))
+    for batch in batches(wrong):
         at = np.flatnonzero(network(batch) != proposed.answers(batch))
         if len(at):
             return tuple(batch[at[0]].tolist())

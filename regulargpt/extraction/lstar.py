@@ -50,7 +50,7 @@ class Learner:
         return [self.known[word] for word in wanted]
 
     def batch(self, words: Ints) -> Ints:
-        """The answers (n,) to words (n, T). Near a tie a network's answer may be another one in another batch."""
+        """The answers (n,) to words (n, T); each is asked once, for near a tie another batch may say otherwise."""
         return np.array(self.answers(map(tuple, words.tolist())), dtype=np.int64)
 
     def rows(self, words: list[Word]) -> list[tuple[int, ...]]:

@@ -15,7 +15,7 @@ from languages.automata.moore import UNDEFINED
 from languages.task import Task
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
-from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.base import as_tree
 from regulargpt.models.tree.bracketings import bracketed_root
 
 
@@ -68,12 +68,12 @@ class Last:
         """The answers in training: by the model's own tree, or by a random one where it is that batch's turn."""
         if not self.bracketings:
             return model(symbols)
-        assert isinstance(model, Tree), "the options refuse other models"
+        tree = as_tree(model)
         # On the CPU: the tree's shape is decided there.
-        generator = model.state_noise.next_generator(torch.device("cpu"))
+        generator = tree.state_noise.next_generator(torch.device("cpu"))
         if torch.rand((), generator=generator) >= self.bracketings:
-            return model(symbols)
-        return model.readout(bracketed_root(model, symbols, self.merged, generator))
+            return tree(symbols)
+        return tree.readout(bracketed_root(tree, symbols, self.merged, generator))
 
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
         """Which last answers are right."""

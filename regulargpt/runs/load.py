@@ -29,17 +29,13 @@ def load_model(folder: RunFolder) -> Model:
 
 def load_reader(folder: RunFolder, changes: Mapping[str, Any] = {}) -> Model:
     """The trained model of a finished run, wherever it reads its answer; some options changed, by their dotted keys."""
-    model = _drawn(folder, 0, changes)
+    model = load_drawn(folder, 0, changes)
     model.load_state_dict(folder.load_weights())
     return model
 
 
-def load_drawn(folder: RunFolder, seed: int) -> Model:
-    """The model of a finished run as it was before the first step, which the run's seed drew."""
-    return _drawn(folder, seed, {})
-
-
-def _drawn(folder: RunFolder, seed: int, changes: Mapping[str, Any]) -> Model:
+def load_drawn(folder: RunFolder, seed: int, changes: Mapping[str, Any] = {}) -> Model:
+    """The model of a finished run as it was before the first step, which the run's seed drew; options may change."""
     record = folder.load_model_config()
     # What stands in the file is checked as a config is: it may come from another machine.
     options = MODELS.options(_changed(record["model"], changes), "model")

@@ -90,9 +90,10 @@ class WordTraining:
     def near_wrong(self, step: int) -> Words | None:
         """Words near wrong ones, all of one length, if it is their turn."""
         training, seed = self.config.training, self.config.seed
+        if not (self.urgent or self.progress.cooldowns) or step % NEAR_EVERY:
+            return None
         wrong = [word for word in self.wrong if len(word) <= self.longest]
-        its_turn = (self.urgent or self.progress.cooldowns) and not step % NEAR_EVERY
-        if not wrong or not its_turn:
+        if not wrong:
             return None
         assert isinstance(self.data, LanguageData), "only a machine's answers are right or wrong"
         random = rng(seed, "which wrong words", step)

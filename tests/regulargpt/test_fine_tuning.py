@@ -926,15 +926,13 @@ def test_after_a_cooldown_without_certificate_every_fourth_step_is_near_the_wron
 
 def test_a_step_near_wrong_words_is_on_many_of_one_length():
     words = trainer_of(config_of(phases__table_fine_tuning__every=5, training__batch_size=64)).words
-    words.urgent, wrong = True, [*product((0, 1), repeat=5), *product((0, 1), repeat=3), (1,) * 9]
-    words.wrong = wrong
+    words.urgent, words.wrong = True, [*product((0, 1), repeat=5), *product((0, 1), repeat=3), (1,) * 9]
     batches = [words.near_wrong(step) for step in range(0, 80, 4)]
     assert {batch.shape for batch in batches if batch is not None} == {(64, 5), (64, 3)}
     words.wrong = [(0,) * 5, (1,) * 5]
-    (near,) = [words.near_wrong(4)]
+    near = words.near_wrong(4)
     assert near is not None
-    ones = near.sum(1)
-    assert set(ones.tolist()) == {0, 1, 2, 3, 4, 5}
+    assert set(near.sum(1).tolist()) == {0, 1, 2, 3, 4, 5}
 
 
 class Stop(Exception):
