@@ -9,7 +9,7 @@ from dataclasses import replace
 from experiments.text.table import PUBLISHED_LENGTH, Option, Subject
 from regulargpt.config.schema import FURTHEST, RunConfig
 
-MAIN_SEEDS = 2
+MAIN_SEEDS = 3
 # By which a temperature is found, and what they are called.
 STRATEGIES = {"p_max": "P_max", "entropy": "entropy", "log": "log"}
 CPU_LENGTH = 64

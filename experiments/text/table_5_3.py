@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from experiments.text.claims import Claim, beats, explodes, no_better
-from experiments.text.subjects import ALIBI, KERPLE_LOG, ROTARY, T5, aligned, alone, encoding
+from experiments.text.subjects import ALIBI, KERPLE_LOG, MAIN_SEEDS, ROTARY, T5, aligned, encoding
 from experiments.text.table import Source, by_data_and_model, text_table
 
 SECTION, OURS = "thesis, section 5.5.1", "ours"
 FAR, FARTHER = (4, 8, 16), (8, 16)
-NONE = encoding("No positions", "none")
+NONE = encoding("No positions", "none", MAIN_SEEDS)
 CLAIMS = (
     Claim("T5 explodes from 4x on.", SECTION, (explodes("t5", beyond=2),)),
     Claim(
@@ -30,12 +30,12 @@ CLAIMS = (
         (no_better("alibi+p_max", "alibi", 1, FAR), no_better("kerple_log+p_max", "kerple_log", 1, FAR)),
     ),
 )
-OTHERS = {"none": NONE, "rotary": alone(ROTARY), "alibi": alone(ALIBI), "kerple_log": alone(KERPLE_LOG)}
+OTHERS = {"none": NONE, "rotary": ROTARY, "alibi": ALIBI, "kerple_log": KERPLE_LOG}
 EXPERIMENT = text_table(
     "table-5.3",
     "Sharpened attention beyond the training length",
     {
-        **aligned("t5", alone(T5)),
+        **aligned("t5", T5),
         **{name: one for row, base in OTHERS.items() for name, one in aligned(row, base, ["p_max"]).items()},
     },
     [Source("table-5.3", {"large": "T5-Large-LM", "xl": "T5-XL-LM", "xxl": "T5-XXL-LM"}, by_data_and_model)],
