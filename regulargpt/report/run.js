@@ -80,9 +80,23 @@ class Run {
     }
     training.say(network ? network.answer(word) : this.answer, run.outputs[this.states[this.states.length - 1]]);
     if (!this.map) return;
-    const nodes = !this.ofNodes ? [] : network ? this.nearest.tree(word, run, network.model) : this.nodes;
-    const prefixes = this.ofNodes ? [] : network ? answersOf(network.prefixes(word), this.states, run.outputs) : this.prefixes;
-    this.map.show(this.points(nodes, prefixes));
+    this.map.show(network ? this.pointsAt(network, word) : this.points());
+  }
+
+  // The points of a word by the network of another step.
+  pointsAt(network, word) {
+    const { run } = this;
+    if (this.ofNodes) return this.points(this.nearest.tree(word, run, network.model));
+    return this.points([], answersOf(network.prefixes(word), this.states, run.outputs));
+  }
+
+  // What is shown of a word has one frame: as it is, with changes, and at all steps of the training. Of a word for which
+  // these take long, they are computed for its first symbols.
+  frame() {
+    const steps = this.training?.steps ?? [];
+    const first = this.tooLong ? [] : this.word.slice(0, this.live.longestOfAll(steps.length, this.ofNodes));
+    const film = first.length ? steps.flatMap((network) => this.pointsAt(network, first)) : [];
+    this.map.frameFor([...this.original.flat(), ...this.nodes.flat(), ...this.prefixes, ...film].map(({ vector }) => vector));
   }
 
   // The points of the map: each node with its element's colour, or each prefix with its state's.
@@ -107,7 +121,10 @@ class Run {
     this.article.dataset.final = this.states[this.states.length - 1];
     this.compute();
     this.say();
-    this.map?.show(this.points());
+    if (this.map) {
+      this.frame();
+      this.map.show(this.points());
+    }
     if (this.training) this.trainingStep();
     this.vector?.show(null);
     if (!this.tree) return;
@@ -148,7 +165,10 @@ class Run {
     const is = this.live.answered(Array.from(this.live.model.read(root.vector)));
     this.patcher.say(changes.any ? sayChanges(changes, original, this.nodes, this.answer, is, run) : "Nothing is changed any more.");
     if (this.training) this.training.range.value = this.training.range.max;
-    this.map?.show(this.points());
+    if (this.map) {
+      this.frame();
+      this.map.show(this.points());
+    }
     this.tree.update(this.levels, (node) => this.nodes[node.level - 1]?.[node.index].attention(), marks);
     this.builder.build();
     this.part("levels").replaceChildren(levelTable(this.levels));
