@@ -254,6 +254,19 @@ def test_of_a_word_that_takes_long_a_point_outside_the_frame_stands_at_its_edge(
 
 
 @needs_browser
+def test_a_changed_tree_is_the_trained_networks_and_the_slider_says_so(browser: Browser, kept: Path):
+    opened(browser, shown(kept / "tree"))
+    browser.evaluate(f"({TYPE})('0110')")
+    browser.evaluate(f"({GO})(1)")
+    assert browser.evaluate(OUTPUT).startswith("After 1 step ")
+    browser.evaluate("runs[0].tree.unfold(runs[0].tree.root)")
+    browser.evaluate("runs[0].patcher.changes.move('1,0', 1)")
+    browser.evaluate("runs[0].change(runs[0].patcher.changes)")
+    assert browser.evaluate(OUTPUT).startswith("The trained network answers")
+    assert browser.problems == []
+
+
+@needs_browser
 def test_the_training_plays(browser: Browser, kept: Path):
     opened(browser, shown(kept / "gru"))
     browser.evaluate("document.querySelector('#speed').value = '4'")
