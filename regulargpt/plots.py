@@ -6,6 +6,7 @@ import io
 import itertools
 import math
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from regulargpt.storage.atomic import write_bytes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     from regulargpt.config.schema import RunConfig
 
@@ -39,7 +41,7 @@ METADATA: Mapping[str, dict[str, Any]] = {
 }
 LOG_FROM = 1000  # with longer words the axis is logarithmic
 MAX_DOTS = 12  # so many lengths have a dot each
-LONGEST_NAME = 44
+MOST_ROWS = 4  # of a name
 DASHES = ("-", "--", ":")  # of the ninth line and later ones, whose colours come again
 TOLERANCE = 1 / 150  # of the height: points so near to the line are left out, since nobody sees the difference
 
@@ -80,7 +82,7 @@ def of_run(path: Path, summary: Mapping[str, Any], title: str) -> None:
     levels = {"chance": summary["chance"]} if summary.get("chance") is not None else {}
     band = f"95 % interval over the {tested}"
     figure = single([line], measure_of(name), band=band, marks=marks, levels=levels, long=4 * summary["test_len"])
-    figure.axes[0].set_title(title, parse_math=False)  # a dollar of a user's regular expression is a dollar
+    figure.axes[0].set_title(wrapped(title, 72), parse_math=False)  # a user's dollar is a dollar
     save(path, figure)
 
 
@@ -151,12 +153,12 @@ def single(
     levels: Mapping[str, float] = {},
     long: float = LOG_FROM,
 ) -> Figure:
-    """All lines in one picture, the name of each beside its end.
+    """All lines in one picture, their names in the right margin.
 
     `label` is that of the height if not the measure's, `band` what the band is, `marks` are lengths and `levels` values
     to point out, by what they are; beyond the length `long` the axis is logarithmic.
     """
-    figure = new_figure(8, 4)
+    figure = new_figure(8, height_of(lines))
     axes = figure.add_subplot()
     prepare(axes, lines, measure, long)
     for at, line in enumerate(lines):
@@ -166,32 +168,34 @@ def single(
     for text, length in marks.items():
         axes.axvline(length, color=VERMILION, linestyle="--", linewidth=1, label=text)
     axes.set(xlabel="length T", ylabel=label or measure.label)
-    write_names(axes, lines)
+    name_lines(figure, lines)
     if band or marks or levels:
         axes.legend(loc="lower left", frameon=False)
     if blank := [line.name for line in lines if not line.lengths]:
-        axes.set_title("no line, since every run failed: " + "; ".join(blank), fontsize=9, parse_math=False)
+        text = "no line, since every run failed: " + "; ".join(blank)
+        axes.set_title(wrapped(text, 80), fontsize=9, parse_math=False)
     return figure
 
 
-def write_names(axes: Axes, lines: Sequence[Line]) -> None:
-    """The name of each line beside its end, moved apart."""
-    bottom, top = axes.get_ylim()
-    drawn = [(line, COLOURS[at % len(COLOURS)]) for at, line in enumerate(lines) if line.lengths and line.name]
-    drawn.sort(key=lambda pair: -pair[0].values[-1])
-    heights = spread([(line.values[-1] - bottom) / (top - bottom) for line, _ in drawn], 0.085)
-    for (line, colour), height in zip(drawn, heights, strict=True):
-        axes.annotate(
-            cut(line.name),
-            xy=(line.lengths[-1], line.values[-1]),
-            xytext=(1.05, height),
-            textcoords="axes fraction",
-            va="center",
-            color=colour,
-            parse_math=False,
-            # Dotted: a line to a name is no value at the lengths that it passes.
-            arrowprops={"arrowstyle": "-", "linestyle": ":", "color": colour, "shrinkB": 2, "relpos": (0, 0.5)},
-        )
+def name_lines(figure: Figure, lines: Sequence[Line]) -> None:
+    """The names of the lines in the right margin, each beside a piece of its line, in the order of the last values."""
+    from matplotlib.lines import Line2D
+
+    named = [(line, at) for at, line in enumerate(lines) if line.lengths and line.name]
+    named.sort(key=lambda pair: -pair[0].values[-1])
+    if named:
+        pieces = [(line.name, Line2D([], [], **style(at), linewidth=2)) for line, at in named]
+        write_legend(figure, pieces, loc="outside right upper", fontsize=9)
+
+
+def height_of(lines: Sequence[Line]) -> float:
+    """Inches that a picture needs for the names of its lines, 4 at least.
+
+    >>> height_of([Line("rnn", [1], [1.0], [1.0], [1.0])] * 12), height_of([Line("rnn", [1], [1.0], [1.0], [1.0])] * 30)
+    (4.0, 7.0)
+    """
+    rows = sum(wrapped(line.name).count("\n") + 1 for line in lines)
+    return max(4.0, 0.4 + 0.15 * rows + 0.07 * len(lines))
 
 
 def panels(found: Mapping[str, Sequence[Line]], measure: Measure, *, label: str = "") -> Figure:
@@ -207,7 +211,7 @@ def panels(found: Mapping[str, Sequence[Line]], measure: Measure, *, label: str 
         for line in lines:
             at = names.index(line.name)
             draw(axes, line, at, len(names) - at - 1)
-        axes.set_title(cut(title), fontsize=9, parse_math=False)
+        axes.set_title(wrapped(title), fontsize=9, parse_math=False)
     for axes in grid[len(found) :]:
         axes.remove()
     for axes in grid[max(0, len(found) - across) : len(found)]:
@@ -224,9 +228,16 @@ def add_legend(figure: Figure, colours: Mapping[str, str], inches: float) -> Non
     """Above the panels, what has which colour."""
     from matplotlib.lines import Line2D
 
-    lines = [Line2D([], [], color=colour, linewidth=2, label=cut(name)) for name, colour in colours.items()]
-    ncols = abreast([str(line.get_label()) for line in lines], inches)
-    figure.legend(handles=lines, loc="outside upper center", ncols=ncols, frameon=False)
+    pieces = [(name, Line2D([], [], color=colour, linewidth=2)) for name, colour in colours.items()]
+    rows = [row for name in colours for row in wrapped(name).splitlines()]
+    write_legend(figure, pieces, loc="outside upper center", ncols=min(abreast(rows, inches), len(pieces)))
+
+
+def write_legend(figure: Figure, pieces: Sequence[tuple[str, Line2D]], **more: Any) -> None:
+    """Names beside pieces of their lines, outside the axes."""
+    legend = figure.legend([piece for _, piece in pieces], ["" for _ in pieces], frameon=False, **more)
+    for text, (name, _) in zip(legend.get_texts(), pieces, strict=True):
+        text.set(text=wrapped(name), parse_math=False)  # a dollar is a dollar, and a name may begin with _
 
 
 def abreast(names: Sequence[str], inches: float) -> int:
@@ -247,16 +258,24 @@ def draw(axes: Axes, line: Line, at: int, above: int, band: str = "") -> None:
     if not line.lengths:
         return
     places = [math.log(T) if axes.get_xscale() == "log" else T for T in line.lengths]
-    width, colour, dash = 1.3 + 0.35 * above, COLOURS[at % len(COLOURS)], DASHES[at // len(COLOURS) % len(DASHES)]
+    width, look = 1.3 + 0.35 * above, style(at)
     has_dots = len(line.lengths) <= MAX_DOTS
     bottom, top = axes.get_ylim()
     drawn = [*zip(line.low, line.values, line.high, strict=True)]
     kept = range(len(drawn)) if has_dots else bends(places, drawn, (top - bottom) * TOLERANCE)
     lengths, (low, values, high) = [line.lengths[at] for at in kept], zip(*(drawn[at] for at in kept), strict=True)
     dots = [at for at, length in enumerate(lengths) if has_dots or length >= LOG_FROM]
-    axes.fill_between(lengths, low, high, color=colour, alpha=0.18, linewidth=0, label=band or None)
-    style = {"linestyle": dash, "linewidth": width, "marker": "o", "markersize": width + 2, "markevery": dots}
-    axes.plot(lengths, values, color=colour, **style)
+    axes.fill_between(lengths, low, high, color=look["color"], alpha=0.18, linewidth=0, label=band or None)
+    axes.plot(lengths, values, linewidth=width, marker="o", markersize=width + 2, markevery=dots, **look)
+
+
+def style(at: int) -> dict[str, Any]:
+    """The colour and the dashes of the line number `at`.
+
+    >>> style(0)["linestyle"], style(8)["linestyle"], style(0)["color"] == style(8)["color"]
+    ('-', '--', True)
+    """
+    return {"color": COLOURS[at % len(COLOURS)], "linestyle": DASHES[at // len(COLOURS) % len(DASHES)]}
 
 
 def bends(places: Sequence[float], values: Sequence[tuple[float, ...]], tolerance: float) -> list[int]:
@@ -309,28 +328,14 @@ def grow(lengths: Sequence[int]) -> bool:
     return 0 < len(pairs) < MAX_DOTS and all(a >= 2 * b for b, a in pairs)
 
 
-def cut(name: str) -> str:
-    """A name that fits beside a picture.
+def wrapped(name: str, width: int = 36) -> str:
+    """A name in lines of at most so many letters; of a very long one the ends, in which names differ.
 
-    >>> len(cut("a" * 60))
-    44
+    >>> wrapped("regulargpt, chunk_size 3, robust-subwords, prefixes")
+    'regulargpt, chunk_size 3,\\nrobust-subwords, prefixes'
+    >>> wrapped("a" * 20 + "b" * 20, 8)
+    'aaaaaaaa\\naaaaaaa…\\nbbbbbbbb\\nbbbbbbbb'
     """
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-
-
-def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Descending heights moved apart by `gap` at least, none above 1 and, if there is room, none below 0.
-
-    >>> [round(height, 2) for height in spread([1.0, 1.0, 0.5], 0.1)]
-    [1.0, 0.9, 0.5]
-    >>> [round(height, 2) for height in spread([0.05, 0.0], 0.1)]
-    [0.1, 0.0]
-    """
-    moved: list[float] = []
-    for height in heights:
-        moved.append(min(height, moved[-1] - gap) if moved else height)
-    floor = 0.0
-    for at in range(len(moved) - 1, -1, -1):
-        moved[at] = max(moved[at], floor)
-        floor = moved[at] + gap
-    return moved
+    half = width * MOST_ROWS // 2
+    short = name if len(name) <= 2 * half else f"{name[: half - 1]}…{name[-half:]}"
+    return "\n".join(textwrap.wrap(short, width, break_on_hyphens=False))

@@ -54,7 +54,9 @@ def pca_png(path: Path, nodes: NodeStates, points: States, names: list[str], sha
     dots = dots if len(dots) <= MAX_IN_LEGEND else [*dots[:MAX_IN_LEGEND], *rest]
     for legend in figure.legend(handles=[*dots, *shapes], loc="outside right upper", fontsize=8).get_texts():
         legend.set_parse_math(False)
-    axes.set(xlabel=f"PC 1 ({100 * shares[0]:.1f} %)", ylabel=f"PC 2 ({100 * shares[1]:.1f} %)")
+    # One unit for both axes: a component without variance is flat, and distances can be compared in every direction.
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set(xlabel=f"PC 1 ({100 * shares[0]:.1f} % of the variance)", ylabel=f"PC 2 ({100 * shares[1]:.1f} %)")
     axes.set_title(title, parse_math=False, fontsize=10)
     save(path, figure)
 

@@ -41,6 +41,7 @@ class Comparison {
     place.querySelector("details").addEventListener("toggle", () => this.list());
     // Where several runs share the word, the last of the two that is shown knows both.
     byId("runs").addEventListener("shown", ({ target }) => target === this.later && this.show());
+    byId("runs").addEventListener("changed", () => this.show());
     this.show();
   }
 
@@ -84,7 +85,8 @@ class Comparison {
     if (!a.word.length) return [];
     const same = a.answer && b.answer && a.answer.name === b.answer.name;
     const answers = !a.answer || !b.answer ? "One of them is not computed on this word." : same ? `Both answer ${a.answer.name}.` : `Left answers ${a.answer.name}, right answers ${b.answer.name}.`;
-    return [answers, " ", ...this.sayNodes(a, b), " ", this.sayPrefixes(a, b)];
+    const without = [a, b].some(({ now }) => now.isChanged) ? " Your changes are not in this comparison." : "";
+    return [answers, " ", ...this.sayNodes(a, b), " ", this.sayPrefixes(a, b), without];
   }
 
   // The first node at which their trees differ, and a button that goes there.

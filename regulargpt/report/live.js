@@ -59,13 +59,19 @@ class Live {
     return { name: this.output_names[logit > 0 ? 1 : 0], share: 1 / (1 + Math.exp(-Math.abs(logit))) };
   }
 
+  // The longest word of which so many networks as this one compute all nodes, or all prefixes, while the reader types.
+  longestOfAll(networks, ofNodes) {
+    const atOnce = ofNodes || (this.token === null && this.model.states);
+    return this.most(MOST_MULTIPLICATIONS / 16, (n) => networks * (atOnce ? 1 : n) * this.model.cost(n));
+  }
+
   // The longest word that is computed: what the positions allow, and what a page computes in a moment.
-  most() {
+  most(limit = MOST_MULTIPLICATIONS, cost = (n) => this.model.cost(n)) {
     const extra = this.token === null ? 0 : 1;
     let [low, high] = [0, Math.min(MOST, (this.model.longest ?? Infinity) - extra) + 1];
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2);
-      if (this.model.cost(middle + extra) <= MOST_MULTIPLICATIONS) low = middle;
+      if (cost(middle + extra) <= limit) low = middle;
       else high = middle;
     }
     return low;

@@ -5,18 +5,22 @@ const MOST_DOTS = 1500; // points that are drawn: more are neither told apart no
 
 // From a state to its place in the plane that was found in advance.
 class Plane {
-  constructor({ rows, shape, explained, box }) {
+  constructor({ rows, shape, explained, source, box }) {
     const { Weights } = modules["regulargpt/models/weights.js"];
     [this.mean, ...this.axes] = Weights.decoded({ shapes: { rows: shape }, numbers: rows }).rows("rows");
-    Object.assign(this, { explained, box });
+    const [first, second] = explained.map((share) => `${Math.round(100 * share)}%`);
+    this.names = [`component 1: ${first} of the variance of the ${source}`, `component 2: ${second}`];
+    // Differences that are rounding are not blown up: float32 keeps seven digits.
+    this.least = 1e-9 + 1e-5 * Math.hypot(...this.mean);
+    this.box = box;
   }
 
   place(state) {
     return this.axes.map((axis) => axis.reduce((sum, value, i) => sum + value * (state[i] - this.mean[i]), 0));
   }
 
-  // From places to the picture, which shows all of `places` and what the plane was found from.
-  scale(places) {
+  // The smallest frame, as two corners, that holds these places and what the plane was found from.
+  frame(places) {
     const [low, high] = this.box.map((corner) => [...corner]);
     for (const place of places) {
       place.forEach((value, i) => {
@@ -24,10 +28,17 @@ class Plane {
         high[i] = Math.max(high[i], value);
       });
     }
-    const share = (place, i) => (high[i] - low[i] > 1e-9 ? (place[i] - low[i]) / (high[i] - low[i]) : 0.5);
-    return (place) => [MAP.edge + (MAP.width - 2 * MAP.edge) * share(place, 0), MAP.height - MAP.edge - (MAP.height - 2 * MAP.edge) * share(place, 1)];
+    return [low, high];
+  }
+
+  // From places to the picture: both axes have one unit, so that distances can be compared in every direction.
+  scale([low, high]) {
+    const unit = Math.min(...[MAP.width, MAP.height].map((size, i) => (size - 2 * MAP.edge) / Math.max(this.least, high[i] - low[i])));
+    return ([x, y]) => [MAP.width / 2 + unit * (x - (low[0] + high[0]) / 2), MAP.height / 2 - unit * (y - (low[1] + high[1]) / 2)];
   }
 }
+
+const isPlace = (where) => where.every(Number.isFinite);
 
 // Labels that touch no earlier one and no other anchor, as `free_labels` in scatter.py.
 function freeLabels(anchors) {
@@ -48,10 +59,15 @@ class StateMap {
     place.addEventListener("keydown", (event) => this.key(event));
   }
 
+  // The picture has room for these states until it gets others: what is shown one after the other has one frame.
+  frameFor(vectors) {
+    this.frame = this.plane.frame(vectors.map((vector) => this.plane.place(vector)).filter(isPlace));
+  }
+
   // Points {vector, colour, words, verdict, item}: those at one place that look alike are one dot.
   show(points) {
     this.total = points.length;
-    this.dots = this.gathered(points.filter(({ vector }) => vector.every(Number.isFinite)));
+    this.dots = this.gathered(points);
     this.at = 0;
     this.place.replaceChildren(this.picture());
     this.say();
@@ -61,11 +77,20 @@ class StateMap {
     const dots = new Map();
     for (const point of points) {
       const where = this.plane.place(point.vector);
+      if (!isPlace(where)) continue;
       const key = [...where.map((value) => value.toPrecision(5)), point.colour, point.verdict].join();
-      if (!dots.has(key)) dots.set(key, { ...point, where, items: [] });
+      if (!dots.has(key)) dots.set(key, { ...point, where, ...this.inside(where, point.words), items: [] });
       dots.get(key).items.push(point.item);
     }
     return [...dots.values()];
+  }
+
+  // The place in the frame that is nearest to one; the point's words say where that is another.
+  inside(where, words) {
+    const [low, high] = this.frame;
+    const at = where.map((value, i) => Math.min(high[i], Math.max(low[i], value)));
+    const outside = at.some((value, i) => value !== where[i]);
+    return { at, outside, words: outside ? `${words} It lies outside the picture.` : words };
   }
 
   say(dot = null) {
@@ -76,19 +101,20 @@ class StateMap {
     }
     const left = this.dots.length - MOST_DOTS;
     const undrawn = left > 0 ? ` ${left.toLocaleString("en")} places are not drawn.` : "";
-    this.detail.textContent = this.total ? `${this.total.toLocaleString("en")} states at ${this.dots.length.toLocaleString("en")} places.${undrawn} Tab to the map, then arrow keys.` : "";
+    const outside = this.dots.some((dot) => dot.outside) ? " A dashed point lies outside the picture: it stands at the edge." : "";
+    this.detail.textContent = this.total ? `${this.total.toLocaleString("en")} states at ${this.dots.length.toLocaleString("en")} places.${undrawn}${outside} Tab to the map, then arrow keys.` : "";
   }
 
   picture() {
-    const scale = this.plane.scale(this.dots.map(({ where }) => where));
+    const scale = this.plane.scale(this.frame);
     const { width, height } = MAP;
     const picture = svg("svg", { class: "plot states", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `The map of states: ${this.anchors.length} named places, ${this.dots.length} places of the typed word; arrow keys walk through these` });
-    const percent = this.plane.explained.map((share) => `${Math.round(100 * share)}%`);
-    picture.append(svg("text", { class: "axis", x: width / 2, y: height - 6 }, `component 1: ${percent[0]} of the variance`));
-    picture.append(svg("text", { class: "axis", x: 13, y: height / 2, transform: `rotate(-90 13 ${height / 2})` }, `component 2: ${percent[1]}`));
+    const [across, up] = this.plane.names;
+    picture.append(svg("text", { class: "axis", x: width / 2, y: height - 6 }, across));
+    picture.append(svg("text", { class: "axis", x: 13, y: height / 2, transform: `rotate(-90 13 ${height / 2})` }, up));
     const [rings, names] = this.named(scale);
     picture.append(...rings);
-    this.dots.slice(0, MOST_DOTS).forEach((dot, i) => picture.append(this.dot(dot, i, scale(dot.where))));
+    this.dots.slice(0, MOST_DOTS).forEach((dot, i) => picture.append(this.dot(dot, i, scale(dot.at))));
     picture.append(...names);
     return picture;
   }
@@ -107,7 +133,7 @@ class StateMap {
 
   dot(dot, i, [x, y]) {
     const colour = dot.colour ?? "var(--soft)";
-    const made = svg("g", { class: `dot ${dot.verdict}`, tabindex: i === this.at ? 0 : -1, role: "button", "aria-label": dot.words, "data-dot": i, "data-count": dot.items.length });
+    const made = svg("g", { class: `dot ${dot.verdict}${dot.outside ? " outside" : ""}`, tabindex: i === this.at ? 0 : -1, role: "button", "aria-label": dot.words, "data-dot": i, "data-count": dot.items.length });
     made.append(svg("circle", { class: "hit", cx: x, cy: y, r: MAP.hit }), svg("circle", { class: "mark", cx: x, cy: y, r: MAP.dot, fill: colour }));
     if (dot.verdict === "wrong") made.append(svg("text", { class: "cross", x, y: y - MAP.dot - 3 }, MARKS.wrong));
     made.addEventListener("focus", () => this.choose(i));

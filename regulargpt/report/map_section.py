@@ -11,11 +11,13 @@ from regulargpt.report.svg import section, tag, text
 WHAT = {
     "nodes": (
         "Each point is the state of a node of the typed word. Its colour is the true element of its sub-word. "
-        "A ring is what the states are compared with. ✗ marks a point that is nearest to another element's ring."
+        "A ring is what the states are compared with. ✗ marks a point that is nearest to another element's ring. "
+        "Both axes have one unit."
     ),
     "prefixes": (
         "Each point is the state from which the network answers to a prefix of the typed word. Its colour is the state "
-        "of the automaton there. A ring is the mean over words of up to the training length. ✗ marks a wrong answer."
+        "of the automaton there. A ring is the mean over words of up to the training length. ✗ marks a wrong answer. "
+        "Both axes have one unit."
     ),
 }
 NONE = "There is no map: this network has no state of a prefix that the page could show."

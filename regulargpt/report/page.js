@@ -16,7 +16,7 @@ function show() {
   const tooLong = [...text].length > 2 * MOST;
   runs.forEach((run) => run.show(tooLong ? "" : text));
   const unknown = known.length && known.every((run) => run.unknown.length) ? [...new Set(known.flatMap((run) => run.unknown))] : [];
-  byId("problem").textContent = tooLong ? `The word is too long: at most ${MOST} symbols.` : unknown.length ? `Not in the alphabet: ${unknown.join(" ")}` : "";
+  byId("problem").textContent = tooLong ? `The word is too long: at most ${MOST.toLocaleString("en")} symbols.` : unknown.length ? `Not in the alphabet: ${unknown.join(" ")}` : "";
   byId("step").max = Math.max(0, ...runs.map((run) => run.word.length));
   byId("step").value = byId("step").max;
   step();
@@ -30,9 +30,14 @@ function turnTo(text) {
   address.say(true);
 }
 
-const type = (word, alphabet) => turnTo(write(word, alphabet));
+const MOST_MADE = 10000; // symbols, which take a second
 
-const wanted = () => Math.min(5000, Math.max(1, Math.floor(Number(byId("length").value)) || 1));
+// Type the word that is made of so many symbols, or say why there is none.
+function make(word, { alphabet }) {
+  const length = wholeNumber(byId("length").value, MOST_MADE);
+  if (length === null) byId("problem").textContent = `Here a length is a whole number from 1 to ${MOST_MADE.toLocaleString("en")}.`;
+  else turnTo(write(word(length), alphabet));
+}
 
 // Of a word that is being typed, the address keeps the last letter only.
 let typing = false;
@@ -67,10 +72,11 @@ document.querySelectorAll(".wrong-words button").forEach((button) => {
 
 if (known.length) {
   const { run } = known[0];
-  byId("random").addEventListener("click", () => type(randomWord(run, wanted()), run.alphabet));
+  byId("length").max = MOST_MADE;
+  byId("random").addEventListener("click", () => make((length) => randomWord(run, length), run));
   run.alphabet.slice(0, 4).forEach((symbol, a) => {
     const button = html("button", { type: "button", "data-repeat": a }, `${symbol}${symbol}${symbol}…`);
-    button.addEventListener("click", () => type(Array(wanted()).fill(a), run.alphabet));
+    button.addEventListener("click", () => make((length) => Array(length).fill(a), run));
     byId("repeats").append(button, " ");
   });
 }

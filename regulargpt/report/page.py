@@ -90,7 +90,8 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
     language = tag("h2", text(run.config.data.name), id=f"run-{i}")
     line = tag("p", text(facts.identity(run.config)), class_="identity")
     folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")
-    parts = [tag("header", language, line, folder, facts.badge(run)), tag("p", class_="answer", aria_live="polite")]
+    answer = tag("p", class_="answer", aria_live="polite", hidden="" if run.machine is None else None)
+    parts = [tag("header", language, line, folder, facts.badge(run)), answer]
     parts += live_parts(run)
     if run.machine is not None:
         parts.append(machine_section(run))

@@ -10,6 +10,11 @@ function readTo(length) {
   byId("step").dispatchEvent(new Event("input"));
 }
 
+const sayRight = (levels) => {
+  const nodes = levels.flat();
+  return `${nodes.filter(({ verdict }) => verdict === "right").length} of ${nodes.length} nodes right.`;
+};
+
 class Run {
   constructor(article, run) {
     Object.assign(this, { article, run, word: [], levels: [] });
@@ -80,9 +85,32 @@ class Run {
     }
     training.say(network ? network.answer(word) : this.answer, run.outputs[this.states[this.states.length - 1]]);
     if (!this.map) return;
-    const nodes = !this.ofNodes ? [] : network ? this.nearest.tree(word, run, network.model) : this.nodes;
-    const prefixes = this.ofNodes ? [] : network ? answersOf(network.prefixes(word), this.states, run.outputs) : this.prefixes;
-    this.map.show(this.points(nodes, prefixes));
+    this.map.show(network ? this.pointsAt(network, word) : this.points());
+  }
+
+  // The points of another word, or of a changed tree.
+  showMap() {
+    if (this.map) {
+      this.frame();
+      this.map.show(this.points());
+    }
+    if (this.training) this.trainingStep();
+  }
+
+  // The points of a word by the network of another step.
+  pointsAt(network, word) {
+    const { run } = this;
+    if (this.ofNodes) return this.points(this.nearest.tree(word, run, network.model));
+    return this.points([], answersOf(network.prefixes(word), this.states, run.outputs));
+  }
+
+  // What is shown of a word has one frame: as it is, with changes, and at all steps of the training. Of a word for which
+  // these take long, they are computed for its first symbols.
+  frame() {
+    const steps = this.training?.steps ?? [];
+    const first = this.tooLong ? [] : this.word.slice(0, this.live.longestOfAll(steps.length, this.ofNodes));
+    const film = first.length ? steps.flatMap((network) => this.pointsAt(network, first)) : [];
+    this.map.frameFor([...this.original.flat(), ...this.nodes.flat(), ...this.prefixes, ...film].map(({ vector }) => vector));
   }
 
   // The points of the map: each node with its element's colour, or each prefix with its state's.
@@ -107,13 +135,11 @@ class Run {
     this.article.dataset.final = this.states[this.states.length - 1];
     this.compute();
     this.say();
-    this.map?.show(this.points());
-    if (this.training) this.trainingStep();
+    this.showMap();
     this.vector?.show(null);
     if (!this.tree) return;
     // With a certificate the nodes that are drawn are those of its table.
-    const parts = this.parts && this.levels[this.parts.level - 1][this.parts.index];
-    this.tree.show(word, this.run, this.levels, parts, (node) => this.nodes[node.level - 1]?.[node.index].attention());
+    this.tree.show(word, this.run, this.levels, this.parts, (node) => this.nodes[node.level - 1]?.[node.index].attention());
     this.builder?.show(this.levels, word.length);
     this.part("levels").replaceChildren(...(this.levels.length ? [levelTable(this.levels)] : []));
     this.listNodes();
@@ -121,7 +147,7 @@ class Run {
   }
 
   // The network's answer, its tree, and the node at which it parts from the automaton. With a certificate, `levels` are
-  // those of its table; without one, those of the network itself.
+  // those of its table; without one, those of the network itself. `now` is what the reader's changes change.
   compute() {
     const { word, run } = this;
     this.tooLong = this.live !== null && word.length > this.live.longest;
@@ -129,10 +155,10 @@ class Run {
     this.answer = computed ? this.live.answer(word) : null;
     this.nodes = computed && this.nearest ? this.nearest.tree(word, run, this.live.model) : [];
     this.prefixes = computed && this.map && !this.ofNodes ? answersOf(this.live.prefixes(word), this.states, run.outputs) : [];
-    this.parts = parting(this.nodes);
     this.quantised = run.network ? tree(word, run) : null;
     this.levels = this.quantised ?? this.nodes;
     this.original = this.nodes;
+    this.now = { answer: this.answer, parts: parting(this.nodes), isChanged: false };
     this.patcher?.reset(this.nodes.length > 0);
   }
 
@@ -145,15 +171,25 @@ class Run {
     const [moved, others] = [changes.moved, new Set(crossed.map(keyOf))];
     const marks = (node) => (moved.has(keyOf(node)) ? "moved" : others.has(keyOf(node)) ? "changed" : "");
     const root = this.nodes[this.nodes.length - 1][0];
-    const is = this.live.answered(Array.from(this.live.model.read(root.vector)));
-    this.patcher.say(changes.any ? sayChanges(changes, original, this.nodes, this.answer, is, run) : "Nothing is changed any more.");
+    const answer = this.live.answered(Array.from(this.live.model.read(root.vector)));
+    this.now = { answer, parts: parting(this.nodes), isChanged: changes.any };
+    this.say();
+    this.patcher.say(changes.any ? sayChanges(changes, original, this.nodes, this.answer, answer, run) : "Nothing is changed any more.");
     if (this.training) this.training.range.value = this.training.range.max;
-    this.map?.show(this.points());
-    this.tree.update(this.levels, (node) => this.nodes[node.level - 1]?.[node.index].attention(), marks);
+    this.showMap();
+    this.tree.update(this.levels, this.parts, (node) => this.nodes[node.level - 1]?.[node.index].attention(), marks);
     this.builder.build();
     this.part("levels").replaceChildren(levelTable(this.levels));
     this.listNodes();
     if (run.network) this.count();
+    this.step(Number(byId("step").value));
+    this.article.dispatchEvent(new Event("changed", { bubbles: true }));
+  }
+
+  // The node of the tree that is drawn at which network and automaton part.
+  get parts() {
+    const { parts } = this.now;
+    return parts && this.levels[parts.level - 1][parts.index];
   }
 
   // Show the tree up to a level, and its points in the map.
@@ -179,11 +215,12 @@ class Run {
     const automaton = truth === null ? "The automaton has no answer: the word is outside the language's domain." : `Automaton: ${truth}.`;
     line.replaceChildren(...wrong, html("span", { "data-answer": truth ?? "" }, automaton));
     if (this.live) line.append(" ", ...this.sayNetwork(truth));
-    if (this.run.network) line.append(" ", ...this.sayQuantised(truth));
-    if (this.answer && this.nearest) this.part("parting").append(...this.sayParting(truth));
+    if (this.now.isChanged) line.append(` ${sayRight(this.nodes)}`);
+    else if (this.run.network) line.append(" ", ...this.sayQuantised(truth));
+    if (this.now.answer && this.nearest) this.part("parting").append(...this.sayParting(truth));
     else if (this.prefixes.length) this.part("parting").append(...sayFirstWrong(this.prefixes, this.word, this.run, readTo));
-    const parts = this.parts !== null || this.prefixes.some(({ verdict }) => verdict === "wrong");
-    this.part("parting")?.classList.toggle("here", parts || (this.nearest !== null && this.answer?.name !== truth));
+    const parts = this.now.parts !== null || this.prefixes.some(({ verdict }) => verdict === "wrong");
+    this.part("parting")?.classList.toggle("here", parts || (this.nearest !== null && this.now.answer?.name !== truth));
   }
 
   // What was typed, with what is wrong marked; the rest is read as the word.
@@ -196,13 +233,15 @@ class Run {
 
   sayNetwork(truth) {
     if (this.tooLong) return [`The network is not computed here for more than ${this.live.longest.toLocaleString("en")} symbols.`];
-    if (!this.answer) return ["The network has no answer: its numbers overflow on this word."];
-    const { name, share } = this.answer;
+    const { answer: said, isChanged } = this.now;
+    const network = isChanged ? "The network with your changes" : "The network";
+    if (!said) return [`${network} has no answer: its numbers overflow on this word.`];
+    const { name, share } = said;
     const same = truth === null ? "unknown" : name === truth ? "right" : "wrong";
-    const agree = { right: " They agree.", wrong: " They disagree: the network is wrong.", unknown: " Nothing says whether that is right." };
+    const agree = { right: " They agree.", wrong: isChanged ? " They disagree." : " They disagree: the network is wrong.", unknown: " Nothing says whether that is right." };
     const percent = `${(100 * share).toFixed(share > 0.995 && share < 0.99995 ? 2 : 0)}\u00a0%`;
     const answer = html("span", { class: same, "data-live": name }, `${MARKS[same]} ${name}`);
-    return ["Network: ", answer, `, ${percent} sure.`, agree[same]];
+    return [isChanged ? `${network}: ` : "Network: ", answer, `, ${percent} sure.`, agree[same]];
   }
 
   sayQuantised(truth) {
@@ -210,24 +249,24 @@ class Run {
     const answer = root.state === null ? null : this.run.network.answers[root.state - 1];
     const same = truth === null || answer === null ? "unknown" : answer === truth ? "right" : "wrong";
     const none = root.state === null ? "? no entry for the root" : "? no word asks for an answer at this prototype";
-    const nodes = this.quantised.flat();
-    const right = nodes.filter((node) => node.verdict === "right").length;
     const words = html("span", { class: same, "data-network": answer ?? "" }, answer === null ? none : `${MARKS[same]} ${answer}`);
-    return ["Quantised network: ", words, `. ${right} of ${nodes.length} nodes right.`];
+    return ["Quantised network: ", words, `. ${sayRight(this.quantised)}`];
   }
 
   // Where in the tree network and automaton part, and a button that goes there.
   sayParting(truth) {
-    const { parts, word, run } = this;
-    const isWrong = truth !== null && this.answer.name !== truth;
-    if (!parts) return [isWrong ? "Every node of the tree is where it should be: only the readout is wrong." : "They part nowhere: every node of the tree is where it should be."];
+    const { word, run } = this;
+    const { answer, parts, isChanged } = this.now;
+    const isWrong = truth !== null && answer.name !== truth;
+    const changed = isChanged ? "With your changes: " : "";
+    if (!parts) return [changed, isWrong ? "Every node of the tree is where it should be: only the readout is wrong." : "They part nowhere: every node of the tree is where it should be."];
     const sub = short(write(word.slice(parts.from, parts.to), run.alphabet), 24);
     const place = parts.to - parts.from === 1 ? `symbol ${parts.to}` : `symbols ${parts.from + 1} to ${parts.to}`;
     const found = run.live.prototypes.elements[parts.state - 1].map((e) => named(run.elements.words[e])).join(" ") || `prototype ${parts.state}, which stands for nothing`;
     const button = html("button", { type: "button" }, "Show it");
     button.addEventListener("click", () => this.tree.unfold(this.tree.levels[parts.level - 1][parts.index]));
     const lead = isWrong || truth === null ? "Here they part:" : "The answer is right, but here they part:";
-    return [`${lead} level ${parts.level}, ${place}, the sub-word `, html("code", {}, sub), `. It is ${named(run.elements.words[parts.element])}; the network's state is nearest to ${found}. `, button];
+    return [`${changed}${lead} level ${parts.level}, ${place}, the sub-word `, html("code", {}, sub), `. It is ${named(run.elements.words[parts.element])}; the network's state is nearest to ${found}. `, button];
   }
 
   // Light the prototypes of the word's nodes.
@@ -274,11 +313,20 @@ class Run {
     });
     this.article.querySelectorAll(".leaf").forEach((leaf) => leaf.classList.toggle("unread", Number(leaf.dataset.position) >= at));
     this.path(at);
+    this.sayWhole(at < this.word.length);
     if (!this.map || this.ofNodes) return;
     const prefix = this.prefixes[at - 1];
     this.map.fade((length) => length > at);
     this.map.light(at || null);
     this.vector.show(prefix?.vector ?? null, prefix && describePrefix(prefix, this.word, this.run));
+  }
+
+  // The answers are to the whole word, also while the slider shows a part of it.
+  sayWhole(isPart) {
+    const line = this.article.querySelector(".answer");
+    const said = line.querySelector(".whole");
+    if (isPart && !said) line.append(html("span", { class: "whole" }, " These answers are to the whole word."));
+    if (!isPart) said?.remove();
   }
 
   path(at) {

@@ -20,11 +20,11 @@ def scatter(prototypes: Floats, labels: Sequence[str], colours: Sequence[tuple[s
     """A dot for each prototype with the words it stands for; where labels would overlap, only the first is shown."""
     places, explained = plane(prototypes)
     low, high = places.min(0), places.max(0)
-    span = np.where(high - low > 1e-9, high - low, 1.0)
-    middle = np.where(high - low > 1e-9, 0.0, 0.5)
-    shares = (places - low) / span + middle
-    xs = EDGE + (WIDTH - 2 * EDGE) * shares[:, 0]
-    ys = HEIGHT - EDGE - (HEIGHT - 2 * EDGE) * shares[:, 1]
+    # One unit for both axes: a component that nothing varies in is flat, however small its numbers are.
+    room = np.array([WIDTH - 2 * EDGE, HEIGHT - 2 * EDGE])
+    unit = float((room / np.maximum(high - low, 1e-9)).min())
+    offsets = unit * (places - (low + high) / 2)  # (prototypes, 2)
+    xs, ys = WIDTH / 2 + offsets[:, 0], HEIGHT / 2 - offsets[:, 1]
     shown = free_labels(xs.tolist(), ys.tolist(), [len(label) for label in labels])
     dots = [
         dot(i, label, (x, y), colour, i in shown)

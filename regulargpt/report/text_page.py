@@ -9,10 +9,10 @@ from typing import Any
 from regulargpt.config.options import as_mapping
 from regulargpt.plots import Line
 from regulargpt.report import curves, facts, text_curves
-from regulargpt.report.live.gathering import NO_WORDS
 from regulargpt.report.svg import scrolling, section, tag, text
 from regulargpt.report.text import TEMPERATURE, Continuation, Surprise, TextRun
 
+RATIO = "×\u00a0{:.3f} ({:.3f}\u00a0to\u00a0{:.3f})"  # in a narrow column a line for each of its two parts
 LEVELS = (1.0, 2.0, 4.0, 6.0, 8.0)  # bits from which a symbol is darker
 MARKS = {"improves": ("✓", "good"), "holds": ("✓", "good"), "degrades": ("◐", "bad"), "explodes": ("✗", "bad")}
 HEADS = ("length", "bits per byte", "95 % interval", "perplexity", "perplexity to the training length", "segments")
@@ -27,8 +27,7 @@ def article(i: int, run: TextRun) -> str:
     head = tag("h2", text(run.config.data.name), id=f"run-{i}")
     line = tag("p", text(identity(run)), class_="identity")
     folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")
-    unread = tag("p", text(NO_WORDS), class_="not-live")
-    parts = [tag("header", head, line, folder, badge(run)), unread, lengths_section(run)]
+    parts = [tag("header", head, line, folder, badge(run)), lengths_section(run)]
     if run.seen is not None:
         parts.append(field_section(run))
     if run.biases:
@@ -118,10 +117,10 @@ def lengths_section(run: TextRun) -> str:
     rows = []
     for T in map(str, run.lengths):
         low, high = measures["bits_per_byte"]["intervals"][T]
-        ratio = "× {:.3f} ({:.3f} to {:.3f})".format(*ratios[T]) if T in ratios else ""
+        ratio = RATIO.format(*ratios[T]) if T in ratios else ""
         bits, perplexity = (measures[name]["values"][T] for name in ("bits_per_byte", "perplexity"))
         count = run.summary["samples"][T]
-        interval = f"{low:.3f} to {high:.3f}"
+        interval = f"{low:.3f} to\u00a0{high:.3f}"
         rows.append((f"{int(T):,}", f"{bits:.3f}", interval, f"{perplexity:.4g}", ratio, f"{count:,}"))
     picture = text_curves.by_length([line(run, label(run))], run.train_len)
     return section("lengths", "Bits per byte by length", picture, table(HEADS, rows, "Bits per byte by length"))
@@ -274,7 +273,7 @@ def compared(run: TextRun, name: str) -> tuple[str, ...]:
     """A run's line in the table."""
     values, longest = run.summary["measures"]["bits_per_byte"]["values"], run.lengths[-1]
     found = run.summary["extrapolation"]
-    ratio = "–" if found is None else "× {:.3f} ({:.3f} to {:.3f})".format(*found["ratios"][str(longest)])
+    ratio = "–" if found is None else RATIO.format(*found["ratios"][str(longest)])
     at = values.get(str(run.train_len))
     return (
         name,

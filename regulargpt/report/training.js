@@ -39,7 +39,15 @@ class Training {
   // The network at the slider's step; null for the trained one.
   get network() {
     const at = Number(this.range.value);
-    if (at === this.live.snapshots.steps.length) return null;
+    return at === this.live.snapshots.steps.length ? null : this.networkAt(at);
+  }
+
+  // The networks of all steps but the trained one.
+  get steps() {
+    return this.live.snapshots.steps.map((_, at) => this.networkAt(at));
+  }
+
+  networkAt(at) {
     if (!this.networks.has(at)) {
       const weights = { ...this.live.weights, numbers: asSingle(this.live.snapshots.numbers[at]) };
       this.networks.set(at, new Live({ ...this.live, weights }));

@@ -94,10 +94,10 @@ class TreeView {
   }
 
   // The same tree with other states: what was chosen and unfolded stays so. `marks(node)` are the classes of what changed.
-  update(levels, attention, marks) {
+  update(levels, parts, attention, marks) {
     const at = (node) => node && levels[node.level - 1][node.index];
     const [chosen, through] = [this.chosen, this.through].map(at);
-    Object.assign(this, { levels, attention, marks, through, parts: at(this.parts) });
+    Object.assign(this, { levels, parts, attention, marks, through });
     this.draw();
     if (chosen) this.choose(chosen);
   }

@@ -16,6 +16,12 @@ function read(text, alphabet) {
   return { word, unknown, symbols, single };
 }
 
+// The whole number from 1 to `most` that was typed; null if it is none.
+function wholeNumber(text, most) {
+  const number = text.trim() ? Number(text) : NaN;
+  return Number.isInteger(number) && number >= 1 && number <= most ? number : null;
+}
+
 // Symbols as text.
 function write(word, alphabet) {
   const single = alphabet.every((symbol) => [...symbol].length === 1);

@@ -225,6 +225,10 @@ def test_its_page_says_that_nothing_is_proven_and_asks_for_no_word(at_home: Cli,
     said = "Nothing is proven: exact match was observed on samples. A retrieval task has no automaton."
     assert words.count(said) == 4  # under each heading, and in its last section
     assert "Exact match by length" in words
+    assert "does not compute the network" not in words
+    assert "reads a text" not in words
+    typed = "No word can be typed for this network: it reads documents with questions, not words of a language."
+    assert words.count(typed) == 2
     assert "<input" not in page
     assert not report_data.gather(Path("gru")).is_on_language  # type: ignore[union-attr]  # it is no run on a text
 

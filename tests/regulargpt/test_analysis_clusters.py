@@ -1,5 +1,7 @@
 """The cluster numbers on blobs that are known, and on those that are not what they should be."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from languages.randomness import rng
 from regulargpt.analysis import clusters as clusters_module
+from regulargpt.analysis import pictures
 from regulargpt.analysis.clusters import (
     find_clusters,
     merged,
@@ -104,6 +107,26 @@ def test_the_plane_is_the_singular_vectors():
     u, s, _ = np.linalg.svd(centred, full_matrices=False)
     assert np.allclose(np.abs(points), np.abs(u[:, :2] * s[:2]))
     assert np.allclose(shares, (s**2 / (s**2).sum())[:2])
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e3])
+@pytest.mark.parametrize("flat", [0.0, 1e-4, 1.0])
+def test_the_picture_has_one_unit_and_names_the_shares_of_variance(flat: float, size: float, monkeypatch):
+    states, elements = blobs(4, width=6)
+    states = size * (states @ np.diag([1.0, *[flat] * 5]))  # with 0 all on a line
+    points, shares = plane(states)
+    drawn: list = []
+    monkeypatch.setattr(pictures, "save", lambda path, figure: drawn.append(figure))
+    pictures.pca_png(Path("pca.png"), nodes(states, elements), points, list("abcd"), shares, "blobs")
+    drawn[0].draw_without_rendering()
+    (axes,) = drawn[0].axes
+    across, up = axes.transData.transform([[0, 0], [size, size]]).T
+    assert np.ptp(across) == pytest.approx(np.ptp(up))
+    pixels, box = axes.transData.transform(points), axes.bbox  # (rows, 2)
+    assert (pixels >= [box.x0, box.y0]).all()
+    assert (pixels <= [box.x1, box.y1]).all()
+    assert axes.get_xlabel() == f"PC 1 ({100 * shares[0]:.1f} % of the variance)"
+    assert axes.get_ylabel() == f"PC 2 ({100 * shares[1]:.1f} %)"
 
 
 def test_one_class_has_no_distance_and_no_probe():

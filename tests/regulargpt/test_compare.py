@@ -124,14 +124,14 @@ def test_certified_and_uncertified_stand_side_by_side(browser: Browser, runs: li
     browser.open(runs[0].path.parent / "report.html", "#word=0110")
     assert browser.evaluate(CELLS)[3][1].startswith("◐ Proven for every length, for the quantised network")
     assert browser.evaluate(CELLS)[3][2].startswith("○ Nothing is proven")
-    # A changed tree is compared as it was.
+    # A changed tree is compared as it was, and that is said.
     before = browser.evaluate(SAID)
     browser.evaluate("document.querySelector('.run .tree .node').focus()")
     browser.evaluate(
         "((s) => { s.value = 1; s.dispatchEvent(new Event('change')); })(document.querySelector('[data-patch=state]'))"
     )
     browser.evaluate(f"({CHOOSE})('left', 0)")
-    assert browser.evaluate(SAID) == before
+    assert browser.evaluate(SAID) == f"{before} Your changes are not in this comparison."
     # Trees of another shape, and other symbols.
     browser.evaluate(f"({CHOOSE})('right', 2)")
     assert "Their trees cannot be compared node by node" in browser.evaluate(SAID)

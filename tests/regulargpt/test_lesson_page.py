@@ -281,6 +281,12 @@ def test_network_a_hundred_words_and_a_wrong_one(shown: Browser):
         assert len(word) == length
         assert answers(TRANSFORMER, word) != label(word) == answers(PARITY, word)
     assert is_done(shown, "network")
+    # Other lengths than the page can try are refused, and nothing is tried.
+    for length in ("10000", "501", "0", "2.5", ""):
+        shown.evaluate(f"document.querySelector('#long-length').value = '{length}'")
+        press(shown, "network", "Try 100 words")
+        assert text(shown, "#network .said") == "Here a length is a whole number from 1 to 500."
+        assert shown.evaluate("document.querySelector('#long-length').value") == length
 
 
 def kinds_of_nodes(word: str, C: int = 2) -> Counter[str]:

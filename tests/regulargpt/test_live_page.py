@@ -287,10 +287,13 @@ def test_what_the_page_does_not_compute_it_says(browser: Browser, tmp_path: Path
     assert browser.problems == []
 
 
-def test_runs_on_texts_and_retrieval_say_that_they_are_not_computed(tmp_path: Path):
+def test_no_word_is_typed_for_runs_on_texts_and_retrieval(tmp_path: Path):
     for family in ("text", "retrieval"):
         running.run(config(family, training__steps=1), tmp_path / family)
-        assert "it reads a text, not words of a language" in render([gather(tmp_path / family)])
+        page = render([gather(tmp_path / family)])
+        assert "does not compute the network" not in page
+        assert "<input" not in page
+        assert ("it reads documents with questions" in page) == (family == "retrieval")
 
 
 def parity() -> tuple[MooreMachine, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,12 @@ from languages.randomness import rng
 from regulargpt.models.hooks import HookPoint, hooks
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import Level, levels_above, tree_levels
+from regulargpt.report.page import write
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.certified import believed, certify, folder
-from tests.regulargpt.test_state_map import TYPE, opened, shown
+from tests.regulargpt.test_state_map import CERTIFIED, TYPE, opened, shown
 
 FOCUS = """([level, index]) => {
   runs[0].tree.unfold(runs[0].tree.levels[level - 1][index]);
@@ -84,6 +87,46 @@ def said_after(run: Any, before: torch.Tensor, after: torch.Tensor) -> str:
     return f"The answer was {first}. Now it is {second}."
 
 
+HEAD = "document.querySelector('.answer').textContent"
+PARTING = "document.querySelector('.parting').textContent"
+# Of each node, from the symbols up and from the left: level, first and last symbol, and whether it is right.
+VERDICTS = """[...document.querySelectorAll("[data-part=nodes] tbody tr")]
+  .map(({ dataset: { level, index, from, to, verdict } }) => [+level, +index, +from + 1, +to, verdict])
+  .sort((a, b) => a[0] - b[0] || a[1] - b[1])"""
+
+
+def assert_head_follows(browser: Browser, run: Any, logits: torch.Tensor) -> None:
+    """The sentences over the tree are those of the changed one."""
+    browser.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    browser.evaluate("new Promise((done) => setTimeout(done, 20))")
+    nodes = browser.evaluate(VERDICTS)
+    wrong = [node for node in nodes if node[-1] != "right"]
+    head, parting = browser.evaluate(HEAD), browser.evaluate(PARTING)
+    share, answer = logits.softmax(-1).max(-1)
+    answer = run.live.output_names[int(answer)]
+    agree = "right" if f"Automaton: {answer}." in head else "wrong"
+    found = re.search(r"The network with your changes: . (\S+), ([\d.]+)\s% sure\. They (dis)?agree\. (.*)$", head)
+    assert found is not None, head
+    assert found[1] == answer
+    assert abs(float(found[2]) - 100 * share) < 0.6
+    assert bool(found[3]) == (agree == "wrong")
+    assert found[4] == f"{len(nodes) - len(wrong)} of {len(nodes)} nodes right."
+    assert parting.startswith("With your changes: ")
+    # The tree marks the same node.
+    marked = browser.evaluate("[...document.querySelectorAll('.node.parts')].map(({ dataset }) => +dataset.level)")
+    if wrong:
+        level, _, first, last, _ = wrong[0]
+        place = f"symbol {first}" if first == last else f"symbols {first} to {last}"
+        assert f"part: level {level}, {place}, the sub-word" in parting
+        assert marked == [level]
+    else:
+        assert "part nowhere" in parting or "only the readout is wrong" in parting
+        assert marked == []
+    assert browser.evaluate("document.querySelector('.parting').classList.contains('here')") == bool(
+        wrong or agree == "wrong"
+    )
+
+
 @needs_browser
 @pytest.mark.parametrize("certified", [False, True])
 @pytest.mark.parametrize(("model", "C"), [("regulargpt", 3), ("ldru", 2)])
@@ -102,6 +145,7 @@ def test_a_state_that_is_moved_changes_what_torch_changes(browser, tmp_path, mod
         browser.evaluate(f"({TYPE})('{''.join(map(str, word))}')")
         plain, logits = recomputed(tree, word)
         assert_same(browser, plain)
+        as_it_was = browser.evaluate(f"[{HEAD}, {PARTING}]")
         level = int(random.integers(1, len(plain) + 1))
         index, to = int(random.integers(len(plain[level - 1]))), int(random.integers(len(points)))
         browser.evaluate(f"({FOCUS})([{level}, {index}])")
@@ -112,6 +156,7 @@ def test_a_state_that_is_moved_changes_what_torch_changes(browser, tmp_path, mod
         assert f"is moved to prototype {to + 1} " in said
         assert said_after(run, logits, changed) in said
         assert ("without the table" in said) == certified
+        assert_head_follows(browser, run, changed)
         others = [
             (n, i)
             for n, (a, b) in enumerate(zip(plain, states, strict=True), 1)
@@ -128,6 +173,7 @@ def test_a_state_that_is_moved_changes_what_torch_changes(browser, tmp_path, mod
         sentences.add(said)
         browser.evaluate(UNDO.format("undo"))
         assert_same(browser, plain)
+        assert browser.evaluate(f"[{HEAD}, {PARTING}]") == as_it_was
         assert browser.evaluate("document.querySelectorAll('.node.moved, .node.changed').length") == 0
         assert browser.evaluate(SAID) == "Nothing is changed any more."
     assert len(sentences) == 5
@@ -162,6 +208,7 @@ def test_an_edge_that_is_cut_is_not_seen(browser, tmp_path, model, C):
             said = browser.evaluate(SAID)
             assert f"{'one edge is' if len(cut) == 1 else f'{len(cut)} edges are'} cut." in said
             assert said_after(run, logits, changed) in said
+            assert_head_follows(browser, run, changed)
             focused = browser.evaluate("[document.activeElement.dataset.offset, document.activeElement.ariaPressed]")
             assert focused == [str(offset), "true"]
         # Pressed again, an edge is mended; undo all brings back the tree.
@@ -170,6 +217,51 @@ def test_an_edge_that_is_cut_is_not_seen(browser, tmp_path, model, C):
         browser.evaluate(UNDO.format("all"))
         assert_same(browser, plain)
         assert browser.evaluate("document.querySelector('[data-patch=undo]').disabled")
+    assert browser.problems == []
+
+
+@needs_browser
+def test_no_sentence_of_a_proven_network_is_left_over_a_changed_tree(browser: Browser, tmp_path: Path):
+    copytree(CERTIFIED, tmp_path / "run")
+    run = shown(tmp_path / "run")
+    opened(browser, run)
+    browser.evaluate(f"({TYPE})('0110100110010110')")
+    before = browser.evaluate(HEAD)
+    assert before.endswith("They agree. Quantised network: ✓ even. 15 of 15 nodes right.")
+    assert browser.evaluate(PARTING).startswith("They part nowhere")
+    browser.evaluate(f"({FOCUS})([1, 3])")
+    browser.evaluate(f"({MOVE})(1)")  # the fourth pair is 01, an odd number of 1
+    assert browser.evaluate(HEAD) == (
+        "Automaton: even. The network with your changes: ✗ odd, 100\xa0% sure. They disagree. 11 of 15 nodes right."
+    )
+    assert browser.evaluate(PARTING).startswith("With your changes: Here they part: level 1, symbols 7 to 8,")
+    # The slider under the word shows a part of it: the answers are to all of it, and say so.
+    browser.evaluate("readTo(7)")
+    assert browser.evaluate(HEAD).endswith("11 of 15 nodes right. These answers are to the whole word.")
+    assert browser.evaluate("document.querySelectorAll('.leaf.unread').length") > 0
+    browser.evaluate(UNDO.format("undo"))
+    assert browser.evaluate(HEAD) == f"{before} These answers are to the whole word."
+    assert browser.evaluate("document.querySelectorAll('.leaf.unread').length") > 0
+    browser.evaluate("readTo(16)")
+    assert browser.evaluate(HEAD) == before
+    assert browser.problems == []
+
+
+@needs_browser
+def test_a_comparison_says_that_the_changes_are_not_in_it(browser: Browser, tmp_path: Path):
+    runs = [shown(folder(tmp_path / name, "parity", 2, name).path) for name in ("regulargpt", "ldru")]
+    write(runs, tmp_path / "page.html")
+    browser.open(tmp_path / "page.html", "#word=0110")
+    compared, sentence = "document.querySelector('[data-compare=said]').textContent", "Your changes are not in this"
+    before = browser.evaluate(compared)
+    assert sentence not in before
+    for i in (0, 1):
+        browser.evaluate(f"runs[{i}].tree.unfold(runs[{i}].tree.root)")
+        browser.evaluate(f"runs[{i}].patcher.changes.move('1,0', 1)")
+        browser.evaluate(f"runs[{i}].change(runs[{i}].patcher.changes)")
+        assert browser.evaluate(compared) == f"{before} Your changes are not in this comparison."
+        browser.evaluate(f"document.querySelector('[data-run=\"{i}\"] [data-patch=undo]').click()")
+        assert browser.evaluate(compared) == before
     assert browser.problems == []
 
 

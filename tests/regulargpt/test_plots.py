@@ -1,12 +1,16 @@
-"""Pictures: one run's, names beside the ends of lines, points that need not be drawn, and files by their names."""
+"""Pictures: one run's, names of lines in the margin, points that need not be drawn, and files by their names."""
 
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.transforms import Bbox
 
 from languages.errors import UserError
 from regulargpt import plots
@@ -27,6 +31,14 @@ def summary(values: dict[int, float], measure: str = "accuracy", **more: object)
 def test_a_picture_of_a_run_is_drawn_whatever_its_language_is_called(values: dict[int, float], title: str, tmp_path):
     plots.of_run(tmp_path / "a.png", summary(values), title)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_long_title_is_inside_the_picture(monkeypatch):
+    drawn: list[Figure] = []
+    monkeypatch.setattr(plots, "save", lambda path, figure: drawn.append(figure))
+    plots.of_run(Path("a.png"), summary({41: 100.0, 42: 50.0}), "regex:" + "(ab|ba)*" * 30)
+    drawn[0].draw_without_rendering()
+    assert_apart_and_inside([drawn[0].axes[0].title.get_window_extent()], drawn[0].bbox)
 
 
 def test_a_picture_of_a_run_whose_measure_nobody_described(tmp_path: Path):
@@ -73,10 +85,57 @@ def test_what_is_left_out_of_a_line_is_on_it(values: list[tuple[float, float]]):
         assert np.abs(drawn - line).max() <= tolerance + 1e-9
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_labels_keep_their_order_and_their_distance(heights: list[float]):
-    heights.sort(reverse=True)
-    moved = plots.spread(heights, 0.085)
-    assert all(a - b >= 0.085 - 1e-9 for a, b in pairwise(moved))
-    assert moved[-1] >= 0
-    assert moved[0] <= 1
+LONG = "modular-arithmetic:plus=true, regulargpt, chunk_size 3, robust-subwords, supervision prefixes, seed"
+NAMES = {
+    "short": "lstm",
+    "long": LONG,
+    "longer": 3 * LONG,
+    "path": "dfa:" + "/folder" * 20,
+    "odd": r"_regex:($a_{b$|\)*",
+}
+
+
+def flat(name: str, value: float) -> plots.Line:
+    """A line of one value."""
+    return plots.Line(name, [41, 100, 500], [value] * 3, [value] * 3, [value] * 3)
+
+
+def assert_apart_and_inside(boxes: Sequence[Bbox], whole: Bbox) -> None:
+    for box in boxes:
+        assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+        assert whole.y0 <= box.y0 < box.y1 <= whole.y1
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize("values", [[100.0], [100.0] * 5, [100.0] * 6 + [50.0] * 6, [*range(30)]], ids=len)
+def test_names_stand_in_the_right_margin_and_nothing_but_lines_in_the_axes(name: str, values: list[float]):
+    lines = [flat(f"{name} {at}", value) for at, value in enumerate(values)]
+    figure = plots.single(lines, measure_of("accuracy"))
+    figure.draw_without_rendering()
+    ((axes,), (legend,)) = figure.axes, figure.legends
+    assert not list(axes.texts)
+    drawn = [found for found in axes.get_children() if isinstance(found, Line2D)]
+    assert drawn == list(axes.lines)
+    assert len(drawn) == len(lines)
+    boxes = [text.get_window_extent() for text in legend.get_texts()]
+    assert_apart_and_inside(boxes, figure.bbox)
+    assert axes.bbox.width > figure.bbox.width / 2
+    assert all(axes.bbox.x1 <= box.x0 for box in [legend.get_window_extent(), *boxes])
+    # In the order of the last values, each beside a piece of its own line.
+    order = sorted(range(len(lines)), key=lambda at: -values[at])
+    names = ["".join(text.get_text().split()) for text in legend.get_texts()]
+    for at, found, piece in zip(order, names, legend.get_lines(), strict=True):
+        assert found.endswith(f"{name} {at}".replace(" ", "")[-9:])
+        assert (piece.get_color(), piece.get_linestyle()) == (drawn[at].get_color(), drawn[at].get_linestyle())
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_titles_and_names_of_panels_are_apart_and_inside(name: str):
+    found = {f"{title} {name}": [flat(f"{at} {name}", 100.0) for at in range(5)] for title in range(7)}
+    figure = plots.panels(found, measure_of("accuracy"))
+    figure.draw_without_rendering()
+    titles = [axes.title.get_window_extent() for axes in figure.axes]
+    assert_apart_and_inside(
+        [*titles, *(text.get_window_extent() for text in figure.legends[0].get_texts())], figure.bbox
+    )

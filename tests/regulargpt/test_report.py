@@ -304,6 +304,24 @@ def test_typed_keys_steps_and_the_address(browser: Browser, page: Path):
 
 
 @needs_browser
+@pytest.mark.parametrize("button", ["#random", "[data-repeat='1']"])
+def test_a_word_has_the_length_that_is_typed_or_there_is_none(browser: Browser, page: Path, button: str):
+    browser.open(page, "#word=0110")
+    refused = "Here a length is a whole number from 1 to 10,000."
+    before = "0110"
+    for length in ("500", "501", "5001", "0", "-3", "1.5", "", "10001", "1e9", "10000", "7"):
+        browser.evaluate(f"document.querySelector('#length').value = '{length}'")
+        browser.evaluate(f'document.querySelector("{button}").click()')
+        word = browser.evaluate("document.querySelector('#word').value")
+        problem = browser.evaluate("document.querySelector('#problem').textContent")
+        is_made = length in ("500", "501", "5001", "10000", "7")
+        assert problem == ("" if is_made else refused)
+        assert len(word) == int(length) if is_made else word == before
+        before = word
+    assert_silent(browser, page)
+
+
+@needs_browser
 def test_long_words_are_folded_and_opened(browser: Browser, page: Path):
     browser.look(1280)
     browser.open(page, "#word=" + "0110" * 500)
@@ -353,7 +371,7 @@ def test_whatever_is_typed_is_answered(browser: Browser, page: Path, text: str):
     problem = browser.evaluate("document.querySelector('#problem').textContent")
     unknown = [c for c in dict.fromkeys(text) if c not in "01 \t"]
     if len(text) > 200_000:
-        assert problem == "The word is too long: at most 100000 symbols."
+        assert problem == "The word is too long: at most 100,000 symbols."
     elif unknown:
         assert problem == f"Not in the alphabet: {' '.join(unknown)}"
         # What is wrong is marked, and the rest is read.

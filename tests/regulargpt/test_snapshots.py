@@ -31,7 +31,7 @@ from regulargpt.storage.tensors import parse_weights
 from regulargpt.training.observers import SnapshotsOptions
 from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.small import EQUAL, config
-from tests.regulargpt.test_state_map import TYPE, opened, places, shown
+from tests.regulargpt.test_state_map import DRAWN, TYPE, assert_one_unit, opened, places, shown
 
 STEPS = [0, 1, 3, 7, 17, 40]  # six of a training of 40 steps
 
@@ -184,8 +184,8 @@ def test_the_slider_shows_each_steps_answer_and_states(browser: Browser, kept: P
     word = [0, 1, 1, 0] if report.machine.n_symbols == 2 else [0, 2, 1]
     browser.evaluate(f"({TYPE})({json.dumps(report.machine.decode(np.array(word)))})")
     assert browser.evaluate(OUTPUT).startswith("The trained network answers")
-    trained = browser.evaluate("runs[0].map.dots.map(({ where }) => where)")
-    seen = set()
+    trained, drawn = browser.evaluate("runs[0].map.dots.map(({ where }) => where)"), browser.evaluate(DRAWN)
+    seen, unit = set(), assert_one_unit(browser)
     for at, step in enumerate(STEPS):
         browser.evaluate(f"({GO})({at})")
         model = network_at(folder, step)
@@ -208,9 +208,14 @@ def test_the_slider_shows_each_steps_answer_and_states(browser: Browser, kept: P
         where = browser.evaluate(f"runs[0].map.dots.find(({{ items }}) => items.includes({item})).where")
         np.testing.assert_allclose(where, places(report, torch.tensor(ours)), atol=1e-5)
         seen.add(tuple(where))
+        # All steps have one frame: the rings stand still, and no point lies outside.
+        assert assert_one_unit(browser) == pytest.approx(unit)
+        assert browser.evaluate(DRAWN)[0] == drawn[0]
+        assert browser.evaluate("document.querySelectorAll('.map .outside').length") == 0
     assert len(seen) > 3
     browser.evaluate(f"({GO})({len(STEPS)})")
     assert browser.evaluate("runs[0].map.dots.map(({ where }) => where)") == trained
+    assert browser.evaluate(DRAWN) == drawn
     # By the keyboard, and by the buttons; a new word stays at the step.
     browser.evaluate("document.querySelector('[data-training=range]').focus()")
     browser.key("ArrowLeft")
@@ -225,6 +230,40 @@ def test_the_slider_shows_each_steps_answer_and_states(browser: Browser, kept: P
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     assert browser.problems == []
     browser.look(1280)
+
+
+@needs_browser
+def test_of_a_word_that_takes_long_a_point_outside_the_frame_stands_at_its_edge(browser: Browser, kept: Path):
+    opened(browser, shown(kept / "gru"))
+    browser.evaluate("runs[0].live.longestOfAll = () => 0")
+    browser.evaluate(f"({TYPE})('021021021')")
+    # A frame in which the trained network's states are, but not those of the other steps.
+    browser.evaluate("runs[0].map.frame = [[-1e-3, -1e-3], [1e-3, 1e-3]]")
+    browser.evaluate(f"({GO})(0)")
+    outside = browser.evaluate("runs[0].map.dots.map(({ where }) => where.some((value) => Math.abs(value) > 1e-3))")
+    assert any(outside)
+    marked = "[...document.querySelectorAll('.map .dot')].map((dot) => dot.classList.contains('outside'))"
+    assert browser.evaluate(marked) == outside
+    names = browser.evaluate("[...document.querySelectorAll('.map .dot')].map((dot) => dot.getAttribute('aria-label'))")
+    assert [name.endswith("It lies outside the picture.") for name in names] == outside
+    browser.evaluate("runs[0].map.say()")
+    assert "A dashed point lies outside" in browser.evaluate("document.querySelector('[data-part=where]').textContent")
+    at = np.array([at for _, at in browser.evaluate(DRAWN)[1]])  # (dots, 2)
+    assert (np.abs(at - [210, 165]) <= 121.001).all()
+    assert browser.problems == []
+
+
+@needs_browser
+def test_a_changed_tree_is_the_trained_networks_and_the_slider_says_so(browser: Browser, kept: Path):
+    opened(browser, shown(kept / "tree"))
+    browser.evaluate(f"({TYPE})('0110')")
+    browser.evaluate(f"({GO})(1)")
+    assert browser.evaluate(OUTPUT).startswith("After 1 step ")
+    browser.evaluate("runs[0].tree.unfold(runs[0].tree.root)")
+    browser.evaluate("runs[0].patcher.changes.move('1,0', 1)")
+    browser.evaluate("runs[0].change(runs[0].patcher.changes)")
+    assert browser.evaluate(OUTPUT).startswith("The trained network answers")
+    assert browser.problems == []
 
 
 @needs_browser

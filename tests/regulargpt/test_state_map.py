@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -19,6 +21,7 @@ from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
 from regulargpt.report.data import Gathered, gather
 from regulargpt.report.page import render, write
+from regulargpt.report.scatter import scatter
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
@@ -32,6 +35,7 @@ TYPE = """(text) => {
   input.dispatchEvent(new Event("input", { bubbles: true }));
 }"""
 FOCUS = """(element) => { element.focus(); element.dispatchEvent(new PointerEvent("pointerenter")); }"""
+CERTIFIED = Path(__file__).parents[2] / "docs" / "certified" / "parity"  # has two prototypes
 LAST_NODE = "[...document.querySelectorAll('.tree .node')].at(-1)"
 WORDS = ("0", "1", "0110", "01101001", "110100100111010")
 
@@ -58,6 +62,35 @@ def places(run: Gathered, states: torch.Tensor) -> np.ndarray:
     """Where the states lie in the plane, by the definition."""
     assert run.live.map is not None
     return (states.numpy() - run.live.map.mean) @ run.live.map.axes.T
+
+
+# Of each ring and each dot: where it lies in the plane, and where in the picture.
+DRAWN = """(() => {
+  const { anchors, dots } = runs[0].map;
+  const middle = (made) => ["cx", "cy"].map((name) => Number(made.querySelector("circle").getAttribute(name)));
+  const all = (kind) => [...document.querySelectorAll(`.map .${kind}`)].map(middle);
+  return [all("anchor").map((at, i) => [anchors[i].where, at]), all("dot").map((at, i) => [dots[i].at, at])];
+})()"""
+
+
+def unit_of(plane: np.ndarray, picture: np.ndarray) -> tuple[float, float]:
+    """Pixels for one unit of the first axis, and the largest error in pixels of a picture with this unit on both.
+
+    Both are (points, 2); the picture's second axis points down.
+    """
+    (x, y), (a, b) = ((where - where[0]).T for where in (plane, picture))
+    unit = float(a[np.abs(x).argmax()] / x[np.abs(x).argmax()])
+    return unit, float(max(np.abs(a - unit * x).max(), np.abs(b + unit * y).max()))
+
+
+def assert_one_unit(browser: Browser) -> float:
+    """The map has one unit for both axes, and all lies in the picture; pixels for one unit."""
+    plane, picture = np.array([pair for kind in browser.evaluate(DRAWN) for pair in kind]).swapaxes(0, 1)
+    unit, error = unit_of(plane, picture)
+    assert error < 1e-3
+    assert (picture >= 43.99).all()
+    assert (picture <= np.array([420, 330]) - 43.99).all()
+    return unit
 
 
 @given(arrays(float, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.integers(-4, 4).map(float)))
@@ -94,6 +127,7 @@ def test_every_node_is_a_point_where_torch_has_its_state(browser, tmp_path, mode
         for number, level in enumerate(levels, 1):
             for index, place in enumerate(places(run, level.states[level.node[0]])):
                 np.testing.assert_allclose(found[f"{number},{index}"], place, atol=1e-4)
+        assert_one_unit(browser)
     assert run.live.map is not None
     assert len(run.live.map.anchors) == browser.evaluate("document.querySelectorAll('.map .anchor').length")
     assert browser.problems == []
@@ -138,6 +172,34 @@ def read_at_the_end(run: Gathered, prefix: list[int]) -> tuple[torch.Tensor, str
 
 
 @needs_browser
+def test_what_hardly_varies_is_drawn_flat(browser: Browser, tmp_path: Path):
+    copytree(CERTIFIED, tmp_path / "run")
+    opened(browser, shown(tmp_path / "run"))
+    points(browser, "01101001")
+    assert_one_unit(browser)
+    rings, dots = (np.array(kind)[:, 1] for kind in browser.evaluate(DRAWN))
+    assert np.ptp(rings[:, 0]) == pytest.approx(332)
+    assert np.ptp([*rings[:, 1], *dots[:, 1]]) < 5
+    said = browser.evaluate("[...document.querySelectorAll('.map .axis')].map((axis) => axis.textContent)")
+    assert said == ["component 1: 100% of the variance of the prototypes", "component 2: 0%"]
+    svg = browser.evaluate("document.querySelector('svg.scatter').outerHTML")
+    assert len(set(re.findall(r'cy="([^"]*)"', svg))) == 1
+
+
+@given(
+    arrays(float, st.tuples(st.integers(2, 6), st.integers(2, 4)), elements=st.integers(-4, 4).map(float)),
+    st.sampled_from([1e-3, 1.0, 1e4]),
+)
+def test_the_picture_of_prototypes_has_one_unit(rows, size):
+    places, _ = plane(size * rows)
+    assume(np.ptp(places[:, 0]) > 0)
+    names, colours = list(map(str, range(len(rows)))), [("#0072B2", "#FFFFFF")] * len(rows)
+    found = re.findall(r'<circle cx="([^"]*)" cy="([^"]*)"', scatter(size * rows, names, colours))
+    _, error = unit_of(places, np.array(found, dtype=float))
+    assert error < 0.2  # a picture has one digit after the point
+
+
+@needs_browser
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_prefix_is_a_point_and_the_first_wrong_one_is_named(browser: Browser, trained: Path, family: str):
     run = shown(trained / family)
@@ -148,6 +210,7 @@ def test_every_prefix_is_a_point_and_the_first_wrong_one_is_named(browser: Brows
     for length in (1, 2, 7, 12):
         word = random.integers(0, machine.n_symbols, length).tolist()
         found = points(browser, machine.decode(np.array(word)))
+        assert_one_unit(browser)
         wrong = []
         for n in range(1, length + 1):
             state, said = read_at_the_end(run, word[:n])

@@ -72,6 +72,7 @@ def test_what_the_page_says_is_what_the_run_says(place: Path, name: str):
         f"Protocol last_k: the last 8 symbols of each segment{seen}; {summary['symbols_trained']:,} symbols trained"
     )
     assert summary["extrapolation"]["sentence"] in badge
+    assert "does not compute" not in text
     assert grounds in badge
     assert f"{100 * run.seen.share:.1f} % of the gradient inside the training length" in badge
     # 16 segments of 8 times the training length, on the share of the last 8.
@@ -214,6 +215,23 @@ def test_it_fits_is_read_and_is_named(browser: Browser, page: Path, name: str, w
     assert browser.evaluate(lost) == 0
     assert browser.problems == []
     assert {request.split("#")[0] for request in browser.requests} <= {(page.parent / name).as_uri(), "data:,"}
+    browser.look(1280)
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [800, 1200])
+@pytest.mark.parametrize(("name", "tables"), [("page.html", 4), ("alone.html", 1)])
+def test_every_ratio_is_on_the_screen(browser: Browser, page: Path, width: int, name: str, tables: int):
+    browser.look(width)
+    browser.open(page.parent / name)
+    # Of each table the right edge of its column of ratios, and of what is seen of it without scrolling.
+    edges = browser.evaluate("""[...document.querySelectorAll("table.numbers")].map((table) => {
+      const right = (made) => made.getBoundingClientRect().right;
+      const column = [...table.querySelectorAll("th")].findIndex((head) => /perplexity.* to /.test(head.textContent));
+      return [Math.max(...[...table.rows].map((row) => right(row.cells[column]))), right(table.parentNode)];
+    })""")
+    assert len(edges) == tables
+    assert all(column <= seen <= width for column, seen in edges)
     browser.look(1280)
 
 

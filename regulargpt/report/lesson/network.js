@@ -63,8 +63,12 @@ class NetworkStep {
   // Many long words, a few at a time, so that the page stays alive.
   long() {
     const longest = Math.min(MOST_TYPED, ...this.networks.map(({ live }) => live.longest));
-    const length = Math.min(longest, Math.max(1, Math.floor(Number(this.length.value)) || 1));
-    this.length.value = length;
+    const length = wholeNumber(this.length.value, longest);
+    if (length === null) {
+      this.running = null;
+      this.said.replaceChildren(html("p", { class: "problem" }, `Here a length is a whole number from 1 to ${longest}.`));
+      return;
+    }
     const counts = this.networks.map(({ name, live }) => ({ name, live, right: 0, wrong: null }));
     const mine = Symbol("long");
     this.running = mine;

@@ -24,7 +24,7 @@ from regulargpt.storage.tensors import parse_arrays
 if TYPE_CHECKING:
     from regulargpt.models.base import Model
 
-NO_WORDS = "This page does not compute the network: it reads a text, not words of a language."
+DOCUMENTS = "No word can be typed for this network: it reads documents with questions, not words of a language."
 RESTRICTED = "This page does not compute the network: it was tested with attention that sees a part of the word."
 NO_LANGUAGE = "This page does not compute the network: its language is not found here."
 
@@ -66,7 +66,7 @@ def gather(
     for, and torch is not needed.
     """
     if config.objective.reading is None:
-        return Live(reason=NO_WORDS)
+        return Live(reason=DOCUMENTS)
     if machine is None:
         return Live(reason=NO_LANGUAGE)
     if config.evaluation.attention != "full":

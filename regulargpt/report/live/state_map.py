@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.floating]
 Kind = Literal["nodes", "prefixes"]
+Source = Literal["states", "prototypes"]
 
 WORDS, PREFIXES = 64, 16  # words that are read, and lengths to which each is read
 
@@ -32,8 +33,8 @@ class StateMap:
 
     `anchors` (anchors, width) are the states that the map names: prototypes or mean states of monoid elements, or, of a
     network without those, the mean state after the prefixes that lead to each state of the automaton. `numbers` are
-    theirs: prototypes from 1, states of the automaton from 0. `low` and `high` (2,) hold all states that the plane was
-    found from. `kind` says which points the page draws: a word's nodes, or its prefixes.
+    theirs: prototypes from 1, states of the automaton from 0. `low` and `high` (2,) hold all that the plane was found
+    from: `source` says what that is. `kind` says which points the page draws: a word's nodes, or its prefixes.
     """
 
     kind: Kind
@@ -44,13 +45,16 @@ class StateMap:
     numbers: tuple[int, ...]
     low: Floats
     high: Floats
+    source: Source = "states"
 
     @classmethod
-    def of(cls, kind: Kind, states: Floats, anchors: Floats, numbers: Sequence[int]) -> StateMap:
+    def of(
+        cls, kind: Kind, states: Floats, anchors: Floats, numbers: Sequence[int], source: Source = "states"
+    ) -> StateMap:
         """The plane of the first two principal components of states (rows, width)."""
         mean, axes, explained = principal_axes(states)
         seen = (np.concatenate([states, anchors]) - mean) @ axes.T  # (rows + anchors, 2)
-        return cls(kind, mean, axes, explained, anchors, tuple(numbers), seen.min(0), seen.max(0))
+        return cls(kind, mean, axes, explained, anchors, tuple(numbers), seen.min(0), seen.max(0), source)
 
     def data(self) -> dict[str, Any]:
         """JSON values for the script: the mean and the axes as they are, the anchors as places in the plane."""
@@ -61,6 +65,7 @@ class StateMap:
             "shape": list(rows.shape),
             "rows": encoded(rows),
             "explained": [round(share, 4) for share in self.explained],
+            "source": self.source,
             "anchors": [[float(f"{value:.6g}") for value in place] for place in places],
             "numbers": list(self.numbers),
             "box": [[float(f"{value:.6g}") for value in corner] for corner in (self.low, self.high)],
@@ -74,8 +79,10 @@ def node_map(prototypes: Prototypes) -> StateMap:
     >>> found.explained, found.data()["anchors"]
     ((1.0, 0.0), [[-1.0, 0.0], [1.0, 0.0]])
     """
-    states = prototypes.points if prototypes.drawn is None else prototypes.drawn
-    return StateMap.of("nodes", states, prototypes.points, range(1, 1 + len(prototypes.points)))
+    numbers = range(1, 1 + len(prototypes.points))
+    if prototypes.drawn is None:
+        return StateMap.of("nodes", prototypes.points, prototypes.points, numbers, "prototypes")
+    return StateMap.of("nodes", prototypes.drawn, prototypes.points, numbers)
 
 
 def prefix_map(
