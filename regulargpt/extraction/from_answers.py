@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import groupby
+from functools import cached_property, partial
+from itertools import compress, groupby
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,10 @@ from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.extraction.conformance import suite
 from regulargpt.extraction.learn import short_words
-from regulargpt.extraction.lstar import Learner, Query, Unbounded
+from regulargpt.extraction.lstar import Learner, Query, Unbounded, by_length
 from regulargpt.extraction.nonempty import Word, machine, smallest_machine
+from regulargpt.models.tree.base import Tree
+from regulargpt.models.tree.ragged import ragged_roots
 
 Ints = npt.NDArray[np.int64]
 
@@ -61,6 +63,29 @@ class Answers:
         if asked.any():
             found[asked] = answers_of(self.model, words[asked])
         return found
+
+    def of(self, words: Sequence[Word]) -> list[int]:
+        """The answers to words of any lengths, each a word once. Raises Unbounded as above."""
+        if max(map(len, words)) > self.longest:
+            raise Unbounded
+        asked = words if self.domain is None else list(compress(words, by_length(self.domain.accepts, words)))
+        found = dict(zip(asked, ragged_answers(self.model, asked), strict=True))
+        return [found.get(word, UNDEFINED) for word in words]
+
+
+def ragged_answers(model: nn.Module, words: Sequence[Word]) -> list[int]:
+    """A network's answers to words of any lengths: a tree reads them at once, others a length at a time."""
+    if not (isinstance(model, Tree) and model.not_one_map() is None):
+        return by_length(partial(answers_of, model), words)
+    # The longest first: what goes through the network together is of nearly one length.
+    order = sorted(range(len(words)), key=lambda i: -len(words[i]))
+    found = np.empty(len(words), dtype=np.int64)
+    with torch.no_grad():
+        while order:
+            at_once = max(1, MOST_SYMBOLS // len(words[order[0]]))
+            part, order = order[:at_once], order[at_once:]
+            found[part] = model.readout(ragged_roots(model, [words[i] for i in part])).argmax(1).cpu().numpy()
+    return found.tolist()
 
 
 def answers_of(model: nn.Module, words: Ints) -> Ints:
@@ -179,7 +204,7 @@ class AnswerLearner:
         self.wrong = HeldOut.of(task, batches(sorted(self.wrong, key=len))).wrong(network)
         while True:
             known = HeldOut.of(task, batches(self.counterexamples))
-            self.asking = Learner(task.n_symbols, network, MOST_STATES)
+            self.asking = Learner(task.n_symbols, network.of, MOST_STATES)
             found = propose(self.asking, task.alphabet, task.output_names, self.first + known)
             if found is None:
                 return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -19,7 +20,7 @@ from languages.task import all_words
 from regulargpt.certificate.search.levels import Image
 from regulargpt.certificate.search.proof import prove
 from regulargpt.certificate.search.specification import Specification
-from regulargpt.extraction.lstar import Learner, Unbounded
+from regulargpt.extraction.lstar import Learner, Unbounded, by_length
 from regulargpt.extraction.nonempty import Word, counterexample, machine, smallest_machine
 from regulargpt.extraction.trees import roots
 from regulargpt.models.tree.shape import Side
@@ -98,7 +99,7 @@ def learn(
     """
     first = [(batch, teacher.answers(batch)) for batch in (*short_words(len(teacher.alphabet)), *words)]
     # Two teachers in one: the table answers words, the proof decides about machines.
-    learner = Learner(len(teacher.alphabet), teacher.answers, most_states)
+    learner = Learner(len(teacher.alphabet), partial(by_length, teacher.answers), most_states)
     reason = ""
     while True:
         try:

@@ -8,7 +8,8 @@ finite automata using homing sequences, 1993.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,23 +18,41 @@ from regulargpt.extraction.nonempty import EMPTY, Word
 
 Ints = npt.NDArray[np.int64]
 Query = Callable[[Ints], Ints]  # the answers (n,) to words (n, T) of one length
+Ask = Callable[[Sequence[Word]], Sequence[int]]  # the answers to words of any lengths
 
 
 class Unbounded(Exception):
     """There are more states than were allowed."""
 
 
+def by_length(query: Callable[[Ints], npt.NDArray[Any]], words: Sequence[Word]) -> list[Any]:
+    """The answers to words of any lengths, a length at a time.
+
+    >>> by_length(lambda words: words.sum(1), [(1,), (1, 1), (0,)])
+    [1, 2, 0]
+    """
+    places: dict[int, list[int]] = defaultdict(list)
+    for i, word in enumerate(words):
+        places[len(word)].append(i)
+    found: list[Any] = [None] * len(words)
+    for alike in places.values():
+        answers = query(np.array([words[i] for i in alike], dtype=np.int64)).tolist()
+        for i, answer in zip(alike, answers, strict=True):
+            found[i] = answer
+    return found
+
+
 class Learner:
     """What is known of a language: access words, one a state, and the suffixes that tell them apart.
 
-    >>> learner = Learner(2, lambda words: words.sum(1) % 3, most_states=10)
+    >>> learner = Learner(2, lambda words: [sum(word) % 3 for word in words], most_states=10)
     >>> table, colours = learner.hypothesis()
     >>> table.tolist(), colours.tolist()
     ([[1, 2], [1, 2], [2, 3], [3, 1]], [-2, 0, 1, 2])
     """
 
-    def __init__(self, n_symbols: int, query: Query, most_states: int):
-        self.n_symbols, self.query, self.most_states = n_symbols, query, most_states
+    def __init__(self, n_symbols: int, ask: Ask, most_states: int):
+        self.n_symbols, self.ask, self.most_states = n_symbols, ask, most_states
         self.access: list[Word] = [()]
         self.suffixes: list[Word] = [()]
         self.known: dict[Word, int] = {(): EMPTY}
@@ -41,12 +60,8 @@ class Learner:
     def answers(self, words: Iterable[Word]) -> list[int]:
         """The answers to words of any lengths; each is asked once."""
         wanted = list(words)
-        by_length: dict[int, list[Word]] = defaultdict(list)
-        for word in dict.fromkeys(wanted):
-            if word not in self.known:
-                by_length[len(word)].append(word)
-        for batch in by_length.values():
-            self.known.update(zip(batch, self.query(np.array(batch, dtype=np.int64)).tolist(), strict=True))
+        if new := [word for word in dict.fromkeys(wanted) if word not in self.known]:
+            self.known.update(zip(new, self.ask(new), strict=True))
         return [self.known[word] for word in wanted]
 
     def batch(self, words: Ints) -> Ints:

@@ -17,12 +17,14 @@ from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.ldru.operators import OPERATORS, MlpOperator
+from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.gated import GatedAttention, GatedRegularGPT
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.bracketings import bracketed_root, random_windows
 from regulargpt.models.tree.levels import tree_levels
 from regulargpt.models.tree.noise import StateNoise
+from regulargpt.models.tree.ragged import ragged_roots
 from regulargpt.models.tree.shape import Side
 
 D = 6
@@ -221,3 +223,15 @@ def test_a_network_that_is_right_is_right_in_every_bracketing(spec: str, C: int)
         words = task.sample(languages.rng(seed, "test", length), length, 64)
         root = bracketed_root(model, torch.from_numpy(words).long(), 0.5, torch.Generator().manual_seed(seed))
         assert (model.readout(root).argmax(1).numpy() == task.labels(words)).all()
+
+
+RAGGED = [*TREES, RegularGPT(3, 4, chunk_size=3, d_model=D, n_heads=2, d_ff=8, generator=torch.Generator()).double()]
+
+
+@pytest.mark.parametrize("model", RAGGED, ids=lambda model: f"{type(model).__name__}-{model.chunk_size}")
+@settings(max_examples=25)
+@given(words=st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=30).map(tuple), min_size=1, max_size=12))
+def test_words_of_all_lengths_at_once_have_the_roots_that_each_has_by_itself(model: Tree, words: list[tuple[int, ...]]):
+    with torch.no_grad():
+        alone = torch.cat([model(torch.tensor([word])) for word in words])
+        torch.testing.assert_close(model.readout(ragged_roots(model, words)), alone, rtol=0, atol=1e-12)
