@@ -129,8 +129,8 @@ class _Parser:
     def error(self, expected: str) -> AutomatonError:
         """What was expected, with the line and the token that stands there."""
         line = line_at(self.drawing.text, self.token.at)
-        # A quoted name may hold a newline; the message stays a line.
-        found = self.token.text[:40].replace("\n", "\\n")
+        # A quoted name may hold a newline, and what a terminal obeys; the message stays a line.
+        found = repr(self.token.text[:40])[1:-1]
         return AutomatonError(f"line {line}: {expected}, found {found}")
 
     def graph(self) -> Drawing:

@@ -36,9 +36,9 @@ def load(path: str | Path, how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
     except UserError:
         raise
     except UnicodeDecodeError:
-        raise AutomatonError(f"{path}: not a text file in UTF-8") from None
+        raise AutomatonError(f"{shown(path)}: not a text file in UTF-8") from None
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        raise AutomatonError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+        raise AutomatonError(f"{shown(path)}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     return READERS[path.suffix.lower()](text.replace("\r\n", "\n"), shown(path), how)
 
 
@@ -50,10 +50,10 @@ def _read(path: Path) -> bytes:
         raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
     if not stat.S_ISREG(found.st_mode):
         raise OSError(EINVAL, "it is a pipe or device, not a file")
-    check(found.st_size, MAX_BYTES, f"{path}: {found.st_size:,} bytes")
+    check(found.st_size, MAX_BYTES, f"{shown(path)}: {found.st_size:,} bytes")
     with open(path, "rb") as file:
         content = file.read(allowed(MAX_BYTES) + 1)
-    check(len(content), MAX_BYTES, f"{path}: {len(content):,} bytes or more")
+    check(len(content), MAX_BYTES, f"{shown(path)}: {len(content):,} bytes or more")
     return content
 
 
@@ -64,9 +64,9 @@ def save(machine: Dfa | MooreMachine, path: str | Path) -> None:
     try:
         path.write_text(WRITERS[path.suffix.lower()](machine), encoding="utf-8")
     except OSError as error:
-        raise AutomatonError(f"{path}: cannot be written ({error.strerror})") from None
+        raise AutomatonError(f"{shown(path)}: cannot be written ({error.strerror})") from None
 
 
 def _check_suffix(path: Path, known: Iterable[str]) -> None:
     if path.suffix.lower() not in known:
-        raise AutomatonError(f"{path}: unknown ending {path.suffix!r}; machines are in {', '.join(known)} files")
+        raise AutomatonError(f"{shown(path)}: unknown ending {path.suffix!r}; machines are in {', '.join(known)} files")

@@ -64,7 +64,7 @@ def machine_of(said: Said, how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
     said = _typeable(said)
     if any(arrow.output is not None for arrow in said.arrows):
         return checked(_mealy(said), how)
-    if said.outputs is not None:
+    if said.outputs is not None and any(output is not None for output in said.outputs.values()):
         return checked(_moore(said), how)
     automaton = _automaton(said, how)
     _check_answers(said.accepting, how, said.remedy)
@@ -109,7 +109,7 @@ def _typeable(said: Said) -> Said:
             raise AutomatonError(f"the symbols {written[typed]!r:.80} and {symbol!r:.80} are too alike; rename one")
     typed_as = {symbol: typed for typed, symbol in written.items()} | {None: None}
     arrows = [arrow._replace(symbol=typed_as[arrow.symbol]) for arrow in said.arrows]
-    return Said(**{**vars(said), "arrows": arrows})
+    return replace(said, arrows=arrows)
 
 
 def _symbols(said: Said) -> Sequence[str]:

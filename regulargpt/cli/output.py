@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from languages.text.printable import printable
+from languages.printable import printable
 from regulargpt.tables import Line, columns, wrapped
 
 _WIDE = "regulargpt.wide"

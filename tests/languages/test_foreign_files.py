@@ -332,7 +332,7 @@ OTHER_KINDS = {
     "a Markov chain": "p -> q [label=0.25]; p -> p [label=0.75]; q -> q [label=1.0]",
     "nondeterministic Mealy machine; a word has one": 'p -> q [label="a/x"]; p -> p [label="a/y"]',
     "nondeterministic Moore machine; a word has one": 'p [label="p|1"]; q [label="q|0"]; p -> q -> p -> p [label=a]',
-    "a subsequential transducer": 'p [label="0 / x"]; q [label="1 / ε"]; p -> q [label="a / x"]; q -> p [label="a / y"]',
+    "a subsequential transducer": 'p [label="0 / x"]; q [label="1 / ε"]; p -> q -> p [label="a / x"]',
     "a transducer that writes nothing": 'p -> q [label="a/x"]; q -> p [label="a/ε"]',
     "a transducer, which is not read": 'p [peripheries=2]; p -> q [label="a/x"]; q -> p [label="a/y"]',
 }
