@@ -75,7 +75,8 @@ def _rows(text: str) -> Iterator[_Row]:
 
 def _fields(line: str) -> list[str]:
     """Between tabs, where there are any: a symbol may hold blanks."""
-    return [field.strip() for field in line.split("\t")] if "\t" in line.strip() else line.split()
+    line = line.strip()
+    return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
 
 
 def _without_weight(row: _Row) -> _Row:

@@ -19,7 +19,9 @@ SYMBOL = re.compile(r"\\[nlr]|((?:[^\\,\s]++|\\[^nlr]|\\\Z)++)")  # between line
 PIECE = re.compile(r"\\[nlr]|\n|((?:\\[^nlr]|\\\Z|(?<=\w)\([^()\\]*+\)|[^\\,\n])++)")
 CHANCE = re.compile(r"[01]?\.\d+|[01]\.\d*|\d(?:\.\d+)?[eE]-\d+")
 STACK = re.compile(r"/\s*(?:(?:push|pop)\s*\(|\(\s*'[^']*'\s*,\s*')")
-LITERAL = "the graph's attribute alphabet lists the symbols, if slashes are part of them"
+RECORD = re.compile(r"((?:\\.|[^\\|])*+)\|(.*)", re.DOTALL)  # an escaped bar separates nothing
+PORT = re.compile(r"^\s*<\w*>\s*(?=\S)")  # what an arrow may be drawn to
+LITERAL = "if that is a symbol, list the symbols in the graph's attribute alphabet"
 
 
 class Read(NamedTuple):
@@ -42,31 +44,38 @@ def split_label(label: str) -> list[str]:
 
 
 def pieces(label: str) -> list[str]:
-    r"""The parts of a label between commas and line breaks. Blanks separate single characters, and no words.
+    r"""The symbols of a label: between commas and line breaks. Blanks separate single characters, and no words.
 
     >>> pieces(r"a, b\nACK(0,1)"), pieces("0 1"), pieces("move d1 peg2")
     (['a', 'b', 'ACK(0,1)'], ['0', '1'], ['move d1 peg2'])
     """
-    check(len(label), MAX_LABELLED, f"a label has {len(label):,} characters")
-    parts: list[str] = []
-    for piece in filter(None, (match.strip() for match in PIECE.findall(label))):
+    symbols: list[str] = []
+    for piece in _parts(label):
         words = piece.split()
-        parts += words if all(len(word) == 1 for word in words) else [piece]
-    return parts
+        symbols += words if all(len(word) == 1 for word in words) else [piece]
+    return symbols
+
+
+def _parts(label: str) -> list[str]:
+    """What stands between commas and line breaks."""
+    check(len(label), MAX_LABELLED, f"a label has {len(label):,} characters")
+    return [part for match in PIECE.findall(label) if (part := match.strip())]
 
 
 def refuse_other_kinds(labels: Sequence[str]) -> None:
     """AutomatonError, naming the kind, for labels that machines of other kinds have.
 
-    >>> refuse_other_kinds(["a:0.5", "a:0.5", "b:1.0"])
+    >>> refuse_other_kinds(["a:0.5", "a:0.5", "b:1.0"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    languages.errors.AutomatonError: a Markov decision process: transitions have chances, as 'a:0.5'; it is not read
+    languages.errors.AutomatonError: a Markov decision process: transitions have chances, as 'a:0.5'; it is not read...
     """
     for is_such, kind in OTHER_KINDS:
         if labels and all(map(is_such, labels)):
-            raise AutomatonError(f"{kind}, as {labels[0]!r:.80}; it is not read")
+            raise AutomatonError(f"{kind}, as {labels[0]!r:.80}; it is not read; {LITERAL}")
     for label in filter(STACK.search, labels):
-        raise AutomatonError(f"a pushdown automaton: transitions push and pop, as {label!r:.80}; it is not read")
+        raise AutomatonError(
+            f"a pushdown automaton: transitions push and pop, as {label!r:.80}; it is not read; {LITERAL}"
+        )
 
 
 def _is_chance(label: str) -> bool:
@@ -91,7 +100,7 @@ def _moves_head(label: str) -> bool:
 def _moves_stack(label: str) -> bool:
     """As in "a,Z/AZ" or "a, b → c": a symbol, and what is on the stack before and after."""
     read, _ = _rewrites(label)
-    return not read.endswith(",") and len(pieces(read)) == 2
+    return not read.endswith(",") and len(_parts(read)) == 2
 
 
 def _rewrites(label: str) -> tuple[str, str]:
@@ -132,16 +141,16 @@ def read_label(label: str, mark: str) -> list[Read]:
 
     >>> read_label("0", ""), read_label("0,1/x", "/")
     ([Read(symbol='0', output=None)], [Read(symbol='0', output='x'), Read(symbol='1', output='x')])
-    >>> read_label("a / x,y", " / ")
-    [Read(symbol='a', output='x,y')]
+    >>> read_label("a / x,y", " / "), read_label("a / x, b / y", " / ")
+    ([Read(symbol='a', output='x,y')], [Read(symbol='a', output='x'), Read(symbol='b', output='y')])
     """
     if not mark:
         return [Read(unescape(piece), None) for piece in pieces(label)]
     found: list[Read] = []
     waiting: list[str] = []  # inputs without an output: those before "1/x" in "0,1/x" have the same
-    for piece in pieces(label):
-        halves = _halves(piece, mark)
-        waiting.append(halves[0] if halves else piece)
+    for part in _parts(label):
+        halves = _halves(part, mark)
+        waiting += pieces(halves[0] if halves else part)
         if halves:
             found += [Read(unescape(symbol), unescape(halves[1])) for symbol in waiting]
             waiting = []
@@ -160,5 +169,7 @@ def barred(label: str) -> tuple[str, str] | None:
     inner = label.strip()
     if inner.startswith("{") and inner.endswith("}"):
         inner = inner[1:-1]
-    name, bar, output = inner.partition("|")
-    return (unescape(name.strip()), unescape(output.strip())) if bar and output.strip() else None
+    if (match := RECORD.fullmatch(inner)) is None:
+        return None
+    name, output = (unescape(PORT.sub("", field, count=1).strip()) for field in match.groups())
+    return (name, output) if output else None

@@ -422,6 +422,12 @@ def test_labels_are_read_as_their_authors_mean(tmp_path: Path) -> None:
     tcp = from_dot(START + 'p -> p [label="ACK(V,V,0)/RST(ZERO,ZERO,0)"]; p -> p [label="0,1/Pub(a,b)"] }')
     assert isinstance(tcp, MooreMachine)
     assert (tcp.alphabet, tcp.output_names) == (("0", "1", "ACK(V,V,0)"), ("Pub(a,b)", "RST(ZERO,ZERO,0)"))
+    both = from_dot(START + 'p -> p [label="a / x, b / y"] }')
+    assert isinstance(both, MooreMachine)
+    assert says(both, [("a",), ("b",)]) == ["x", "y"]
+    record = from_dot(START + r'p [shape=record, label="{<n> p\|q | <o> f\|g}"]; p -> p [label=a] }')
+    assert isinstance(record, MooreMachine)
+    assert record.output_names == ("f|g",)
     slashed = from_dot('digraph { alphabet="a/b,c" i [shape=point]; i -> p -> p [label="a/b,c"]; p [peripheries=2] }')
     assert slashed.alphabet == ("a/b", "c")
 
