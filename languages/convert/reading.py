@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from languages.automata import Dfa, MooreMachine, Semiautomaton
 from languages.automata.semiautomaton import numbered
+from languages.budget import check_transitions
 from languages.convert.subsets import determinised
 from languages.errors import AutomatonError
 
@@ -193,6 +194,7 @@ def _mealy(said: Said) -> MooreMachine:
     pairs = {start: None}
     queue = [start]
     for state, _ in queue:
+        check_transitions(len(queue), len(symbols))
         for symbol in symbols:
             step = steps.get((state, symbol))
             if step is None:
