@@ -50,6 +50,8 @@ def as_line(value: Any) -> str:
     {"é": "\\u202e"}
     """
     written = json.dumps(value, ensure_ascii=False)
+    if written.isprintable():  # a long sample is, at once
+        return written
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in written)
 
 
