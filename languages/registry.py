@@ -26,10 +26,12 @@ DYCK = (
     Parameter("members", "uniform", "'uniform' or 'blocks'", ("uniform", "blocks")),
 )
 MEMBERS = Parameter("members", "uniform", "'uniform', 'runs' (3, 7) or 'walk' (4)", ("uniform", "runs", "walk"))
+FORBIDDEN = Parameter("forbidden", "at-once", "'at-once', or for 3 'later'", ("at-once", "later"))
 GROUP = (
     Parameter("answer", "element", "'element' or 'identity'", ("element", "identity")),
     Parameter("letters", "generators", "'generators' or 'elements'", ("generators", "elements")),
 )
+ORDER = Parameter("order", "left-to-right", "'left-to-right' or 'right-to-left'", ("left-to-right", "right-to-left"))
 PREFIX = (
     Parameter("p", 2, "the number of symbols asked for, 1 to 20"),
     Parameter("k", 2, "the number of symbols there are, 2 to 10"),
@@ -65,7 +67,7 @@ FAMILIES = (
         "tomita:tomita",
         "membership in Tomita's language N, 1 to 7",
         tuple(f"tomita-{n}" for n in range(1, 8)),
-        (MEMBERS,),
+        (MEMBERS, FORBIDDEN),
     ),
     Family(
         "dyck-N",
@@ -81,9 +83,9 @@ FAMILIES = (
     Family("ab-d-bc", "bhattamishra:ab_d_bc", "membership: {a,b}*d{b,c}*", ("ab-d-bc",)),
     Family("aa-bb-cc-dd-ee", "bhattamishra:aa_bb_cc_dd_ee", "membership: aa*bb*cc*dd*ee*", ("aa-bb-cc-dd-ee",)),
     Family("cyclic-N", "groups:cyclic", "word problem of Z_N", ("cyclic-5",), GROUP),
-    Family("dihedral-N", "groups:dihedral", "word problem of D_N, order 2N", ("dihedral-4",), GROUP),
-    Family("symmetric-N", "groups:symmetric", "word problem of S_N", ("symmetric-3", "symmetric-5"), GROUP),
-    Family("alternating-N", "groups:alternating", "word problem of A_N", ("alternating-5",), GROUP),
+    Family("dihedral-N", "groups:dihedral", "word problem of D_N, order 2N", ("dihedral-4",), (*GROUP, ORDER)),
+    Family("symmetric-N", "groups:symmetric", "word problem of S_N", ("symmetric-3", "symmetric-5"), (*GROUP, ORDER)),
+    Family("alternating-N", "groups:alternating", "word problem of A_N", ("alternating-5",), (*GROUP, ORDER)),
     Family("flip-flop", "flip_flop:flip_flop", "the bit written last", ("flip-flop",), (P_IGNORE,)),
     Family("prefix", "prefix:prefix", "the first p symbols of a word over k, or 'too short'", ("prefix",), PREFIX),
     Family(
@@ -92,7 +94,7 @@ FAMILIES = (
         "membership in a regular expression: regex:(ab)*, regex:(aa)*;alphabet=ab",
         (),
     ),
-    Family("dfa:FILE", "user:dfa", "an automaton in a JSON or DOT file, such as dfa:path.json", ()),
+    Family("dfa:FILE", "user:dfa", "an automaton in a JSON, DOT, JFLAP or AT&T file: dfa:path.json", ()),
 )
 
 

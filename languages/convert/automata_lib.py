@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from languages.convert.reading import AS_WRITTEN, Reading, checked, free
+
 if TYPE_CHECKING:
     from automata.fa.dfa import DFA
 
@@ -27,8 +29,8 @@ def to_automata_lib(dfa: "Dfa") -> "DFA":
     )
 
 
-def from_automata_lib(dfa: "DFA", alphabet: Iterable[str] | None = None) -> "Dfa":
-    """The same automaton as ours, a partial one completed with a sink.
+def from_automata_lib(dfa: "DFA", alphabet: Iterable[str] | None = None, how: Reading = AS_WRITTEN) -> "Dfa":
+    """The same automaton as ours, a partial one completed with a sink. AutomatonError if no state accepts.
 
     States keep their names where these are different strings, and are numbered q0, q1, ... otherwise.
     `alphabet` gives the order of the symbols, which automata-lib does not keep; by default they are sorted.
@@ -42,7 +44,8 @@ def from_automata_lib(dfa: "DFA", alphabet: Iterable[str] | None = None) -> "Dfa
     symbols = tuple(sorted(dfa.input_symbols) if alphabet is None else alphabet)
     final = {names[q] for q in found if q in cast("frozenset[Any]", dfa.final_states)}
     initial = names[dfa.initial_state]
-    return Dfa.from_partial(tuple(names.values()), symbols, delta, initial, final, sink=_free(names))
+    ours = Dfa.from_partial(tuple(names.values()), symbols, delta, initial, final, sink=free("sink", names.values()))
+    return checked(ours, how)
 
 
 def _states_in_order(initial: object, transitions: Mapping[Any, Mapping[str, Any]]) -> list[Any]:
@@ -62,11 +65,3 @@ def _names(states: list[Any]) -> dict[Any, str]:
     if all(isinstance(q, str) and q for q in states):
         return {q: str(q) for q in states}
     return {q: f"q{i}" for i, q in enumerate(states)}
-
-
-def _free(names: Mapping[Any, str]) -> str:
-    """A name for a sink that no state has."""
-    sink = "sink"
-    while sink in names.values():
-        sink += "_"
-    return sink

@@ -4,24 +4,35 @@ Written: accepting states are double circles, an arrow from a point shows the in
 the same states share an arrow ("0,1"), a Moore machine's states are labelled "state / output". The graph's
 attributes `alphabet` and `output_names` keep the order of symbols and outputs, and tell the two kinds apart.
 
-Read: the same, and simple drawings made by hand. The initial state is where an arrow from a node of shape point,
-none or plaintext (or invisible) leads; labels are symbols between commas, spaces or line breaks; without
+Read: the same, simple drawings made by hand, and what AALpy, LearnLib and the Automata Wiki write. The initial state
+is where an arrow from a node of shape point, none or plaintext (or invisible, or called `__start0`) leads; without
 `alphabet` the symbols are sorted; missing transitions of an automaton lead to a new state, the sink. A label
-"state / output" in any state makes a Moore machine.
+"state / output" in any state, or "state|output" in every state, makes a Moore machine; "input / output" at every
+arrow a Mealy machine. With `alphabet` labels are these symbols, whatever they look like.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from languages.automata import Dfa, MooreMachine
 from languages.budget import MAX_TRANSITIONS, check
-from languages.convert.dot_parser import Drawing, Node, parse, unescape
+from languages.convert.dot_parser import Drawing, Edge, Node, parse, unescape
+from languages.convert.labels import (
+    LITERAL,
+    Read,
+    barred,
+    read_label,
+    refuse_other_kinds,
+    separator,
+    split_label,
+)
+from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of
 from languages.errors import AutomatonError, UserError
 
 INVISIBLE = {"point", "none", "plaintext", "plain"}
 ACCEPTING = {"doublecircle", "doubleoctagon"}
-MAX_LABELLED = 2**20  # characters of a label
-SYMBOL = re.compile(r"\\[nlr]|((?:[^\\,\s]++|\\[^nlr]|\\\Z)++)")  # between line breaks, commas and blanks
+OUTPUTS = ", write ;outputs=labels behind the file's name if the states' labels are outputs"
+START = "__start"  # how LearnLib and AALpy call the node that the arrow to the initial state begins in
 
 
 def to_dot(machine: Dfa | MooreMachine) -> str:
@@ -72,7 +83,7 @@ def _nodes(machine: Dfa | MooreMachine) -> list[str]:
 def _check_writable(names: Iterable[str]) -> None:
     for name in names:
         if not name.isprintable():
-            raise AutomatonError(f"the name {name!r} cannot be drawn; rename it, or use JSON")
+            raise AutomatonError(f"the name {name!r} cannot be drawn; rename it")
 
 
 def _escaped(name: str, characters: str = '\\"') -> str:
@@ -87,11 +98,11 @@ def _joined(symbols: Iterable[str]) -> str:
     return ",".join(_escaped(symbol, '\\", ') for symbol in symbols)
 
 
-def from_dot(text: str, name: str = "<text>") -> Dfa | MooreMachine:
+def from_dot(text: str, name: str = "<text>", how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
     """The machine of a drawing; `name` says in errors where it comes from.
 
     AutomatonError, with the line: not DOT, a transition without a label, two transitions for one symbol, no or
-    several initial states; and whatever the machine's constructor refuses.
+    several initial states, a machine of another kind; and whatever the machine's constructor refuses.
 
     >>> drawing = '''digraph { start [shape=none]; start -> p
     ...   p -> q [label=a]; q -> p [label="b"]; p [shape=doublecircle] }'''
@@ -99,95 +110,114 @@ def from_dot(text: str, name: str = "<text>") -> Dfa | MooreMachine:
     (True, False)
     """
     try:
-        return _machine(parse(text))
+        return machine_of(_said(parse(text), how), how)
     except UserError as error:
         separator = ", " if str(error).startswith("line ") else ": "
         raise type(error)(f"{name}{separator}{error}") from None
 
 
-def _machine(drawing: Drawing) -> Dfa | MooreMachine:
-    initial, arrows = _initial(drawing)
-    nodes = {q: node for q, node in drawing.nodes.items() if q not in arrows}
-    delta = _transitions(drawing, arrows)
-    used = {symbol for row in delta.values() for symbol in row}
-    symbols = split_label(drawing.attributes.get("alphabet", "")) or sorted(used)
-    outputs = {q: _output(node) for q, node in nodes.items()}
-    if "output_names" in drawing.attributes or any(output is not None for output in outputs.values()):
-        names = split_label(drawing.attributes.get("output_names", "")) or sorted(filter(None, set(outputs.values())))
-        return MooreMachine.from_outputs(tuple(nodes), symbols, delta, initial, outputs, names)
-    accepting = {q for q, node in nodes.items() if _accepts(node)}
-    sink = "sink"
-    while sink in nodes:
-        sink += "_"
-    return Dfa.from_partial(tuple(nodes), symbols, delta, initial, accepting, sink=sink)
-
-
-def _initial(drawing: Drawing) -> tuple[str, set[str]]:
-    """The initial state, and the nodes that only serve to draw the arrow to it."""
-    # A point that something leads to is a state that is drawn small, not the arrow's beginning.
-    targets = {edge.target for edge in drawing.edges}
-    arrows = {q for q, node in drawing.nodes.items() if _is_invisible(node) and q not in targets}
-    initial = [edge for edge in drawing.edges if edge.source in arrows]
+def _said(drawing: Drawing, how: Reading) -> Said:
+    starts = _starts(drawing)
+    nodes = {q: node for q, node in drawing.nodes.items() if q not in starts}
+    initial = dict.fromkeys(edge.target for edge in drawing.edges if edge.source in starts)
     if not initial:
         raise AutomatonError(
             'there is no initial state; draw an arrow to it from a point, as in: "" [shape=point]; "" -> q'
         )
-    if len(initial) > 1:
-        raise AutomatonError(
-            f"line {drawing.line(initial[1])}: a second initial state {initial[1].target!r:.80}; draw one arrow"
-        )
-    return initial[0].target, arrows
+    edges = [edge for edge in drawing.edges if edge.source not in starts and not _is_invisible(edge.attributes)]
+    arrows, numbers = _arrows(drawing, edges)
+    is_mealy = any(arrow.output is not None for arrow in arrows)
+    if is_mealy and all(" / " in node.attributes.get("label", "") for node in nodes.values()):
+        raise AutomatonError("a subsequential transducer: states have outputs, and transitions too; it is not read")
+    accepting = {q for q, node in nodes.items() if _accepts(node)}
+    listed = {key: split_label(drawing.attributes.get(key, "")) for key in ("alphabet", "output_names")}
+    return Said(
+        states=tuple(nodes),
+        initial=tuple(initial),
+        arrows=arrows,
+        accepting=accepting,
+        outputs=None if is_mealy else _outputs(drawing, nodes, accepting, how),
+        **listed,
+        remedy=OUTPUTS if any(node.attributes.get("label") for node in nodes.values()) else "",
+        place=lambda number: f"line {drawing.line(edges[numbers[number]])}: ",
+    )
 
 
-def _is_invisible(node: Node) -> bool:
-    return node.attributes.get("shape") in INVISIBLE or "invis" in node.attributes.get("style", "")
+def _starts(drawing: Drawing) -> set[str]:
+    """The nodes that only serve to draw the arrow to the initial state."""
+    # A point that something leads to is a state that is drawn small, not the arrow's beginning.
+    targets = {edge.target for edge in drawing.edges}
+    shown = {q for q, node in drawing.nodes.items() if not (q.startswith(START) or _is_invisible(node.attributes))}
+    return drawing.nodes.keys() - shown - targets
+
+
+def _is_invisible(attributes: Mapping[str, str]) -> bool:
+    return attributes.get("shape") in INVISIBLE or "invis" in attributes.get("style", "")
 
 
 def _accepts(node: Node) -> bool:
     return node.attributes.get("shape") in ACCEPTING or node.attributes.get("peripheries") == "2"
 
 
-def _transitions(drawing: Drawing, arrows: set[str]) -> dict[str, dict[str, str]]:
-    delta: dict[str, dict[str, str]] = {q: {} for q in drawing.nodes if q not in arrows}
-    count = 0
-    for edge in drawing.edges:
-        if edge.source in arrows:
-            continue
-        symbols = split_label(edge.attributes.get("label", ""))
+def _arrows(drawing: Drawing, edges: Sequence[Edge]) -> tuple[list[Arrow], list[int]]:
+    """The transitions, one for each symbol, and of which edge each is."""
+    arrows: list[Arrow] = []
+    numbers: list[int] = []
+    for number, (edge, symbols) in enumerate(zip(edges, _read_labels(drawing, edges), strict=True)):
         # While they are read: one label may hold a million symbols.
-        count += len(symbols)
+        count = len(arrows) + len(symbols)
         check(count, MAX_TRANSITIONS, f"there are {count:,} transitions or more")
         if not symbols:
             arrow = f"{edge.source!r:.80} -> {edge.target!r:.80}"
             raise AutomatonError(f"line {drawing.line(edge)}: the transition {arrow} has no symbol; add [label=...]")
-        for symbol in symbols:
-            if symbol in delta[edge.source]:
-                raise AutomatonError(
-                    f"line {drawing.line(edge)}: state {edge.source!r:.80} has a second transition for {symbol!r:.80}; "
-                    "a deterministic machine has one"
-                )
-            delta[edge.source][symbol] = edge.target
-    return delta
+        arrows += [Arrow(edge.source, edge.target, symbol, output) for symbol, output in symbols]
+        numbers += [number] * len(symbols)
+    return arrows, numbers
 
 
-def _output(node: Node) -> str | None:
-    """The output in a label "state / output"."""
-    label = unescape(node.attributes.get("label", ""))
-    if label == node.name:
+def _read_labels(drawing: Drawing, edges: Sequence[Edge]) -> Iterator[Sequence[Read]]:
+    """What each edge's label says; with the attribute `alphabet` nothing but symbols."""
+    labels = [edge.attributes.get("label", "") for edge in edges]
+    if "alphabet" in drawing.attributes:
+        yield from ([Read(symbol, None) for symbol in split_label(label)] for label in labels)
+        return
+    refuse_other_kinds(labels)
+    mark = separator(labels)
+    for edge, label in zip(edges, labels, strict=True):
+        if not mark and separator([label]):
+            what = f"{label!r:.80} has an output behind a slash, other transitions have none"
+            raise AutomatonError(f"line {drawing.line(edge)}: {what}; give each one, or none; {LITERAL}")
+        yield [Read(None if symbol in EMPTY_WORDS else symbol, output) for symbol, output in read_label(label, mark)]
+
+
+def _outputs(
+    drawing: Drawing, nodes: Mapping[str, Node], accepting: AbstractSet[str], how: Reading
+) -> dict[str, str | None] | None:
+    """The outputs of a Moore machine's states, by the states' names; None of an automaton."""
+    if how.outputs == "labels":
+        return {q: unescape(node.attributes.get("label", q)) for q, node in nodes.items()}
+    labels = {q: node.attributes.get("label", q) for q, node in nodes.items()}
+    listed = "output_names" in drawing.attributes
+    split = {q: barred(label) for q, label in labels.items()}
+    if listed or not all(split.values()):
+        split = {q: _slashed(q, unescape(label)) for q, label in labels.items()}
+    outputs = {q: halves[1] if halves else None for q, halves in split.items()}
+    if not listed and not any(split.values()):
         return None
-    if label.startswith(f"{node.name} / "):
-        return label[len(node.name) + 3 :]
-    _, slash, output = label.rpartition("/")
-    return output.strip() if slash else None
+    for q, halves in split.items():
+        if accepting and not listed and halves and halves[0] != q:
+            raise AutomatonError(
+                f"some states accept, and the label {labels[q]!r:.80} of {q!r:.80} has an output; "
+                "leave the double circles for a Moore machine, or the labels for an automaton"
+            )
+    return outputs
 
 
-def split_label(label: str) -> list[str]:
-    r"""The symbols of a label: between commas, blanks and line breaks, where a backslash takes the next as it is.
-
-    >>> split_label(r"a, b\nc\,")
-    ['a', 'b', 'c,']
-    """
-    check(len(label), MAX_LABELLED, f"a label has {len(label):,} characters")
-    if "\\" not in label:
-        return label.replace(",", " ").split()
-    return [unescape(symbol) for symbol in SYMBOL.findall(label) if symbol]
+def _slashed(name: str, label: str) -> tuple[str, str] | None:
+    """Name and output of a label "state / output"; None of any other."""
+    if label == name:
+        return None
+    if label.startswith(f"{name} / "):
+        return name, label[len(name) + 3 :]
+    before, slash, output = label.rpartition("/")
+    return (before.strip(), output.strip()) if slash else None

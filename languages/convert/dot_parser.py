@@ -19,7 +19,9 @@ TOKEN = re.compile(
 )
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 KEPT = {"alphabet", "output_names", "label", "shape", "style", "peripheries"}  # of all attributes
+WRONG = {'"': "a string without an end", "<": "a label in HTML, write it in quotes"}
 MAX_TOKENS = 2**22
+MAX_DEPTH = 50
 Attributes = dict[str, str]
 
 
@@ -78,7 +80,7 @@ def tokens(text: str) -> Iterator[Token]:
             raise too_large(count, MAX_TOKENS, f"the drawing has {count:,} words and marks or more")
         kind = match.lastgroup or ""
         if kind == "wrong":
-            what = "a string without an end" if match.group() == '"' else f"unexpected {match.group()!r}"
+            what = WRONG.get(match.group(), f"unexpected {match.group()!r}")
             raise AutomatonError(f"line {line_at(text, match.start())}: {what}; only plain digraphs are read")
         if kind != "blank":
             yield Token(kind, match.group(), match.start())
@@ -96,6 +98,8 @@ class _Parser:
         self.token = next(self.tokens)
         self.drawing = Drawing(text)
         self.defaults: dict[str, Attributes] = {"node": {}, "edge": {}, "graph": self.drawing.attributes}
+        self.depth = 0  # of groups
+        self.written: dict[str, str] = {}  # how each node's name is written
 
     def advance(self) -> Token:
         """The token here; the next one is then looked at."""
@@ -125,44 +129,65 @@ class _Parser:
     def error(self, expected: str) -> AutomatonError:
         """What was expected, with the line and the token that stands there."""
         line = line_at(self.drawing.text, self.token.at)
-        # A quoted name may hold a newline; the message stays a line.
-        found = self.token.text[:40].replace("\n", "\\n")
+        # A quoted name may hold a newline, and what a terminal obeys; the message stays a line.
+        found = repr(self.token.text[:40])[1:-1]
         return AutomatonError(f"line {line}: {expected}, found {found}")
 
     def graph(self) -> Drawing:
-        """graph = "strict"? "digraph" identifier? "{" (statement ";"*)* "}", and nothing behind it."""
+        """graph = "strict"? "digraph" identifier? "{" statements "}", and nothing behind it."""
         self.take_keyword("strict")
         self.expect(self.take_keyword("digraph"), "digraph")
         if self.token.text != "{":
             self.identifier()
+        self.statements()
+        if self.token.kind != "end":
+            raise self.error("expected nothing after the graph")
+        return self.drawing
+
+    def statements(self) -> None:
+        """ "{" (statement ";"*)* "}"."""
         self.expect(self.take("{"), "{")
         while not self.take("}"):
             self.statement()
             while self.take(";"):
                 pass
-        if self.token.kind != "end":
-            raise self.error("expected nothing after the graph")
-        return self.drawing
 
     def statement(self) -> None:
-        """Attributes of all nodes or edges or of the graph, nodes, or edges; AutomatonError for a subgraph."""
+        """Attributes of all nodes or edges or of the graph, nodes, edges, or a group of such."""
         first = self.token
-        if first.text == "{" or (first.kind == "word" and first.text.lower() == "subgraph"):
-            raise self.error("subgraphs are not read; expected a node or an edge")
+        if first.kind in ("mark", "word") and first.text.lower() in ("{", "subgraph"):
+            self.subgraph()
+            return
         keyword = first.text.lower() if first.kind == "word" else ""
         name = self.identifier()
         if keyword in self.defaults and self.token.text == "[":
             self.defaults[keyword].update(self.attribute_lists())
         elif self.take("="):
-            self.drawing.attributes[name] = self.value()
+            self.defaults["graph"][name] = self.value()
         else:
-            self.nodes_or_edges(unescape(name), first.at)
+            self.nodes_or_edges(name, first.at)
+
+    def subgraph(self) -> None:
+        """("subgraph" identifier?)? statements: how nodes lie, as in {rank=same; p q}. Its attributes end with it."""
+        if self.take_keyword("subgraph") and self.token.text != "{":
+            self.identifier()
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.error(f"expected at most {MAX_DEPTH} groups in one another")
+        outside, self.defaults = self.defaults, {key: dict(values) for key, values in self.defaults.items()}
+        self.statements()
+        self.defaults = outside
+        self.depth -= 1
+        if self.token.text == "->":
+            raise self.error("arrows to or from a group are not read; draw one for each node; expected a node")
 
     def nodes_or_edges(self, first: str, at: int) -> None:
         """A node, or a chain of edges, with its attributes; `first` is the first name, at the place `at`."""
-        chain = [first]
+        chain = [self.node(first)]
         while self.take("->"):
-            chain.append(unescape(self.identifier()))
+            if self.token.text in ("{", "subgraph"):
+                raise self.error("arrows to or from a group are not read; draw one for each node; expected a node")
+            chain.append(self.node(self.identifier()))
         attributes = self.attribute_lists()
         nodes, edges = self.drawing.nodes, self.drawing.edges
         for name in chain:
@@ -170,10 +195,19 @@ class _Parser:
                 # Defaults count for nodes that come after them, as in graphviz.
                 nodes[name] = Node(name, dict(self.defaults["node"]))
         if len(chain) == 1:
-            nodes[first].attributes.update(attributes)
+            nodes[chain[0]].attributes.update(attributes)
         # a -> b -> c is two edges with the same attributes.
         attributes = self.defaults["edge"] | attributes
         edges += [Edge(source, target, attributes, at) for source, target in pairwise(chain)]
+
+    def node(self, written: str) -> str:
+        """The name of a node, without the port that an arrow is drawn to."""
+        while self.take(":"):
+            self.identifier()
+        name = unescape(written)
+        if self.written.setdefault(name, written) != written:
+            raise self.error(f"the names {self.written[name]!r:.80} and {written!r:.80} are too alike; rename one")
+        return name
 
     def attribute_lists(self) -> Attributes:
         """("[" (identifier "=" value ("," | ";")?)* "]")*, of which the names in KEPT are kept."""
@@ -202,5 +236,9 @@ class _Parser:
 
 
 def unescape(name: str) -> str:
-    """A name without its backslashes, each of which takes the next character as it is."""
-    return ESCAPE.sub(r"\1", name) if "\\" in name else name
+    r"""A name on one line, without its backslashes, each of which takes the next character as it is.
+
+    >>> unescape(r"odd\nnumber \"of\" 1s")
+    'odd number "of" 1s'
+    """
+    return ESCAPE.sub(lambda match: " " if match[1] in "nlr" else match[1], name) if "\\" in name else name

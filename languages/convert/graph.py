@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, cast
 
 from languages.automata import Dfa, MooreMachine, Semiautomaton
+from languages.convert.reading import AS_WRITTEN, Reading, checked
 from languages.errors import AutomatonError
 
 if TYPE_CHECKING:
@@ -44,10 +45,11 @@ def _shown(machine: Semiautomaton, i: int) -> dict[str, Any]:
     return {}
 
 
-def from_networkx(graph: "MultiDiGraph[Any]") -> Dfa | MooreMachine:
+def from_networkx(graph: "MultiDiGraph[Any]", how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
     """The machine of a graph as `to_networkx` makes it: a Moore machine if it has `output_names`, else a Dfa.
 
-    AutomatonError: no `initial`, a symbol twice from one state, and whatever the machine's constructor refuses.
+    AutomatonError: no `initial`, a symbol twice from one state, no node with `accepting`, and whatever the machine's
+    constructor refuses.
     """
     initial = graph.graph.get("initial")
     if initial is None:
@@ -66,7 +68,7 @@ def from_networkx(graph: "MultiDiGraph[Any]") -> Dfa | MooreMachine:
     names = graph.graph.get("output_names")
     if names is None:
         accepting = {str(node) for node, flag in graph.nodes(data="accepting") if flag}
-        return Dfa(states, symbols, delta, str(initial), accepting)
+        return checked(Dfa(states, symbols, delta, str(initial), accepting), how)
     outputs = dict(graph.nodes(data="output"))
     given = {str(node): outputs[node] for node in graph.nodes}
-    return MooreMachine.from_outputs(states, symbols, delta, str(initial), given, tuple(names))
+    return checked(MooreMachine.from_outputs(states, symbols, delta, str(initial), given, tuple(names)), how)

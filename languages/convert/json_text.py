@@ -14,6 +14,7 @@ from reprlib import repr as short  # however much there is
 from typing import Any, cast
 
 from languages.automata import Dfa, MooreMachine
+from languages.convert.reading import AS_WRITTEN, Reading, checked
 from languages.errors import AutomatonError, UserError, nearest, one_of
 
 COMMON = {"states": list, "alphabet": list, "transitions": dict, "initial": str}
@@ -39,14 +40,23 @@ def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def from_json(text: str, name: str = "<text>") -> Dfa | MooreMachine:
-    """The machine of a JSON text; `name` says in errors where it comes from.
+def from_json(text: str, name: str = "<text>", how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
+    """The machine of a JSON text by anybody, as `read_json` reads it. AutomatonError too if it answers nothing."""
+    machine = read_json(text, name)
+    try:
+        return checked(machine, how)
+    except UserError as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def read_json(text: str, name: str = "<text>") -> Dfa | MooreMachine:
+    """The machine of a JSON text that `to_json` wrote; `name` says in errors where it comes from.
 
     AutomatonError: not JSON (with line and column), a key that is missing, unknown, twice there or of the wrong
     kind, and whatever the machine's constructor refuses.
 
     >>> even = Dfa(("even", "odd"), "01", ((0, 1), (1, 0)), "even", {"even"})
-    >>> from_json(to_json(even)) == even
+    >>> read_json(to_json(even)) == even
     True
     """
     try:

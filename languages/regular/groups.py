@@ -1,7 +1,8 @@
 """Word problems of finite groups: which element is the product of the letters?
 
-An element is a permutation of 1..n; letters act in the order they are read. The answer is the element
-reached or, with `answer="identity"`, whether it is the identity (balanced classification).
+An element is a permutation of 1..n. By default products are from left to right: the letters act in the order they are
+read, as in GAP and sympy. With order="right-to-left" the last letter acts first, as where functions are composed. The
+answer is the product or, with `answer="identity"`, whether it is the identity (balanced classification).
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from languages.task import Task
 Permutation = tuple[int, ...]  # the images of 0, 1, ...
 Answer = Literal["element", "identity"]
 Letters = Literal["generators", "elements"]
+Order = Literal["left-to-right", "right-to-left"]
 
 MAX_CYCLIC = 1000
 MAX_DIHEDRAL = 500
@@ -49,7 +51,9 @@ def cyclic(n: int, answer: Answer = "element", letters: Letters = "generators") 
     return _task(f"cyclic-{n}", f"Z_{n}", {"0": _turn(n, 0), "1": _turn(n, 1)}, names, answer, letters)
 
 
-def dihedral(n: int, answer: Answer = "element", letters: Letters = "generators") -> Task:
+def dihedral(
+    n: int, answer: Answer = "element", letters: Letters = "generators", order: Order = "left-to-right"
+) -> Task:
     """The symmetries of a regular n-gon. Letters e (the identity), r (a turn by one corner), s (a reflection).
 
     Elements are named r0, r1, ... (turns) and s0, s1, ... (the reflection s, then that turn). Parameters as
@@ -70,18 +74,22 @@ def dihedral(n: int, answer: Answer = "element", letters: Letters = "generators"
     turns = {_turn(n, k): f"r{k}" for k in range(n)}
     names = turns | {_then(flip, element): name.replace("r", "s") for element, name in turns.items()}
     generators = {"e": _turn(n, 0), "r": _turn(n, 1), "s": flip}
-    return _task(f"dihedral-{n}", f"D_{n}", generators, names, answer, letters)
+    return _task(f"dihedral-{n}", f"D_{n}", generators, names, answer, letters, order)
 
 
-def symmetric(n: int, answer: Answer = "element", letters: Letters = "generators") -> Task:
+def symmetric(
+    n: int, answer: Answer = "element", letters: Letters = "generators", order: Order = "left-to-right"
+) -> Task:
     """All permutations of 1..n. Letters e (the identity), t (the transposition (1 2)), c (the cycle (1 2 ... n)).
 
-    Elements are named by their images of 1, 2, ..., n. Parameters as in `cyclic`. LanguageError: n outside
-    2..7.
+    Elements are named by their images of 1, 2, ..., n. Parameters as in `cyclic`, and the order of products: in "tc"
+    the transposition acts first, or with order="right-to-left" the cycle. LanguageError: n outside 2..7.
 
     >>> machine = symmetric(3).machine
     >>> machine.n_states, [machine.output_names[i] for i in machine.answers("tcct", every=True)]
     (6, ['213', '321', '132', '231'])
+    >>> [machine.output_names[i] for i in symmetric(3, order="right-to-left").machine.answers("tcct", every=True)]
+    ['213', '132', '321', '231']
     >>> symmetric(5).machine.n_states
     120
     >>> symmetric(3, answer="identity").machine.answers("ccc").item()
@@ -91,10 +99,12 @@ def symmetric(n: int, answer: Answer = "element", letters: Letters = "generators
     """
     _check_permuted("symmetric", n, 2)
     generators = {"e": _turn(n, 0), "t": (1, 0, *range(2, n)), "c": _turn(n, 1)}
-    return _task(f"symmetric-{n}", f"S_{n}", generators, _one_line(generators), answer, letters)
+    return _task(f"symmetric-{n}", f"S_{n}", generators, _one_line(generators), answer, letters, order)
 
 
-def alternating(n: int, answer: Answer = "element", letters: Letters = "generators") -> Task:
+def alternating(
+    n: int, answer: Answer = "element", letters: Letters = "generators", order: Order = "left-to-right"
+) -> Task:
     """The even permutations of 1..n. Letters e (the identity) and k = 3..n, each the cycle (1 2 k).
 
     Elements are named by their images of 1, 2, ..., n. Parameters as in `cyclic`. LanguageError: n outside
@@ -116,7 +126,7 @@ def alternating(n: int, answer: Answer = "element", letters: Letters = "generato
         image = list(range(n))
         image[0], image[1], image[k] = 1, k, 0
         generators[str(k + 1)] = tuple(image)
-    return _task(f"alternating-{n}", f"A_{n}", generators, _one_line(generators), answer, letters)
+    return _task(f"alternating-{n}", f"A_{n}", generators, _one_line(generators), answer, letters, order)
 
 
 def _check(family: str, n: int, low: int, high: int) -> None:
@@ -141,12 +151,13 @@ def _then(first: Permutation, second: Permutation) -> Permutation:
     return tuple(second[image] for image in first)
 
 
-def _products(elements: list[Permutation], letters: list[Permutation]) -> npt.NDArray[np.int32]:
-    """The table (elements, letters) of the indices of "element, then letter"."""
+def _products(elements: list[Permutation], letters: list[Permutation], order: Order) -> npt.NDArray[np.int32]:
+    """The table (elements, letters) of the indices of "element, then letter", or from right to left the reverse."""
     kind = smallest_unsigned(len(elements[0]))
     images = np.array(elements, dtype=kind)  # (elements, n)
     index = {image.tobytes(): i for i, image in enumerate(images)}
-    moved = (np.array(letter, dtype=kind)[images] for letter in letters)
+    acting = (np.array(letter, dtype=kind) for letter in letters)
+    moved = (letter[images] if order == "left-to-right" else images[:, letter] for letter in acting)  # (elements, n)
     return np.array(
         [[index[image.tobytes()] for image in row] for row in moved], dtype=np.int32
     ).T  # (elements, letters)
@@ -170,17 +181,20 @@ def _task(
     names: Mapping[Permutation, str],
     answer: Answer,
     letters: Letters,
+    order: Order = "left-to-right",
 ) -> Task:
     """The task of a group given by its elements' names, the identity's first."""
     if answer not in ("element", "identity"):
         raise LanguageError(f"{name}: answer is {answer!r}; it is 'element' or 'identity'")
     if letters not in ("generators", "elements"):
         raise LanguageError(f"{name}: letters is {letters!r}; it is 'generators' or 'elements'")
+    if order not in ("left-to-right", "right-to-left"):
+        raise LanguageError(f"{name}: order is {order!r}; it is 'left-to-right' or 'right-to-left'")
     if letters == "elements" and len(names) > allowed(MAX_ELEMENTS):
         most = f"at most {allowed(MAX_ELEMENTS)}{hint(len(names), MAX_ELEMENTS)}"
         raise LanguageError(f"{name}: {len(names)} elements as letters are too many; {most}")
     alphabet = generators if letters == "generators" else {names[element]: element for element in names}
-    delta = _products(list(names), list(alphabet.values()))
+    delta = _products(list(names), list(alphabet.values()), order)
     states = tuple(names.values())
     identity = states[0]
     if answer == "identity":
@@ -188,7 +202,14 @@ def _task(
     else:
         machine = MooreMachine(states, tuple(alphabet), delta, identity, tuple(range(len(states))), states)
     return Task(
-        name=spec(name, {"answer": (answer, "element"), "letters": (letters, "generators")}),
+        name=spec(
+            name,
+            {
+                "answer": (answer, "element"),
+                "letters": (letters, "generators"),
+                "order": (order, "left-to-right"),
+            },
+        ),
         machine=machine,
         summary=f"word problem of {group}: " + ("the product" if answer == "element" else "is it the identity?"),
         source=SOURCE,

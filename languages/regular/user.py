@@ -1,11 +1,19 @@
 """Languages that a user brings: a regular expression, an automaton in a file, or any machine made in Python."""
 
+from typing import Any
+
 from languages.automata import Dfa, MooreMachine, Semiautomaton
 from languages.automata.moore import UNDEFINED
 from languages.errors import LanguageError, nearest
+from languages.specification import Parameter, read_parameters
 from languages.task import Task
 
 PARAMETERS = ("alphabet",)
+FILE_OPTIONS = (
+    Parameter("determinise", False, "true or false: a nondeterministic automaton is made deterministic"),
+    Parameter("outputs", "", "labels: what a drawing writes in a state is its output", ("labels",)),
+    Parameter("empty", False, "true or false: that no state accepts is meant"),
+)
 
 
 def regex(expression: str) -> Task:
@@ -33,11 +41,13 @@ def regex(expression: str) -> Task:
     return task_of(dfa, f"regex:{expression}", f"membership: {pattern}", "a regular expression of the user's")
 
 
-def dfa(path: str) -> Task:
-    """The task of an automaton in a file: JSON (.json) or DOT (.dot, .gv).
+def dfa(file: str) -> Task:
+    """The task of an automaton in a file: JSON (.json), DOT (.dot, .gv), JFLAP (.jff) or AT&T's text (.att, .txt).
 
-    With accepting states it is a balanced classification, with outputs the machine's answer to uniform words.
-    AutomatonError: no such file, or no automaton in it; the message names the file.
+    With accepting states it is a balanced classification, with outputs the machine's answer to uniform words; a Mealy
+    machine answers with its last output. Behind the name stands what the file leaves open:
+    ";determinise=true", ";outputs=labels", ";empty=true", as `languages.convert.reading.Reading` says.
+    AutomatonError: no such file, or no automaton in it; the message names the file. LanguageError: another option.
 
     >>> dfa("no-such-file.json")
     Traceback (most recent call last):
@@ -45,8 +55,18 @@ def dfa(path: str) -> Task:
     languages.errors.AutomatonError: no-such-file.json: cannot be read (No such file or directory)
     """
     from languages.convert.files import load
+    from languages.convert.reading import Reading
 
-    return task_of(load(path), f"dfa:{path}", f"the automaton in {path}", "a file of the user's")
+    path, options = _file_and_options(file)
+    return task_of(load(path, Reading(**options)), f"dfa:{file}", f"the automaton in {path}", "a file of the user's")
+
+
+def _file_and_options(file: str) -> tuple[str, dict[str, Any]]:
+    """What stands before the options ";key=value", and they; other semicolons are of the file's name."""
+    parts = file.split(";")
+    last = max(i for i, part in enumerate(parts) if i == 0 or "=" not in part)
+    path = ";".join(parts[: last + 1])
+    return path, read_parameters(FILE_OPTIONS, f"dfa:{path}", ",".join(parts[last + 1 :]))
 
 
 def task_of(

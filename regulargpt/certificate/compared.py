@@ -12,7 +12,7 @@ import numpy as np
 import languages
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
-from languages.convert.json_text import from_json
+from languages.convert.json_text import read_json
 from languages.errors import UserError
 from languages.task import Task
 from regulargpt.certificate.search.specification import specified_machine
@@ -47,7 +47,7 @@ def of_run(folder: RunFolder, language: str) -> dict[str, Any]:
 def automaton_of(folder: RunFolder) -> MooreMachine:
     """The automaton of a run's certificate. Raises UserError if it cannot be read, or is no Moore machine."""
     path = folder.path / AUTOMATON
-    machine = from_json(parse_text(read_bytes(path), path), str(path))
+    machine = read_json(parse_text(read_bytes(path), path), str(path))
     if not isinstance(machine, MooreMachine):
         raise UserError(f"{path} is no Moore machine, as automata of certificates are; verify the run again")
     return machine

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from languages.automata import MooreMachine
-from languages.convert.json_text import from_json, to_json
+from languages.convert.json_text import read_json, to_json
 from languages.errors import UserError
 from regulargpt.certificate.options import TableFineTuningOptions
 from regulargpt.certificate.outcome import NOT_LEARNED
@@ -107,6 +107,6 @@ def saved_machine(state: Mapping[str, Any]) -> MooreMachine | None:
     """The machine that was learned, as a checkpoint has it."""
     if state["machine"] is None:
         return None
-    machine = from_json(state["machine"])
+    machine = read_json(state["machine"])
     assert isinstance(machine, MooreMachine), "as it was saved"
     return machine

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from languages.printable import printable
 from regulargpt.tables import Line, columns, wrapped
 
 _WIDE = "regulargpt.wide"
@@ -39,12 +40,24 @@ def width(err: bool = False) -> int | None:
 
 def emit(value: Any) -> None:
     """One JSON object on stdout."""
-    click.echo(json.dumps(value, ensure_ascii=False))
+    click.echo(as_line(value))
+
+
+def as_line(value: Any) -> str:
+    """JSON on one line; what a terminal would obey, such as marks that turn text around, is spelled out.
+
+    >>> print(as_line({"é": "\\u202e"}))
+    {"é": "\\u202e"}
+    """
+    written = json.dumps(value, ensure_ascii=False)
+    if written.isprintable():  # a long sample is, at once
+        return written
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in written)
 
 
 def say(text: str, err: bool = False) -> None:
-    """Text for people: lines that are wider than the terminal are broken between words."""
-    room = width(err)
+    """Text for people, printable: lines that are wider than the terminal are broken between words."""
+    room, text = width(err), printable(text)
     click.echo(text if room is None else "\n".join(wrapped(line, room) for line in text.split("\n")), err=err)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from languages.printable import printable
 from languages.randomness import rng
-from languages.text.printable import printable
 from regulargpt.cli.output import table
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 import languages
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
-from languages.convert.json_text import from_json
+from languages.convert.json_text import read_json
 from languages.errors import UserError
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import against, difference
@@ -130,7 +130,7 @@ def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None
         accepted = decide(text, files | {"automaton": automaton}, progress=progress, name=atomic.shown(path))
     except (Malformed, Rejected) as error:
         raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
-    machine = from_json(automaton.decode(), AUTOMATON)
+    machine = read_json(automaton.decode(), AUTOMATON)
     assert isinstance(machine, MooreMachine), "the checker accepts no other automaton"
     return Certificate(atomic.parse_json(text, path), accepted, stands_for(machine, accepted)), machine
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from languages.errors import UserError
-from languages.text.printable import characters, printable
+from languages.printable import characters, printable
 from regulargpt.config.schema import RunConfig
 from regulargpt.report.field import Field
 from regulargpt.storage.folder import MEASURES, RunFolder

@@ -34,6 +34,7 @@ ODD_LANGUAGES = [
         "retrieval:needles:questions=3",
         "retrieval:line:keys=4096,questions=4096",
     ),
+    *("dfa:mealy.dot", "dfa:good.jff", "dfa:nfa.att", "dfa:nfa.att;determinise=true", "dfa:good.json;empty=maybe"),
     *("dfa:good.json", "dfa:good.dot", "dfa:bytes.json", "dfa:half.json", "dfa:digits.json", "dfa:folder.json"),
 ]
 FOLDERS = ["begun", "sweep", "forged", "folder", "missing", "a-file", ".", "..", "/", "/dev/zero", "fifo", "ring"]

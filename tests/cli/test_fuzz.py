@@ -212,6 +212,9 @@ READERS: dict[str, list[list[str]]] = {
     "sweep/": [["results", "sweep"], ["sweep", "parity", "--out", "sweep", "--dry-run"]],
     "good.toml": [["run", "--config", "good.toml"], ["shortcuts", "--config", "good.toml"]],
     "good.json": [["show", "dfa:good.json"], ["sample", "dfa:good.json", "--length", "5"]],
+    "good.jff": [["show", "dfa:good.jff"]],
+    "nfa.att": [["show", "dfa:nfa.att;determinise=true"]],
+    "mealy.dot": [["show", "dfa:mealy.dot"]],
     "good.dot": [["show", "dfa:good.dot"], ["sweep", "dfa:good.dot", "--dry-run"]],
 }
 KINDS = ("nothing", "folder", "ring", "pipe", "/dev/zero", "/dev/full")

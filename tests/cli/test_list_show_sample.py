@@ -251,6 +251,23 @@ def test_samples_are_labelled_words_of_the_length(cli: Cli, name: str):
     assert (found["language"], found["length"], found["seed"]) == (task.name, length, 3)
 
 
+def test_what_a_terminal_obeys_is_spelled_out(cli: Cli, tmp_path: Path):
+    """Marks that turn text around, and escape sequences, in a user's symbols and in files of others."""
+    language = "regex:(a|\u202e)(b|\x1b)"
+    for arguments in (["show", language], ["sample", language, "--length", "2"], ["show", language, "--json"]):
+        out = cli(*arguments).out
+        assert out.replace("\n", "").isprintable()
+        assert "\\u202e" in out
+    assert json.loads(cli("show", language, "--json").out)["language"] == language
+    (tmp_path / "turned.dot").write_text(
+        'digraph { i [shape=point]; i -> "q\u202e0" -> "q\u202e0" [label=a]; "q\u202e0" [peripheries=2] }'
+    )
+    code, out, err = cli("show", f"dfa:{tmp_path}/turned.dot")
+    assert (code, out) == (2, "")
+    refusal = "the state 'q\\u202e0' has a character that cannot be shown; rename it"
+    assert err.strip() == f"error: {tmp_path}/turned.dot: {refusal}"
+
+
 def test_samples_of_another_seed_are_others(cli: Cli):
     assert len({cli("sample", "parity", "--length", 30, "--seed", seed).out for seed in range(5)}) == 5
 

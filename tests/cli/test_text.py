@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from languages.printable import printable
 from languages.text import corpus
-from languages.text.printable import printable
 from tests.cli.conftest import Cli
 
 WORDS = "alpha beta gamma delta use def\n"

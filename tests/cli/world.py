@@ -62,6 +62,10 @@ def build(folder: Path) -> None:
         "bytes.toml": b"seed = \xff",
         "good.json": to_json(machine).encode(),
         "good.dot": to_dot(machine).encode(),
+        "mealy.dot": b'digraph { __start0 -> p; p -> q [label="0/no"]; q -> p [label="0 / yes"] }',
+        "good.jff": b"<structure><type>fa</type><state id='0'><initial/><final/></state>"
+        b"<transition><from>0</from><to>0</to><read>a</read></transition></structure>",
+        "nfa.att": b"0\t1\ta\ta\n0\t0\ta\ta\n0\t0\tb\tb\n1\n",
         "half.json": b'{"states": ["\\ud800"], "alphabet": ["a"]',
         "deep.json": b"[" * 20_000,
         "digits.json": b"9" * 5000,

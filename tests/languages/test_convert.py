@@ -16,10 +16,12 @@ from languages.convert.automata_lib import from_automata_lib, to_automata_lib
 from languages.convert.dot import from_dot, to_dot
 from languages.convert.files import load, save
 from languages.convert.graph import from_networkx, to_networkx
-from languages.convert.json_text import from_json, to_json
+from languages.convert.json_text import from_json, read_json, to_json
+from languages.convert.reading import DETERMINISE, Reading
 from languages.errors import AutomatonError, UserError
 
 EVEN = Dfa(("even", "odd"), ("0", "1"), ((0, 1), (1, 0)), "even", {"even"})
+EMPTY = Reading(empty=True)  # a language without a word is meant
 PARITY = MooreMachine(("even", "odd"), ("0", "1"), ((0, 1), (1, 0)), "even", (0, -1), ("no / yes", "rest"))
 NAMES = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=4).filter(str.isprintable)
 
@@ -41,11 +43,11 @@ def machines(draw: st.DrawFn) -> Dfa | MooreMachine:
 
 @given(machines())
 def test_there_and_back(machine: Dfa | MooreMachine) -> None:
-    assert from_json(to_json(machine)) == machine
-    assert from_dot(to_dot(machine)) == machine
-    assert from_networkx(to_networkx(machine)) == machine
+    assert read_json(to_json(machine)) == from_json(to_json(machine), how=EMPTY) == machine
+    assert from_dot(to_dot(machine), how=EMPTY) == machine
+    assert from_networkx(to_networkx(machine), EMPTY) == machine
     if isinstance(machine, Dfa) and all(len(symbol) == 1 for symbol in machine.alphabet):
-        assert from_automata_lib(to_automata_lib(machine)).equivalent(machine)
+        assert from_automata_lib(to_automata_lib(machine), how=EMPTY).equivalent(machine)
 
 
 @pytest.mark.parametrize("ending", [".json", ".dot", ".gv", ".JSON"])
@@ -118,25 +120,36 @@ def test_hidden_arrows_and_moore_labels_made_by_hand() -> None:
 
 
 def test_a_self_loop_on_a_plaintext_state_is_a_state() -> None:
-    machine = from_dot("digraph { node [shape=plaintext]; i -> p; p -> p [label=a] }")
+    machine = from_dot("digraph { node [shape=plaintext]; i -> p; p -> p [label=a]; p [peripheries=2] }")
     assert machine.states == ("p",)
 
 
 def test_the_sink_gets_a_free_name() -> None:
-    machine = from_dot('digraph { "" [shape=point]; "" -> sink; sink -> p [label=a]; p -> sink [label=b] }')
+    machine = from_dot('digraph { "" [shape=point]; "" -> sink; sink -> p [label=a]; p -> sink [label=b] }', how=EMPTY)
     assert machine.states == ("sink", "p", "sink_")
 
 
+NONDETERMINISTIC = f"as in a nondeterministic automaton; {DETERMINISE}"
 START = 'digraph {\n "" [shape=point]; "" -> p\n'
 REFUSED_DOT = [
     ("graph { a -- b }", "x.dot, line 1: expected 'digraph', found graph"),
     ("digraph {\n a -> ", "x.dot, line 2: expected a name, found the end of the file"),
     ("digraph {\n a -- b }", "x.dot, line 2: expected a name, found --"),
-    ("digraph {\n a [label=<b>] }", "x.dot, line 2: unexpected '<'; only plain digraphs are read"),
+    ("digraph {\n a [label=<b>] }", "x.dot, line 2: a label in HTML, write it in quotes; only plain digraphs are read"),
     ('digraph {\n\n a [label="b] }', "x.dot, line 3: a string without an end; only plain digraphs are read"),
+    ("digraph { subgraph s [a] }", "x.dot, line 1: expected '{', found ["),
     (
-        "digraph { subgraph s { a } }",
-        "x.dot, line 1: subgraphs are not read; expected a node or an edge, found subgraph",
+        "digraph { a -> {b c} }",
+        "x.dot, line 1: arrows to or from a group are not read; draw one for each node; expected a node, found {",
+    ),
+    (
+        "digraph { {a b} -> c }",
+        "x.dot, line 1: arrows to or from a group are not read; draw one for each node; expected a node, found ->",
+    ),
+    ("digraph " + "{" * 60, "x.dot, line 1: expected at most 50 groups in one another, found {"),
+    (
+        r'digraph { "a\nb" -> "a b" }',
+        r"x.dot, line 1: the names 'a\\nb' and 'a b' are too alike; rename one, found }",
     ),
     ("digraph { a [label] }", "x.dot, line 1: expected '=', found ]"),
     ("digraph { a } b", "x.dot, line 1: expected nothing after the graph, found b"),
@@ -144,11 +157,11 @@ REFUSED_DOT = [
         "digraph { p -> p [label=a] }",
         'x.dot: there is no initial state; draw an arrow to it from a point, as in: "" [shape=point]; "" -> q',
     ),
-    (START + ' "" -> q }', "x.dot, line 3: a second initial state 'q'; draw one arrow"),
+    (START + ' "" -> q }', f"x.dot: there is a second initial state 'q', {NONDETERMINISTIC}"),
     (START + "p -> q }", "x.dot, line 3: the transition 'p' -> 'q' has no symbol; add [label=...]"),
     (
         START + "p -> q [label=a]\n p -> p [label=a] }",
-        "x.dot, line 4: state 'p' has a second transition for 'a'; a deterministic machine has one",
+        f"x.dot, line 4: state 'p' has a second transition for 'a', {NONDETERMINISTIC}",
     ),
     (START + "}", "x.dot: the alphabet may not be empty; give at least one symbol"),
     (
@@ -214,7 +227,7 @@ def test_refused_files(tmp_path: Path) -> None:
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
     (tmp_path / "folder.dot").mkdir()
     refused = {
-        "machine.txt": "unknown ending '.txt'; machines are in .json, .dot, .gv files",
+        "machine.xml": "unknown ending '.xml'; machines are in .json, .dot, .gv, .jff, .att, .txt files",
         "absent.json": "cannot be read (No such file or directory)",
         "folder.dot": "cannot be read (Is a directory)",
         "bytes.json": "not a text file in UTF-8",
@@ -229,9 +242,9 @@ def test_refused_files(tmp_path: Path) -> None:
 
 def test_names_that_cannot_be_drawn() -> None:
     machine = Dfa(("a\nb",), "0", ((0,),), "a\nb", set())
-    with pytest.raises(AutomatonError, match="cannot be drawn; rename it, or use JSON"):
+    with pytest.raises(AutomatonError, match="cannot be drawn; rename it"):
         to_dot(machine)
-    assert from_json(to_json(machine)) == machine
+    assert read_json(to_json(machine)) == machine
 
 
 @example('"\n"')

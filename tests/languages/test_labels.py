@@ -1,7 +1,7 @@
 """Labels are right: by hand, by independent oracles on all short words, and on a million sampled words per language."""
 
 from collections.abc import Callable
-from itertools import product
+from itertools import groupby, product
 
 import numpy as np
 import pytest
@@ -127,6 +127,56 @@ def test_identity_is_the_answer_of_the_first_element(letters: str) -> None:
     element, identity = get(f"dihedral-3:letters={letters}"), get(f"dihedral-3:answer=identity,letters={letters}")
     words = element.sample(rng(0, "identity"), 6, 2000)
     assert ((element.labels(words) == 0) == (identity.labels(words) == 1)).all()
+
+
+@pytest.mark.parametrize("name", ["symmetric-3", "symmetric-4", "alternating-4", "dihedral-4"])
+@pytest.mark.parametrize("order", ["left-to-right", "right-to-left"])
+def test_products_in_both_orders(name: str, order: str) -> None:
+    """Every short word moves the points one after the other, as its letters act from the left or from the right."""
+    task = get(f"{name}:order={order}")
+    moves = {letter: task_images(name, letter) for letter in task.alphabet}
+    seen: dict[tuple[int, ...], int] = {}
+    for word in (word for length in range(1, 6) for word in product(task.alphabet, repeat=length)):
+        points = range(len(moves["e"]))
+        for letter in word if order == "left-to-right" else reversed(word):
+            points = [moves[letter][point] for point in points]
+        label = task.machine.answers("".join(word)).item()
+        # One image to a label, one label to an image; elements of S_n and A_n are named by their images.
+        assert seen.setdefault(tuple(points), label) == label
+        if not name.startswith("dihedral"):
+            assert task.output_names[label] == "".join(str(point + 1) for point in points)
+    assert len(set(seen.values())) == len(seen)
+
+
+def task_images(name: str, letter: str) -> tuple[int, ...]:
+    """What a letter does to the points, in the words of the docs."""
+    n = int(name[-1])
+    if letter == "s":
+        return tuple(-point % n for point in range(n))
+    if letter.isdigit():  # the cycle (1 2 k)
+        return tuple({0: 1, 1: int(letter) - 1, int(letter) - 1: 0}.get(point, point) for point in range(n))
+    swap, turn = (1, 0, *range(2, n)), (*range(1, n), 0)
+    return {"e": tuple(range(n)), "t": swap, "c": turn, "r": turn}[letter]
+
+
+def test_the_orders_differ_where_letters_do_not_commute() -> None:
+    left, right = get("symmetric-3"), get("symmetric-3:order=right-to-left")
+    assert [task.output_names[task.machine.answers("tc").item()] for task in (left, right)] == ["321", "132"]
+    assert left.machine.answers("tct").item() == right.machine.answers("tct").item()
+
+
+def test_two_languages_are_called_tomita_3() -> None:
+    """All words up to length 12: odd runs of 1s, and an odd run of 0s at once or anywhere behind them."""
+    at_once, later = get("tomita-3"), get("tomita-3:forbidden=later")
+    assert (at_once.machine.answers("100110").item(), later.machine.answers("100110").item()) == (1, 0)
+    assert at_once.machine.counterexample(later.machine) == "100110"
+    for length in range(1, 13):
+        words = words_of_domain(later, length)
+        texts = [later.machine.decode(word) for word in words]
+        runs = [[(symbol, len(list(run)) % 2) for symbol, run in groupby(text)] for text in texts]
+        # What stands behind the first odd run of 1s has no odd run of 0s.
+        expected = [("1", 1) not in word or ("0", 1) not in word[word.index(("1", 1)) :] for word in runs]
+        assert [bool(label) for label in later.labels(words)] == expected
 
 
 def test_cyclic_two_is_parity() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from languages.text.printable import characters
+from languages.printable import characters
 from regulargpt.evaluation import segments
 from regulargpt.report.data import gather
 from regulargpt.report.page import render, write

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from languages.printable import characters, printable
 from languages.text import Corpus
-from languages.text.printable import characters, printable
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data, Words
 from regulargpt.data.language import LanguageData

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import as_json, emit, say
+from regulargpt.cli.output import as_json, as_line, emit, say
 from regulargpt.cli.types import FILE, FiniteRange
 
 MOST_SYMBOLS = 100_000_000
@@ -85,7 +84,7 @@ def command(
         found = documents(language, length, count, seed)
     else:
         found = words(language, length, count, seed, {"near_misses": near_misses, "edits": edits, "swaps": swaps})
-    render = found.line if text else lambda record: json.dumps(record, ensure_ascii=False) + "\n"
+    render = found.line if text else lambda record: as_line(record) + "\n"
     content = "".join(map(render, found.records))
     if out is not None:
         from regulargpt.storage.atomic import write_text

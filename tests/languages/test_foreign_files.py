@@ -1,0 +1,493 @@
+"""Machines as other people's programs write them: read back as they were, or refused by what they are."""
+
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import networkx as nx
+import pytest
+from automata.fa.dfa import DFA
+from automata.fa.nfa import NFA
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import languages
+from languages.automata import Dfa, MooreMachine
+from languages.convert.att import from_att
+from languages.convert.automata_lib import from_automata_lib
+from languages.convert.dot import from_dot
+from languages.convert.files import READERS, load
+from languages.convert.graph import from_networkx
+from languages.convert.jflap import from_jflap
+from languages.convert.json_text import from_json
+from languages.convert.reading import Reading
+from languages.errors import AutomatonError, UserError
+
+EMPTY, DETERMINISE, LABELS = Reading(empty=True), Reading(determinise=True), Reading(outputs="labels")
+LONGEST = 6
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A machine as a table of the test's own: state and symbol to state and output, an output for each state."""
+
+    alphabet: tuple[str, ...]
+    step: dict[tuple[int, str], int]
+    written: dict[tuple[int, str], str]  # a Mealy machine's outputs
+    shown: tuple[str, ...]  # a Moore machine's outputs
+    accepts: tuple[bool, ...]
+
+    @property
+    def states(self) -> range:
+        """The first is initial."""
+        return range(len(self.shown))
+
+    def last(self, word: tuple[str, ...]) -> tuple[bool, str, str | None]:
+        """Whether a word is accepted, its output of a Moore machine and of a Mealy machine, which may be None."""
+        state, output = 0, None
+        for symbol in word:
+            output = self.written[state, symbol]
+            state = self.step[state, symbol]
+        return self.accepts[state], self.shown[state], output
+
+
+@st.composite
+def plains(draw: st.DrawFn, alphabets: tuple[tuple[str, ...], ...] = (("0", "1"), ("a", "b", "/"))) -> Plain:
+    """Machines of up to four states."""
+    alphabet = draw(st.sampled_from(alphabets))
+    count = draw(st.integers(1, 4))
+    keys = list(product(range(count), alphabet))
+    outputs = st.sampled_from(("0", "no", "b c", "x|y", "f(a,b)"))
+
+    def some(values: st.SearchStrategy[str]) -> tuple[str, ...]:
+        return tuple(draw(st.lists(values, min_size=count, max_size=count)))
+
+    step = dict(
+        zip(keys, draw(st.lists(st.integers(0, count - 1), min_size=len(keys), max_size=len(keys))), strict=True)
+    )
+    written = {key: draw(outputs) for key in keys}
+    accepts = tuple(flag == "yes" for flag in some(st.sampled_from(("yes", "no"))))
+    return Plain(alphabet, step, written, some(outputs), accepts)
+
+
+def says(machine: Dfa | MooreMachine, words: list[tuple[str, ...]]) -> list[bool | str | None]:
+    """The machine's answers to words of one length."""
+    place = {symbol: i for i, symbol in enumerate(machine.alphabet)}
+    batch = [[place[symbol] for symbol in word] for word in words]
+    if isinstance(machine, Dfa):
+        return [bool(flag) for flag in machine.accepts(batch)]
+    return [None if i < 0 else machine.output_names[i] for i in machine.answers(batch)]
+
+
+def assert_equal(machine: Dfa | MooreMachine, plain: Plain, which: int, shortest: int = 0) -> None:
+    """All words up to length 6 have the answers of the test's own machine."""
+    assert set(machine.alphabet) == set(plain.alphabet)
+    for length in range(shortest, LONGEST + 1 if len(plain.alphabet) == 2 else LONGEST):
+        words = list(product(plain.alphabet, repeat=length))
+        assert says(machine, words) == [plain.last(word)[which] for word in words]
+
+
+def quoted(text: str) -> str:
+    """A string of DOT."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def aalpy(plain: Plain, kind: str) -> str:
+    """As `save_automaton_to_file` of AALpy writes it."""
+    lines = ["digraph learned {"]
+    for q in plain.states:
+        shape = ", shape=doublecircle" if kind == "dfa" and plain.accepts[q] else ""
+        label = f"s{q}|{plain.shown[q]}" if kind == "moore" else f"s{q}"
+        record = ", shape=record, style=rounded" if kind == "moore" else ""
+        lines.append(f"s{q} [label={quoted(label)}{shape}{record}];")
+    for (q, symbol), target in plain.step.items():
+        output = f"/{plain.written[q, symbol]}" if kind == "mealy" else ""
+        lines.append(f"s{q} -> s{target}  [label={quoted(symbol + output)}];")
+    return "\n".join([*lines, '__start0 [label="", shape=none];', '__start0 -> s0  [label=""];', "}"])
+
+
+def learnlib(plain: Plain, kind: str) -> str:
+    """As LearnLib and the Automata Wiki write it."""
+    lines = ["digraph g {", '__start0 [label="" shape="none" width="0" height="0"];', ""]
+    for q in plain.states:
+        shape = "doublecircle" if kind == "dfa" and plain.accepts[q] else "circle"
+        label = f"{{ s{q} | {plain.shown[q]} }}" if kind == "moore" else str(q)
+        lines.append(f"\ts{q} [shape={quoted(shape)} label={quoted(label)}];")
+    for (q, symbol), target in plain.step.items():
+        output = f" / {plain.written[q, symbol]}" if kind == "mealy" else ""
+        lines.append(f"\ts{q} -> s{target} [label={quoted(symbol + output)}];")
+    return "\n".join([*lines, "", "__start0 -> s0;", "}"])
+
+
+def jflap(plain: Plain, kind: str) -> str:
+    """As JFLAP 7 writes it."""
+    head = '<?xml version="1.0" encoding="UTF-8" standalone="no"?><!--Created with JFLAP 7.1.--><structure>&#13;'
+    lines = [head, f"<type>{'fa' if kind == 'dfa' else kind}</type>&#13;", "<automaton>&#13;"]
+    for q in plain.states:
+        marks = "<initial/>&#13;" * (q == 0) + "<final/>&#13;" * (kind == "dfa" and plain.accepts[q])
+        output = f"<output>{escape(plain.shown[q])}</output>&#13;" * (kind == "moore")
+        lines.append(f'<state id="{q}" name="q{q}">&#13;\n<x>80.0</x>&#13;<y>9.0</y>&#13;{marks}{output}</state>&#13;')
+    for (q, symbol), target in plain.step.items():
+        output = {"mealy": plain.written[q, symbol], "moore": plain.shown[target]}.get(kind)
+        written = f"<transout>{escape(output)}</transout>&#13;" if output else ""
+        ends = f"<from>{q}</from>&#13;<to>{target}</to>&#13;"
+        lines.append(f"<transition>&#13;{ends}<read>{symbol}</read>&#13;{written}</transition>&#13;")
+    return "\n".join([*lines, "</automaton>&#13;", "</structure>"])
+
+
+def att(plain: Plain, fields: Callable[[str], str], weight: str = "") -> str:
+    """As OpenFST, foma and HFST write an acceptor."""
+    # The first line's state is the initial one.
+    lines = [f"{q}\t{target}\t{fields(symbol)}{weight}" for (q, symbol), target in plain.step.items()]
+    return "\n".join([*lines, *(f"{q}{weight}" for q in plain.states if plain.accepts[q]), ""])
+
+
+def one_state(symbol: str, kind: str, output: str = "", accepts: bool = True) -> str:
+    """A JFLAP file of one state and one transition."""
+    step = (0, symbol)
+    return jflap(Plain((symbol,), {step: 0}, {step: output}, ("y",), (accepts,)), kind)
+
+
+WHICH = {"dfa": 0, "moore": 1, "mealy": 2}
+
+
+@pytest.mark.parametrize("kind", list(WHICH))
+@settings(max_examples=40, deadline=None)
+@given(plain=plains())
+def test_what_aalpy_and_learnlib_write_is_read_as_it_was(kind: str, plain: Plain) -> None:
+    texts = [aalpy(plain, kind), learnlib(plain, kind)] if "/" not in plain.alphabet or kind != "mealy" else []
+    for text in texts:
+        assert_equal(from_dot(text, how=EMPTY), plain, WHICH[kind], shortest=int(kind == "mealy"))
+
+
+@pytest.mark.parametrize("kind", list(WHICH))
+@settings(max_examples=40, deadline=None)
+@given(plain=plains())
+def test_what_jflap_writes_is_read_as_it_was(kind: str, plain: Plain) -> None:
+    assert_equal(from_jflap(jflap(plain, kind), how=EMPTY), plain, WHICH[kind], shortest=int(kind == "mealy"))
+
+
+@pytest.mark.parametrize("weight", ["", "\t0", "\t0.000000"])
+@settings(max_examples=40, deadline=None)
+@given(plain=plains((("0", "1"), ("coin", "button", "κ"))))
+def test_att_text_is_read_as_it_was(weight: str, plain: Plain) -> None:
+    both = from_att(att(plain, lambda symbol: f"{symbol}\t{symbol}", weight), how=EMPTY)
+    assert_equal(both, plain, 0)
+    if weight != "\t0":  # a whole number behind one label may be an output
+        assert from_att(att(plain, lambda symbol: symbol, weight), how=EMPTY).alphabet == both.alphabet
+        assert_equal(from_att(att(plain, lambda symbol: symbol, weight), how=EMPTY), plain, 0)
+
+
+def test_a_mealy_machine_says_nothing_of_the_empty_word() -> None:
+    """Where its initial state is always entered with one output, that is the empty word's; else it has no answer."""
+    one = 'digraph { __start0 -> p; p -> p [label="a/no"]; p -> q [label="b/yes"]; q -> p [label="a/no, b/no"] }'
+    machine = from_dot(one)
+    assert isinstance(machine, MooreMachine)
+    assert machine.named_outputs == {"p": "no", "q": "yes"}
+    several = from_dot(one.replace("b/no", "b/yes"))
+    assert isinstance(several, MooreMachine)
+    assert several.named_outputs == {"p": None, "p (no)": "no", "q": "yes", "p (yes)": "yes"}
+    assert says(several, [()]) == [None]
+
+
+def test_a_mealy_machine_in_a_file_is_a_language(tmp_path: Path) -> None:
+    """Its words are those that it answers; they start at length 1."""
+    (tmp_path / "vending.dot").write_text(
+        'digraph { __start0 -> s0; s0 -> s1 [label="coin/ beep"]; s0 -> s0 [label="button/ init"]; '
+        's1 -> s1 [label="coin/ beep"]; s1 -> s0 [label="button/ coffee"] }'
+    )
+    task = languages.get(f"dfa:{tmp_path}/vending.dot")
+    assert (task.alphabet, task.output_names) == (("button", "coin"), ("beep", "coffee", "init"))
+    assert not task.has_length(0)
+    assert task.has_length(1)
+    assert task.output_names[task.machine.answers("coin coin button").item()] == "coffee"
+
+
+QUESTION = "no state accepts and none has an output"
+NOTHING = {
+    "dot": lambda: from_dot("digraph { i [shape=point]; i -> p -> p [label=a] }"),
+    "json": lambda: from_json(
+        '{"states": ["p"], "alphabet": ["a"], "transitions": {"p": {"a": "p"}}, "initial": "p", "accepting": []}'
+    ),
+    "jff": lambda: from_jflap(one_state("a", "dfa", accepts=False)),
+    "att": lambda: from_att("0 0 a a\n"),
+    "networkx": lambda: from_networkx(unmarked()),
+    "automata-lib": lambda: from_automata_lib(
+        DFA(states={0}, input_symbols={"a"}, transitions={0: {"a": 0}}, initial_state=0, final_states=set())
+    ),
+}
+
+
+def unmarked() -> "nx.MultiDiGraph[str]":
+    """A graph whose nodes do not say whether they accept."""
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(initial="p")
+    graph.add_edge("p", "p", key="a")
+    return graph
+
+
+@pytest.mark.parametrize("form", list(NOTHING))
+def test_a_file_that_accepts_nothing_is_a_question(form: str) -> None:
+    with pytest.raises(AutomatonError, match=f"{QUESTION}.*mark the accepting states.*;empty=true"):
+        NOTHING[form]()
+
+
+def test_every_ending_has_the_guard(tmp_path: Path) -> None:
+    """One guard for all: no ending is left out."""
+    texts = {
+        ".json": '{"states":["p"],"alphabet":["a"],"transitions":{"p":{"a":"p"}},"initial":"p","accepting":[]}',
+        ".jff": one_state("a", "dfa", accepts=False),
+        **dict.fromkeys([".dot", ".gv"], "digraph { i [shape=point]; i -> p -> p [label=a] }"),
+        **dict.fromkeys([".att", ".txt"], "0 0 a a\n"),
+    }
+    assert texts.keys() == READERS.keys()
+    for ending, text in texts.items():
+        path = tmp_path / f"nothing{ending}"
+        path.write_text(text)
+        with pytest.raises(AutomatonError, match=QUESTION):
+            languages.get(f"dfa:{path}")
+        assert not languages.get(f"dfa:{path};empty=true").machine.outputs[0]
+
+
+def test_outputs_that_stand_alone_in_the_states_are_offered() -> None:
+    """As LearnLib draws some Moore machines: no name in the label, and names of states that nobody reads."""
+    text = 'digraph { s0 [label="N"]; s1 [label="A"]; s2 [label="N"]; __start0 -> s0; s0 -> s1 -> s2 -> s0 [label=d] }'
+    with pytest.raises(
+        AutomatonError, match=";outputs=labels behind the file's name if the states' labels are outputs"
+    ):
+        from_dot(text)
+    machine = from_dot(text, how=LABELS)
+    assert isinstance(machine, MooreMachine)
+    assert machine.named_outputs == {"s0": "N", "s1": "A", "s2": "N"}
+
+
+NFA_DOT = (
+    'digraph { i [shape=point]; i->q0; q0->q0 [label="a,b"]; q0->q1 [label=a]; q1->q2 [label=b]; q2 [peripheries=2] }'
+)
+EPSILON = 'digraph { i [shape=point]; i->p; p->p [label=a]; p->q [label="%s"]; q->q [label=b]; q [peripheries=2] }'
+
+
+def test_a_nondeterministic_automaton_is_refused_and_made_deterministic_on_request(tmp_path: Path) -> None:
+    (tmp_path / "nfa.dot").write_text(NFA_DOT)
+    with pytest.raises(
+        AutomatonError, match="nondeterministic automaton; write ;determinise=true behind the file's name"
+    ):
+        languages.get(f"dfa:{tmp_path}/nfa.dot")
+    task = languages.get(f"dfa:{tmp_path}/nfa.dot;determinise=true")
+    assert task.name == f"dfa:{tmp_path}/nfa.dot;determinise=true"
+    assert task.machine.equivalent(Dfa.from_regex("(a|b)*ab").as_moore())
+
+
+@pytest.mark.parametrize("word", ["ε", "λ", "eps", "epsilon", "<eps>"])
+def test_an_empty_word_at_an_arrow_is_no_symbol(word: str) -> None:
+    text = EPSILON % word
+    with pytest.raises(AutomatonError, match="line 1: the transition 'p' -> 'q' reads no symbol, as in a nondet"):
+        from_dot(text)
+    machine = from_dot(text, how=DETERMINISE)
+    assert isinstance(machine, Dfa)
+    assert machine == Dfa.from_regex("a*b*")
+    assert from_dot(f'digraph {{ alphabet="a,b,{word}" ' + text[9:]).alphabet == ("a", "b", word)
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_determinising_agrees_with_automata_lib(data: st.DataObject) -> None:
+    """Random nondeterministic automata with silent moves, against another implementation."""
+    count = data.draw(st.integers(1, 5))
+    states = st.integers(0, count - 1)
+    moves = data.draw(st.lists(st.tuples(states, states, st.sampled_from(["a", "b", ""])), max_size=12))
+    final = data.draw(st.sets(states, min_size=1))
+    moves.append((0, 0, "a"))  # the file names its symbols by its arrows
+    moves.append((count - 1, count - 1, "b"))
+    text = "".join(f"{p}\t{q}\t{symbol or '<eps>'}\n" for p, q, symbol in [moves[-2], *moves])
+    ours = from_att(text + "".join(f"{q}\n" for q in final), how=DETERMINISE)
+    transitions: dict[int, dict[str, set[int]]] = {q: {} for q in range(count)}
+    for p, q, symbol in moves:
+        transitions[p].setdefault(symbol, set()).add(q)
+    theirs = DFA.from_nfa(
+        NFA(
+            states=set(range(count)),
+            input_symbols={"a", "b"},
+            transitions=transitions,
+            initial_state=0,
+            final_states=final,
+        )
+    )
+    for length in range(LONGEST + 1):
+        words = list(product("ab", repeat=length))
+        assert says(ours, words) == [theirs.accepts_input("".join(word)) for word in words]
+
+
+START = "digraph {\n__start0 -> p\n"
+OTHER_KINDS = {
+    "a pushdown automaton: transitions push": 'p -> q [label="( / push(()"]; q -> p [label=") / pop(()"]',
+    "a pushdown automaton: transitions push and": """p -> p [label="1"]; p -> p [label=") / ('p', '(')"]""",
+    "a pushdown automaton: transitions read": 'p -> p [label="a,Z/AZ"]; p -> q [label="b, A / "]',
+    "a pushdown automaton: transitions read and": 'p -> q [label="a, Z → AZ"]; q -> p [label="b, A → ε"]',
+    "a Turing machine": 'p -> q [label="0/1,R"]; q -> p [label="1/1, L"]',
+    "a Markov decision process": 'p -> q [label="go:0.25"]; p -> p [label="go:0.75"]; q -> q [label="go:1"]',
+    "a stochastic Mealy machine": 'p -> q [label="go/x:0.25"]; p -> p [label="go/y:0.75"]; q -> q [label="go/x:1.0"]',
+    "a Markov chain": "p -> q [label=0.25]; p -> p [label=0.75]; q -> q [label=1.0]",
+    "nondeterministic Mealy machine; a word has one": 'p -> q [label="a/x"]; p -> p [label="a/y"]',
+    "nondeterministic Moore machine; a word has one": 'p [label="p|1"]; q [label="q|0"]; p -> q -> p -> p [label=a]',
+    "a subsequential transducer": 'p [label="0 / x"]; q [label="1 / ε"]; p -> q -> p [label="a / x"]',
+    "a transducer that writes nothing": 'p -> q [label="a/x"]; q -> p [label="a/ε"]',
+    "a transducer, which is not read": 'p [peripheries=2]; p -> q [label="a/x"]; q -> p [label="a/y"]',
+}
+
+
+@pytest.mark.parametrize("kind", list(OTHER_KINDS))
+def test_drawings_of_another_kind_are_refused_by_its_name(kind: str) -> None:
+    with pytest.raises(AutomatonError) as refusal:
+        from_dot(f"{START}{OTHER_KINDS[kind]} }}", "x.dot", DETERMINISE)
+    assert kind in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+REFUSED = [
+    (
+        from_dot,
+        START + 'p -> q [label="a/x"]; q -> p [label=b] }',
+        "'a/x' has an output behind a slash, other transitions",
+    ),
+    (from_dot, START + 'p -> q [label="a/x"]; q -> p [label="b/y"] }', "state 'p' has no transition for 'b'; add one"),
+    (from_dot, START + 'p [label="a|b", peripheries=2]; p -> p [label=a] }', "some states accept, and the label 'a|b'"),
+    (from_dot, START + 'p -> p [label="xx y, xx_y"] }', "the symbols 'xx y' and 'xx_y' are too alike; rename one"),
+    (
+        from_dot,
+        START + 'p [peripheries=2]; p -> p [label="a\u202eb"] }',
+        r"the symbol 'a\u202eb' has a character that cannot",
+    ),
+    (
+        from_dot,
+        START + 'p [label="p|\x1b[31m"]; p -> p [label=a] }',
+        r"the output '\x1b[31m' has a character that cannot",
+    ),
+    (from_att, "", "the file is empty; a line is"),
+    (from_att, "hello world\n", "line 1: 'hello world' is no line of an acceptor; a line is 'source target label'"),
+    (from_att, "0 1 a a 0.5\n1\n", "line 1: a weighted automaton (weight 0.5), which is not read"),
+    (from_att, "0 1 a\n1 0.5\n", "line 2: a weighted automaton (weight 0.5)"),
+    (from_att, "0 1 a <eps>\n1\n", "line 1: a transducer that writes '<eps>' for 'a', more or less than it reads"),
+    (from_att, "0 1 a b\n1\n", "a transducer, which is not read; leave the outputs"),
+    (from_att, "0 1 a\n0 0 a\n1\n", "line 2: state '0' has a second transition for 'a', as in a nondeterministic"),
+    (from_jflap, "<structure><type>pda</type></structure>", "a pushdown automaton; of JFLAP's files finite automata"),
+    (from_jflap, "<structure><type>turing</type></structure>", "a Turing machine; of JFLAP's files"),
+    (from_jflap, "<structure><type>grammar</type></structure>", "a grammar; of JFLAP's files"),
+    (from_jflap, "<structure><type>re</type></structure>", "a regular expression, which regex:EXPRESSION reads; of"),
+    (from_jflap, "<html></html>", "no machine of JFLAP's (type ''); of"),
+    (from_jflap, "<structure>", "not XML (no element found: line 1, column 11)"),
+    (
+        from_jflap,
+        "<!DOCTYPE x [<!ENTITY a 'b'>]><structure/>",
+        "the file has a document type, which JFLAP does not write",
+    ),
+    (from_jflap, one_state("ab", "dfa"), "reads 'ab', which to JFLAP"),
+    (from_jflap, one_state("a", "dfa").replace("<to>0", "<to>9"), "leads from or to state '9'"),
+    (from_jflap, one_state("a", "mealy"), "reads 'a' writes nothing"),
+    (from_jflap, one_state("", "dfa"), "reads no symbol, as in a nondet"),
+]
+
+
+@pytest.mark.parametrize(("read", "text", "message"), REFUSED)
+def test_what_is_no_machine_of_ours_is_refused_with_the_reason(
+    read: Callable[[str, str], Dfa | MooreMachine], text: str, message: str
+) -> None:
+    with pytest.raises(UserError) as refusal:
+        read(text, "x")
+    assert str(refusal.value).startswith("x")
+    assert message in str(refusal.value)
+    assert str(refusal.value).isprintable()
+
+
+def test_labels_are_read_as_their_authors_mean(tmp_path: Path) -> None:
+    tower = (
+        'digraph { f [style=invisible]; f -> "a, []"; "a, []" [peripheries=2]; "a, []" -> "a, []" [label="move d1"] }'
+    )
+    machine = from_dot(tower)
+    assert (machine.states, machine.alphabet) == (("a, []",), ("move_d1",))
+    assert from_dot(tower.replace("move d1", "0 1")).alphabet == ("0", "1")
+    ranked = (
+        "digraph { subgraph cluster_x { node [shape=doublecircle]; q1 } {rank=same; q0 q1} i [shape=point]; i:s->q0:n; "
+    )
+    assert from_dot(ranked + "q0->q1 [label=a]; q1->q0 [label=a]; {rank=same q0 -> q1 [style=invis]} }") == Dfa(
+        ("q1", "q0"), "a", ((1,), (0,)), "q0", {"q1"}
+    )
+    marked = tmp_path / "mark.dot"
+    marked.write_text(NFA_DOT.replace(" q0->q1 [label=a];", ""), encoding="utf-8-sig")
+    assert load(marked, EMPTY).alphabet == ("a", "b")
+    lines = from_dot(r'digraph { __start0 -> "q\nodd"; "q\nodd" -> "q\nodd" [label="0\n1"]; "q\nodd" [peripheries=2] }')
+    assert (lines.states, lines.alphabet) == (("q odd",), ("0", "1"))
+    tcp = from_dot(START + 'p -> p [label="ACK(V,V,0)/RST(ZERO,ZERO,0)"]; p -> p [label="0,1/Pub(a,b)"] }')
+    assert isinstance(tcp, MooreMachine)
+    assert (tcp.alphabet, tcp.output_names) == (("0", "1", "ACK(V,V,0)"), ("Pub(a,b)", "RST(ZERO,ZERO,0)"))
+    both = from_dot(START + 'p -> p [label="a / x, b / y"] }')
+    assert isinstance(both, MooreMachine)
+    assert says(both, [("a",), ("b",)]) == ["x", "y"]
+    record = from_dot(START + r'p [shape=record, label="{<n> p\|q | <o> f\|g}"]; p -> p [label=a] }')
+    assert isinstance(record, MooreMachine)
+    assert record.output_names == ("f|g",)
+    slashed = from_dot('digraph { alphabet="a/b,c" i [shape=point]; i -> p -> p [label="a/b,c"]; p [peripheries=2] }')
+    assert slashed.alphabet == ("a/b", "c")
+
+
+def test_options_stand_behind_the_name_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a;b=c;d.dot"
+    path.write_text(NFA_DOT)
+    assert languages.get(f"dfa:{path};determinise=true").machine.n_states == 3
+    for option, message in {
+        "determinize=true": "has no parameter 'determinize'; did you mean 'determinise'?",
+        "determinise=yes": "determinise is 'yes'; it is true or false",
+        "outputs=names": "outputs is 'names'; it is labels",
+    }.items():
+        with pytest.raises(UserError) as refusal:
+            languages.get(f"dfa:{path};{option}")
+        assert message in str(refusal.value)
+
+
+SEEDS = [
+    NFA_DOT,
+    EPSILON % "ε",
+    one_state("a", "mealy", "x"),
+    "0\t1\ta\ta\n1\t0\tb\tb\n1\t0.0\n",
+    START + 'p -> q [label="0/no"]; q -> p [label="0 / yes, 1 / no"] }',
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(SEEDS),
+    st.lists(st.tuples(st.integers(0, 10**6), st.text('ab/|{}<>[]"\\;:,=\n\t0.ε \u202e&!', max_size=4))),
+)
+def test_any_file_is_read_or_refused_in_one_line(text: str, changes: list[tuple[int, str]]) -> None:
+    for at, new in changes:
+        at %= len(text) + 1
+        text = text[:at] + new + text[at + 1 :]
+    for read in READERS.values():
+        for how in (DETERMINISE, LABELS):
+            message = ""
+            try:
+                read(text, "x", how)
+            except UserError as error:
+                message = str(error)
+            assert message.isprintable()
+
+
+def test_files_that_would_grow_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2**20 subsets, many lines, many tags, a long label: each limit is a count, and LANGUAGES_BUDGET moves it."""
+    monkeypatch.setenv("LANGUAGES_BUDGET", "0.01")
+    chain = "".join(f"{i} {i + 1} a\n{i} {i + 1} b\n" for i in range(1, 21))
+    growing = "0 0 a\n0 0 b\n0 1 a\n" + chain + "21\n"
+    refused = [
+        (from_att, growing, "to make it deterministic takes|made deterministic it has"),
+        (from_att, "0\n" * 2**15, "there are 32,768 lines"),
+        (from_jflap, "<a/>" * 2**16, "the file has 65,536 tags"),
+        (from_dot, START + f'p -> p [label="{"a/b," * 9000}"] }}', "a label has 36,000 characters"),
+    ]
+    tracemalloc.start()
+    for read, text, message in refused:
+        with pytest.raises(UserError, match=message):
+            read(text, how=DETERMINISE)
+    assert tracemalloc.get_traced_memory()[1] < 2**26
+    tracemalloc.stop()
