@@ -149,12 +149,40 @@ class RotaryOptions(PairsOptions):
         needs="scaling",
         at_test=True,
     )
+    beta_fast: float = option(
+        32.0,
+        "YaRN leaves pairs alone that turn more often over a training word.",
+        least=1e-6,
+        why="above 0",
+        needs="scaling",
+        at_test=True,
+    )
+    beta_slow: float = option(
+        1.0,
+        "YaRN interpolates pairs that turn less often over a training word.",
+        least=1e-6,
+        why="above 0",
+        needs="scaling",
+        at_test=True,
+    )
+    attention_factor: float = option(
+        0.0,
+        "YaRN multiplies queries and keys by it; 0: 0.1 ln f + 1, f the factor.",
+        least=0,
+        why="it is not negative",
+        needs="scaling",
+        at_test=True,
+    )
     train_len: int = train_len()
 
     def problems(self) -> Iterator[str]:
-        """A factor between 0 and 1 would stretch."""
+        """A factor between 0 and 1 would stretch; YaRN has a ramp between two speeds."""
         if 0 < self.factor < 1:
             yield f"factor = {self.factor}; it is at least 1, or 0: test length / train_len"
+        if self.beta_fast <= self.beta_slow:
+            yield f"beta_fast = {self.beta_fast} is not above beta_slow = {self.beta_slow}"
+        if self.scaling == "yarn" and self.base == 1:
+            yield "base = 1.0 lets all pairs turn alike; scaling = 'yarn' needs a larger one"
 
 
 @dataclass(frozen=True)
