@@ -333,7 +333,7 @@ class FireOptions(LearnedOptions):
 class ForgettingOptions(LearnedOptions):
     """The Forgetting Transformer."""
 
-    gate_bias: float = option(5.0, "Where b of its gates starts: with 0 a half is forgotten a symbol, with 5 0.7 %.")
+    gate_bias: float = option(0.0, "Where b of its gates starts: with 0 a half is forgotten a symbol, with 5 0.7 %.")
 
     causal_only: ClassVar[str] = "model.encoding.name = 'forgetting' forgets what lies before the query"
 

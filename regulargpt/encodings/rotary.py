@@ -109,7 +109,12 @@ class Rotary(Encoding):
     @property
     def keys_turn_alone(self) -> bool:
         """Unless angles depend on the word's length."""
-        return type(self).rotate is Rotary.rotate and self.scaling == "none"
+        return type(self).rotate is Rotary.rotate and not self.depends_on_length
+
+    @property
+    def depends_on_length(self) -> bool:
+        """Whether angles are squeezed by as much as the word is too long."""
+        return self.scaling == "dynamic_ntk" or (self.scaling != "none" and not self.factor)
 
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         """R_m q_m and R_n k_n."""
