@@ -17,6 +17,9 @@ from hypothesis.extra.numpy import arrays
 from languages.randomness import rng
 from languages.text import corpus
 from languages.text.bigram import BLOCK, BLOCKS, Bigram
+from regulargpt import api
+from regulargpt.cli import call
+from regulargpt.config.options import ConfigError
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.options import TextOptions
 from regulargpt.data.text import TextData
@@ -155,6 +158,20 @@ def test_a_run_that_is_tested_with_a_scaling_is_held_against_itself_without(plac
     found = RunFolder.open(place / "scaled").load_summary()["extrapolation"]
     assert found == again(place / "rotary", changes={"encoding.scaling": "yarn", "encoding.factor": 16.0})["extrapolation"]
     assert "perplexity to the network as trained, at its training length" in render([gather(place / "scaled")])
+
+
+def test_the_api_and_the_command_line_change_the_network_alike(place: Path, capsys: pytest.CaptureFixture[str]):
+    options = {"model.encoding.scaling": "yarn", "model.encoding.factor": 16.0}
+    wanted = again(place / "rotary", **ALTERED["a scaling"])["extrapolation"]
+    assert api.evaluate(place / "rotary", LENGTHS, **options)["extrapolation"] == wanted
+    settings = [part for key, value in options.items() for part in ("--set", f"{key}={value}")]
+    assert call(["evaluate", str(place / "rotary"), *settings]) == 0
+    printed = capsys.readouterr().out
+    assert "to the network as trained, at its training length" in printed
+    assert "x {:.3f} ({:.3f}-{:.3f})".format(*wanted["ratios"]["8"]) in printed
+    assert printed.endswith(f"{wanted['sentence']}\n")
+    with pytest.raises(ConfigError, match=r"^model\.d_ff: a trained run can be tested under other data"):
+        api.evaluate(place / "rotary", LENGTHS, d_ff=8)
 
 
 @pytest.mark.parametrize("scoring", ["last_k", "last", "nonoverlapping", "sliding", "position"])
