@@ -36,7 +36,7 @@ class Bigram:
         blocks = [symbols[at : at + (BLOCK if many else len(symbols))].astype(np.int64) for at in starts]
         pairs, counts = np.unique(np.concatenate([one[:-1] * size + one[1:] for one in blocks]), return_counts=True)
         followed = np.bincount(pairs // size, weights=counts, minlength=size).astype(np.int64)
-        single = sum(np.bincount(one, minlength=size) for one in blocks)
+        single = np.bincount(np.concatenate(blocks), minlength=size)
         alone = (single + 1) / (single.sum() + size)
         return cls(pairs, counts, followed, np.bincount(pairs // size, minlength=size), alone)
 

@@ -456,7 +456,7 @@ def is_of_the_test(config: RunConfig, key: str) -> bool:
 
 
 def network_of_test(config: RunConfig, keys: Iterable[str]) -> dict[str, Any]:
-    """What a test sets otherwise in the network itself, such as the scaling of rotary positions, by keys within `model`.
+    """What a test sets otherwise in the network itself, as the scaling of rotary positions: by keys within `model`.
 
     `config` has the values of the test, and `keys` are all that were set. Raises ConfigError for one of the training.
 

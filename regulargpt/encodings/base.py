@@ -162,7 +162,7 @@ class Encoding(nn.Module):
 
     @property
     def depends_on_length(self) -> bool:
-        """Whether a symbol's state depends on how many follow it: then cached decoding would keep what is no longer so."""
+        """Whether a symbol's state depends on how many follow it: then nothing of it can be kept while a text grows."""
         return False
 
     def embed(

@@ -82,7 +82,9 @@ class Extrapolation:
             it, more = it.replace("It", "As tested, it"), " that of the network as it was trained"
             return f"{it} is worse already at the training length: {figure(self.ratios[self.base], more)}."
         if verdict == "weak":
-            return f"{it} says nothing about length: at the training length, {figure(self.bigram, ' that of a bigram')}."
+            return (
+                f"{it} says nothing about length: at the training length, {figure(self.bigram, ' that of a bigram')}."
+            )
         length = max(self.ratios) if verdict in ("improves", "holds") else self.worst
         words = {
             "improves": "extrapolates and improves",
@@ -104,18 +106,6 @@ class Extrapolation:
             "verdict": self.verdict,
             "sentence": self.sentence,
         }
-
-
-def denominator(found: Mapping[str, Any] | None) -> str:
-    """What the ratios in summary.json are to, for a heading.
-
-    >>> denominator({"base": 64, "ratios": {"128": [1.0, 0.9, 1.1]}})
-    'the training length'
-    >>> denominator({"base": 64, "ratios": {"64": [1.2, 1.1, 1.3], "128": [1.4, 1.3, 1.5]}})
-    'the network as trained, at its training length'
-    """
-    changed = found is not None and str(found["base"]) in found["ratios"]
-    return "the network as trained, at its training length" if changed else "the training length"
 
 
 def figure(ratio: Value, more: str = "") -> str:

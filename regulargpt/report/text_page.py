@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from regulargpt.config.options import as_mapping
-from regulargpt.evaluation.extrapolation import denominator
+from regulargpt.evaluation.measures import denominator
 from regulargpt.plots import Line
 from regulargpt.report import curves, facts, text_curves
 from regulargpt.report.live.gathering import NO_WORDS

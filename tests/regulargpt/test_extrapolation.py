@@ -21,6 +21,7 @@ from regulargpt import api
 from regulargpt.cli import call
 from regulargpt.config.options import ConfigError
 from regulargpt.config.schema import RunConfig
+from regulargpt.data import read_data
 from regulargpt.data.options import TextOptions
 from regulargpt.data.text import TextData
 from regulargpt.evaluation import segments
@@ -37,6 +38,7 @@ from tests.regulargpt.attending import transformer, words
 from tests.regulargpt.texts import TRAIN_LEN, text_config, write_text
 
 LENGTHS = (TRAIN_LEN, 2 * TRAIN_LEN)
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def by_hand(text: list[int], size: int, a: int, b: int) -> float:
@@ -74,9 +76,21 @@ def test_a_long_text_is_counted_in_blocks_from_its_beginning_to_its_end():
     assert (bigram.followed[1:] > BLOCK // 2 - 2).all()
 
 
+def test_the_guide_quotes_what_a_bigram_pays_on_code():
+    data = read_data("text:code")
+    assert isinstance(data, TextData)
+    ends = data.test(0, 64, 128)[:, -data.counted(64) - 1 :]
+    bits = Bigram.of(data.corpus.train, 256).nats(ends).mean() / math.log(2)
+    assert f"On `text:code` it pays {bits:.2f} bits a byte" in (DOCS / "text.md").read_text(encoding="utf-8")
+
+
 def test_a_network_as_it_was_trained_has_no_scaling_and_has_it_again_afterwards():
     encoding = {"name": "rotary", "scaling": "yarn", "factor": 8.0}
-    scaled, plain, text = transformer({"name": "log_n", "inner": encoding}), transformer("log_n:inner=rotary"), words(2, 9)
+    scaled, plain, text = (
+        transformer({"name": "log_n", "inner": encoding}),
+        transformer("log_n:inner=rotary"),
+        words(2, 9),
+    )
     before = scaled(text)
     with as_trained(scaled):
         assert torch.equal(scaled(text), plain(text))
@@ -100,7 +114,11 @@ def place(tmp_path_factory) -> Path:
     """Networks that have learned a text, and one that has not; one of them is tested with a scaling."""
     path = tmp_path_factory.mktemp("runs")
     text, noise = write_words(path / "words"), write_text(path / "noise")
-    for name, encoding in (("kerple_log", "kerple_log"), ("rotary", "rotary"), ("scaled", "rotary:scaling=yarn,factor=16")):
+    for name, encoding in (
+        ("kerple_log", "kerple_log"),
+        ("rotary", "rotary"),
+        ("scaled", "rotary:scaling=yarn,factor=16"),
+    ):
         run(text_config(text, model__encoding=encoding, **LEARNT), path / name)
     run(text_config(noise, model__encoding="alibi", evaluation__samples=64), path / "untrained")
     return path
@@ -156,7 +174,9 @@ def test_ratios_are_to_the_network_as_it_was_trained(place: Path, how: str):
 def test_a_run_that_is_tested_with_a_scaling_is_held_against_itself_without(place: Path):
     """The weights are those of the run without, since a scaling is of tests alone."""
     found = RunFolder.open(place / "scaled").load_summary()["extrapolation"]
-    assert found == again(place / "rotary", changes={"encoding.scaling": "yarn", "encoding.factor": 16.0})["extrapolation"]
+    assert (
+        found == again(place / "rotary", changes={"encoding.scaling": "yarn", "encoding.factor": 16.0})["extrapolation"]
+    )
     assert "perplexity to the network as trained, at its training length" in render([gather(place / "scaled")])
 
 
