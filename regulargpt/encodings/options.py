@@ -126,6 +126,11 @@ class PairsOptions(EncodingOptions):
             yield f"encoding.name = '{self.name}' turns pairs: {given} = {width} must be even"
 
 
+def of_yarn(default: float, help: str, least: float, why: str) -> Any:
+    """An option of YaRN's ramp or temperature."""
+    return option(default, help, least=least, why=why, needs="scaling", at_test=True)
+
+
 @dataclass(frozen=True)
 class RotaryOptions(PairsOptions):
     """Rotary positions."""
@@ -149,29 +154,12 @@ class RotaryOptions(PairsOptions):
         needs="scaling",
         at_test=True,
     )
-    beta_fast: float = option(
-        32.0,
-        "YaRN leaves pairs alone that turn more often over a training word.",
-        least=1e-6,
-        why="above 0",
-        needs="scaling",
-        at_test=True,
+    beta_fast: float = of_yarn(
+        32.0, "YaRN leaves pairs alone that turn more often in a training word.", 1e-6, "above 0"
     )
-    beta_slow: float = option(
-        1.0,
-        "YaRN interpolates pairs that turn less often over a training word.",
-        least=1e-6,
-        why="above 0",
-        needs="scaling",
-        at_test=True,
-    )
-    attention_factor: float = option(
-        0.0,
-        "YaRN multiplies queries and keys by it; 0: 0.1 ln f + 1, f the factor.",
-        least=0,
-        why="it is not negative",
-        needs="scaling",
-        at_test=True,
+    beta_slow: float = of_yarn(1.0, "YaRN interpolates pairs that turn less often in a training word.", 1e-6, "above 0")
+    attention_factor: float = of_yarn(
+        0.0, "YaRN multiplies queries and keys by it; 0: 0.1 ln f + 1, f the factor.", 0, "it is not negative"
     )
     train_len: int = train_len()
 
