@@ -19,7 +19,7 @@ from languages.task import Task
 from regulargpt import data
 from regulargpt.config.protocols import protocol as protocol_of
 from regulargpt.config.recipes import certified, resolve, usual_model
-from regulargpt.config.schema import RunConfig, key_of
+from regulargpt.config.schema import RunConfig, key_of, network_of_test
 from regulargpt.data import is_language, noun_of, sampling
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
@@ -167,21 +167,22 @@ def evaluate(
     """What a finished run scores at these lengths, or under another protocol; `regulargpt evaluate --json`.
 
     Without lengths or protocol, at those of its own test. `quantised` is as in `load`. `options` are keys of the data,
-    the objective or the evaluation, as those of `run`.
+    the objective or the evaluation, as those of `run`, of the network where a test may set them otherwise, or `device`.
     """
     from regulargpt.evaluation.again import evaluate as evaluate_run
 
     folder = RunFolder.open(path)
-    config = RunConfig.parse(folder.config_text)
+    config, network = RunConfig.parse(folder.config_text), {}
     if protocol is not None:
         config = protocol_of(protocol).test_of(config)
     # Other words than the protocol's: the result must not carry its name.
     elif options or lengths:
         changes = {key_of(config, key): value for key, value in options.items()}
         config = config.replaced({"protocol": "", **changes})
+        network = network_of_test(config, changes.keys() - {"device"})
     folder.load_summary()
     asked, chosen = tuple(lengths) or config.tested, config.seed if seed is None else seed
-    return evaluate_run(folder, config, asked, chosen, quantised=quantised)
+    return evaluate_run(folder, config, asked, chosen, changes=network, quantised=quantised)
 
 
 def verify(path: str | Path, **words: Any) -> dict[str, Any]:

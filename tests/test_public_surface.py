@@ -116,7 +116,7 @@ OPTIONS = {
     },
     **{f"model.encoding.gauss_{form}": "name learning_rate bias_dtype" for form in ("bias2", "bias3", "wht1", "wht2")},
     "model.encoding.learned": "name learning_rate beyond train_len",
-    "model.encoding.rotary": "name layout fraction base scaling factor train_len",
+    "model.encoding.rotary": "name layout fraction base scaling factor beta_fast beta_slow attention_factor train_len",
     "model.encoding.xpos": "name gamma scale_base zeta rotate",
     "model.encoding.alibi": "name bias_dtype slopes shift",
     "model.encoding.t5": "name learning_rate bias_dtype buckets max_distance scale drawn train_len",

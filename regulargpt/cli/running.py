@@ -13,7 +13,7 @@ from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.bars import Bars
 from regulargpt.cli.output import emit, say, table
 from regulargpt.config.schema import RunConfig
-from regulargpt.evaluation.measures import measure
+from regulargpt.evaluation.measures import denominator, measure
 from regulargpt.plots import name_of
 from regulargpt.runs.run import Watch
 from regulargpt.tables import number, percent
@@ -190,7 +190,7 @@ def text_lengths(result: dict[str, Any]) -> list[str]:
         low, high = bits["intervals"][length]
         ratio = "x {:.3f} ({:.3f}-{:.3f})".format(*ratios[length]) if length in ratios else ""
         rows.append((f"{int(length):,}", f"{value:.3f} ({low:.3f}-{high:.3f})", f"{perplexity[length]:.2f}", ratio))
-    lines = [table(rows, ("length", "bits per byte", "perplexity", "to the training length"))]
+    lines = [table(rows, ("length", "bits per byte", "perplexity", f"to {denominator(extrapolation)}"))]
     if missing := result.get("no_words_of_length"):
         lines.append(f"no segments of {listed(missing)} symbols: the test part is too short")
     return lines if extrapolation is None else [*lines, "", extrapolation["sentence"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -453,6 +453,21 @@ def is_of_the_test(config: RunConfig, key: str) -> bool:
     except ConfigError:
         return False
     return any(f.metadata.get("at_test") for f in dataclasses.fields(owner) if f.name == name)
+
+
+def network_of_test(config: RunConfig, keys: Iterable[str]) -> dict[str, Any]:
+    """What a test sets otherwise in the network itself, as the scaling of rotary positions: by keys within `model`.
+
+    `config` has the values of the test, and `keys` are all that were set. Raises ConfigError for one of the training.
+
+    >>> config = RunConfig().replaced({"model.name": "transformer", "model.encoding": "rotary:scaling=yarn"})
+    >>> network_of_test(config, ["evaluation.samples", "model.encoding.scaling"])
+    {'encoding.scaling': 'yarn'}
+    """
+    for key in keys:
+        if not (key.startswith(("data.", "objective.", "evaluation.")) or is_of_the_test(config, key)):
+            raise ConfigError(f"{key}: a trained run can be tested under other data, objective or evaluation only")
+    return {key.removeprefix("model."): value_of(config, key) for key in keys if key.startswith("model.")}
 
 
 def why_unused(config: RunConfig, key: str) -> str | None:

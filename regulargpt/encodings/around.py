@@ -33,6 +33,11 @@ class Around(Encoding):
         """As the other: what is done here is done to queries."""
         return self.inner.keys_turn_alone
 
+    @property
+    def depends_on_length(self) -> bool:
+        """As the other."""
+        return self.inner.depends_on_length
+
     def project(self) -> None:
         """As the other."""
         self.inner.project()

@@ -160,6 +160,11 @@ class Encoding(nn.Module):
         """Whether `rotate` makes of a key what its own position says, and no other: then keys may be kept turned."""
         return type(self).rotate is Encoding.rotate
 
+    @property
+    def depends_on_length(self) -> bool:
+        """Whether a symbol's state depends on how many follow it: then nothing of it can be kept while a text grows."""
+        return False
+
     def embed(
         self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
     ) -> Float[Tensor, "batch length d_model"]:

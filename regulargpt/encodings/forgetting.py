@@ -14,11 +14,12 @@ from regulargpt.encodings.options import ForgettingOptions
 class Forgetting(Encoding):
     """sum_{l=n+1..m} ln f_l added to the logits, f_l = sigmoid(w x_l + b) in each head: what was read fades as it goes.
 
-    x is what the attention reads; w and b are learned per layer. A decay like ALiBi's, but the symbols decide on it.
+    x is what the attention reads; w and b are learned per layer. A decay like ALiBi's, but the symbols decide on it. w
+    starts as N(0, 0.02^2) and b at 0, as in the authors' code.
 
     Raises `UserError` in a model that is not causal.
 
-    >>> encoding = Forgetting(d_model=4, n_heads=2, gate_bias=0.0)
+    >>> encoding = Forgetting(d_model=4, n_heads=2)
     >>> encoding.prepare(torch.zeros(1, 3, 4), 0)[0, 0]
     tensor([-0.6931, -0.6931], grad_fn=<SelectBackward0>)
     """
@@ -27,14 +28,14 @@ class Forgetting(Encoding):
     weight: nn.Parameter  # (n_layers, n_heads, d_model)
     offset: nn.Parameter  # (n_layers, n_heads)
 
-    def __init__(self, *, gate_bias: float = 5.0, **sizes: Any):
+    def __init__(self, *, gate_bias: float = 0.0, **sizes: Any):
         self.gate_bias = gate_bias
         super().__init__(**sizes)
 
     def draw(self, generator: torch.Generator) -> None:
-        """w ~ N(0, 1/d_model), b = gate_bias."""
+        """w ~ N(0, 0.02^2), b = gate_bias."""
         drawn = torch.randn(self.n_layers, self.n_heads, self.d_model, generator=generator)
-        self.weight = nn.Parameter(drawn / self.d_model**0.5)
+        self.weight = nn.Parameter(0.02 * drawn)
         self.offset = nn.Parameter(torch.full((self.n_layers, self.n_heads), self.gate_bias))
 
     def prepare(self, x: Float[Tensor, "batch length d_model"], layer: int) -> Float[Tensor, "batch length n_heads"]:

@@ -126,6 +126,11 @@ class PairsOptions(EncodingOptions):
             yield f"encoding.name = '{self.name}' turns pairs: {given} = {width} must be even"
 
 
+def of_yarn(default: float, help: str, least: float, why: str) -> Any:
+    """An option of YaRN's ramp or temperature."""
+    return option(default, help, least=least, why=why, needs="scaling", at_test=True)
+
+
 @dataclass(frozen=True)
 class RotaryOptions(PairsOptions):
     """Rotary positions."""
@@ -149,12 +154,23 @@ class RotaryOptions(PairsOptions):
         needs="scaling",
         at_test=True,
     )
+    beta_fast: float = of_yarn(
+        32.0, "YaRN leaves pairs alone that turn more often in a training word.", 1e-6, "above 0"
+    )
+    beta_slow: float = of_yarn(1.0, "YaRN interpolates pairs that turn less often in a training word.", 1e-6, "above 0")
+    attention_factor: float = of_yarn(
+        0.0, "YaRN multiplies queries and keys by it; 0: 0.1 ln f + 1, f the factor.", 0, "it is not negative"
+    )
     train_len: int = train_len()
 
     def problems(self) -> Iterator[str]:
-        """A factor between 0 and 1 would stretch."""
+        """A factor between 0 and 1 would stretch; YaRN has a ramp between two speeds."""
         if 0 < self.factor < 1:
             yield f"factor = {self.factor}; it is at least 1, or 0: test length / train_len"
+        if self.beta_fast <= self.beta_slow:
+            yield f"beta_fast = {self.beta_fast} is not above beta_slow = {self.beta_slow}"
+        if self.scaling == "yarn" and self.base == 1:
+            yield "base = 1.0 lets all pairs turn alike; scaling = 'yarn' needs a larger one"
 
 
 @dataclass(frozen=True)
@@ -305,7 +321,7 @@ class FireOptions(LearnedOptions):
 class ForgettingOptions(LearnedOptions):
     """The Forgetting Transformer."""
 
-    gate_bias: float = option(5.0, "Where b of its gates starts: with 0 a half is forgotten a symbol, with 5 0.7 %.")
+    gate_bias: float = option(0.0, "Where b of its gates starts: with 0 a half is forgotten a symbol, with 5 0.7 %.")
 
     causal_only: ClassVar[str] = "model.encoding.name = 'forgetting' forgets what lies before the query"
 

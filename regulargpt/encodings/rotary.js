@@ -3,7 +3,6 @@
 import { Encoding } from "./base.js";
 
 const PUBLISHED = 512; // the training length of the published models
-const [SLOW, FAST] = [1, 32]; // YaRN
 
 // Where the two numbers of pair i stand.
 const LAYOUTS = {
@@ -15,8 +14,10 @@ export class Rotary extends Encoding {
   constructor(given) {
     super(given);
     const { layout = "pairs", fraction = 1, base = 10000, scaling = "none", factor = 0, train_len = 0 } = this.options;
+    const { beta_fast = 32, beta_slow = 1, attention_factor = 0 } = this.options;
     const width = Math.floor(Math.floor(fraction * this.d_head) / 2) * 2;
     Object.assign(this, { places: LAYOUTS[layout], base, scaling, factor, train_len: train_len || PUBLISHED, width });
+    Object.assign(this, { beta_fast, beta_slow, attention_factor });
   }
 
   rotate(q, k, { n }) {
@@ -47,15 +48,25 @@ export class Rotary extends Encoding {
     const f = this.scaling === "none" ? 1 : this.squeeze(n);
     if (f === 1) return { theta, scale: 1 };
     if (this.scaling === "interpolation") return { theta: theta.map((angle) => angle / f), scale: 1 };
-    if (this.scaling === "yarn") return { theta: theta.map((angle) => this.yarn(angle, f)), scale: 0.1 * Math.log(f) + 1 };
+    if (this.scaling === "yarn") {
+      const kept = this.kept(theta);
+      const turned = theta.map((angle, i) => angle * (kept[i] + (1 - kept[i]) / f));
+      return { theta: turned, scale: this.attention_factor || 0.1 * Math.log(f) + 1 };
+    }
     const stretch = this.width > 2 ? f ** (this.width / (this.width - 2)) : 1;
     return { theta: this.theta(this.base * stretch), scale: 1 };
   }
 
-  yarn(angle, f) {
-    const turns = (this.train_len * angle) / (2 * Math.PI);
-    const kept = Math.min(1, Math.max(0, (turns - SLOW) / (FAST - SLOW)));
-    return angle * (kept + (1 - kept) / f);
+  // YaRN's ramp: 1 for a pair that is left alone, 0 for an interpolated one.
+  kept(theta) {
+    const ends = [Math.floor(this.pairOf(this.beta_fast)), Math.ceil(this.pairOf(this.beta_slow))];
+    const [first, last] = ends.map((end) => Math.min(Math.max(end, 0), this.width - 1));
+    return theta.map((_, i) => 1 - Math.min(1, Math.max(0, (i - first) / Math.max(last - first, 0.001))));
+  }
+
+  // The index of a pair that turns so often over a training word.
+  pairOf(turns) {
+    return (this.width * Math.log(this.train_len / (turns * 2 * Math.PI))) / (2 * Math.log(this.base));
   }
 
   squeeze(n) {

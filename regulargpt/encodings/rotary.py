@@ -12,9 +12,6 @@ from regulargpt.encodings.base import Encoding, Keys, Positions, Queries
 from regulargpt.encodings.options import PUBLISHED, RotaryOptions
 
 BASE = 10_000.0
-# YaRN (Peng et al. 2023): a pair that turns less often than SLOW times over a training word is interpolated, one that
-# turns more often than FAST times is left as it is.
-SLOW, FAST = 1.0, 32.0
 
 
 def rotate(x: Float[Tensor, "*rows length width"], angle: Float[Tensor, "length pairs"]) -> Tensor:
@@ -65,6 +62,10 @@ class Rotary(Encoding):
     are turned. `scaling` changes the angles when the model is not in training: by `factor`, or for a word of T symbols
     by T / train_len where that is above 1. All queries and keys of a word must then be turned in one call.
 
+    YaRN (Peng et al. 2023) leaves alone the pairs that turn more than `beta_fast` times over a training word, and
+    interpolates those that turn less than `beta_slow` times. Queries and keys are multiplied by `attention_factor`;
+    0 stands for 0.1 ln f + 1.
+
     Raises `UserError` where the width of a head, d_model / n_heads, is odd.
 
     >>> from regulargpt.encodings.base import consecutive
@@ -85,12 +86,16 @@ class Rotary(Encoding):
         base: float = BASE,
         scaling: str = "none",
         factor: float = 0.0,
+        beta_fast: float = 32.0,
+        beta_slow: float = 1.0,
+        attention_factor: float = 0.0,
         train_len: int = 0,
         **sizes: Any,
     ):
         super().__init__(**sizes)
         self.turn, self.base = LAYOUTS[layout], base
         self.width = int(fraction * self.d_head) // 2 * 2
+        self.beta_fast, self.beta_slow, self.attention_factor = beta_fast, beta_slow, attention_factor
         self.scaling, self.factor, self.train_len = scaling, factor, train_len or PUBLISHED
 
     def draw(self, generator: torch.Generator) -> None:
@@ -104,7 +109,12 @@ class Rotary(Encoding):
     @property
     def keys_turn_alone(self) -> bool:
         """Unless angles depend on the word's length."""
-        return type(self).rotate is Rotary.rotate and self.scaling == "none"
+        return type(self).rotate is Rotary.rotate and not self.depends_on_length
+
+    @property
+    def depends_on_length(self) -> bool:
+        """Whether angles are squeezed by as much as the word is too long."""
+        return self.scaling == "dynamic_ntk" or (self.scaling != "none" and not self.factor)
 
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         """R_m q_m and R_n k_n."""
@@ -132,12 +142,26 @@ class Rotary(Encoding):
         if self.scaling == "interpolation":  # Chen et al. 2023
             return theta / f, 1.0
         if self.scaling == "yarn":
-            turns = self.train_len * theta / (2 * math.pi)
-            kept = ((turns - SLOW) / (FAST - SLOW)).clamp(0, 1)
-            return theta * (kept + (1 - kept) / f), 0.1 * math.log(f) + 1
+            kept = self.kept(theta)
+            return theta * (kept + (1 - kept) / f), self.attention_factor or 0.1 * math.log(f) + 1
         # NTK: the slowest pair is interpolated by f, the fastest not at all; a single pair is the fastest.
         stretch = f ** (self.width / (self.width - 2)) if self.width > 2 else 1.0
         return self.theta(self.base * stretch, at.n), 1.0
+
+    def kept(self, theta: Float[Tensor, "pairs"]) -> Float[Tensor, "pairs"]:
+        """YaRN's ramp, linear in the index of the pair: 1 for a pair that is left alone, 0 for an interpolated one.
+
+        Its ends are rounded outwards and lie in the head, as in the authors' code. Theirs turns round where every pair
+        turns fast, or none turns once; this one does not.
+        """
+        first, last = math.floor(self.pair_of(self.beta_fast)), math.ceil(self.pair_of(self.beta_slow))
+        first, last = (min(max(end, 0), self.width - 1) for end in (first, last))
+        index = torch.arange(len(theta), dtype=theta.dtype, device=theta.device)
+        return 1 - ((index - first) / max(last - first, 0.001)).clamp(0, 1)
+
+    def pair_of(self, turns: float) -> float:
+        """The index of a pair that turns so often over a training word."""
+        return self.width * math.log(self.train_len / (turns * 2 * math.pi)) / (2 * math.log(self.base))
 
     def squeeze(self, at: Positions) -> float:
         """f: the option's factor, or what makes the longest position one of the training."""

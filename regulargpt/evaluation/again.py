@@ -14,10 +14,13 @@ from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
+from regulargpt.data.options import TextOptions
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, score
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.quantised import prototypes_of, quantise
+from regulargpt.evaluation.reference import Reference, reference
 from regulargpt.evaluation.temperature import Temperature
+from regulargpt.objectives.answers import Objective
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import UNWATCHED, Watch, prepare, refuse_other_data
 from regulargpt.storage.folder import RunFolder
@@ -52,7 +55,7 @@ def evaluate(
         **dataclasses.asdict(score(points, scored)),
         "scored": [str(p.length) for p in points if p.length in scored],
         **lengths_of(points),
-        **text_facts(points, config),
+        **text_facts(points, config, reference_of(folder, config, lengths, seed)),
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
         "prototypes": None if prototypes is None else len(prototypes),
@@ -75,18 +78,7 @@ def points_again(
     of the lengths, or it has other symbols or answers than the model was trained on; if the network has no states to be
     replaced by the `prototypes`.
     """
-    words = validate(config)
-    refuse_other_data(folder, words)
-    refuse_other_symbols(folder, words)
-    if not any(words.is_tested(length) for length in lengths):
-        raise UserError(words.describe_length(lengths[0]))
-    if (reason := config.network.too_long(max(lengths))) is not None:
-        raise UserError(f"length {max(lengths)}: {reason}")
-    objective = objectives.build(config.objective, words)
-    record = folder.load_model_config()
-    if objective.n_outputs != record["n_outputs"]:
-        here, trained = config.objective.name, record["supervision"]
-        raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
+    words, objective = tested(folder, config, lengths)
     device, model = prepare(config), load_reader(folder, changes)
     if temperature is not None:
         temperature.set_on(model)
@@ -107,6 +99,32 @@ def points_again(
 
 
 points_again.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+
+
+def reference_of(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int) -> Reference | None:
+    """What a test on a text is held against: the network with the options of its training; None of other words."""
+    if not isinstance(config.data, TextOptions):
+        return None
+    words, objective = tested(folder, config, lengths)
+    device = prepare(config)
+    return reference(load_reader(folder).to(device), words, objective, config, seed, device)
+
+
+def tested(folder: RunFolder, config: RunConfig, lengths: Sequence[int]) -> tuple[Data, Objective]:
+    """The words, and what is asked of them; the refusals of `points_again`."""
+    words = validate(config)
+    refuse_other_data(folder, words)
+    refuse_other_symbols(folder, words)
+    if not any(words.is_tested(length) for length in lengths):
+        raise UserError(words.describe_length(lengths[0]))
+    if (reason := config.network.too_long(max(lengths))) is not None:
+        raise UserError(f"length {max(lengths)}: {reason}")
+    objective = objectives.build(config.objective, words)
+    record = folder.load_model_config()
+    if objective.n_outputs != record["n_outputs"]:
+        here, trained = config.objective.name, record["supervision"]
+        raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
+    return words, objective
 
 
 def refuse_other_symbols(folder: RunFolder, words: Data) -> None:

@@ -114,7 +114,7 @@ def measures_by_length(
     with seen_through(model, config.attention, train_len):
         on_test(words)
         for length, samples in words.items():
-            point = _point(model, data, objective, length, samples, seed, device)
+            point = point_at(model, data, objective, length, samples, seed, device)
             points.append(point)
             on_point(point)
     return points
@@ -134,7 +134,7 @@ def seen_through(model: nn.Module, attention: str, train_len: int) -> Iterator[N
         model.set_attention("full", train_len)
 
 
-def _point(
+def point_at(
     model: nn.Module,
     data: Data,
     objective: Objective,
@@ -143,6 +143,7 @@ def _point(
     seed: int,
     device: torch.device,
 ) -> Point:
+    """The measures of a model, as it is, on so many test words of one length."""
     words = data.test(seed, length, samples)
     # All words of a length are drawn at once and tested in pieces: the pieces change no word.
     at_once = min(words_at_once(model, length), max(1, LOGITS_AT_ONCE // (length * objective.n_outputs)))

@@ -13,22 +13,30 @@ from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.by_length import Point, Value
 from regulargpt.evaluation.measures import exp
+from regulargpt.evaluation.reference import Reference
 from regulargpt.evaluation.segments import NLL
 
 GAINS, HOLDS, EXPLODES = 0.99, 1.05, 1.5
+LEARNED = 0.9
+"""What has learned from a text more than pairs of symbols has a perplexity below so much of a bigram's."""
 
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """The perplexity at each length over that at the shortest, with 95 % intervals over the segments.
+    """The perplexity at each length over that of the network as it was trained, at the training length `base`.
 
-    >>> found = Extrapolation(64, {128: Value(1.0, 0.9, 1.1), 256: Value(1.8, 1.7, 1.9)})
+    With 95 % intervals over the segments. The ratio at `base` itself is there if the network was tested otherwise than
+    it was trained: with a temperature, a restricted attention, or options changed. `bigram` is the perplexity as it was
+    trained over that of a bigram, both at `base`.
+
+    >>> found = Extrapolation(64, {128: Value(1.0, 0.9, 1.1), 256: Value(1.8, 1.7, 1.9)}, Value(0.4, 0.3, 0.5))
     >>> found.verdict, found.worst
     ('explodes', 256)
     """
 
     base: int
     ratios: Mapping[int, Value]
+    bigram: Value
     attention: str = "full"
 
     @property
@@ -38,59 +46,97 @@ class Extrapolation:
 
     @property
     def verdict(self) -> str:
-        """By the rule of docs/text.md: "improves", "holds", "degrades" or "explodes".
+        """By the rule of docs/text.md: "damaged", "explodes", "degrades", "weak", "improves" or "holds".
 
-        It explodes if a ratio is above 1.5 with its whole interval, and holds if none is above 1.05. It improves if,
-        besides, the ratio at the longest length is at most 0.99, and below 1 with its whole interval.
+        It is damaged if its ratio at the training length itself is above 1.05. It explodes if a ratio is above 1.5 with
+        its whole interval, and degrades if one is above 1.05. It is weak if, as it was trained, its perplexity is not
+        below 0.9 of a bigram's with the whole interval. It improves if the ratio at the longest length is at most 0.99,
+        and below 1 with its whole interval. Else it holds.
         """
+        longest = self.ratios[max(self.ratios)]
+        if self.base in self.ratios and self.ratios[self.base].value > HOLDS:
+            return "damaged"
         if any(ratio.low > EXPLODES for ratio in self.ratios.values()):
             return "explodes"
         if any(ratio.value > HOLDS for ratio in self.ratios.values()):
             return "degrades"
-        longest = self.ratios[max(self.ratios)]
+        if self.bigram.high >= LEARNED:
+            return "weak"
         return "improves" if longest.value <= GAINS and longest.high < 1 else "holds"
 
     @property
     def sentence(self) -> str:
-        """The verdict with its figure, at the longest length if it holds, else at the worst.
+        """The verdict with its figure: of the longest length if it holds, else of the worst.
 
-        >>> Extrapolation(64, {128: Value(1.0, 0.998, 1.002)}, "bca").sentence
+        >>> Extrapolation(64, {128: Value(1.0, 0.998, 1.002)}, Value(0.4, 0.3, 0.5), "bca").sentence
         'With attention bca it extrapolates: at 2 times the training length, perplexity x 1.000 (95 % interval 0.998 to 1.002).'
+        >>> Extrapolation(64, {64: Value(2.8, 2.7, 2.9), 128: Value(2.8, 2.7, 2.9)}, Value(0.4, 0.3, 0.5)).sentence
+        'As tested, it is worse already at the training length: perplexity x 2.800 that of the network as it was trained (95 % interval 2.700 to 2.900).'
+        >>> Extrapolation(64, {128: Value(1.0, 0.998, 1.002)}, Value(1.1, 1.0, 1.2)).sentence
+        'It says nothing about length: at the training length, perplexity x 1.100 that of a bigram (95 % interval 1.000 to 1.200).'
         """  # noqa: E501
-        length = max(self.ratios) if self.verdict in ("improves", "holds") else self.worst
-        ratio = self.ratios[length]
+        verdict = self.verdict
+        # What is kept from seeing far says little of what was learned.
+        it = "It" if self.attention == "full" else f"With attention {self.attention} it"
+        if verdict == "damaged":
+            it, more = it.replace("It", "As tested, it"), " that of the network as it was trained"
+            return f"{it} is worse already at the training length: {figure(self.ratios[self.base], more)}."
+        if verdict == "weak":
+            return (
+                f"{it} says nothing about length: at the training length, {figure(self.bigram, ' that of a bigram')}."
+            )
+        length = max(self.ratios) if verdict in ("improves", "holds") else self.worst
         words = {
             "improves": "extrapolates and improves",
             "holds": "extrapolates",
             "degrades": "degrades",
             "explodes": "does not extrapolate",
-        }[self.verdict]
-        # What is kept from seeing far says little of what was learned.
-        it = "It" if self.attention == "full" else f"With attention {self.attention} it"
+        }[verdict]
         times = f"{length // self.base} times" if length % self.base == 0 else f"{length / self.base:.1f} times"
-        value, low, high = (f"{x:.3f}" if x < 10 else f"{x:.4g}" for x in (ratio.value, ratio.low, ratio.high))
-        return f"{it} {words}: at {times} the training length, perplexity x {value} (95 % interval {low} to {high})."
+        return f"{it} {words}: at {times} the training length, {figure(self.ratios[length])}."
 
     def as_json(self) -> dict[str, Any]:
         """As summary.json has it."""
         ratios = {str(T): [ratio.value, ratio.low, ratio.high] for T, ratio in self.ratios.items()}
-        return {"base": self.base, "ratios": ratios, "verdict": self.verdict, "sentence": self.sentence}
+        bigram = [self.bigram.value, self.bigram.low, self.bigram.high]
+        return {
+            "base": self.base,
+            "ratios": ratios,
+            "bigram": bigram,
+            "verdict": self.verdict,
+            "sentence": self.sentence,
+        }
 
 
-def extrapolation(nll: Mapping[int, np.ndarray], base: int, attention: str = "full") -> Extrapolation | None:
-    """The ratios to the length `base`, from the nats per symbol of each segment; None without a longer length.
+def figure(ratio: Value, more: str = "") -> str:
+    """A ratio of perplexities in words.
 
-    Where every length has the same segments, differences are taken segment by segment: they vary far less than the
-    segments do.
-
-    >>> found = extrapolation({64: np.array([1.0, 3.0]), 128: np.array([1.1, 3.1])}, base=64)
-    >>> round(found.ratios[128].value, 4), round(found.ratios[128].high, 4)
-    (1.1052, 1.1052)
+    >>> figure(Value(1.5, 1.25, 12.0), " that of a bigram")
+    'perplexity x 1.500 that of a bigram (95 % interval 1.250 to 12)'
     """
-    longer = {T: values for T, values in nll.items() if base < T}
-    if base not in nll or not longer:
+    value, low, high = (f"{x:.3f}" if x < 10 else f"{x:.4g}" for x in (ratio.value, ratio.low, ratio.high))
+    return f"perplexity x {value}{more} (95 % interval {low} to {high})"
+
+
+def extrapolation(
+    nll: Mapping[int, np.ndarray], base: int, reference: Reference, attention: str = "full"
+) -> Extrapolation | None:
+    """The ratios to the network as it was trained at length `base`, from the nats per symbol of each segment.
+
+    None if no longer length was tested, or not this one. Where every length has the same segments, differences are
+    taken segment by segment: they vary far less than the segments do.
+
+    >>> trained, bigram = np.array([1.0, 3.0]), np.array([2.0, 4.0])
+    >>> found = extrapolation({64: trained, 128: np.array([1.1, 3.1])}, 64, Reference(trained, bigram))
+    >>> round(found.ratios[128].value, 4), round(found.ratios[128].high, 4), round(found.bigram.value, 4)
+    (1.1052, 1.1052, 0.3679)
+    """
+    if base not in nll or base == max(nll):
         return None
-    return Extrapolation(base, {T: ratio(values, nll[base]) for T, values in longer.items()}, attention)
+    # Computed once more, the same network may round otherwise.
+    first = base + 1 if np.allclose(nll[base], reference.trained, rtol=1e-5, atol=1e-6) else base
+    ratios = {T: ratio(values, reference.trained) for T, values in nll.items() if first <= T}
+    return Extrapolation(base, ratios, ratio(reference.trained, reference.bigram), attention)
 
 
 def ratio(values: np.ndarray, base: np.ndarray) -> Value:
@@ -105,15 +151,16 @@ def ratio(values: np.ndarray, base: np.ndarray) -> Value:
     return Value(exp(mean.value), exp(mean.low), exp(mean.high))
 
 
-def text_facts(points: Sequence[Point], config: RunConfig) -> dict[str, Any]:
+def text_facts(points: Sequence[Point], config: RunConfig, reference: Reference | None) -> dict[str, Any]:
     """What summary.json says of a test on a text beside its measures; nothing for words of a language."""
     nll = {point.length: point.of_words[NLL] for point in points if NLL in point.of_words}
     if not nll:
         return {}
-    found = extrapolation(nll, config.data.train_len, config.evaluation.attention)
+    length, attention = config.data.train_len, config.evaluation.attention
+    found = None if reference is None else extrapolation(nll, length, reference, attention)
     return {
         "scoring": as_mapping(config.data).get("scoring"),
-        "attention": config.evaluation.attention,
+        "attention": attention,
         "no_words_of_length": [length for length in config.tested if length not in nll],
         "extrapolation": None if found is None else found.as_json(),
     }

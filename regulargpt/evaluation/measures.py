@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -60,3 +61,15 @@ def measure(name: str) -> Measure:
     ('%', 'my_measure')
     """
     return MEASURES.get(name) or Measure(name, name, "", True, None, None)
+
+
+def denominator(found: Mapping[str, Any] | None) -> str:
+    """What the ratios in summary.json are to, for a heading.
+
+    >>> denominator({"base": 64, "ratios": {"128": [1.0, 0.9, 1.1]}})
+    'the training length'
+    >>> denominator({"base": 64, "ratios": {"64": [1.2, 1.1, 1.3], "128": [1.4, 1.3, 1.5]}})
+    'the network as trained, at its training length'
+    """
+    changed = found is not None and str(found["base"]) in found["ratios"]
+    return "the network as trained, at its training length" if changed else "the training length"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from languages.printable import characters, printable
 from regulargpt.config.schema import RunConfig
 from regulargpt.report.field import Field
@@ -84,6 +84,8 @@ def gather(folder: RunFolder, config: RunConfig) -> TextRun:
     from regulargpt.runs.load import load_reader
 
     summary = folder.load_summary()
+    if summary["extrapolation"] is not None and "bigram" not in summary["extrapolation"]:
+        raise UserError(f"{shown(folder.path)} was not tested beside a bigram; make the run anew")
     folder.final_bytes(MEASURES)
     digest = folder.load_environment().get("corpus", {}).get("sha256", "")
     biases, reason, seen = biases_of(load_reader(folder), config), "", None

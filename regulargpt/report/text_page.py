@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from regulargpt.config.options import as_mapping
+from regulargpt.evaluation.measures import denominator
 from regulargpt.plots import Line
 from regulargpt.report import curves, facts, text_curves
 from regulargpt.report.svg import scrolling, section, tag, text
@@ -14,8 +15,11 @@ from regulargpt.report.text import TEMPERATURE, Continuation, Surprise, TextRun
 
 RATIO = "×\u00a0{:.3f} ({:.3f}\u00a0to\u00a0{:.3f})"  # in a narrow column a line for each of its two parts
 LEVELS = (1.0, 2.0, 4.0, 6.0, 8.0)  # bits from which a symbol is darker
-MARKS = {"improves": ("✓", "good"), "holds": ("✓", "good"), "degrades": ("◐", "bad"), "explodes": ("✗", "bad")}
-HEADS = ("length", "bits per byte", "95 % interval", "perplexity", "perplexity to the training length", "segments")
+MARKS = {
+    **dict.fromkeys(("improves", "holds"), ("✓", "good")),
+    **{"weak": ("○", "bad"), "degrades": ("◐", "bad")},
+    **dict.fromkeys(("explodes", "damaged"), ("✗", "bad")),
+}
 COMPARED = (
     *("run", "training length", "protocol", "symbols trained", "bits per byte at it", "at the longest"),
     *("perplexity, longest to training length", "gradient within the training length", "verdict"),
@@ -89,10 +93,12 @@ def badge(run: TextRun) -> str:
 
 
 def grounds(run: TextRun) -> str:
-    """The protocol, the symbols trained, and the share of the gradient inside the training length."""
-    trained = f"{run.summary['symbols_trained']:,} symbols trained"
+    """The protocol, symbols trained, what was learned beside a bigram, and how far the gradient reaches."""
+    trained, extrapolation = f"{run.summary['symbols_trained']:,} symbols trained", run.summary["extrapolation"]
     lead = protocol(run)
     found = f"{lead[0].upper()}{lead[1:]}; {trained}; "
+    if extrapolation is not None:
+        found += f"perplexity at the training length x {extrapolation['bigram'][0]:.3f} that of a bigram; "
     if run.seen is None:
         return f"{found}the share of the gradient inside the training length is not known."
     held = f"{100 * run.seen.share:.1f} % of the gradient inside the training length"
@@ -123,7 +129,9 @@ def lengths_section(run: TextRun) -> str:
         interval = f"{low:.3f} to\u00a0{high:.3f}"
         rows.append((f"{int(T):,}", f"{bits:.3f}", interval, f"{perplexity:.4g}", ratio, f"{count:,}"))
     picture = text_curves.by_length([line(run, label(run))], run.train_len)
-    return section("lengths", "Bits per byte by length", picture, table(HEADS, rows, "Bits per byte by length"))
+    ratio = f"perplexity to {denominator(extrapolation)}"
+    heads = ("length", "bits per byte", "95 % interval", "perplexity", ratio, "segments")
+    return section("lengths", "Bits per byte by length", picture, table(heads, rows, "Bits per byte by length"))
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], name: str, swatches: bool = False) -> str:

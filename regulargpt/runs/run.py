@@ -24,6 +24,7 @@ from regulargpt.data.base import Data
 from regulargpt.evaluation import segments
 from regulargpt.evaluation.by_length import Point, as_result, measures_by_length
 from regulargpt.evaluation.extrapolation import text_facts
+from regulargpt.evaluation.reference import reference
 from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs import tracking
@@ -232,8 +233,9 @@ def test(work: Work, model: nn.Module) -> Results:
             words = data.build(other.data)
             found = tested(other, words, objectives.build(other.objective, words))
             extra[other.protocol] = {"language": other.data.name, **as_result(found, other)}
+        against = reference(model, work.data, work.objective, work.config, work.config.seed, work.device)
     return Results(
-        as_result(points, work.config) | text_facts(points, work.config),
+        as_result(points, work.config) | text_facts(points, work.config, against),
         extra,
         segments.render(segments.of_points(points)),
     )

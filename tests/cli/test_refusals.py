@@ -345,11 +345,11 @@ def finished(tmp_path_factory) -> Path:
         ("--device gpu", "device = 'gpu'; choose 'auto', 'cpu', 'cuda'"),
         (
             "--set model.d_model=3",
-            "--set model.d_model: a trained run can be tested under other data, objective or evaluation only",
+            "model.d_model: a trained run can be tested under other data, objective or evaluation only",
         ),
         (
             "--set training.lr=3",
-            "--set training.lr: a trained run can be tested under other data, objective or evaluation only",
+            "training.lr: a trained run can be tested under other data, objective or evaluation only",
         ),
         ("--set evaluation.samples=0", "--set evaluation.samples: give --samples"),
         ("--set evaluation.stride=2", "--set evaluation.stride: give --lengths"),

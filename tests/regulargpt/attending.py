@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,14 +17,14 @@ from regulargpt.models.transformer import Attention, Transformer
 D_MODEL, N_HEADS, SYMBOLS = 16, 2, 5
 
 
-def options_of(name: str, train_len: int) -> EncodingOptions:
+def options_of(name: str | dict[str, Any], train_len: int) -> EncodingOptions:
     """The options by default, told the length of training where they ask for one."""
     options = ENCODINGS.options(name, "encoding")
     asks = {field.name for field in dataclasses.fields(options)} & {"train_len"}
     return dataclasses.replace(options, **dict.fromkeys(asks, train_len))
 
 
-def transformer(name: str, train_len: int = 64, **options) -> Transformer:
+def transformer(name: str | dict[str, Any], train_len: int = 64, **options) -> Transformer:
     """Two blocks in float64, with embeddings large enough for a wrong attention to be seen."""
     sizes = {"d_model": D_MODEL, "n_heads": N_HEADS, "d_ff": 24, "n_layers": 2, "norm": "pre", "activation": "gelu"}
     generator = torch.Generator().manual_seed(3)

@@ -1,5 +1,7 @@
 """Reading a text symbol by symbol gives what one pass over it gives, for every encoding and every model."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -15,9 +17,9 @@ from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.rnn import Rnn
 from regulargpt.models.transformer import decoding
 from regulargpt.models.transformer.decoding import CachedDecoder
-from tests.regulargpt.attending import SYMBOLS, transformer, words
+from tests.regulargpt.attending import N_HEADS, SYMBOLS, transformer, words
 
-LENGTH, WINDOW = 40, 11
+LENGTH, WINDOW, BOUNDARY = 40, 11, 8
 
 
 def one_by_one(decoder: Decoder, text: Tensor) -> Tensor:
@@ -48,6 +50,48 @@ def test_it_may_read_in_pieces_of_any_length_under_the_view_of_the_model(
         read += some
         assert torch.allclose(logits, wanted[:, read - 1], atol=1e-10, rtol=1e-10)
     assert read == LENGTH
+
+
+SCALED = [
+    {"name": "rotary", "scaling": scaling, "factor": factor, "train_len": BOUNDARY}
+    for scaling in ("interpolation", "ntk", "dynamic_ntk", "yarn")
+    for factor in (0.0, 3.0)
+]
+# All encodings, and what changes with the length of the text in any of them; `learned` ends at the training length.
+CROSSING: list[dict[str, Any]] = [
+    *({"name": name} for name in ENCODINGS if name != "learned"),
+    *SCALED,
+    *({"name": around, "inner": inner} for around in ("log_n", "ssmax") for inner in SCALED),
+    {"name": "learned", "beyond": "clamp"},
+    {"name": "rotary", "scaling": "yarn", "layout": "halves", "fraction": 0.5, "attention_factor": 1.5},
+    {"name": "xpos", "zeta": "scalar", "scale_base": 5.0},
+    {"name": "alibi", "bias_dtype": "bfloat16"},
+    {"name": "t5", "max_distance": 8, "buckets": 4},
+    {"name": "transformer_xl", "clamp": 5},
+    {"name": "window", "width": 5},
+    *({"name": "log_n", "inner": {"name": name}} for name in ("forgetting", "xpos", "window", "cope")),
+]
+
+
+@pytest.mark.parametrize("tau", [None, 0.7])
+@pytest.mark.parametrize("window", [None, 5])
+@pytest.mark.parametrize("encoding", CROSSING, ids=str)
+def test_reading_on_across_the_training_length_is_a_pass_over_all_that_was_read(
+    encoding: dict[str, Any], window: int | None, tau: float | None
+):
+    """The same text, cut after each symbol: a scaling may change what the first symbols are to a longer one."""
+    model, text = transformer(encoding, train_len=BOUNDARY), words(2, 3 * BOUNDARY)
+    model.set_temperature(None if tau is None else torch.full((2, N_HEADS), tau, dtype=torch.float64))
+    found = one_by_one(model.decoder(window), text)
+    model.set_attention("full" if window is None else f"sliding:{window}", train_len=BOUNDARY)
+    whole = torch.stack([model(text[:, :t]) for t in range(1, text.shape[1] + 1)], 1)
+    assert torch.allclose(found, whole, atol=1e-10, rtol=1e-10)
+
+
+@pytest.mark.parametrize("encoding", SCALED, ids=str)
+def test_keys_are_kept_where_the_scaling_is_the_same_at_every_length(encoding: dict[str, Any]):
+    fixed = encoding["factor"] > 0 and encoding["scaling"] != "dynamic_ntk"
+    assert isinstance(transformer(encoding).decoder(), CachedDecoder if fixed else Recomputing)
 
 
 def test_what_is_kept_does_not_grow_behind_the_window():

@@ -65,6 +65,17 @@ def test_forgetting_adds_up_the_logarithms_of_the_gates_between(layer: int):
             assert torch.allclose(found[:, :, m, n], gates[:, n + 1 : m + 1].log().sum(1), atol=1e-12)
 
 
+def test_gates_start_where_those_of_the_authors_do():
+    """Linear maps of N(0, 0.02^2) and biases of 0 (zhixuan-lin/forgetting-transformer): a half fades a symbol."""
+    encoding = Forgetting(d_model=256, n_heads=8, n_layers=4)
+    assert not bool(encoding.offset.any())
+    weight = encoding.weight.detach()
+    assert (float(weight.mean()), float(weight.std())) == pytest.approx((0, 0.02), abs=5e-4)
+    gates = encoding.prepare(normal(4, 2, 50, 256).float(), 1).exp()
+    assert float(gates.mean().detach()) == pytest.approx(0.5, abs=0.01)
+    assert Forgetting(gate_bias=5.0, **SIZES).offset.unique().tolist() == [5.0]
+
+
 def test_gates_that_never_close_forget_nothing_and_equal_ones_are_alibi():
     encoding = Forgetting(**SIZES).double()
     with torch.no_grad():

@@ -361,16 +361,6 @@ def test_scaled_angles(written: str, stretch: list[float]):
     assert torch.allclose(found, THETA * torch.tensor(stretch, dtype=torch.float64), atol=1e-12)
 
 
-def test_yarn_keeps_what_turns_fast_interpolates_what_turns_slowly_and_sharpens():
-    encoding = built("rotary:scaling=yarn,train_len=2048,factor=4", n_heads=1, d_head=8)
-    theta, scale = encoding.scaled(at_distances(0.0))
-    assert scale == pytest.approx(0.1 * math.log(4) + 1)
-    turns = 2048 * THETA / (2 * math.pi)
-    assert turns.tolist() == pytest.approx([325.9, 32.59, 3.259, 0.3259], rel=1e-3)
-    kept = (3.2595 - 1) / 31
-    assert (theta / THETA).tolist() == pytest.approx([1, 1, kept + (1 - kept) / 4, 1 / 4], abs=1e-4)
-
-
 def test_the_window_is_a_mask():
     encoding = built("window:width=3")
     assert bias(encoding, 0, 1, 2, 3, 4)[0].tolist() == [0, 0, 0, -math.inf, -math.inf]

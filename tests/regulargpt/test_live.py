@@ -47,6 +47,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"name": "rotary", "layout": "halves", "fraction": 0.5},
     *({"name": "rotary", "scaling": scaling} for scaling in ("interpolation", "ntk", "dynamic_ntk", "yarn")),
     {"name": "rotary", "scaling": "dynamic_ntk", "factor": 3.0},
+    {"name": "rotary", "scaling": "yarn", "beta_fast": 9.0, "beta_slow": 2.0, "attention_factor": 1.5, "base": 50.0},
     {"name": "xpos", "zeta": "scalar", "rotate": False, "scale_base": 20.0},
     {"name": "alibi", "slopes": "press", "shift": 1.0},
     {"name": "alibi", "slopes": "equal", "bias_dtype": "bfloat16"},

@@ -67,7 +67,7 @@ def command(
     from regulargpt.cli.configure import texts
     from regulargpt.config.lengths import read_lengths
     from regulargpt.config.protocols import protocol
-    from regulargpt.config.schema import RunConfig, is_of_the_test, value_of
+    from regulargpt.config.schema import RunConfig, network_of_test
     from regulargpt.data import is_language
     from regulargpt.evaluation.temperature import read, weights_of
     from regulargpt.storage.folder import RunFolder
@@ -78,9 +78,6 @@ def command(
     run_folder = RunFolder.open(folder)
     config = RunConfig.parse(run_folder.config_text)
     written = texts({"evaluation.attention": attention}, settings, SAID)
-    for key in written:
-        if not (key.startswith(("data.", "objective.", "evaluation.")) or is_of_the_test(config, key)):
-            raise UserError(f"--set {key}: a trained run can be tested under other data, objective or evaluation only")
     # TensorBoard and compilation are of the training; they need nothing here.
     config = config.replaced({"device": device, "tensorboard": False, "compile": False})
     # The run may have been scored on few words a length, to be quick; here the lengths are few.
@@ -92,10 +89,8 @@ def command(
         wanted = tuple(config.tested)
     else:
         config = config.replaced({"protocol": ""}).reading(written)
+    changes = network_of_test(config, written)
     run_folder.load_summary()
-    # What of the network itself may be another in a test, such as the scaling of rotary positions.
-    trained = {key.removeprefix("model."): value_of(config, key) for key in written if key.startswith("model.")}
-
     found = None if temperature is None else read(temperature, weights_of(run_folder))
 
     from regulargpt.cli.bars import Bars
@@ -103,7 +98,7 @@ def command(
 
     with closing(Bars()) as bars:
         chosen = config.seed if seed is None else seed
-        result = evaluate(run_folder, config, wanted, chosen, bars.watch, trained, found, quantised)
+        result = evaluate(run_folder, config, wanted, chosen, bars.watch, changes, found, quantised)
     emit(result) if as_json else say(text(result))
 
 

@@ -9,7 +9,7 @@ class Cache:
     """The keys and values of one layer, and what `prepare` said of each.
 
     Keys are kept as they are before the encoding turns them where what it makes of a key depends on more than the key's
-    own position: on the middle of the window (xPos), or on the length of the text (dynamic NTK).
+    own position: on the middle of the window (xPos).
     """
 
     def __init__(self) -> None:

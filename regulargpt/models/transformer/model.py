@@ -13,7 +13,7 @@ from regulargpt import encodings
 from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.options import EncodingOptions
 from regulargpt.encodings.tempered import tempered
-from regulargpt.models.decoding import Decoder
+from regulargpt.models.decoding import Decoder, Recomputing
 from regulargpt.models.hooks import HookPoint, listened_to
 from regulargpt.models.layers import Dropout, Readout, TiedReadout, check_words, embedding, linear, select
 from regulargpt.models.transformer.attention import Attention, Pass
@@ -22,7 +22,7 @@ from regulargpt.models.transformer.block import Block, Mlp
 from regulargpt.models.transformer.decoding import CachedDecoder
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.positions import RandomPositions
-from regulargpt.models.views import Full, View, parse
+from regulargpt.models.views import Full, Sliding, View, parse
 
 
 class Transformer(Attentive):
@@ -129,8 +129,12 @@ class Transformer(Attentive):
 
     def decoder(self, window: int | None = None) -> Decoder:
         """With cached keys and values; where a position depends on what is still to come, all is computed again."""
-        cached = self.causal and self.random_positions is None
-        return CachedDecoder(self, window) if cached else super().decoder(window)
+        if not self.causal or self.random_positions is not None:
+            return super().decoder(window)
+        if not self.encoding.depends_on_length:
+            return CachedDecoder(self, window)
+        view = self.view if window is None else Sliding(window)
+        return Recomputing(lambda words: self.logits(words, self.positions(words), "last", Pass(view)))
 
     def set_attention(self, text: str, train_len: int) -> None:
         """What each position may see from now on; `UserError` for a text that says nothing, or without a causal mask.

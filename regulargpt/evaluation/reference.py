@@ -1,0 +1,61 @@
+"""What the perplexities of a test on a text are held against: the network as it was trained, and a bigram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import nn
+
+from languages.text.bigram import Bigram
+from regulargpt.config.schema import RunConfig
+from regulargpt.data.base import Data
+from regulargpt.data.text import TextData
+from regulargpt.encodings.base import Encoding
+from regulargpt.evaluation.by_length import point_at, samples_at
+from regulargpt.evaluation.segments import NLL
+from regulargpt.objectives.answers import Objective
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Nats a symbol of each test segment at the training length: of the network as it was trained, and of a bigram."""
+
+    trained: Float[np.ndarray, "segments"]
+    bigram: Float[np.ndarray, "segments"]
+
+
+@torch.no_grad()
+def reference(
+    model: nn.Module, words: Data, objective: Objective, config: RunConfig, seed: int, device: torch.device
+) -> Reference | None:
+    """Those of the segments of this test; None of words that are no text.
+
+    `model` has the options of its training, and no temperature.
+    """
+    length = config.data.train_len
+    if not isinstance(words, TextData) or not words.is_tested(length):
+        return None
+    samples = samples_at(length, config.evaluation)
+    with as_trained(model):
+        point = point_at(model, words, objective, length, samples, seed, device)
+    bigram = Bigram.of(words.corpus.train, words.corpus.vocabulary_size)
+    ends = words.test(seed, length, samples)[:, -words.counted(length) - 1 :]  # (segments, counted + 1)
+    return Reference(point.of_words[NLL], bigram.nats(ends).mean(1))
+
+
+@contextmanager
+def as_trained(model: nn.Module) -> Iterator[None]:
+    """Let encodings do what they did in training: a scaling of rotary positions is of tests alone."""
+    model.eval()
+    encodings = [part for part in model.modules() if isinstance(part, Encoding)]
+    for encoding in encodings:
+        encoding.train()
+    try:
+        yield
+    finally:
+        model.eval()
