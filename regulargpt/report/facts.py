@@ -42,7 +42,8 @@ def status(run: Gathered) -> tuple[str, str]:
     if run.certificate.accepted.unquantised_claim:
         return PROVEN, "Proven for every length, for the network as it is."
     return PARTLY, (
-        "Proven for every length, for the quantised network: each node's state is replaced by the nearest of "
+        "Proven for every length, for the quantised network: the state of each node above the symbols is "
+        "replaced by the nearest of "
         f"{run.certificate.accepted.prototypes} prototypes. Of the network as it is, this is observed."
     )
 

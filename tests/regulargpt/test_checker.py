@@ -195,7 +195,7 @@ def test_it_rejects_a_forged_certificate(copy: Path, change: Callable[[Record], 
 
 
 MALFORMED: list[tuple[str, Callable[[Record], object], str]] = [
-    ("another format", lambda r: r.update(format="regulargpt certificate 1"), "not 'regulargpt certificate 2'"),
+    ("another format", lambda r: r.update(format="regulargpt certificate 1"), "not 'regulargpt certificate 3'"),
     ("a key missing", lambda r: r.pop("nodes"), "has no 'nodes'"),
     ("a key too many", lambda r: r.update(language="parity"), "has the unknown key 'language'"),
     ("a deeper key too many", lambda r: r["leaves"].update(margins=[]), "'leaves' has the unknown key 'margins'"),

@@ -553,7 +553,7 @@ def test_nothing_is_called_proven_that_the_checker_does_not_accept_now(tmp_path:
     path, again = run.path / "certificate.json", f"; run `regulargpt verify {run.path}` again"
     cases = {
         f"{path} proves nothing: the answer at prototype 1 is not 'even'": certificate,  # of no network at all
-        f"{path} proves nothing: {path} has the format 'x', not 'regulargpt certificate 2'": {
+        f"{path} proves nothing: {path} has the format 'x', not 'regulargpt certificate 3'": {
             **certificate,
             "format": "x",
         },
