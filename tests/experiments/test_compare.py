@@ -170,6 +170,11 @@ def test_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict, tex
     assert lines(cell(found, "parity", "proven-C2")) == [text]
 
 
+def test_what_only_a_summary_calls_proven_is_not_counted(tmp_path: Path):
+    found = comparison(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], proven=True))
+    assert lines(cell(found, "parity", "proven-C2")) == ["0 of 1 proven"]
+
+
 def test_a_length_that_was_not_tested_is_said(tmp_path: Path):
     found = comparison(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], extra_protocols={}))
     assert lines(cell(found, "parity", "hard-C2")) == ["not tested at 10,000 symbols"]
