@@ -23,6 +23,7 @@ from regulargpt.storage.folder import AUTOMATON, RunFolder
 def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
     """A learned machine beside the task's, and the shortest word that they answer differently.
 
+    >>> import languages
     >>> task = languages.get("parity")
     >>> against(task.machine, task)
     {'states': 2, 'language': 'parity', 'equal': True}
