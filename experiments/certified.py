@@ -3,8 +3,9 @@
     python -m experiments.certified SWEEP
 
 Lists are over the seeds, in their order. Failed and unfinished runs are not shown: `regulargpt results` names them. A
-proof is not asked for where the table is too large. "As it is" is the slack of the proof about the network as
-it is, "no" if there is none; mean and worst length are those of the scored lengths, and of the network as it is.
+proof is not asked for where the table is too large. Proven are runs whose certificate the checker accepts now, of the
+run's own language. "As it is" is the slack of the proof about the network as it is, "no" if there is none; mean and
+worst length are those of the scored lengths, and of the network as it is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from languages.errors import UserError
+from regulargpt.certificate.verdict import verdict
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.runs.exits import REFUSED
 from regulargpt.runs.sweep.folder import SweepFolder
@@ -35,7 +37,7 @@ class Run:
 
     config: RunConfig
     summary: dict[str, Any]
-    certificate: dict[str, Any]  # empty if there is none
+    certificate: dict[str, Any]  # empty unless the run is proven now, of its language
 
     @property
     def cell(self) -> RunConfig:
@@ -69,8 +71,8 @@ def certified(folder: SweepFolder) -> list[Run]:
         if not value_of(config, "phases.table_fine_tuning.every") or folder.state(name) != "done":
             continue
         run = RunFolder(folder.run_path(name))
-        path = run.path / CERTIFICATE
-        certificate = atomic.parse_json(atomic.read_bytes(path), path) if atomic.disk.exists(path) else {}
+        path, proof = run.path / CERTIFICATE, verdict(run, config.data.name)
+        certificate = atomic.parse_json(atomic.read_bytes(path), path) if proof.proven else {}
         found.append(Run(config, run.load_summary(), certificate))
     return found
 
@@ -79,7 +81,7 @@ def row(runs: Sequence[Run]) -> tuple[str, ...]:
     """The cells of a row."""
     config = runs[0].config
     C = value_of(config, "model.chunk_size")
-    proven = [run for run in runs if run.summary["proven"]]
+    proven = [run for run in runs if run.certificate]
     requested = [run for run in runs if run.summary["proven"] is not None]
     lengths, shares = zip(*(run.longest for run in runs), strict=True)
     return (

@@ -28,6 +28,7 @@ from languages.convert.json_text import to_json
 from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt import plots, tables
+from regulargpt.certificate.verdict import verdict
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.exits import REFUSED
@@ -106,14 +107,13 @@ def row(number: int, folder: SweepFolder, name: str) -> Row:
 
 
 def proof(run: RunFolder) -> Row:
-    """Whether the automaton that is proven is the language's, and the slack of the network as it is; or the reason."""
-    from regulargpt.certificate.compared import of_run
-
-    if (attempt := run.load_attempt()) is not None:
-        return {"reason": attempt["reason"]}
+    """Whether the checker accepts a proof now, whether it is of the language, and the slack; or the reason."""
+    found = verdict(run, RunConfig.parse(run.config_text).data.name)
+    if not found.is_accepted:
+        return {"proven": False, "reason": found.reason}
     unquantised = parse_json(read_bytes(run.path / CERTIFICATE), run.path / CERTIFICATE)["unquantised"]
-    equal = of_run(run, RunConfig.parse(run.config_text).data.name)["equal"]
-    return {"equal": equal, "slack": unquantised and unquantised["slack"], "reason": ""}
+    slack = unquantised and unquantised["slack"]
+    return {"proven": True, "equal": found.proven, "slack": slack, "reason": found.reason}
 
 
 def table(rows: list[Row]) -> str:

@@ -138,8 +138,9 @@ class Trained:
 def load(path: str | Path, quantised: bool = False) -> Trained:
     """A finished run, its files checked against their digests.
 
-    `quantised` is the network that a certificate's theorem 1 is about: the state of every node is replaced by the
-    nearest prototype. Raises UserError for a folder that is no finished run, or has no certificate to be quantised by.
+    `quantised` is the network that a certificate's theorem 1 is about: the state of every node above the
+    symbols is replaced by the nearest prototype. Raises UserError for a folder that is no finished run, or has no
+    certificate to be quantised by.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp()) / "a"

@@ -21,8 +21,9 @@ PAGE = "atlas.md"
 ABOUT = f"""\
 Each network saw words of at most 40 symbols of a language and whether they are members. It is scored on words of 41 to
 200 symbols, half of them members. A network *extrapolates* where its mean accuracy is {SOLVED:g} % or more. *Proven* is
-the network with its states replaced by prototypes, at every length and for the language itself. One seed each, and few
-steps: a failure says that so few steps did not do. Intervals and bands are 95 %, by bootstrap over languages."""
+the network with its states above the symbols replaced by prototypes, at every length, in real arithmetic, and for the
+language itself. One seed each, and few steps: a failure says that so few steps did not do. Intervals and bands are
+95 %, by bootstrap over languages."""
 
 
 def write_page(out: Path) -> None:

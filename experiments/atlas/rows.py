@@ -60,16 +60,19 @@ def results(run: RunFolder, dfa: Dfa) -> dict[str, Any]:
 
 
 def why_unproven(run: RunFolder, dfa: Dfa) -> str:
-    """Why there is no certificate, or of which word the certified machine is wrong; empty if there is nothing to say.
+    """Why the checker accepts no certificate now, or on which word the certified machine is wrong; else nothing.
 
     A certificate from answers alone is about the machine of the network's answers, which may be another language's.
     """
     from regulargpt.certificate.compared import automaton_of
     from regulargpt.certificate.sentences import sentences
+    from regulargpt.certificate.verdict import acceptance
     from regulargpt.extraction.nonempty import counterexample
 
     if (attempt := run.load_attempt()) is not None:
         return "; ".join(sentences(attempt))
+    if not (found := acceptance(run)).is_accepted:
+        return found.reason
     right = dfa.as_moore()
     word = counterexample(automaton_of(run), right)
     return "" if word is None else f"proven of another language: {right.decode(np.array(word))} is answered wrongly"

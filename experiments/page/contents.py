@@ -66,6 +66,11 @@ def reading(found: Record) -> str:
             lines.append("Seconds are the mean wall time of a training, on a core that may have had other work.")
     else:
         lines.append("In each cell, one below the other: what was published, and what was found here.")
+    if any(cell.shows.what == "proven" for cell in found.cells):
+        lines.append(
+            "Proven is a run whose certificate the checker accepted when the runs were gathered, of the row's own "
+            "language and in real arithmetic."
+        )
     if any(cell.shortcuts for cell in found.cells):
         lines.append("Last: the best rule without an automaton, on words drawn the same way.")
     if compared and not all(cell.is_published for cell in found.cells):

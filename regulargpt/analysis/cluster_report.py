@@ -36,6 +36,8 @@ COLUMNS = ("depth", *(field.name for field in dataclasses.fields(Scores) if fiel
 STATE_COLUMNS = ("depth", "word", "start", "end", "count", "element", "least_word", "cluster", "pc1", "pc2")
 # The sentence names so many elements; the JSON has them all.
 MAX_NAMED = 8
+# Clusters whose adjusted Rand index is at least this match the elements but for stray states.
+NEARLY = 0.95
 
 
 def clusters(
@@ -100,21 +102,22 @@ def sentence(overall: Scores, monoid: TransitionMonoid, occurring: set[int], gro
     >>> found = Scores(9, 2, 2, 3.0, 1.0, 1.0, 0.9, 1.0, 0.5, 1.0, 9.0, (0.9, 0.1))
     >>> sentence(found, two, {0, 1}, [])
     '2 clusters found for 2 of 2 monoid elements, one for each'
-    >>> sentence(dataclasses.replace(found, clusters=1, ari=0.0), two, {0, 1}, [[0, 1]])
-    '1 cluster found for 2 of 2 monoid elements; in one cluster: ε with 1'
+    >>> sentence(dataclasses.replace(found, clusters=1, ari=0.0, purity=0.5), two, {0, 1}, [[0, 1]]).split("; ")[::2]
+    ['1 cluster found for 2 of 2 monoid elements: they do not match', 'in one cluster: ε with 1']
     """
     name = names(monoid)
     text = f"{overall.clusters} cluster{'s' * (overall.clusters != 1)} found for {len(occurring)} of {monoid.size}"
     text += " monoid elements"
     if overall.ari == 1.0:
-        text += ", one for each"
-    parts = [text]
+        parts = [f"{text}, one for each"]
+    else:
+        match = "they match nearly" if overall.ari >= NEARLY else "they do not match"
+        measured = f"purity {overall.purity:.4f}, adjusted Rand index {overall.ari:.4f} (1 for a match, 0 by chance)"
+        parts = [f"{text}: {match}", measured]
     if never := [name[e] for e in range(monoid.size) if e not in occurring]:
         parts.append("never occurred in a node: " + some(never))
     if groups:
         parts.append("in one cluster: " + some([" with ".join(some_of(group, name)) for group in groups]))
-    elif overall.ari < 1.0:
-        parts.append(f"purity {overall.purity:.4f}, adjusted Rand index {overall.ari:.4f}")
     return "; ".join(parts)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-import languages
 from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.convert.json_text import read_json
@@ -24,6 +23,7 @@ from regulargpt.storage.folder import AUTOMATON, RunFolder
 def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
     """A learned machine beside the task's, and the shortest word that they answer differently.
 
+    >>> import languages
     >>> task = languages.get("parity")
     >>> against(task.machine, task)
     {'states': 2, 'language': 'parity', 'equal': True}
@@ -37,11 +37,6 @@ def against(learned: MooreMachine, task: Task) -> dict[str, Any]:
         answers = {"learned": names[int(learned.answers(symbols)[0])], "right": names[int(true.answers(symbols)[0])]}
         found["differs"] = {"word": task.machine.decode(symbols[0]), "length": len(word), **answers}
     return found
-
-
-def of_run(folder: RunFolder, language: str) -> dict[str, Any]:
-    """The automaton of a run's certificate beside that language. Raises UserError if one of the two cannot be read."""
-    return against(automaton_of(folder), languages.get(language))
 
 
 def automaton_of(folder: RunFolder) -> MooreMachine:

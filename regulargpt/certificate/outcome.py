@@ -21,6 +21,7 @@ from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.compared import against
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.networks import numpy_network
+from regulargpt.certificate.verdict import certified_files, remember
 from regulargpt.extraction.from_answers import LearnedMachine, answers_of
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
@@ -36,7 +37,8 @@ NOT_LEARNED = "no machine of the network's answers is right on the words that it
 class Outcome:
     """What is said of a network: the report, and the files that say it, by name.
 
-    `report["proven"]` is true only where the independent checker has accepted these very files.
+    `report["proven"]` is true only where the independent checker has accepted these very files. What they prove of a
+    learned automaton is `proven` of the language only if that is the language's.
     """
 
     report: dict[str, Any]
@@ -44,8 +46,8 @@ class Outcome:
 
     @property
     def proven(self) -> bool:
-        """Whether the checker accepted it."""
-        return self.report["proven"]
+        """Whether the checker accepted it, and its automaton is the language's."""
+        return self.report["proven"] and self.report.get("learned", {}).get("equal", True)
 
     def write(self, folder: RunFolder) -> None:
         """Write the files, the certificate last, and remove those of an earlier outcome."""
@@ -55,6 +57,8 @@ class Outcome:
                     disk.remove(folder.path / name)
         for name, text in self.files.items():
             write_text(folder.path / name, text)
+        if self.report["proven"]:
+            remember(*certified_files(folder))
 
 
 def outcome_of(

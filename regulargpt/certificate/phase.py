@@ -21,6 +21,7 @@ from regulargpt.certificate.sought import SoughtAutomaton
 from regulargpt.certificate.standing import MENDED, Standing, is_large
 from regulargpt.certificate.steady import MOST_DRIFT, TIGHT, Look, is_time
 from regulargpt.certificate.tuned_table import NOTHING, TunedTable
+from regulargpt.certificate.verdict import Verdict, verdict
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
@@ -36,6 +37,15 @@ if TYPE_CHECKING:
 WARMUP = 50
 # While a table is mended, so often it is asked whether more of its windows may come in.
 OPEN_EVERY = 20
+# The search would certify the network; nothing is proven before the independent checker is asked, at the end.
+HOLDS = "attempt holds"
+
+
+def now(found: Verdict) -> dict[str, Any]:
+    """What the checker says now, as a summary has it."""
+    if found.is_accepted:
+        return {"is_language": found.proven}
+    return {"as_it_is": None, "unproven": found.reason}
 
 
 class TableFineTuning:
@@ -252,9 +262,9 @@ class TableFineTuning:
             return [proof, *trainer.words.awaited(trainer)]
         if self.standing.certified_at is not None:
             if self.standing.steady_since is not None and self.standing.settling_since is None:
-                return ["proven; waits for a proof without prototypes"]
-            drift = "drift" if self.drift is None else f"drift {self.drift:.2f}"
-            return [f"proven; waits for {drift} < {MOST_DRIFT:g}"]
+                return [f"{HOLDS}; waits for a proof without prototypes"]
+            drift = "" if self.drift is None else f" {self.drift:.2f},"
+            return [f"{HOLDS}; drift{drift} aim {MOST_DRIFT:g}"]
         assert self.standing.counted_from is not None, "it has begun"
         done = trainer.step_count - self.standing.counted_from
         fine_tuning = f"table fine-tuning {done:,} of {self.standing.steps(self.options):,}"
@@ -299,14 +309,22 @@ class TableFineTuning:
         self.sought.load(state, model)
 
     @staticmethod
-    def restore(folder: RunFolder, summary: Mapping[str, Any]) -> None:
-        """The certificate, or why there is none. Raises UserError where a proof that there was is not found again."""
+    def restore(folder: RunFolder, summary: dict[str, Any]) -> dict[str, Any]:
+        """The certificate, or why there is none; the summary with what the checker says of it now.
+
+        Raises UserError where a proof that there was is not found again.
+        """
         if folder.owes_outcome(summary):
             from regulargpt.runs.certify import certificate_report
 
             report = certificate_report(folder)
             if summary["proven"] and not report["proven"]:
                 raise UserError(f"{shown(folder.path)} was proven, and is not again: {report['reason']}; train it anew")
+        if summary.get("proven") is None:
+            return summary
+        found = verdict(folder, summary["language"])
+        of_phase = {**summary["phases"].get(TableFineTuning.name, {}), **now(found)}
+        return {**summary, "proven": found.proven, "phases": {**summary["phases"], TableFineTuning.name: of_phase}}
 
     def conclude(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:
         """What is proven of the trained model, by the files that say what it is."""

@@ -57,9 +57,12 @@ def sentences(report: dict[str, Any]) -> list[str]:
     """
     if report["proven"]:
         kind = "the transition monoid's own multiplication" if report["homomorphism"] else "right at every root"
+        learned = report.get("learned", {"equal": True})
+        of = "" if learned["equal"] else f" of that automaton, not of {learned['language']},"
         return [
             *learned_sentences(report),
-            f"proven at every length, states replaced by the nearest of {report['prototypes']} prototypes: "
+            f"proven{of} at every length, in real arithmetic, states above the symbols replaced by the nearest of "
+            f"{report['prototypes']} prototypes: "
             f"{report['entries']} entries, {kind}, smallest margin {report['smallest_margin']:.2f}",
             unquantised_sentence(report["unquantised"]),
             f"certificate: {shown(report['file'])}; check it with `regulargpt check {shown(report['file'])}`",

@@ -65,12 +65,12 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2}}
     >>> proof_row({"proven": False, "run_dir": "r", "phases": phases})[0]
     ('automaton', "2 states, learned from the network's answers at step 100")
-    >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2, "is_language": False}}
-    >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "phases": phases})[1]
+    >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2, "is_language": False, "as_it_is": True}}
+    >>> proof_row({"proven": False, "run_dir": "r", "language": "parity", "phases": phases})[1]
     ('every length', 'proven of that automaton, not of parity; `regulargpt verify r` says where they part')
     >>> phases = {"table_fine_tuning": {"as_it_is": True}}
     >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "phases": phases})
-    [('every length', 'proven, as it is: r/certificate.json')]
+    [('every length', 'proven, as it is, in real arithmetic: r/certificate.json')]
     >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "worst": 80.0})[1]
     ('as it is', 'not right everywhere; `regulargpt evaluate r --quantised` tests what is proven')
     >>> phases = {"table_fine_tuning": {"unproven": "the quantised network errs on a word"}}
@@ -84,12 +84,12 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if learned.get("learned_at") is not None:
         found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
         rows += [("automaton", found), *(("ruled out", others) for others in ruled_out(learned))]
-    if summary["proven"] and learned.get("is_language") is False:
+    if learned.get("is_language") is False and learned.get("as_it_is") is not None:
         says = f"proven of that automaton, not of {summary['language']}"
         return [*rows, ("every length", f"{says}; `regulargpt verify {summary['run_dir']}` says where they part")]
     if summary["proven"]:
         as_it_is = learned.get("as_it_is")
-        of = "as it is" if as_it_is else "states replaced by prototypes"
+        of = "as it is, in real arithmetic" if as_it_is else "states replaced by prototypes, in real arithmetic"
         rows.append(("every length", f"proven, {of}: {summary['run_dir']}/certificate.json"))
         if not as_it_is and summary.get("worst", 100) < 100:
             tested = f"`regulargpt evaluate {summary['run_dir']} --quantised` tests what is proven"

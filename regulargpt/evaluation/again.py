@@ -39,8 +39,8 @@ def evaluate(
     """What a finished run scores at these lengths, on the words that `seed` gives; `watch` is told each of them.
 
     `changes` are options of the network that a test may set otherwise, by their keys within `model`; `temperature` is
-    what attention is divided by. A `quantised` network has the state of every node replaced by the nearest prototype of
-    the run's certificate.
+    what attention is divided by. A `quantised` network has the state of every node above the symbols
+    replaced by the nearest prototype of the run's certificate.
 
     Raises UserError as `points_again` does, and where there is no certificate to be `quantised` by.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def quantise(model: Model, prototypes: Float[Tensor, "K d_model"], folder: RunFolder) -> None:
-    """From now on the model replaces the state of every node by the nearest of the prototypes of the run's certificate.
+    """From now on the state of every node above the symbols is replaced by the nearest of the certificate's prototypes.
 
     Raises UserError for a model that has no such states.
     """

@@ -230,10 +230,12 @@ class AnswerLearner:
         self.looked_up += told.count
         self.wrong = list(dict.fromkeys([*told.wrong(self.asking.batch), *self.wrong]))[:LOOKED_UP]
 
-    def recalled(self, machine: MooreMachine) -> LearnedMachine | None:
+    def recalled(self, machine: MooreMachine, model: nn.Module | None = None) -> LearnedMachine | None:
         """A machine that was accepted before, if it is right on the words that rule out others; None if it is not.
 
-        None, too, for one that is not minimal: those words rule out less than they seem to then.
+        None, too, for one that is not minimal: those words rule out less than they seem to then. Of a machine from a
+        file that anyone may have put there, the `model` is asked as well: it must answer these words as the machine
+        does, and those that proposals are refined on.
         """
         task = self.data.task
         if (machine.alphabet, machine.output_names) != (task.alphabet, task.output_names):
@@ -241,7 +243,13 @@ class AnswerLearner:
         if machine.minimise().n_states < machine.n_states:
             return None
         compared, classes = self.ruling_out(machine)
-        return None if compared.wrong(machine.answers) else LearnedMachine(machine, classes)
+        if compared.wrong(machine.answers):
+            return None
+        if model is not None:
+            network, known = Answers(model.eval(), self.data.options.train_len, task.domain), compared + self.first
+            if known.wrong(machine.answers) or known.wrong(network):
+                return None
+        return LearnedMachine(machine, classes)
 
     def ruling_out(self, machine: MooreMachine) -> tuple[HeldOut, int]:
         """The words that tell the machine from all others of so many classes."""

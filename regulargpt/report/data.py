@@ -14,9 +14,9 @@ from languages.automata.monoid import TransitionMonoid
 from languages.convert.json_text import read_json
 from languages.errors import UserError
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
-from regulargpt.certificate.compared import against, difference
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.certificate.sentences import sentences
+from regulargpt.certificate.verdict import of_another
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_language, is_text
 from regulargpt.report.field import Field
@@ -48,8 +48,8 @@ class Certificate:
 class Gathered:
     """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
 
-    `reasons` say why there is none, if `verify` was called; or where the automaton of the certificate and the language
-    part, if they do. `live` is the network itself.
+    `reasons` say why there is none, if `verify` was called; or why what is proven is not proven of the run's language.
+    `live` is the network itself.
     """
 
     path: Path
@@ -66,6 +66,11 @@ class Gathered:
     def is_another(self) -> bool:
         """Whether what is proven is proven of another automaton than the language's."""
         return self.certificate is not None and bool(self.reasons)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the checker accepts a proof, of the language that the run was trained on."""
+        return self.certificate is not None and not self.reasons
 
     @property
     def is_on_language(self) -> bool:
@@ -92,7 +97,7 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> G
     if certificate is None or machine is None:
         machine, reasons = of_language(config.data.name), uncertified(folder)
     else:
-        reasons = of_another(machine, config.data.name)
+        reasons = tuple(filter(None, [of_another(folder, machine, config.data.name)]))
     as_it_is = certificate is not None and certificate.accepted.unquantised_claim is not None
     network = live_network(folder, config, machine, certificate, is_proven=as_it_is and not reasons)
     return Gathered(path, config, summary, points, machine, certificate, reasons, receptive_field(path), network)
@@ -158,16 +163,6 @@ def of_language(name: str) -> MooreMachine | None:
         return specified_machine(languages.get(name))
     except UserError:
         return None
-
-
-def of_another(machine: MooreMachine, language: str) -> tuple[str, ...]:
-    """Where a certificate's automaton and the language part; nothing if they do not, or there is no such language."""
-    try:
-        task = languages.get(language)
-    except UserError:
-        return ()
-    found = against(machine, task)
-    return () if found["equal"] else (difference(found),)
 
 
 def receptive_field(path: Path) -> Field | None:

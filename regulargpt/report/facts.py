@@ -16,6 +16,7 @@ from regulargpt.storage.folder import CERTIFICATE
 from regulargpt.tables import number
 
 PROVEN, PARTLY, OBSERVED = "proven", "partly", "observed"
+PROOF = "Proven for every length, in real arithmetic"
 MARKS = {PROVEN: "✓", PARTLY: "◐", OBSERVED: "○"}
 
 
@@ -38,11 +39,12 @@ def status(run: Gathered) -> tuple[str, str]:
         measured = measure_of(run.summary["measure"]).name.replace("_", " ")
         return OBSERVED, f"Nothing is proven: {measured} was observed on samples. {without(run)}."
     if run.is_another:
-        return PARTLY, f"Proven for every length, but of the automaton that it learned: {run.reasons[0]}."
+        return PARTLY, f"{PROOF}, but of automaton.json only: {run.reasons[0]}."
     if run.certificate.accepted.unquantised_claim:
-        return PROVEN, "Proven for every length, for the network as it is."
+        return PROVEN, f"{PROOF}, for the network as it is."
     return PARTLY, (
-        "Proven for every length, for the quantised network: each node's state is replaced by the nearest of "
+        f"{PROOF}, for the quantised network: the state of each node above the symbols is "
+        "replaced by the nearest of "
         f"{run.certificate.accepted.prototypes} prototypes. Of the network as it is, this is observed."
     )
 
@@ -79,7 +81,7 @@ def proof(run: Gathered) -> str:
     rows = [tag("dt", text(name)) + tag("dd", value) for name, value in lines]
     path = tag("code", text(f"regulargpt check {run.path / CERTIFICATE}"))
     checked = "Checked when this page was made, by a program that shares no code with what trained. Check it yourself: "
-    return tag("h4", "Proven") + tag("dl", *rows) + tag("p", text(checked), path) + observed
+    return tag("h4", "Proven, in real arithmetic") + tag("dl", *rows) + tag("p", text(checked), path) + observed
 
 
 def listed(lines: Sequence[str]) -> str:

@@ -142,7 +142,7 @@ def wrong_words(run: Gathered) -> str:
     """A button for each wrong word that was found, or what was tried."""
     found = run.live.wrong
     if found is None:
-        return tag("p", "No word is wrong, at any length: that is proven.", class_="wrong-words")
+        return tag("p", "No word is wrong, at any length: that is proven, in real arithmetic.", class_="wrong-words")
     if not found.words:
         return tag("p", text(found.none_found()), class_="wrong-words")
     assert run.machine is not None

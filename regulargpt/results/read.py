@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -15,27 +15,33 @@ from regulargpt.runs.sweep.folder import UNKNOWN
 from regulargpt.storage import atomic, toml
 from regulargpt.storage.folder import MEASURES, RunFolder
 
+Progress = Callable[[str, int, int], None]
+NOT_PROVEN = "not proven of its language: "
 
-def read(place: Place) -> list[Row] | None:
-    """The rows of a run, sorted by protocol tested under and length, its own protocol first; None if not finished."""
+
+def read(place: Place, progress: Progress = lambda part, done, count: None) -> list[Row] | None:
+    """The rows of a run, sorted by protocol tested under and length, its own protocol first; None if not finished.
+
+    `progress` is told how far the check of a certificate has come, as the checker tells it.
+    """
     folder = RunFolder(place.folder)
     try:
         # Also a run that was done and failed then, over its certificate, is not what was asked for.
         if place.failure and atomic.disk.exists(place.failure):
             return [failed(place)]
-        return finished(place.name, folder) if folder.is_done else None
+        return finished(place.name, folder, progress) if folder.is_done else None
     except UserError as error:
         return [damaged(place, str(error))]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return [damaged(place, f"its files are not what a run writes ({error!r}); restore them from a copy")]
 
 
-def finished(name: str, folder: RunFolder) -> list[Row]:
+def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
     """The rows of a finished run, each file that says something of it checked against the manifest."""
     config, summary = flat(toml.parse(folder.config_text)), folder.load_summary()
     folder.final_bytes(MEASURES)
     known = {key: summary.get(key) for key in ("steps", "train_seconds")} | {"measure": summary["measure"]}
-    known["proven"] = proven(folder, summary)
+    known |= proof(folder, summary, str(config["data.name"]), progress)
     own = str(config.get("protocol", ""))
     others = sorted(item for item in summary.get("extra_protocols", {}).items() if item[0] != own)
     return [
@@ -45,21 +51,18 @@ def finished(name: str, folder: RunFolder) -> list[Row]:
     ]
 
 
-def proven(folder: RunFolder, summary: Mapping[str, Any]) -> bool | None:
-    """Whether the run is proven; of an automaton that was learned from answers, only if that is the language's.
+def proof(folder: RunFolder, summary: Mapping[str, Any], language: str, progress: Progress) -> dict[str, Any]:
+    """Whether the run is proven now, of its language; and why not, if it was when it ended or another automaton is.
 
-    None where no proof was asked for, or where the language or the automaton can no longer be read.
+    None where no proof was asked for.
     """
-    found, learned = summary.get("proven"), summary.get("phases", {}).get("table_fine_tuning", {})
-    if not found or learned.get("states") is None:
-        return found
-    if learned.get("is_language") is not None:
-        return learned["is_language"]
-    from regulargpt.certificate.compared import of_run
+    if summary.get("proven") is None:
+        return {"proven": None}
+    from regulargpt.certificate.verdict import verdict
 
-    with suppress(UserError):
-        return of_run(folder, summary["language"])["equal"]
-    return None
+    found = verdict(folder, language, progress)
+    is_lost = not found.proven and (summary["proven"] or found.is_accepted)
+    return {"proven": found.proven, "reason": f"{NOT_PROVEN}{found.reason}" if is_lost else ""}
 
 
 def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -18,7 +18,8 @@ class Row:
 
     `config` is its config.toml by dotted keys, `tested` the protocol of the test, `measures` what was measured at the
     length, `measure` the one of these that the run's score is the mean of, `in_score` whether the length is one of
-    those scored. None is what a row does not have: the proof of a run of which none was asked.
+    those scored. None is what a row does not have: the proof of a run of which none was asked. `reason` says why a run
+    failed, or why one that ended with a proof is not proven of its language now.
     """
 
     run: str

@@ -15,7 +15,7 @@ from typing import Any
 from regulargpt import tables
 from regulargpt.results.columns import NAMES, PARTS, differing, known
 from regulargpt.results.places import Place, places
-from regulargpt.results.read import read
+from regulargpt.results.read import Progress, read
 from regulargpt.results.row import Row, Value, cell
 from regulargpt.storage import atomic
 from regulargpt.storage.metrics import render_rows
@@ -53,10 +53,10 @@ def write(path: str | Path) -> list[Row]:
     return table
 
 
-def collect(paths: Sequence[str | Path]) -> Results:
+def collect(paths: Sequence[str | Path], progress: Progress = lambda part, done, count: None) -> Results:
     """The runs of several folders in one table. A run that lies in two of them, or is given twice, is there once.
 
-    Different runs of the same name are named with their folders.
+    Different runs of the same name are named with their folders. `progress` is as in `read`.
     """
     found: dict[Path, tuple[Path, Place]] = {}
     for path in map(Path, paths):
@@ -68,7 +68,7 @@ def collect(paths: Sequence[str | Path]) -> Results:
             by_run = groupby(from_csv(place.folder), key=lambda row: row.run)
             runs += [(path, name, list(of_run)) for name, of_run in by_run]
         else:
-            runs.append((path, place.name, read(place)))
+            runs.append((path, place.name, read(place, progress)))
     names, table, unfinished = Counter(name for _, name, _ in runs), [], []
     for path, own, of_run in runs:
         name = own if names[own] == 1 else f"{atomic.shown(path)}/{own}"

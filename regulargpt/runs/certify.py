@@ -55,28 +55,31 @@ def certificate_report(folder: RunFolder, progress: Progress = lambda part, done
 def learned_machine(folder: RunFolder, config: RunConfig, model: Tree) -> LearnedMachine | None:
     """The machine of the network's answers, for a run whose training used no other; None for other runs.
 
-    It is that of an earlier certificate, or the one that the training took; where there is neither it is learned anew.
-    Raises UserError if the answers give none.
+    It is that of an earlier certificate, if the network bears it out, or the one that the training took; where there is
+    neither it is learned anew. Raises UserError if the answers give none.
     """
     tuning = next((phase for phase in config.phases if isinstance(phase, TableFineTuningOptions)), None)
     if tuning is None or tuning.automaton != "learned":
         return None
     learner = AnswerLearner(of_words(config.data), config.seed)
-    recalled = (learner.recalled(machine) for machine in earlier_machines(folder))
+    recalled = (learner.recalled(machine, asked) for machine, asked in earlier_machines(folder, model))
     learned = next((found for found in recalled if found is not None), None) or learner.learned(model)
     if learned is None:
         raise UserError(NOT_LEARNED)
     return learned
 
 
-def earlier_machines(folder: RunFolder) -> Iterator[MooreMachine]:
-    """The machine of a certificate, and that on whose table the training ended, as far as they are there."""
+def earlier_machines(folder: RunFolder, model: Tree) -> Iterator[tuple[MooreMachine, Tree | None]]:
+    """The machine of a certificate, and that on whose table the training ended, as far as they are there.
+
+    With the first comes the network that has to bear it out: automaton.json is no part of the manifest.
+    """
     with suppress(UserError):  # no certificate, or another file in its place
-        yield automaton_of(folder)
+        yield automaton_of(folder), model
     # Last: a checkpoint of a large table takes far longer to read.
     phase = last_phase(folder)
     if phase and (machine := saved_machine(phase)) is not None:
-        yield machine
+        yield machine, None
 
 
 def known_prototypes(folder: RunFolder, model: Tree) -> Tensor | None:

@@ -97,13 +97,16 @@ def refuse_faulty(config: RunConfig, words: Data) -> None:
 
 
 def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
-    """Go on with an interrupted run where it stopped, bit for bit; of a finished run, its summary."""
+    """Go on with an interrupted run where it stopped, bit for bit; of a finished run, its summary.
+
+    What that says of a proof is what the checker says now.
+    """
     folder = RunFolder.open(path)
     config = RunConfig.parse(folder.config_text)
     if folder.is_done:
         summary = folder.load_summary()
         for options in config.phases:
-            PHASES[options.name].load().restore(folder, summary)
+            summary = PHASES[options.name].load().restore(folder, summary)
         return summary
     words = data.build(config.data)
     refuse_other_data(folder, words)

@@ -116,8 +116,10 @@ class FurtherPhase(Phase, Protocol):
         ...
 
     @staticmethod
-    def restore(folder: RunFolder, summary: Mapping[str, Any]) -> None:
-        """Write again what comes after the end of a run, if its process was killed between."""
+    def restore(folder: RunFolder, summary: dict[str, Any]) -> dict[str, Any]:
+        """Write again what comes after the end of a run, if its process was killed between; the summary, if what it
+        says of that is no longer so, as it is now.
+        """
         ...
 
     def conclude(

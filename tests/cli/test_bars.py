@@ -150,11 +150,11 @@ def test_what_is_waited_for_is_said_and_no_time(
     assert ", at most 20,000 steps, " in line
 
 
-DRIFTS = [(200, None, "drift < 0.5"), (12_350, 0.714, "drift 0.71 < 0.5")]
+DRIFTS = [(200, None, "drift aim 0.5"), (12_350, 0.714, "drift 0.71, aim 0.5")]
 
 
 @pytest.mark.parametrize(("step", "drift", "awaited"), DRIFTS)
-def test_once_it_is_proven_80_columns_hold_what_is_awaited_and_until_when(
+def test_once_an_attempt_holds_nothing_is_called_proven_and_80_columns_hold_what_is_awaited_and_until_when(
     terminal: Terminal, step: int, drift: float | None, awaited: str
 ):
     shown, bars = terminal(80), Bars()
@@ -168,7 +168,7 @@ def test_once_it_is_proven_80_columns_hold_what_is_awaited_and_until_when(
     line = str(bars.training)
     bars.close()
     shown()
-    assert line.startswith(f"training: step {step:,}, proven; waits for {awaited}, at most {step + 2900:,} steps")
+    assert line.startswith(f"training: step {step:,}, attempt holds; {awaited}, at most {step + 2900:,} steps")
 
 
 KNOWN = [

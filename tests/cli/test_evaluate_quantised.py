@@ -24,7 +24,9 @@ def test_the_network_of_the_theorem_is_tested_and_asked(cli: Cli, proven: Path):
     certificate = json.loads((proven / "certificate.json").read_text())
     test = ("evaluate", proven, "--lengths", "41-50,3000", "--samples", 64)
     said = cli(*test, "--quantised").out.splitlines()[-1]
-    assert said.startswith("11 lengths, each state replaced by the nearest of 2 prototypes: mean 100 %, worst 100 %")
+    assert said.startswith(
+        "11 lengths, each state above the symbols replaced by the nearest of 2 prototypes: mean 100 %, worst 100 %"
+    )
     assert "replaced" not in cli(*test).out
     assert json.loads(cli(*test, "--quantised", "--json").out)["prototypes"] == len(certificate["prototypes"])
     assert json.loads(cli(*test, "--json").out)["prototypes"] is None

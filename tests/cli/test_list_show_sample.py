@@ -3,8 +3,10 @@
 import json
 import re
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import languages
@@ -313,3 +315,25 @@ def test_version(cli: Cli):
     code, out, _ = cli("--version")
     assert code == 0
     assert re.fullmatch(r"regulargpt, version \d+\.\d+\.\d+\n", out)
+
+
+NOTICES = [
+    ("regex:(a|b)*", "every word of one symbol or more has the answer accept: there is nothing to learn"),
+    ("regex:a{0}", "no word of one symbol or more is a member: there is nothing to learn"),
+    ("parity", ""),
+    ("tomita-1", ""),
+    ("modular-arithmetic", ""),
+]
+
+
+@pytest.mark.parametrize(("language", "notice"), NOTICES)
+def test_a_language_with_one_answer_only_is_noticed(cli: Cli, language: str, notice: str):
+    task = languages.get(language)
+    lengths = [T for T in range(1, 7) if task.has_length(T)]
+    words = [np.array(list(product(range(task.n_symbols), repeat=T))) for T in lengths if task.n_symbols**T < 5000]
+    asked = [w if task.domain is None else w[task.domain.accepts(w)] for w in words]
+    answers = {int(answer) for w in asked if len(w) for answer in task.labels(w)}
+    assert bool(notice) == (len(answers) < 2)
+    assert json.loads(cli("show", language, "--json").out)["notice"] == notice
+    assert f"notice: {notice}\n" in cli("show", language).out or not notice
+    assert "notice" not in cli("show", language).out or notice

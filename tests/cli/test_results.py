@@ -21,6 +21,7 @@ def sweep(monkeypatch, tmp_path: Path) -> Path:
     """Three languages: one learned, one half, one of which a run failed and another is not finished."""
     monkeypatch.setattr(disk, "sync", lambda handle: None)
     monkeypatch.setattr(disk, "sync_folder", lambda path: None)
+    made.believe(monkeypatch)
     configs = {
         f"{language}-{seed}": made.config_text("thesis-1", data__name=language, seed=seed)
         for language in ("parity", "tomita-3", "regex:(a|b)*")

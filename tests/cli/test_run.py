@@ -240,3 +240,9 @@ def test_under_a_protocol_the_lengths_beyond_are_shown_and_in_no_mean(cli: Cli):
     inside = [values[T] for T in found["scored"]]
     assert found["score"] == pytest.approx(sum(inside) / len(inside))
     assert list(values)[-2:] == ["1000", "10000"]
+
+
+def test_a_language_with_one_answer_only_is_noticed_before_it_is_trained_on(cli: Cli):
+    notice = "notice: regex:(a|b)*: every word of one symbol or more has the answer accept: there is nothing to learn\n"
+    assert notice in cli("run", "regex:(a|b)*", "--model", "rnn", *SMALL, "--out", "all").err
+    assert "notice: " not in cli("run", "parity", "--model", "rnn", *SMALL, "--out", "parity").err

@@ -57,12 +57,15 @@ def test_files_are_written_beside_the_run_and_again_the_same(cli: Cli, finished:
 def test_the_tables_of_clusters(cli: Cli, finished: Path, tmp_path: Path):
     answer = cli("verify", finished, "--length", 21, "--words", 6, "--out", tmp_path / "v")
     assert answer.out.splitlines()[0] == "parity, regulargpt: states on 6 words of length 21"
-    assert " found for 2 of 2 monoid elements" in answer.out
+    assert " found for 2 of 2 monoid elements: they do not match; purity " in answer.out
     assert "no certificate: the quantised network errs on a word" in answer.out
     table, states = rows(tmp_path / "v" / "clusters.csv"), rows(tmp_path / "v" / "states-pca.csv")
     assert [row["depth"] for row in table] == ["all", "1", "2", "3", "4", "5"]
     assert int(table[0]["rows"]) == len(states) == sum(int(row["rows"]) for row in table[1:])
     assert {(row["element"], row["least_word"]) for row in states} == {("0", "ε"), ("1", "1")}
+    # The run knows nothing yet: no cluster is an element.
+    pairs = {(row["element"], row["cluster"]) for row in states}
+    assert len(pairs) > max(2, int(table[0]["clusters"]))
 
 
 def test_the_table_of_the_receptive_field(cli: Cli, finished: Path, tmp_path: Path):

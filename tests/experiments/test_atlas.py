@@ -21,6 +21,7 @@ from experiments.atlas.rule import rule
 from languages.automata import Dfa
 from languages.convert.json_text import to_json
 from languages.errors import UserError
+from regulargpt.certificate import verdict
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.storage.folder import AUTOMATON, RunFolder
@@ -173,9 +174,12 @@ def finished_run(path: Path, machine: Dfa) -> RunFolder:
     return run
 
 
-def test_a_proof_about_another_language_is_none(tmp_path: Path) -> None:
+def test_a_proof_about_another_language_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     language = Dfa.from_regex("a*b*", "ab")
-    assert why_unproven(finished_run(tmp_path / "same", language), language) == ""
+    same = finished_run(tmp_path / "same", language)
+    assert why_unproven(same, language) == "there is no certificate.json"
+    monkeypatch.setattr(verdict, "acceptance", lambda run: verdict.Verdict(True))
+    assert why_unproven(same, language) == ""
     other = finished_run(tmp_path / "other", Dfa.from_regex("a*b*a*", "ab"))
     assert why_unproven(other, language) == "proven of another language: ba is answered wrongly"
     # No network is shown the empty word: what it answers to it is no difference.

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from experiments import certified
+from regulargpt.certificate import verdict
 from regulargpt.config.recipes import CERTIFY
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import CERTIFICATE, UNCERTIFIED
 from tests.experiments.folders import finished
+from tests.regulargpt.results.made import believe
 
 ASKED = RunConfig().replaced(
     {**CERTIFY, "data.name": "regex:(a|b)*c", "evaluation.test_len": 42, "evaluation.extra_lengths": (99,)}
@@ -37,7 +39,9 @@ def add(folder: SweepFolder, config: RunConfig, slack: float | None, **more: obj
         (run.path / UNCERTIFIED).write_text("{}")
 
 
-def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys):
+def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch):
+    believe(monkeypatch)
+    monkeypatch.setattr(certified, "verdict", verdict.verdict)
     configs = [ASKED.replaced({"seed": seed}) for seed in (1, 0, 2)]
     other = ASKED.replaced({"model.chunk_size": 3})
     shorter = ASKED.replaced({"training.steps": 900})

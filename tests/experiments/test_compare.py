@@ -27,6 +27,7 @@ from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from tests.experiments.folders import filled, finished
+from tests.regulargpt.results.made import believe
 
 TABLE = experiment("table-6.1")
 COLUMNS = [column.name for column in TABLE.columns]
@@ -163,9 +164,15 @@ PROVEN = [
 
 
 @pytest.mark.parametrize(("more", "text"), PROVEN, ids=[text for _, text in PROVEN])
-def test_proven(tmp_path: Path, more: dict, text: str):
+def test_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict, text: str):
+    believe(monkeypatch)
     found = comparison(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], **more))
     assert lines(cell(found, "parity", "proven-C2")) == [text]
+
+
+def test_what_only_a_summary_calls_proven_is_not_counted(tmp_path: Path):
+    found = comparison(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], proven=True))
+    assert lines(cell(found, "parity", "proven-C2")) == ["0 of 1 proven"]
 
 
 def test_a_length_that_was_not_tested_is_said(tmp_path: Path):

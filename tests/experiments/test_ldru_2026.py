@@ -14,6 +14,7 @@ from experiments.reproduction import comparison, write_page
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.config.validation import validate
 from tests.experiments.folders import filled
+from tests.regulargpt.results.made import believe
 
 LDRU = experiment("ldru-2026")
 TWO = ["parity", "prefix-p2-k4"]
@@ -50,6 +51,7 @@ def test_two_cores_test_as_many_even_lengths_as_odd_ones_and_the_longest():
 
 def test_the_page_quotes_the_statement_and_has_no_published_cell(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(shortcuts, "rule_scores", lambda trained, tested, path: None)
+    believe(monkeypatch)
 
     def result(config: RunConfig) -> float:
         return 100.0 if config.model.name == "ldru" else 99.5

@@ -94,6 +94,7 @@ def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
         "record.py": {CHECKER, f"{CHECKER}.claims"},
         "outcome.py": {CHECKER, f"{CHECKER}.files"},
         "as_it_is.py": {CHECKER},
+        "verdict.py": {CHECKER},
     }
     certificate = ROOT / "regulargpt" / "certificate"
     for path in [*certificate.glob("*.py"), *(certificate / "search").glob("*.py")]:
@@ -195,7 +196,7 @@ def test_it_rejects_a_forged_certificate(copy: Path, change: Callable[[Record], 
 
 
 MALFORMED: list[tuple[str, Callable[[Record], object], str]] = [
-    ("another format", lambda r: r.update(format="regulargpt certificate 1"), "not 'regulargpt certificate 2'"),
+    ("another format", lambda r: r.update(format="regulargpt certificate 1"), "not 'regulargpt certificate 3'"),
     ("a key missing", lambda r: r.pop("nodes"), "has no 'nodes'"),
     ("a key too many", lambda r: r.update(language="parity"), "has the unknown key 'language'"),
     ("a deeper key too many", lambda r: r["leaves"].update(margins=[]), "'leaves' has the unknown key 'margins'"),

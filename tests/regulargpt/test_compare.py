@@ -122,7 +122,9 @@ def test_the_first_node_and_the_first_prefix_that_differ_are_named(browser: Brow
 @needs_browser
 def test_certified_and_uncertified_stand_side_by_side(browser: Browser, runs: list[Gathered]):
     browser.open(runs[0].path.parent / "report.html", "#word=0110")
-    assert browser.evaluate(CELLS)[3][1].startswith("◐ Proven for every length, for the quantised network")
+    assert browser.evaluate(CELLS)[3][1].startswith(
+        "◐ Proven for every length, in real arithmetic, for the quantised network"
+    )
     assert browser.evaluate(CELLS)[3][2].startswith("○ Nothing is proven")
     # A changed tree is compared as it was, and that is said.
     before = browser.evaluate(SAID)

@@ -488,7 +488,7 @@ def test_a_network_that_settles_waits_for_less_drift_and_no_more_for_balls(monke
         if trainer.step_count == 8:
             phase.standing = dataclasses.replace(phase.standing, steady_since=8)
         trainer.step()
-    assert phase.awaited(trainer) == ["proven; waits for drift 2.00 < 0.5"]
+    assert phase.awaited(trainer) == ["attempt holds; drift 2.00, aim 0.5"]
 
 
 def test_a_network_that_does_not_drift_does_not_settle(monkeypatch: pytest.MonkeyPatch):
@@ -650,8 +650,8 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
     # The 16 further steps are over at 24, and the round at 26.
     standing = phase_of(trainer).standing
     assert (standing.steady_since, standing.steady_at, trainer.step_count) == (8, ends_at, ends_at)
-    assert awaited[7] == "proven; waits for drift 2.00 < 0.5"
-    assert awaited[9] == "proven; waits for a proof without prototypes"
+    assert awaited[7] == "attempt holds; drift 2.00, aim 0.5"
+    assert awaited[9] == "attempt holds; waits for a proof without prototypes"
     assert weights_of_jacobian == [0.3] * 3 + [10.0] * (ends_at - 8)
 
 
@@ -865,7 +865,7 @@ def test_the_end_is_known_once_the_certificate_holds_and_asked_for_only_then():
     assert trainer.awaited[0] == "waits for a proof (tried every 5 steps)"
     phase.standing = Standing().begun(20, certain=True, missed=0.0)
     assert (trainer.known_end, trainer.last_step) == (None, 30)
-    assert trainer.awaited == ["proven; waits for drift < 0.5"]
+    assert trainer.awaited == ["attempt holds; drift aim 0.5"]
     assert [phase.asks(dataclasses.replace(trainer, step_count=20 + i)) for i in range(11)] == [False] * 10 + [True]
 
 

@@ -13,6 +13,7 @@ import languages
 from languages.automata import Dfa, MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import UserError
+from regulargpt.analysis.verify import verify
 from regulargpt.certificate.compared import against, automaton_of
 from regulargpt.certificate.outcome import compared, shortest_wrong, wrong_words
 from regulargpt.certificate.search.certify import Certifier
@@ -322,6 +323,24 @@ def test_an_earlier_machine_that_is_not_minimal_is_not_recalled():
     learner = AnswerLearner(data, seed=0)
     assert learner.recalled(minimal) is not None
     assert learner.recalled(doubled) is None
+
+
+def test_an_automaton_that_the_network_contradicts_is_not_called_learned_from_its_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The right automaton in the folder of a network that knows nothing yet."""
+    few = {**COMMON, **ANSWERS, "training.steps": 3, "training.checkpoint_every": 50, "evaluation.test_len": 22}
+    run(RunConfig().replaced(few), tmp_path / "run")
+    folder = RunFolder.open(tmp_path / "run")
+    (folder.path / "automaton.json").write_text(to_json(specified_machine(languages.get("parity"))))
+    report = verify(folder, words=8)["certificate"]
+    assert not report["proven"]
+    assert "learned" not in report
+    assert not any("learned from the network's answers" in line for line in sentences(report))
+    # One that the network bears out is recalled; a network that errs on the longest words does not.
+    learner, parity = AnswerLearner(data_of("parity"), seed=0), specified_machine(languages.get("parity"))
+    assert learner.recalled(parity, Machine(parity)) is not None
+    assert learner.recalled(parity, Machine(parity, knows=39)) is None
 
 
 def test_an_automaton_that_is_no_moore_machine_is_refused(tmp_path: Path):

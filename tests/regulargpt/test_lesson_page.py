@@ -352,7 +352,7 @@ def test_proof_the_counter_comes_to_its_end(shown: Browser, lesson: Material):
     assert text(shown, "#proof .cases li:last-child").startswith("1 and 0 → [1] ✓")
     press(shown, "proof", "All cases")
     wait_for(shown, f"document.querySelector('#proof progress').value === {total}")
-    assert text(shown, "#proof .count").endswith("0 wrong. Nothing is left to try: the network is right on every word.")
+    assert text(shown, "#proof .count").endswith("calculated without rounding, the network is right on every word.")
     assert shown.evaluate("document.querySelectorAll('#proof .squares .right').length") == total
     assert is_done(shown, "proof")
     press(shown, "proof", "Begin again")

@@ -510,7 +510,7 @@ def test_the_receptive_field_and_what_is_proven_are_shown(tmp_path: Path):
     file.write_text(json.dumps({"length": 20, "c": [], "low": [], "high": [], "erf": None}))
     assert "Receptive field" not in render([believed(run.path)])
     assert "mean accuracy 99.99 % over lengths 41 to 50, worst 99.50 %" in text
-    assert "Proven for every length, for the quantised network" in text
+    assert "Proven for every length, in real arithmetic, for the quantised network" in text
     assert "<dd>not proven</dd>" in text
 
 
@@ -520,9 +520,11 @@ def test_a_proof_about_another_automaton_is_no_proof_of_the_language(tmp_path: P
     found = believed(run.path)
     assert found.is_another
     text = render([found])
-    assert "Proven for every length, but of the automaton that it learned: not that of tomita-5: " in text
+    assert "in real arithmetic, but of automaton.json only: its automaton is not that of tomita-5: " in text
     assert "that is proven" not in text
-    with pytest.raises(UserError, match=r"is proven of is not that of tomita-5: .*; choose another run"):
+    with pytest.raises(
+        UserError, match=r"is not proven of tomita-5: its automaton is not that of .*; choose another run"
+    ):
         material(found)
 
 
@@ -531,7 +533,7 @@ def test_the_network_as_it_is_is_called_proven_if_the_checker_says_so(tmp_path: 
     running.run(config, tmp_path / "run")
     assert certificate_report(RunFolder.open(tmp_path / "run"))["unquantised"]["proven"]
     text = render([gather(tmp_path / "run")])
-    assert "Proven for every length, for the network as it is." in text
+    assert "Proven for every length, in real arithmetic, for the network as it is." in text
     assert "The same holds of the network as it is, without replacing any state, in real arithmetic" in text
     assert "answers in 2 of the 2 states that words lead to, at 2 of 2 kinds of root" in text
 
@@ -571,7 +573,7 @@ def test_nothing_is_called_proven_that_the_checker_does_not_accept_now(tmp_path:
     path, again = run.path / "certificate.json", f"; run `regulargpt verify {run.path}` again"
     cases = {
         f"{path} proves nothing: the answer at prototype 1 is not 'even'": certificate,  # of no network at all
-        f"{path} proves nothing: {path} has the format 'x', not 'regulargpt certificate 2'": {
+        f"{path} proves nothing: {path} has the format 'x', not 'regulargpt certificate 3'": {
             **certificate,
             "format": "x",
         },

@@ -22,7 +22,7 @@ def claim(alphabet: Sequence[str], chunk_size: int, n_prototypes: int, total: bo
     return (
         f"For every word over {{{symbols}}} of at least one symbol{condition}, the network answers as the "
         f"automaton does, when it is computed as a tree with chunks of {chunk_size}{counted} in real arithmetic and "
-        f"the state of every node is replaced by the nearest of {n_prototypes} prototypes."
+        f"the state of every node above the symbols is replaced by the nearest of {n_prototypes} prototypes."
     )
 
 
@@ -33,9 +33,10 @@ def unquantised_claim(slack: float) -> str:
     'The same holds of the network as it is, with'
     """
     return (
-        "The same holds of the network as it is, without replacing any state, in real arithmetic, and in any "
-        "arithmetic that has the states of the symbols exactly, whose rounding moves the state of each node above "
-        f"them by at most {slack!r}, and changes no choice of the readout."
+        "The same holds of the network as it is, without replacing any state, in real arithmetic. It holds too in any "
+        f"arithmetic that moves the state of each node above the symbols by at most {slack!r}, and changes no choice "
+        "of the readout. A move is measured from the exact value of the network's function: at the first level of the "
+        "exact states of the symbols, above it of the states as they were computed."
     )
 
 

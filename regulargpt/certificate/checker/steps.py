@@ -37,7 +37,7 @@ from regulargpt.certificate.checker.network import MAX_NUMBERS, Ints, Network
 from regulargpt.certificate.checker.networks import bounds_of, network_of
 from regulargpt.certificate.checker.tables import FoundTable, Table
 
-FORMAT = "regulargpt certificate 2"
+FORMAT = "regulargpt certificate 3"
 MAX_SIZES = {"weights": MAX_WEIGHTS, "network": MAX_OTHER, "automaton": MAX_OTHER}
 FILES = tuple(MAX_SIZES)
 NAME, SHA256 = re.compile(r"\w[\w.-]*", re.ASCII), re.compile("[0-9a-f]{64}")

@@ -1,10 +1,10 @@
 """Table fine-tuning: once a network is certified, or nearly, training on the finite table that it is or should become.
 
-The certificate replaces each node's state by a prototype and finds the table of all windows of prototypes that occur.
-Here the block is trained on that table itself, prototypes disturbed by noise as inputs, the prototype that the table
-says as target. No words are needed: what the block does near the prototypes is what it does at every depth, so states
-no longer drift and long words are answered right without replacing anything. Where a few entries of the table are still
-wrong, the table of the true elements says what they should be, and fine-tuning mends them.
+The certificate replaces the state of each node above the symbols by a prototype and finds the table of all windows of
+prototypes that occur. Here the block is trained on that table itself, prototypes disturbed by noise as inputs, the
+prototype that the table says as target. No words are needed: what the block does near the prototypes is what it does at
+every depth, so states no longer drift and long words are answered right without replacing anything. Where a few entries
+of the table are still wrong, the table of the true elements says what they should be, and fine-tuning mends them.
 
 Nothing here knows how a table is found: the search (certify.py) builds it.
 """

@@ -38,6 +38,25 @@ def specified_machine(task: Task) -> MooreMachine:
     return product.minimise()
 
 
+def trivial(task: Task) -> str:
+    """Why a task asks nothing of a network: words of one symbol or more have one answer only, or none; else empty.
+
+    >>> import languages
+    >>> trivial(languages.get("parity")), trivial(languages.get("regex:(a|b)*"))
+    ('', 'every word of one symbol or more has the answer accept: there is nothing to learn')
+    """
+    machine = specified_machine(task)
+    given = set(machine.output_table[np.unique(machine.table)].tolist()) - {UNDEFINED}
+    if len(given) > 1:
+        return ""
+    if not given:
+        return "no word of one symbol or more has an answer: there is nothing to learn"
+    if task.is_classification and given == {0}:
+        return "no word of one symbol or more is a member: there is nothing to learn"
+    answer = machine.output_names[given.pop()]
+    return f"every word of one symbol or more has the answer {answer}: there is nothing to learn"
+
+
 @dataclass(frozen=True)
 class Specification:
     """What every sub-word does, and what the network must answer.

@@ -1,4 +1,4 @@
-"""The quantised network: every node's state is brought to the nearest of finitely many prototypes.
+"""The quantised network: the state of every node above the symbols is brought to the nearest of finitely many points.
 
 What is left of the network is a finite table: the prototype after each window of symbols or prototypes, and the answer
 at each prototype.

@@ -139,10 +139,10 @@ def replaced(result: dict[str, Any]) -> str:
     """By what the states of a quantised network are replaced; nothing of others.
 
     >>> replaced({"prototypes": 2}), replaced({})
-    (', each state replaced by the nearest of 2 prototypes', '')
+    (', each state above the symbols replaced by the nearest of 2 prototypes', '')
     """
     count = result.get("prototypes")
-    return "" if count is None else f", each state replaced by the nearest of {count} prototypes"
+    return "" if count is None else f", each state above the symbols replaced by the nearest of {count} prototypes"
 
 
 def row(length: str, result: dict[str, Any]) -> tuple[str, ...]:

@@ -29,7 +29,9 @@ def command(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
         raise UserError(f"--out {shown(path)} is a folder; name a file, as in --out {shown(path / NAME)}")
     size = page.write(runs, path)
     of_words = [run for run in runs if isinstance(run, data.Gathered) and run.is_on_language]
-    certified = [str(run.path) for run in of_words if run.certificate]
+    certified = [str(run.path) for run in of_words if run.is_proven]
+    others = [str(run.path) for run in of_words if run.is_another]
     result = {"out": str(path), "bytes": size, "runs": [str(run.path) for run in runs], "certified": certified}
     proven = f", {len(certified)} of {len(of_words)} certified" if of_words else ""
-    emit(result) if as_json else click.echo(f"{shown(path)}: {size:,} bytes{proven}")
+    proven += f", {len(others)} of another automaton than its language's" if others else ""
+    emit(result | {"of_another": others}) if as_json else click.echo(f"{shown(path)}: {size:,} bytes{proven}")

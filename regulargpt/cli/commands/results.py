@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import emit, printed, say, width
+from regulargpt.cli.output import Checking, emit, printed, say, width
 from regulargpt.cli.types import PATH
 from regulargpt.runs.exits import FAILED
 
@@ -46,7 +47,8 @@ def command(folders: tuple[Path, ...], plot: Path | None, as_json: bool, **asked
     from regulargpt.runs.sweep.folder import is_sweep
 
     refuse(as_json, plot, **asked)
-    found = collect(folders)
+    with closing(Checking()) as progress:
+        found = collect(folders, progress)
     shown = choose(found, asked)
     if plot:
         from regulargpt.results.curves import picture
@@ -137,7 +139,7 @@ def bring_up_to_date(sweep: Path) -> None:
 
 
 def told(found: Results) -> None:
-    """Say on stderr what the table does not: which runs are not finished, and why others failed."""
+    """Say on stderr what the table does not: which runs are not finished, why others failed or are not proven."""
     if found.unfinished:
         count = len(found.unfinished)
         say(f"{count} run{' is' if count == 1 else 's are'} not finished: {listed(found.unfinished)}", err=True)
@@ -145,11 +147,21 @@ def told(found: Results) -> None:
         say(f"{row.status}: {row.run}: {row.reason}", err=True)
     if len(wrong(found)) > MOST:
         say(f"and {len(wrong(found)) - MOST} more that failed", err=True)
+    lost = without_proof(found)
+    for run in list(lost)[:MOST]:
+        say(f"{run}: {lost[run]}", err=True)
+    if len(lost) > MOST:
+        say(f"and {len(lost) - MOST} more that are not proven of their language", err=True)
 
 
 def wrong(found: Results) -> list[Row]:
     """The rows of runs that failed or are damaged."""
     return [row for row in found.rows if not row.is_done]
+
+
+def without_proof(found: Results) -> dict[str, str]:
+    """Why runs that ended with a proof are not proven of their language now, by run."""
+    return {row.run: row.reason for row in found.rows if row.is_done and row.reason}
 
 
 def listed(names: Sequence[str]) -> str:
@@ -167,7 +179,9 @@ def record(found: Results, shown: Chosen, plot: Path | None) -> dict[str, Any]:
     groups = [dict(zip(shown.names, group.key, strict=True)) | figures(group) for group in shown.groups]
     failed = [{"run": row.run, "status": row.status, "reason": row.reason} for row in wrong(found)]
     asked = {"measure": shown.measure.name, "group_by": list(shown.names), "groups": groups}
-    return {**asked, "failed": failed, "unfinished": found.unfinished, **({"plot": str(plot)} if plot else {})}
+    unproven = [{"run": run, "reason": reason} for run, reason in without_proof(found).items()]
+    others = {"failed": failed, "not_proven": unproven, "unfinished": found.unfinished}
+    return {**asked, **others, **({"plot": str(plot)} if plot else {})}
 
 
 def figures(group: Group) -> dict[str, Any]:

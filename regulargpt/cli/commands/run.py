@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from languages.errors import UserError
 from regulargpt.cli.flags import field_options, fields_of
-from regulargpt.cli.output import printed
+from regulargpt.cli.output import printed, say
 from regulargpt.cli.types import FILE, PATH
+
+if TYPE_CHECKING:
+    from regulargpt.data.base import Data
 
 
 def refuse(phase: str, error: UserError) -> None:
     """Raise UserError: the phase that ends in a proof was asked for, and cannot be had."""
     raise UserError(f"--certify: {error}") from error
+
+
+def notice_trivial(words: Data) -> None:
+    """Say so if all words of a language have one answer: every network is right on it."""
+    from regulargpt.certificate.search.specification import trivial
+    from regulargpt.data.language import LanguageData
+
+    if isinstance(words, LanguageData) and (notice := trivial(words.task)):
+        say(f"notice: {words.name}: {notice}", err=True)
 
 
 @click.command()
@@ -63,6 +76,7 @@ def command(
     from regulargpt.config.validation import validate
 
     words = validate(config)
+    notice_trivial(words)
 
     from regulargpt.cli.running import supervised
     from regulargpt.runs import run

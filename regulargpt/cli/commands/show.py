@@ -24,12 +24,14 @@ def describe(task: Task, seed: int) -> dict[str, Any]:
     import json
 
     from languages.convert.json_text import to_json
+    from regulargpt.certificate.search.specification import trivial
 
     machine = task.machine
     return {
         "language": task.name,
         "summary": task.summary,
         "source": task.source,
+        "notice": trivial(task),
         "alphabet": list(task.alphabet),
         "outputs": list(task.output_names),
         "sampling": task.sampling,
@@ -129,6 +131,7 @@ def text(shown: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"{shown['language']}: {shown['summary']}",
+            *([f"notice: {shown['notice']}"] if shown["notice"] else []),
             table(facts),
             table(rows, header) if max(len(rows), len(header)) <= MOST_ROWS else f"{size}; --dot or --json lists them",
             table(words, ("word", "label")),

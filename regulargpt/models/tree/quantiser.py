@@ -1,4 +1,5 @@
-"""The quantised network of a certificate: the state of every node is replaced by the nearest of finitely many."""
+"""The quantised network of a certificate: the state of every node above the symbols is replaced by the
+nearest of finitely many."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def material(run: Gathered, rival: Gathered | None = None) -> Material:
             "or choose another run"
         )
     if run.is_another:
-        raise UserError(f"the automaton that {place} is proven of is {run.reasons[0]}; choose another run")
+        raise UserError(f"{place} is not proven of {name}: {run.reasons[0]}; choose another run")
     if not is_listed(run.certificate.record) or run.live.network is None:
         raise UserError(f"{place} is too large for a lesson; `regulargpt report {place}` shows it")
     task = languages.get(name)

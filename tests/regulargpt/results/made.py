@@ -5,6 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from regulargpt.certificate import verdict
+from regulargpt.certificate.verdict import Verdict
 from regulargpt.storage import toml
 from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
 from regulargpt.storage.format import FORMAT
@@ -83,6 +87,15 @@ def done(path: Path, values: Values, text: str = "", measure: str = "accuracy", 
     folder.write_summary({"train_len": 4, "steps": 100, "train_seconds": 1.5, "proven": None, **own, **more})
     folder.finish()
     return folder
+
+
+def believe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take what summaries say of proofs for the checker's word: no certificate lies in these folders."""
+
+    def said(folder: RunFolder, *rest: object) -> Verdict:
+        return Verdict(True) if folder.load_summary()["proven"] else Verdict(False, "no certificate")
+
+    monkeypatch.setattr(verdict, "verdict", said)
 
 
 def sweep(path: Path, configs: Mapping[str, str], failed: Mapping[str, str] | Sequence[str] = ()) -> Path:

@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import languages
-from languages.convert.json_text import to_json
 from languages.errors import UserError
-from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.results.columns import key_of, known, unlike, varying
 from regulargpt.results.row import Row
 from regulargpt.results.rows import collect, rows, to_csv, write
 from regulargpt.results.statistics import groups
 from regulargpt.runs.run import run
 from regulargpt.storage import manifest
-from regulargpt.storage.folder import AUTOMATON, FINAL
+from regulargpt.storage.folder import FINAL
 from tests.regulargpt.results import made
 from tests.regulargpt.small import config
 
@@ -33,7 +30,8 @@ def test_the_columns_of_the_table(tmp_path: Path):
     )
 
 
-def test_a_finished_run(tmp_path: Path):
+def test_a_finished_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made.believe(monkeypatch)
     made.done(tmp_path / "a", {5: 100.0, 8: 87.5, 1000: 50.0}, made.config_text(seed=7), proven=True)
     found = rows(tmp_path / "a")
     assert [(row.run, row.status, row.length, row.samples, row.in_score, row.measures) for row in found] == [
@@ -65,26 +63,6 @@ NAMED = [
     ("window", None),
     ("model.window", "model.window"),
 ]
-
-
-@pytest.mark.parametrize(
-    ("said", "automaton", "proven"),
-    [
-        ({"is_language": True}, None, True),
-        ({"is_language": False}, None, False),
-        ({}, "tomita-6", True),  # a run of before the summary said it: the two are compared
-        ({}, "tomita-5", False),
-        ({}, None, None),
-    ],
-)
-def test_a_run_is_proven_only_if_the_automaton_that_it_learned_is_the_language_s(
-    tmp_path: Path, said: dict[str, bool], automaton: str | None, proven: bool | None
-):
-    phases = {"table_fine_tuning": {"states": 3, **said}}
-    run = made.done(tmp_path / "run", {5: 90.0}, language="tomita-6", proven=True, phases=phases)
-    if automaton is not None:
-        (run.path / AUTOMATON).write_text(to_json(specified_machine(languages.get(automaton))))
-    assert [row.proven for row in rows(tmp_path / "run")] == [proven]
 
 
 @pytest.mark.parametrize(("name", "key"), NAMED)

@@ -1,0 +1,119 @@
+"""What may be said of a run's proof now: what the checker accepts of the files as they lie there.
+
+All that calls a run proven asks here. Never imports torch.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import languages
+from languages.automata import MooreMachine
+from languages.convert.json_text import to_json
+from languages.errors import UserError
+from languages.text import cache
+from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
+from regulargpt.certificate.compared import against, automaton_of, difference
+from regulargpt.storage import atomic
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, ENVIRONMENT, MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.storage.manifest import digest
+
+CHECKER = Path(__file__).parent / "checker"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the checker accepts the certificate, of its automaton; and why that proves nothing of the language.
+
+    `reason` is empty where the run is proven: accepted, and the automaton is that of the language it was trained on.
+    """
+
+    is_accepted: bool
+    reason: str = ""
+
+    @property
+    def proven(self) -> bool:
+        """Whether the network is proven to answer as the run's language does."""
+        return self.is_accepted and not self.reason
+
+
+def verdict(folder: RunFolder, language: str, progress: Progress = lambda part, done, count: None) -> Verdict:
+    """What is proven of a finished run on a language.
+
+    A check may take minutes. What this very checker has accepted once, on this machine, it is not given again.
+    """
+    found = acceptance(folder, progress)
+    if found.is_accepted and (reason := of_another(folder, automaton_of(folder), language)):
+        return Verdict(True, reason)
+    return found
+
+
+def acceptance(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> Verdict:
+    """Whether the checker accepts the run's certificate, whatever automaton it is about; else why not.
+
+    Reasons name files from the run's folder on, wherever that lies.
+    """
+    try:
+        if not atomic.disk.exists(folder.path / CERTIFICATE):
+            attempt = folder.load_attempt()
+            return Verdict(False, attempt["reason"] if attempt else f"there is no {CERTIFICATE}")
+        certificate, files = certified_files(folder)
+        mark = mark_of(certificate, files)
+        if mark is None or not mark.exists():
+            decide(certificate, files, progress=progress, name=CERTIFICATE)
+            remember(certificate, files)
+    except (Malformed, Rejected) as error:
+        return Verdict(False, f"{CERTIFICATE} proves nothing: {error}")
+    except UserError as error:
+        return Verdict(False, str(error).replace(f"{atomic.shown(folder.path)}/", ""))
+    return Verdict(True)
+
+
+def certified_files(folder: RunFolder) -> tuple[bytes, dict[str, bytes]]:
+    """The certificate and what it is about, as they lie there. Raises UserError for a file that is damaged or gone."""
+    files = {"weights": folder.final_bytes(WEIGHTS), "network": folder.final_bytes(MODEL_CONFIG)}
+    files["automaton"] = atomic.read_bytes(folder.path / AUTOMATON)
+    return atomic.read_bytes(folder.path / CERTIFICATE), files
+
+
+def mark_of(certificate: bytes, files: dict[str, bytes]) -> Path | None:
+    """The file that says that this checker has accepted these bytes; None where there is no folder for it.
+
+    It lies in the user's cache folder: what comes with a run folder cannot say it.
+    """
+    code = b"".join(file.read_bytes() for file in sorted(CHECKER.glob("*.py")))
+    parts = (code, certificate, *(files[name] for name in sorted(files)))
+    with suppress(UserError):
+        return cache.folder() / "accepted" / digest("".join(map(digest, parts)).encode())
+    return None
+
+
+def remember(certificate: bytes, files: dict[str, bytes]) -> None:
+    """Note that the checker has just accepted these bytes, if that can be: without a note it is asked again."""
+    mark = mark_of(certificate, files)
+    with suppress(OSError):
+        if mark is not None:
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()  # empty: it is there or not, however a power cut comes
+
+
+def of_another(folder: RunFolder, machine: MooreMachine, language: str) -> str:
+    """Why a proof about this automaton is none of the language that the run was trained on; empty if it is one."""
+    try:
+        task = languages.get(language)
+    except UserError as error:
+        return f"{language} cannot be read: {error}"
+    began = began_with(folder)
+    if began is not None and began != digest(to_json(task.machine).encode()):
+        return f"{language} is no longer the automaton that the run was trained on"
+    found: dict[str, Any] = against(machine, task)
+    return "" if found["equal"] else f"its automaton is {difference(found)}"
+
+
+def began_with(folder: RunFolder) -> str | None:
+    """The digest of the automaton in a file that the run was trained on; None for a language with a name."""
+    known = atomic.parse_json(folder.final_bytes(ENVIRONMENT), folder.path / ENVIRONMENT)
+    return known.get("automaton", {}).get("sha256")
