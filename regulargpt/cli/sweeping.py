@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 from languages.errors import UserError
 from regulargpt.cli.output import emit, say, table
 from regulargpt.config.options import shown
-from regulargpt.evaluation.measures import measure
+from regulargpt.evaluation.measures import measure, said
 from regulargpt.runs.exits import FAILED, STOPPED
 from regulargpt.runs.sweep import driver
 from regulargpt.runs.sweep.driver import Outcome, Plan, Watch
 from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.storage.folder import RunFolder
-from regulargpt.tables import number
 
 if TYPE_CHECKING:
     from regulargpt.config.schema import RunConfig
@@ -146,8 +145,7 @@ def result(folder: SweepFolder, name: str, state: State) -> str:
         return f"{state}: {folder.failure(name)['reason']}" if state == "failed" else state
     with suppress(UserError):
         summary = RunFolder(folder.run_path(name)).load_summary()
-        unit = measure(summary["measure"]).unit
-        return f"{number(summary['score'], unit)} {unit} in {summary['train_seconds']:.1f} s"
+        return f"{said(measure(summary['measure']), summary['score'])} in {summary['train_seconds']:.1f} s"
     return "done, and its summary cannot be read"
 
 

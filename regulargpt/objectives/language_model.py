@@ -44,6 +44,6 @@ class LanguageModel:
         logits = model(symbols[:, :-1], readout="all")[:, -last:]
         return F.cross_entropy(logits.mT, symbols[:, 1:][:, -last:], reduction="none")
 
-    def answer_shares(self, words: Words) -> tuple[float, ...]:
+    def guesses(self, words: Words) -> Mapping[str, Guess]:
         """A text has no answers to guess."""
-        return ()
+        return {}

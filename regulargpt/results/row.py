@@ -18,7 +18,8 @@ class Row:
 
     `config` is its config.toml by dotted keys, `tested` the protocol of the test, `measures` what was measured at the
     length, `measure` the one of these that the run's score is the mean of, `in_score` whether the length is one of
-    those scored. None is what a row does not have: the proof of a run of which none was asked.
+    those scored. `guesses` has chance and the best single answer of a measure, over all scored lengths of the test.
+    None is what a row does not have: the proof of a run of which none was asked.
     """
 
     run: str
@@ -34,6 +35,7 @@ class Row:
     in_score: bool | None = None
     measure: str = ""
     measures: Mapping[str, float] = field(default_factory=dict)
+    guesses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def is_done(self) -> bool:

@@ -157,7 +157,8 @@ def test_json(cli: Cli):
         ("tomita-3", 1, 100.0, None),
     ]
     assert " ".join(value["groups"][0]) == (
-        "language seed n_runs n_failed scores max mean sd min low high first_below_99 n_proven n_asked"
+        "language seed n_runs n_failed scores max mean sd min low high first_below_99 n_proven n_asked "
+        "chance majority differ conditions"
     )
     assert value["failed"] == [{"run": "regex-0", "status": "failed", "reason": "the loss is nan at step 7"}]
     assert value["unfinished"] == ["regex-1"]
