@@ -138,7 +138,7 @@ class Task:
 
         >>> from languages.regular.dyck import dyck
         >>> dyck(1).next_symbol_sets([[0, 1, 0, 0]]).tolist()
-        [[1, 2, 1, 1]]
+        [[1, 2, 1, 0]]
         """
         return self._number_of_set[self.machine.run(words, every=True)]
 

@@ -77,9 +77,11 @@ def guesses(rows: Iterable[Row], measure: Measure) -> tuple[float | None, float 
 def conditions(found: Mapping[Key, Iterable[Row]], names: Mapping[str, str]) -> tuple[dict[Key, str], tuple[str, ...]]:
     """A letter for each group that shares its language with a group under other conditions, and what they mean."""
     under: dict[str, dict[Condition, set[Key]]] = defaultdict(lambda: defaultdict(set))
-    for key, rows in found.items():
-        for config in {id(row.config): row.config for row in rows}.values():
-            under[family(cell(config.get("data.name")))][condition(config)].add(key)
+    configs = {key: list({id(row.config): row.config for row in rows}.values()) for key, rows in found.items()}
+    tables = compared([config for of in configs.values() for config in of])
+    for key, of in configs.items():
+        for config in of:
+            under[tables[cell(config.get("data.name"))]][condition(config)].add(key)
     told: dict[Condition, str] = {}
     letters: dict[Key, dict[str, None]] = defaultdict(dict)
     for of_language in under.values():
@@ -90,6 +92,24 @@ def conditions(found: Mapping[Key, Iterable[Row]], names: Mapping[str, str]) -> 
     texts = tuple(f"[{letter}]: {written(known, names)}" for known, letter in told.items())
     head = ("Conditions differ, so rows with different letters do not compare models alone:",) if texts else ()
     return {key: "".join(of) for key, of in letters.items()}, (*head, *texts)
+
+
+def compared(configs: Sequence[Mapping[str, Value]]) -> dict[str, str]:
+    """For each language, under which name it is compared: its own, or its family's if models differ in its parameters.
+
+    >>> plus, plain = "modular-arithmetic:plus=true", "modular-arithmetic"
+    >>> compared([{"data.name": plus, "model.name": "regulargpt"}, {"data.name": plain, "model.name": "lstm"}])[plus]
+    'modular-arithmetic'
+    >>> compared([{"data.name": name, "model.name": "lstm"} for name in (plus, plain)])[plus]
+    'modular-arithmetic:plus=true'
+    """
+    of_models: dict[str, dict[Value, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for config in configs:
+        name = cell(config.get("data.name"))
+        of_models[family(name)][config.get("model.name")].add(name)
+    same = {of for of, models in of_models.items() if len({frozenset(names) for names in models.values()}) == 1}
+    names = {name for models in of_models.values() for of in models.values() for name in of}
+    return {name: name if family(name) in same else family(name) for name in names}
 
 
 def condition(config: Mapping[str, Value]) -> Condition:
