@@ -20,6 +20,7 @@ from regulargpt.results.statistics import key_of
 EVERY, AUTOMATON = "phases.table_fine_tuning.every", "phases.table_fine_tuning.automaton"
 SUPERVISION = ("objective.name", "objective.output_token")
 TESTED = ("evaluation.test_from", "evaluation.test_len")
+OF_NEAR_MISSES = ("edits", "swaps")
 Condition = tuple[tuple[str, Value], ...]
 
 
@@ -114,8 +115,22 @@ def compared(configs: Sequence[Mapping[str, Value]]) -> dict[str, str]:
 
 def condition(config: Mapping[str, Value]) -> Condition:
     """What of a config decides on words and supervision, in order."""
-    kept = {key: value for key, value in config.items() if key.startswith("data.") or key in (*SUPERVISION, *TESTED)}
+    kept = {
+        key: value
+        for key, value in config.items()
+        if key in (*SUPERVISION, *TESTED) or (key.startswith("data.") and not is_idle(key, config))
+    }
     return tuple(sorted((kept | {AUTOMATON: config.get(AUTOMATON) if config.get(EVERY) else "none"}).items()))
+
+
+def is_idle(key: str, config: Mapping[str, Value]) -> bool:
+    """Whether an option of near misses decides nothing, since there are none.
+
+    >>> is_idle("data.edits", {"data.near_misses": 0.0}), is_idle("data.members", {})
+    (True, False)
+    """
+    section, _, name = key.rpartition(".")
+    return name in OF_NEAR_MISSES and not config.get(f"{section}.near_misses")
 
 
 def apart(of_language: Mapping[Condition, Iterable[Key]]) -> dict[Condition, set[Key]]:

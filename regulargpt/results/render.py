@@ -12,13 +12,12 @@ from regulargpt.results.statistics import Group
 from regulargpt.tables import Bold, Table, number
 
 INTERVAL, BELOW = "median, 95 % interval", "below 99 % at"
-ONE_ANSWER, CHANCE, DIFFER, CONDITIONS = "always one answer", "chance", "runs differ in", "conditions"
-HEADER = ("max", "mean", "sd", "range", INTERVAL, BELOW, ONE_ANSWER, CHANCE, "runs", "failed", "proven")
-HEADER += (DIFFER, CONDITIONS)
+ONE_ANSWER, CHANCE = "always one answer", "chance"
+HEADER = ("max", "mean", "sd", "range", INTERVAL, BELOW, "runs", "failed", "proven", ONE_ANSWER, CHANCE)
 NUMBERS = ("max", "mean", "sd", "min", "low", "high", "first_below_99", "n_runs", "n_failed", "n_proven", "n_asked")
 BESIDE = ("chance", "majority", "differ", "conditions")
 # Columns that are left out where no group has anything to say in them.
-SPARSE = (INTERVAL, ONE_ANSWER, CHANCE, DIFFER, CONDITIONS)
+SPARSE = (INTERVAL, ONE_ANSWER, CHANCE)
 FORMATS: dict[str, Callable[[Table], str]] = {"text": tables.text, "markdown": tables.markdown, "latex": tables.latex}
 ACCURACY = MEASURES["accuracy"]
 
@@ -46,15 +45,15 @@ def table(
         [*map(one_line, group.key), *(of[name] for name in header)] for group, of in zip(groups, found, strict=True)
     ]
     filled = [tuple(cell or "–" for cell in row) for row in rows]
-    return Table((*names, *header), filled, len(names), caption, [note for note in notes if note[0] != "†"])
+    return Table((*names, *header), filled, len(names), caption, notes)
 
 
-def figures(group: Group, measure: Measure, beside: Beside) -> Mapping[str, str]:
+def figures(group: Group, measure: Measure, beside: Beside = NOTHING) -> Mapping[str, str]:
     """A group's statistics as people read them, nothing for what there is not."""
     unit = measure.unit
     return {
         "max": shown(group.max, unit),
-        "mean": shown(group.mean, unit),
+        "mean": shown(group.mean, unit) + beside.mark,
         "sd": spread(group.sd, unit),
         "range": span(group.min, group.max, unit),
         INTERVAL: span(group.low, group.high, unit),
@@ -64,8 +63,6 @@ def figures(group: Group, measure: Measure, beside: Beside) -> Mapping[str, str]
         "runs": str(group.n_runs),
         "failed": str(group.n_failed),
         "proven": f"{group.n_proven} of {group.n_asked}" if group.n_asked else "",
-        DIFFER: ", ".join(beside.differ),
-        CONDITIONS: beside.conditions,
     }
 
 

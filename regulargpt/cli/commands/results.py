@@ -113,10 +113,11 @@ def choose(found: Results, asked: Mapping[str, Any]) -> Chosen:
     by = by or columns.varying(rows)
     if asked["tested"] is None and not {"tested"} & {*by, *wanted}:
         rows = select.under_own(rows)
-    if differ := [names[key] for key in columns.merged(rows, by)]:
-        say(f"a group has runs that differ in {listed(differ)}; name that in --group-by to tell them apart", err=True)
     measure = select.measured(rows, asked["measure"])
     shown = of_measure(rows, by, columns_asked or tuple(names[key] for key in by), names, measure)
+    # After all refusals: each of these stands alone.
+    if differ := [names[key] for key in columns.merged(rows, by)]:
+        say(f"a group has runs that differ in {listed(differ)}; name that in --group-by to tell them apart", err=True)
     if asked["measure"] is not None or asked["pivot"] is not None:
         return shown
     others = [of_measure(of, by, shown.names, names, other) for other, of in select.beside_it(rows, measure)]
