@@ -151,7 +151,7 @@ def test_the_whole_table_of_the_readme_is_computed_from_the_files_that_its_colum
 
 
 def of_readme(row: str, file: str, column: str) -> str:
-    """A cell of README: a mean, whether all runs are proven, and a mark where words are not those of the last column."""
+    """A cell of README: a mean, whether all runs are proven, and a mark if words are not those of the last column."""
     if file.endswith(".jsonl"):
         runs = [run for run in checked() if run["language"].partition(":")[0] == row]
         assert len(runs) == 3

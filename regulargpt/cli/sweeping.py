@@ -200,12 +200,15 @@ def conditions(folder: SweepFolder, names: Sequence[str]) -> tuple[dict[Key, str
 def as_object(folder: SweepFolder, outcome: Outcome) -> dict[str, Any]:
     """What `--json` prints."""
     scores: dict[str, float | None] = {}
+    measures: dict[str, str] = {}
     for name in outcome.done:
         with suppress(UserError):
-            scores[name] = RunFolder(folder.run_path(name)).load_summary()["score"]
+            summary = RunFolder(folder.run_path(name)).load_summary()
+            scores[name], measures[name] = summary["score"], summary["measure"]
     return {
         "sweep": str(folder.path),
         "score": scores,
+        "measure": measures,
         "done": len(outcome.done),
         "missing": len(outcome.missing),
         "failed": len(outcome.failed),
