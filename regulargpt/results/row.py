@@ -53,9 +53,10 @@ class Row:
 
 
 # The values of a row by name, besides those of its config and of its measures.
-OWN = ("run", "status", "reason", "tested", "steps", "train_seconds", "proven", "length", "samples", "in_score")
+OWN = ("run", "status", "reason", "tested", "steps", "train_seconds", "proven")
+OWN += ("measure", "length", "samples", "in_score")
 # What a run has once a test and length, so that a run that failed has none of it.
-OF_A_TEST = ("tested", "length", "samples", "in_score")
+OF_A_TEST = ("tested", "measure", "length", "samples", "in_score")
 
 
 def cell(value: Value) -> str:

@@ -24,7 +24,7 @@ CSV, JSONL = "results.csv", "results.jsonl"
 # The columns of every table, before and after those of the configs.
 FIRST = ("run", "status", "reason", *PARTS, "tested", "seed")
 GUESSES = ("_chance", "_majority")
-LAST = ("steps", "train_seconds", "proven", "length", "samples", "in_score")
+LAST = ("steps", "train_seconds", "proven", "measure", "length", "samples", "in_score")
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def to_csv(rows: Sequence[Row]) -> str:
     """results.csv.
 
     >>> print(to_csv([Row("a", "done", config={"seed": 3}, length=41, measures={"accuracy": 100.0})]), end="")
-    run,status,reason,language,model,recipe,supervision,protocol,tested,seed,steps,train_seconds,proven,length,samples,in_score,accuracy
-    a,done,,,,,,,,3,,,,41,,,100.0
+    run,status,reason,language,model,recipe,supervision,protocol,tested,seed,steps,train_seconds,proven,measure,length,samples,in_score,accuracy
+    a,done,,,,,,,,3,,,,,41,,,100.0
     """
     header, values = lines(rows)
     return tables.csv([header, *([cell(value) for value in line] for line in values)])
@@ -142,7 +142,7 @@ def from_csv(path: Path) -> list[Row]:
             place = f"{atomic.shown(path)}, line {number}"
             raise atomic.FormatError(f"{place}: {len(line)} columns, not {len(header)}; restore it from a copy")
         known = dict(zip(header[:end], map(value_of, header[:end], line), strict=True))
-        own = {name: known.pop(name) for name in ("run", "status", "reason", "tested", *LAST)}
+        own = {name: known.pop(name, None) for name in ("run", "status", "reason", "tested", *LAST)}
         config = {NAMES.get(name, name): value for name, value in known.items() if value not in (None, "")}
         config = configs.setdefault(tuple(config.items()), config)
         numbers = {name: float(text) for name, text in zip(header[end:], line[end:], strict=True) if text}
@@ -152,7 +152,8 @@ def from_csv(path: Path) -> list[Row]:
             for name in list(numbers)
             if f"{name}{chance}" in numbers
         }
-        measure = next(iter(numbers), "")
+        # Tables that were written before the column was there have one measure a run.
+        measure = own.pop("measure") or next(iter(numbers), "")
         found.append(Row(**own, config=config, measure=measure, measures=numbers, guesses=guesses))
     return found
 

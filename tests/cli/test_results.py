@@ -278,11 +278,14 @@ def test_two_measures_never_share_a_column(cli: Cli):
 def test_the_table_of_all_runs_keeps_each_measure_with_its_chance_and_reads_it_again(cli: Cli):
     scored("runs/last", 90.0)
     scored("runs/prefixes", 80.0, "prefixes", PREFIXES)
+    scored("runs/next", 70.0, "next", ("next_sets", "accuracy"))
     table = reading.rows("runs")
     Path("results.csv").write_text(reading.to_csv(table))
     columns = Path("results.csv").read_text().splitlines()[0].split(",")
-    assert columns[-9:] == [*PREFIXES, *(f"{name}{part}" for name in PREFIXES for part in ("_chance", "_majority"))]
+    names = ("accuracy", "next_sets", "accuracy_by_position", "words")
+    assert columns[-12:] == [*names, *(f"{name}{part}" for name in names for part in ("_chance", "_majority"))]
     again = reading.rows("results.csv")
+    assert [row.measure for row in again] == ["accuracy", "next_sets", "accuracy"]
     assert [row.guesses for row in again] == [row.guesses for row in table]
     assert [row.measures for row in again] == [row.measures for row in table]
 
