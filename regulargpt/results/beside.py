@@ -28,7 +28,7 @@ Condition = tuple[tuple[str, Value], ...]
 class Beside:
     """Of a group: chance and the best single answer, in percent; the columns in which its runs differ; its conditions.
 
-    These are letters, where the table has groups of the same language under others; `Conditions.texts` explains them.
+    These are letters, where the table has groups of the same language under others; lines below it explain them.
     """
 
     chance: float | None = None
