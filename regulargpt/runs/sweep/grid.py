@@ -145,7 +145,7 @@ class Grid:
             )
         if apart:
             lines.append(
-                f"all models have the same words (alone {listed(apart)}); write the language so to give them to all"
+                f"all models have the same words (alone {listed(apart)}); write the language so, or --set them, for all"
             )
         return lines
 

@@ -365,5 +365,5 @@ def test_the_user_may_say_otherwise_and_is_told_what_was_chosen():
     )
     assert words == (
         "all models have the same words (alone regulargpt has data.name = modular-arithmetic:plus=true); "
-        "write the language so to give them to all"
+        "write the language so, or --set them, for all"
     )
