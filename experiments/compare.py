@@ -7,11 +7,12 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from experiments.cells import STATISTICS, Compared, Comparison, has_conditions
-from experiments.conditions import differences
+from experiments.conditions import differences, words_and_supervision
 from experiments.experiment import Column, Experiment, Scale, Shows
 from experiments.figure import Figure, Finding
 from experiments.published import Published, published
 from regulargpt.config.schema import RunConfig
+from regulargpt.results.beside import family
 from regulargpt.results.row import Row
 from regulargpt.results.statistics import groups
 from regulargpt.runs.sweep.names import name_of
@@ -44,6 +45,8 @@ def compare(
         if isinstance(experiment, Figure):
             cells = [with_finding(cell, findings) for cell in cells]
         shown.append(tuple(with_notes(cell, experiment, notes) for cell in cells))
+    if not (experiment.published or experiment.conditions):
+        shown = among_ours(shown, experiment, notes)
     statistics = statistics_of(experiment, printed)
     return Comparison(experiment, scale, statistics, tuple(shown), tuple(left_out), tuple(notes))
 
@@ -103,3 +106,23 @@ def with_notes(cell: Compared, experiment: Experiment, notes: dict[str, int]) ->
     row = cell.row if experiment.published else cell.row.partition("/")[0]
     phrases = differences(cell.configs, published(table).conditions_of(row), cell.shows.length)
     return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))
+
+
+def among_ours(
+    rows: Sequence[tuple[Compared, ...]], experiment: Experiment, notes: dict[str, int]
+) -> list[tuple[Compared, ...]]:
+    """The cells with notes on words and supervision, where cells of one language differ in them."""
+    of_language: dict[str, list[set[str]]] = {}
+    for cell in (cell for row in rows for cell in row if has_conditions(cell, experiment)):
+        phrases = set(words_and_supervision(cell.configs))
+        of_language.setdefault(family(cell.configs[0].data.name), []).append(phrases)
+    common = {language: set.intersection(*phrases) for language, phrases in of_language.items()}
+
+    def noted(cell: Compared) -> Compared:
+        if not has_conditions(cell, experiment):
+            return cell
+        alike = common[family(cell.configs[0].data.name)]
+        phrases = [phrase for phrase in words_and_supervision(cell.configs) if phrase not in alike]
+        return replace(cell, notes=tuple(sorted(notes.setdefault(phrase, len(notes) + 1) for phrase in phrases)))
+
+    return [tuple(map(noted, row)) for row in rows]

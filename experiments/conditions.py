@@ -14,7 +14,11 @@ from regulargpt.config.schema import RunConfig, flat, value_of, why_unused
 from regulargpt.data.options import BalancedOptions, Mixture
 
 HYPER_PARAMETERS = "table-6.5"
-STEPS = "phases.table_fine_tuning.steps"
+STEPS, AUTOMATON = "phases.table_fine_tuning.steps", "phases.table_fine_tuning.automaton"
+TABLES = {
+    "known": "trained on the table of the language's automaton, too",
+    "learned": "trained on the table of the automaton that its own answers give, too",
+}
 WORDS_A_LENGTH = 512  # not in the thesis: what the original code draws
 # The recipe that says what the thesis says of the model: its wording, and for baselines what the original code has.
 DESCRIBED = {"regulargpt": "gpt2"}
@@ -130,6 +134,17 @@ def supervision(configs: Sequence[RunConfig]) -> Iterator[str]:
             yield SUPERVISION[name]
     if any(value_of(c, "objective.output_token") for c in configs):
         yield "the answer is read at an empty token after the word"
+
+
+def words_and_supervision(configs: Sequence[RunConfig]) -> tuple[str, ...]:
+    """What decides whether our own cells can be compared, where no publication states conditions."""
+    return tuple(dict.fromkeys([*words(configs), *supervision(configs), *tables(configs)]))
+
+
+def tables(configs: Sequence[RunConfig]) -> Iterator[str]:
+    """Which table is trained on besides words."""
+    for automaton in distinct(value_of(config, AUTOMATON) for config in configs if value_of(config, EVERY)):
+        yield TABLES[automaton]
 
 
 def fields(configs: Sequence[RunConfig], reference: RunConfig) -> Iterator[str]:

@@ -133,6 +133,20 @@ class Task:
         """
         return self._next_symbol_table[self.machine.run(words, every=True)]
 
+    def next_symbol_sets(self, words: npt.ArrayLike) -> npt.NDArray[np.intp]:
+        """A number (batch, length) for each set of `next_symbols`, the same for equal sets.
+
+        >>> from languages.regular.dyck import dyck
+        >>> dyck(1).next_symbol_sets([[0, 1, 0, 0]]).tolist()
+        [[1, 2, 1, 0]]
+        """
+        return self._number_of_set[self.machine.run(words, every=True)]
+
+    @cached_property
+    def _number_of_set(self) -> npt.NDArray[np.intp]:
+        """(Q,)."""
+        return np.unique(self._next_symbol_table, axis=0, return_inverse=True)[1].reshape(-1)
+
     @cached_property
     def _next_symbol_table(self) -> npt.NDArray[np.bool_]:
         """(Q, n_symbols + 1)."""

@@ -33,6 +33,7 @@ LATEX = {
     "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
     "±": r"$\pm$",
+    "†": r"\dag{}",
 }
 MARKDOWN = {character: "\\" + character for character in "\\`*_[]<>|~&$#"}
 
@@ -45,12 +46,13 @@ class Bold(str):
 
 @dataclass(frozen=True)
 class Table:
-    """A header, rows as long as it, and a caption. The first `names` columns are names and stand on the left."""
+    """A header, rows as long as it, a caption, and notes below. The first `names` columns are names, on the left."""
 
     header: Line
     rows: Sequence[Line]
     names: int = 1
     caption: str = ""
+    notes: Sequence[str] = ()
 
 
 def text(table: Table, room: int | None = None) -> str:
@@ -62,7 +64,8 @@ def text(table: Table, room: int | None = None) -> str:
     parity    100*  98.00
     """
     lines = [tuple(plain(cell, is_name=at < table.names) for at, cell in enumerate(line)) for line in table.rows]
-    return f"{table.caption}\n" * bool(table.caption) + columns(lines, table.header, room)
+    notes = [note if room is None else wrapped(note, room) for note in table.notes]
+    return "\n".join([*([table.caption] if table.caption else []), columns(lines, table.header, room), *notes])
 
 
 def plain(cell: str, is_name: bool) -> str:
@@ -81,8 +84,8 @@ def markdown(table: Table) -> str:
     """
     rule = ["---"] * table.names + ["---:"] * (len(table.header) - table.names)
     head, *body = [[styled(cell, MARKDOWN, "**{}**") for cell in line] for line in (table.header, *table.rows)]
-    lines = piped((head, rule, *body))
-    return f"{escaped(table.caption, MARKDOWN)}\n\n{lines}" if table.caption else lines
+    parts = [escaped(table.caption, MARKDOWN), piped((head, rule, *body)), *(escaped(n, MARKDOWN) for n in table.notes)]
+    return "\n\n".join(filter(None, parts))
 
 
 def piped(lines: Iterable[Line]) -> str:
@@ -105,6 +108,7 @@ def latex(table: Table) -> str:
     head, *body = (" & ".join(latex_cell(cell) for cell in line) + r" \\" for line in (table.header, *table.rows))
     places = "l" * table.names + "r" * (len(table.header) - table.names)
     lines = [rf"\begin{{tabular}}{{{places}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par {latex_cell(note)}" for note in table.notes]
     if table.caption:
         caption = rf"\caption{{{latex_cell(table.caption)}}}"
         lines = [r"\begin{table}", r"\centering", caption, *lines, r"\end{table}"]

@@ -47,7 +47,8 @@ def test_the_python_example_runs(tmp_path: Path):
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     score, answers, longer, shape = run.stdout.splitlines()
-    assert 0 <= float(score) <= 100
+    assert score.split()[0] == "accuracy"
+    assert 0 <= float(score.split()[1]) <= 100
     assert set(ast.literal_eval(answers)) <= {"even", "odd"}
     assert list(ast.literal_eval(longer)) == ["100", "1000"]
     assert shape == "torch.Size([2, 4, 2])"

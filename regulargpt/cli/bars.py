@@ -10,9 +10,8 @@ from tqdm import tqdm
 
 from regulargpt.cli.output import Checking, progress_to_stderr
 from regulargpt.evaluation.by_length import Point
-from regulargpt.evaluation.measures import MEASURES, Measure, measure
+from regulargpt.evaluation.measures import MEASURES, measure, said
 from regulargpt.runs.run import Watch
-from regulargpt.tables import number
 from regulargpt.training.trainer import Trainer
 
 
@@ -122,7 +121,7 @@ class StepsLine(Line):
     def measured(self) -> list[str]:
         """The first measure of the last row, if the training is still on what it measures."""
         trainer = self.trainer
-        measured = [said(m, self.row[m.name]) for m in MEASURES.values() if m.name in self.row]
+        measured = [said(MEASURES[name], value) for name, value in self.row.items() if name in MEASURES]
         return measured[:1] if trainer.phase is trainer.words else []
 
     def speed(self) -> list[str]:
@@ -131,16 +130,6 @@ class StepsLine(Line):
         if self.trainer.data.kind != "text" or not rate:
             return []
         return [f"{rate * config.training.batch_size * config.data.train_len:,.0f} symbols/s"]
-
-
-def said(known: Measure, value: float) -> str:
-    """A measure with its value: its name, where the unit does not say it.
-
-    >>> said(measure("accuracy"), 99.5), said(measure("bits_per_byte"), 2.25)
-    ('accuracy 99.50 %', '2.25 bits per byte')
-    """
-    shown = f"{number(value, known.unit)} {known.unit}"
-    return shown if known.unit == known.name.replace("_", " ") else f"{known.name} {shown}"
 
 
 class LengthsLine(Line):
@@ -166,7 +155,7 @@ class LengthsLine(Line):
         done, worst = len(self.values), []
         if self.values:
             value = self.measure.worst(self.values)
-            worst = [f"worst {number(value, self.measure.unit)} {self.measure.unit}".strip()]
+            worst = [f"worst {said(self.measure, value)}"]
         next_one = [f"now {length:,}" for length in self.lengths[done : done + 1]]
         return [f"testing: {done} of {len(self.lengths)} lengths", *next_one, *worst, *self.left(), self.elapsed()]
 

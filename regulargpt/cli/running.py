@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,16 +116,37 @@ def protocol_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def guessed(of: Mapping[str, Any]) -> str:
+    """What guessing has of a measure; nothing where that means nothing.
+
+    >>> guessed({"majority": 75.0, "chance": 50.0}), guessed({"majority": None, "chance": None})
+    ('75.00 % (chance 50.00 %)', '')
+    """
+    return "" if of["majority"] is None else f"{percent(of['majority'])} % (chance {percent(of['chance'])} %)"
+
+
 def guess_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """What guessing scores, where that means something."""
-    if summary["majority"] is None:
-        return []
-    return [("always one answer", f"{percent(summary['majority'])} % (chance {percent(summary['chance'])} %)")]
+    return [("always one answer", guess)] if (guess := guessed(summary)) else []
+
+
+def other_measures(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each measure beside that of the score: its mean, its worst, and what guessing has of it.
+
+    >>> of = {"score": 60.0, "worst": 50.0, "majority": 55.0, "chance": 50.0}
+    >>> list(other_measures({"measure": "accuracy", "scores": {"accuracy": {}, "words": of}}))
+    [('words', '60.00 %, worst 50.00 %; always one answer 55.00 % (chance 50.00 %)')]
+    """
+    for name, of in result.get("scores", {}).items():
+        if name != result["measure"]:
+            unit = measure(name).unit
+            mean, worst = (f"{number(of[key], unit)} {unit}".rstrip() for key in ("score", "worst"))
+            yield name, f"{mean}, worst {worst}" + (f"; always one answer {guess}" if (guess := guessed(of)) else "")
 
 
 def text(summary: dict[str, Any]) -> str:
     """The short table at the end of a run."""
-    unit = measure(summary["measure"]).unit
+    unit, scored = measure(summary["measure"]).unit, f"{summary['test_from']}..{summary['test_len']}"
     size = f"{summary['parameters']:,} parameters"
     if "extrapolation" in summary:
         return text_of_text(summary, size)
@@ -134,7 +155,7 @@ def text(summary: dict[str, Any]) -> str:
         if summary["steps"]
         else ("weights", f"{summary['recipe']}, {size}"),
         *time_rows(summary),
-        (f"score {summary['test_from']}..{summary['test_len']}", f"{number(summary['score'], unit)} {unit}"),
+        (f"{summary['measure']} {scored}", f"{number(summary['score'], unit)} {unit}"),
         ("worst length", f"{number(summary['worst'], unit)} {unit}"),
         ("first below 99 %", str(summary["first_below_99"] or "none")),
         ("first below 90 %", str(summary["first_below_90"] or "none")),
@@ -142,6 +163,7 @@ def text(summary: dict[str, Any]) -> str:
         *protocol_rows(summary),
         *proof_row(summary),
         *guess_row(summary),
+        *((f"{name} {scored}", found) for name, found in other_measures(summary)),
         ("run folder", summary["run_dir"]),
         ("picture", f"{summary['run_dir']}/{name_of(summary)}"),
     ]

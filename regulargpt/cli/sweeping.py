@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 from languages.errors import UserError
 from regulargpt.cli.output import emit, say, table
 from regulargpt.config.options import shown
-from regulargpt.evaluation.measures import measure
+from regulargpt.evaluation.measures import measure, said
 from regulargpt.runs.exits import FAILED, STOPPED
 from regulargpt.runs.sweep import driver
 from regulargpt.runs.sweep.driver import Outcome, Plan, Watch
 from regulargpt.runs.sweep.folder import State, SweepFolder
+from regulargpt.storage import toml
 from regulargpt.storage.folder import RunFolder
-from regulargpt.tables import number
 
 if TYPE_CHECKING:
     from regulargpt.config.schema import RunConfig
+    from regulargpt.results.row import Key
     from regulargpt.runs.sweep.engine import Engine
     from regulargpt.runs.sweep.grid import Grid
 
@@ -34,6 +35,7 @@ NAMED = ("data.name", "model.name", "recipe", "model.chunk_size", "seed")
 def preview(grid: Grid, path: Path, as_json: bool) -> int:
     """What `--dry-run` prints."""
     plan = driver.plan(path, grid.configs)
+    tell(grid)
     runs = [
         {"name": name, "state": state, "differs": differs}
         for (name, state), differs in zip(plan.items(), grid.differences(), strict=True)
@@ -43,6 +45,12 @@ def preview(grid: Grid, path: Path, as_json: bool) -> int:
     else:
         say("\n".join(listing(grid, path, plan, len(runs))))
     return 0
+
+
+def tell(grid: Grid) -> None:
+    """Say on stderr what was chosen so that the models of the sweep can be compared."""
+    for line in grid.notices():
+        say(line, err=True)
 
 
 def counts(plan: Plan) -> dict[str, int]:
@@ -77,6 +85,7 @@ def conduct(grid: Grid, path: Path, engine: Callable[[list[RunConfig]], Engine],
     """Run the sweep, print its table; the exit code."""
     # Refusals first, since asking for GPUs imports torch, which takes seconds.
     driver.plan(path, grid.configs)
+    tell(grid)
     lines = Lines(grid, path)
     try:
         outcome = driver.sweep(path, grid.configs, engine(grid.configs), Watch(lines.on_plan, lines.on_done), retry)
@@ -146,8 +155,7 @@ def result(folder: SweepFolder, name: str, state: State) -> str:
         return f"{state}: {folder.failure(name)['reason']}" if state == "failed" else state
     with suppress(UserError):
         summary = RunFolder(folder.run_path(name)).load_summary()
-        unit = measure(summary["measure"]).unit
-        return f"{number(summary['score'], unit)} {unit} in {summary['train_seconds']:.1f} s"
+        return f"{said(measure(summary['measure']), summary['score'])} in {summary['train_seconds']:.1f} s"
     return "done, and its summary cannot be read"
 
 
@@ -165,22 +173,42 @@ def text(folder: SweepFolder, outcome: Outcome) -> str:
     """The short table at the end of a sweep."""
     states = states_of(outcome)
     rows = [(name, result(folder, name, state)) for name, state in list(states.items())[:SHOWN]]
-    lines = [table(rows, ("run", "score"))]
+    letters, notes = conditions(folder, [name for name, _ in rows])
+    header = ("run", "score", *["conditions"] * bool(notes))
+    lines = [table([(*row, letters.get((row[0],), ""))[: len(header)] for row in rows], header), *notes]
     if len(states) > SHOWN:
         lines.append(f"and {len(states) - SHOWN} more")
     where = f"; `regulargpt results {folder.path}` has the tables" if not outcome.missing else ""
     return "\n".join([*lines, f"{len(states)} runs in {folder.path}: {amounts(states)}{where}"])
 
 
+def conditions(folder: SweepFolder, names: Sequence[str]) -> tuple[dict[Key, str], tuple[str, ...]]:
+    """A letter for each run whose words or supervision are not those of all runs on its language; what they mean."""
+    from regulargpt.results import beside, columns
+    from regulargpt.results.read import flat
+    from regulargpt.results.row import DONE, Row
+
+    found: dict[Key, list[Row]] = {}
+    for name in names:
+        with suppress(UserError):
+            config = flat(toml.parse(RunFolder(folder.run_path(name)).config_text))
+            found[(name,)] = [Row(name, DONE, config=config)]
+    known = columns.known(row for rows in found.values() for row in rows)
+    return beside.conditions(found, {key: name for name, key in known.items()})
+
+
 def as_object(folder: SweepFolder, outcome: Outcome) -> dict[str, Any]:
     """What `--json` prints."""
     scores: dict[str, float | None] = {}
+    measures: dict[str, str] = {}
     for name in outcome.done:
         with suppress(UserError):
-            scores[name] = RunFolder(folder.run_path(name)).load_summary()["score"]
+            summary = RunFolder(folder.run_path(name)).load_summary()
+            scores[name], measures[name] = summary["score"], summary["measure"]
     return {
         "sweep": str(folder.path),
         "score": scores,
+        "measure": measures,
         "done": len(outcome.done),
         "missing": len(outcome.missing),
         "failed": len(outcome.failed),

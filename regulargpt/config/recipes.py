@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -350,6 +350,9 @@ REMEDIES = {"text": "name a text, as in text:code", "retrieval": "name a task, a
 # The options that decide on others of a recipe.
 DECIDING = ("model.chunk_size",)
 
+# What must be the same where models are compared: the words, and what is shown of them.
+COMPARED = ("data.", "objective.")
+
 FINAL_ANSWERS_SUFFICE = ("parity", "even-pairs", "cycle-navigation")
 
 
@@ -371,6 +374,54 @@ def recommended(language: str, model: str) -> str:
     return "robust" if suffices else "robust-subwords"
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What several models of one comparison share: the recipe, and the options of it that not all of them have.
+
+    `apart` are those of words and supervision, by model; `alone` is the recipe that each model would have by itself.
+    """
+
+    recipe: str | None
+    apart: Mapping[str, Fields] = field(default_factory=dict)
+    alone: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def unless(self) -> frozenset[str]:
+        """The options that are left as they are by default or as the user has written them."""
+        return frozenset(key for fields in self.apart.values() for key in fields)
+
+
+def shared(recipe: str | None, models: Sequence[str], language: str, sampling: str) -> Shared:
+    """The same supervision and the same words for all models: what their recipes agree on.
+
+    Without a recipe it is the one recommended for all; where that differs, `robust`: every model can be shown final
+    answers.
+
+    >>> shared(None, ["lstm", "regulargpt"], "dyck-4", "balanced").recipe
+    'robust'
+    >>> shared(None, ["lstm", "regulargpt"], "modular-arithmetic", "uniform").apart
+    {'regulargpt': {'data.name': 'modular-arithmetic:plus=true'}}
+    """
+    alone = {} if recipe else {model: recommended(language, model) for model in models}
+    agreed = set(alone.values())
+    recipe = recipe or (agreed.pop() if len(agreed) == 1 else "robust")
+    names = {model: MODELS.written(model, "model")["name"] for model in models}
+    found = RECIPES.get(recipe)
+    if found is None or any(name not in found.fields and "*" not in found.fields for name in names.values()):
+        return Shared(recipe)  # `resolve` says what is wrong
+    of = {model: found.of(name, language, sampling, {}) for model, name in names.items()}
+    keys = dict.fromkeys(key for fields in of.values() for key in fields if key.startswith(COMPARED))
+    several = [
+        key for key in keys if any(fields.get(key) != next(iter(of.values())).get(key) for fields in of.values())
+    ]
+    apart = {model: {key: fields[key] for key in several if key in fields} for model, fields in of.items()}
+    return Shared(
+        recipe,
+        {model: fields for model, fields in apart.items() if fields},
+        {model: name for model, name in alone.items() if name != recipe},
+    )
+
+
 def resolve(
     recipe: str | None,
     model: str,
@@ -378,10 +429,11 @@ def resolve(
     sampling: str,
     chosen: Mapping[str, Any] | None = None,
     preset: str | None = None,
+    unless: Container[str] = (),
 ) -> RunConfig:
     """The whole config of a recipe for a model and a language, under the protocol `preset` if one is named.
 
-    Without a recipe, of the one that is recommended.
+    Without a recipe, of the one that is recommended; without the options `unless`.
 
     `chosen` are options that are set over it later: some decide on others (the chunk size on the curriculum).
     Raises UserError with the nearest name for an unknown recipe, or if the recipe has nothing for this model.
@@ -413,6 +465,7 @@ def resolve(
         sampling,
         {**{f"model.{key}": value for key, value in flat(options).items()}, **(chosen or {})},
     )
+    fields = {key: value for key, value in fields.items() if key not in unless}
     config = RunConfig().replaced({"recipe": recipe, "data.name": language, "model.name": options.name})
     config = config.replaced({key: value for key, value in fields.items() if key.endswith(".name")})
     # A class from outside takes those options of the recipe that it has.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
 from regulargpt.data.options import TextOptions
-from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, score
+from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, scores
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.quantised import prototypes_of, quantise
 from regulargpt.evaluation.reference import Reference, reference
@@ -52,7 +51,7 @@ def evaluate(
         "language": config.data.name,
         "protocol": config.protocol,
         "seed": seed,
-        **dataclasses.asdict(score(points, scored)),
+        **scores(points, scored),
         "scored": [str(p.length) for p in points if p.length in scored],
         **lengths_of(points),
         **text_facts(points, config, reference_of(folder, config, lengths, seed)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from languages.errors import UserError
 from regulargpt.config.schema import EvaluationOptions, RunConfig
 from regulargpt.data.base import Data
-from regulargpt.evaluation.measures import measure
+from regulargpt.evaluation.measures import Guess, measure
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
 
@@ -25,6 +25,8 @@ FEWEST_WORDS = 32
 SYMBOLS_AT_ONCE = 1 << 19
 CPU_PAIRS_AT_ONCE, GPU_PAIRS_AT_ONCE = 1 << 19, 1 << 22
 LOGITS_AT_ONCE = 1 << 26  # 256 MiB: the word pieces of a tokenizer are many
+# Shares of each word's positions, whose interval stays between 0 and 100 %.
+BY_POSITION = ("accuracy_by_position", "next_sets_by_position")
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 
 
@@ -41,8 +43,11 @@ class Value:
     high: float
 
     @classmethod
-    def of_right(cls, right: int, n: int) -> Value:
-        """The share of right words in percent, with Wilson's interval."""
+    def of_right(cls, right: float, n: int) -> Value:
+        """The share of right words in percent, with Wilson's interval.
+
+        Of words that are each right in part it is too wide rather than too narrow: shares vary most if they are 0 or 1.
+        """
         p = right / n
         centre = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
         half = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
@@ -64,7 +69,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Point:
-    """The result at one length: every measure by name, of how many words, and the share of each right answer.
+    """The result at one length: every measure by name, of how many words, and what guessing has of it.
 
     `of_words` has each word's own number where a measure is a mean of numbers: differences are taken word by word.
     """
@@ -72,7 +77,7 @@ class Point:
     length: int
     samples: int
     measures: Mapping[str, Value]
-    answer_shares: tuple[float, ...] = field(default=())
+    guesses: Mapping[str, Guess] = field(default_factory=dict)
     of_words: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
 
     @property
@@ -153,13 +158,15 @@ def point_at(
         raise UserError(f"the network's numbers overflow at length {length:,}; test it at shorter lengths")
     measures = {name: _value(name, of_words) for name, of_words in found.items()}
     numbers = {name: of_words.double().numpy() for name, of_words in found.items() if of_words.dtype != torch.bool}
-    return Point(length, len(words), measures, objective.answer_shares(words), numbers)
+    return Point(length, len(words), measures, objective.guesses(words), numbers)
 
 
 def _value(name: str, of_words: Tensor) -> Value:
     """A measure of all words (samples,): a share where each is right or wrong, else made from their mean."""
     if of_words.dtype == torch.bool:
         return Value.of_right(int(of_words.sum()), len(of_words))
+    if name in BY_POSITION:
+        return Value.of_right(float(of_words.mean()) / 100 * len(of_words), len(of_words))
     mean, made = Value.of_mean(of_words.double().numpy()), measure(name).of_mean
     return Value(made(mean.value), made(mean.low), made(mean.high))
 
@@ -174,10 +181,10 @@ def words_at_once(model: nn.Module, length: int) -> int:
 
 @dataclass(frozen=True)
 class Score:
-    """The test range in one line, by the first measure: its mean, its worst, where it first falls below.
+    """The test range in one line, by one measure: its mean, its worst, where it first falls below.
 
-    `majority` is the score of the best rule that always gives the same answer, `chance` that of guessing; None where
-    there is nothing to guess.
+    `majority` is the same measure of the best rule that always gives the same answer, `chance` that of guessing; None
+    where there is nothing to guess.
     """
 
     measure: str
@@ -189,35 +196,52 @@ class Score:
     majority: float | None
 
 
-def score(points: list[Point], scored: Container[int]) -> Score:
+def score(points: list[Point], scored: Container[int], name: str = "") -> Score:
     """Mean and worst over those of the lengths `scored` that were tested, and where it first fails.
 
-    >>> points = [Point(41, 512, {"accuracy": Value(100.0, 99.0, 100.0)}, (0.5, 0.5)),
-    ...           Point(42, 512, {"accuracy": Value(95.0, 93.0, 97.0)}, (0.5, 0.5))]
+    Of the measure of this name, else of the first.
+
+    >>> fair = {"accuracy": Guess(0.5, (0.5, 0.5))}
+    >>> points = [Point(41, 512, {"accuracy": Value(100.0, 99.0, 100.0)}, fair),
+    ...           Point(42, 512, {"accuracy": Value(95.0, 93.0, 97.0)}, fair)]
     >>> score(points, range(41, 501))
     Score(measure='accuracy', score=97.5, worst=95.0, first_below_99=42, first_below_90=None, chance=50.0, majority=...)
     """
     inside = [p for p in points if p.length in scored]
-    name = next(iter(points[0].measures))
+    name = name or next(iter(points[0].measures))
     known = measure(name)
-    values = [p.main for p in inside]
-    shares = np.array([p.answer_shares for p in inside])  # (lengths, n_outputs)
+    values = [p.measures[name].value for p in inside]
+    guessed = [p.guesses[name] for p in inside if name in p.guesses]
     is_share = known.unit == "%"
-    guessed = is_share and shares.size > 0
     return Score(
         measure=name,
         score=float(np.mean(values)),
         worst=known.worst(values),
-        first_below_99=first_below(points, 99.0) if is_share else None,
-        first_below_90=first_below(points, 90.0) if is_share else None,
-        chance=100 / shares.shape[1] if guessed else None,
-        majority=100 * float(shares.mean(0).max()) if guessed else None,
+        first_below_99=first_below(points, 99.0, name) if is_share else None,
+        first_below_90=first_below(points, 90.0, name) if is_share else None,
+        chance=100 * float(np.mean([guess.chance for guess in guessed])) if guessed else None,
+        majority=100 * best_answer(guessed) if guessed else None,
     )
 
 
-def first_below(points: list[Point], value: float) -> int | None:
-    """The smallest tested length at which the first measure is below."""
-    return min((p.length for p in points if p.main < value), default=None)
+def best_answer(guessed: Sequence[Guess]) -> float:
+    """The share of the answer that is best if it is given at all lengths."""
+    shares = np.zeros((len(guessed), max(len(guess.shares) for guess in guessed)))  # (lengths, answers)
+    for row, guess in zip(shares, guessed, strict=True):
+        row[: len(guess.shares)] = guess.shares
+    return float(shares.mean(0).max())
+
+
+def scores(points: list[Point], scored: Container[int]) -> dict[str, Any]:
+    """What is said of the range: of the first measure, and under `scores` of each by its name."""
+    found = {name: vars(score(points, scored, name)) for name in points[0].measures}
+    apart = {name: {key: value for key, value in of.items() if key != "measure"} for name, of in found.items()}
+    return {**next(iter(found.values())), "scores": apart}
+
+
+def first_below(points: list[Point], value: float, name: str) -> int | None:
+    """The smallest tested length at which the measure of this name is below."""
+    return min((p.length for p in points if p.measures[name].value < value), default=None)
 
 
 def as_result(points: list[Point], config: RunConfig) -> dict[str, Any]:
@@ -227,20 +251,35 @@ def as_result(points: list[Point], config: RunConfig) -> dict[str, Any]:
         "test_len": config.test_len,
         "stride": config.evaluation.stride,
         "factor": config.evaluation.factor,
-        **vars(score(points, config.scored)),
+        **scores(points, config.scored),
         **lengths_of(points),
     }
 
 
 def lengths_of(points: list[Point]) -> dict[str, Any]:
-    """Every length: how many words it had, and each measure with its interval."""
+    """Every length: how many words it had, and each measure with its interval.
+
+    Where there is something to guess, also with chance and with the answer that is the best there.
+    """
     return {
         "samples": {str(p.length): p.samples for p in points},
         "measures": {
             name: {
                 "values": {str(p.length): p.measures[name].value for p in points},
                 "intervals": {str(p.length): [p.measures[name].low, p.measures[name].high] for p in points},
+                **guessed_of(points, name),
             }
             for name in points[0].measures
         },
+    }
+
+
+def guessed_of(points: list[Point], name: str) -> dict[str, dict[str, float]]:
+    """Chance and the best single answer at each length, in percent; nothing of a measure that nobody guesses."""
+    of = {str(p.length): p.guesses[name] for p in points if name in p.guesses}
+    if not of:
+        return {}
+    return {
+        "chance": {length: 100 * guess.chance for length, guess in of.items()},
+        "majority": {length: 100 * max(guess.shares) for length, guess in of.items()},
     }

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from regulargpt.tables import number
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -37,6 +39,18 @@ class Measure:
         return min(values) if self.higher_is_better else max(values)
 
 
+@dataclass(frozen=True)
+class Guess:
+    """What a measure is, as a share, of rules that do not read the word.
+
+    `chance` is that of a fair guess wherever an answer is asked, `shares` those of always giving the same answer, one
+    for each answer.
+    """
+
+    chance: float
+    shares: tuple[float, ...]
+
+
 def exp(nats: float) -> float:
     """e to that power; from 700 on that of 700, since files of JSON hold no infinity."""
     return math.exp(min(nats, 700.0))
@@ -46,6 +60,10 @@ MEASURES = {
     measure.name: measure
     for measure in (
         Measure("accuracy", "accuracy (%)", "%", True, 0.0, 100.0),
+        Measure("accuracy_by_position", "accuracy by position (%)", "%", True, 0.0, 100.0),
+        Measure("words", "words right at every position (%)", "%", True, 0.0, 100.0),
+        Measure("next_sets", "words with every set of next symbols right (%)", "%", True, 0.0, 100.0),
+        Measure("next_sets_by_position", "sets of next symbols by position (%)", "%", True, 0.0, 100.0),
         Measure("exact_match", "exact match (%)", "%", True, 0.0, 100.0),
         Measure("bits_per_byte", "bits per byte", "bits per byte", False, 0.0, None),
         Measure("nll", "nats per symbol", "nats", False, 0.0, None),
@@ -73,3 +91,13 @@ def denominator(found: Mapping[str, Any] | None) -> str:
     """
     changed = found is not None and str(found["base"]) in found["ratios"]
     return "the network as trained, at its training length" if changed else "the training length"
+
+
+def said(known: Measure, value: float) -> str:
+    """A measure with its value: its name, where the unit does not say it.
+
+    >>> said(measure("accuracy"), 99.5), said(measure("bits_per_byte"), 2.25)
+    ('accuracy 99.50 %', '2.25 bits per byte')
+    """
+    shown = f"{number(value, known.unit)} {known.unit}".rstrip()
+    return shown if known.unit == known.name.replace("_", " ") else f"{known.name} {shown}"

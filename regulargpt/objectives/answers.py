@@ -1,4 +1,8 @@
-"""The objectives that ask for a machine's answers: to the word, to every prefix, or for the symbols that may follow."""
+"""The objectives that ask for a machine's answers: to the word, to every prefix, or for the symbols that may follow.
+
+What they measure has names: `accuracy` is the share of words whose last answer is right, `accuracy_by_position` the
+mean over words of the share of right answers, `words` the share of words with every answer right.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.automata.moore import UNDEFINED
-from languages.task import Task
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
+from regulargpt.evaluation.measures import Guess
 from regulargpt.models.tree.base import as_tree
 from regulargpt.models.tree.bracketings import bracketed_root
+
+# Of the last answer, by position, and of whole words.
+Guesses = tuple[Guess, Guess, Guess]
 
 
 class Objective(Protocol):
@@ -36,8 +43,8 @@ class Objective(Protocol):
         """Each measure of each word (batch,): True or False where a word is right or wrong, else a number."""
         ...
 
-    def answer_shares(self, words: Words) -> tuple[float, ...]:
-        """The share of each right answer, with which guessing can be compared; empty where that means nothing."""
+    def guesses(self, words: Words) -> Mapping[str, Guess]:
+        """What guessing has of each measure, by its name; nothing of one where that means nothing."""
         ...
 
 
@@ -62,7 +69,7 @@ class Last:
         """Cross-entropy of the last answers."""
         labels = to_tensor(self.task.labels(words), device)
         logits = self.logits(model, self.read(words, device))
-        return F.cross_entropy(logits, labels), accuracy(logits.argmax(-1) == labels)
+        return F.cross_entropy(logits, labels), means({"accuracy": logits.argmax(-1) == labels})
 
     def logits(self, model: nn.Module, symbols: Int[Tensor, "batch length"]) -> Float[Tensor, "batch n_outputs"]:
         """The answers in training: by the model's own tree, or by a random one where it is that batch's turn."""
@@ -79,13 +86,13 @@ class Last:
         """Which last answers are right."""
         return {"accuracy": model(self.read(words, device)).argmax(-1) == to_tensor(self.task.labels(words), device)}
 
-    def answer_shares(self, words: Words) -> tuple[float, ...]:
-        """The share of each answer of the machine."""
-        return shares(self.task, words)
+    def guesses(self, words: Words) -> Mapping[str, Guess]:
+        """Of one of the machine's answers."""
+        return {"accuracy": guesses(self.task.labels(words)[:, None], self.n_outputs)[0]}
 
 
 class Prefixes(Last):
-    """The machine's answer to every prefix that has one. A word is right where all of them are."""
+    """The machine's answer to every prefix that has one."""
 
     def __init__(self, data: LanguageData):
         super().__init__(data)
@@ -95,16 +102,24 @@ class Prefixes(Last):
         labels = to_tensor(self.task.labels(words, every=True), device)
         logits = model(to_tensor(words, device), readout="all")
         loss = F.cross_entropy(logits.mT, labels, ignore_index=UNDEFINED)  # over (batch, n_outputs, length)
-        return loss, accuracy(right_everywhere(logits, labels))
+        return loss, means(of_answers(logits, labels))
 
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
-        """Which words have every answer right."""
+        """Which last answers are right, how many of all, and which words have every answer right."""
         labels = to_tensor(self.task.labels(words, every=True), device)
-        return {"accuracy": right_everywhere(model(to_tensor(words, device), readout="all"), labels)}
+        return of_answers(model(to_tensor(words, device), readout="all"), labels)
+
+    def guesses(self, words: Words) -> Mapping[str, Guess]:
+        """Of each measure by its own labels."""
+        return named(guesses(self.task.labels(words, every=True), self.n_outputs))
 
 
 class Next:
-    """After every prefix, the set of symbols that may follow (and whether the word may end): k-hot."""
+    """After every prefix, the set of symbols that may follow (and whether the word may end): k-hot.
+
+    Whether the word may end is the machine's answer to the prefix. So there are the measures of `Prefixes`, and besides
+    `next_sets` (Bhattamishra et al. 2020): a word is right where every set is, each symbol of it.
+    """
 
     def __init__(self, data: LanguageData):
         self.task = data.task
@@ -114,36 +129,71 @@ class Next:
         """Mean binary cross-entropy over positions and symbols."""
         legal = to_tensor(self.task.next_symbols(words), device)  # (batch, length, n_outputs)
         logits = model(to_tensor(words, device), readout="all")
-        # Every symbol of every position: one wrong set makes the word wrong (Bhattamishra et al. 2020).
-        right = ((logits > 0) == legal).all(-1).all(-1)
-        return F.binary_cross_entropy_with_logits(logits, legal.to(logits.dtype)), accuracy(right)
+        return F.binary_cross_entropy_with_logits(logits, legal.to(logits.dtype)), means(of_sets(logits, legal))
 
     def measure(self, model: nn.Module, words: Words, device: torch.device) -> Mapping[str, Tensor]:
-        """Which words have the whole set right after every prefix."""
-        legal = to_tensor(self.task.next_symbols(words), device)
-        return {"accuracy": ((model(to_tensor(words, device), readout="all") > 0) == legal).all(-1).all(-1)}
+        """Which words have every set right, how many sets are; then the measures of whether a word may end."""
+        return of_sets(model(to_tensor(words, device), readout="all"), to_tensor(self.task.next_symbols(words), device))
 
-    def answer_shares(self, words: Words) -> tuple[float, ...]:
-        """The share of each answer of the machine, as for the other objectives."""
-        return shares(self.task, words)
+    def guesses(self, words: Words) -> Mapping[str, Guess]:
+        """Of a set: each of its symbols is guessed, or it is always the same set."""
+        sets, last = self.task.next_symbol_sets(words), self.task.labels(words, every=True)
+        _, by_position, every = guesses(sets, int(sets.max()) + 1, 0.5**self.n_outputs)
+        return {"next_sets": every, "next_sets_by_position": by_position, **named(guesses(last, self.task.n_outputs))}
 
 
-def right_everywhere(
+def of_answers(
     logits: Float[Tensor, "batch length n_outputs"], labels: Int[Tensor, "batch length"]
-) -> Bool[Tensor, "batch"]:
-    """Which words have the right answer wherever there is one."""
-    return ((logits.argmax(-1) == labels) | (labels == UNDEFINED)).all(-1)
+) -> dict[str, Tensor]:
+    """The measures of an answer at every position that has one, the last of a word always."""
+    return of_positions(logits.argmax(-1) == labels, labels != UNDEFINED)
 
 
-def shares(task: Task, words: Words) -> tuple[float, ...]:
-    """The share of each of the machine's answers to these words."""
-    counts = np.bincount(task.labels(words), minlength=task.n_outputs)
-    return tuple(float(count) / len(words) for count in counts)
+def of_sets(
+    logits: Float[Tensor, "batch length n_outputs"], legal: Bool[Tensor, "batch length n_outputs"]
+) -> dict[str, Tensor]:
+    """The measures of a set at every position; its last element is the answer to the prefix."""
+    right = (logits > 0) == legal
+    whole, asked = right.all(-1), torch.ones_like(right[..., -1])
+    found = of_positions(whole, asked)
+    sets = {"next_sets": found["words"], "next_sets_by_position": found["accuracy_by_position"]}
+    return sets | of_positions(right[..., -1], asked)
 
 
-def accuracy(right: Bool[Tensor, "batch"]) -> dict[str, float]:
-    """The share of right words in percent, by its name."""
-    return {"accuracy": 100 * right.double().mean().item()}
+def of_positions(right: Bool[Tensor, "batch length"], asked: Bool[Tensor, "batch length"]) -> dict[str, Tensor]:
+    """Each measure of each word (batch,), from which positions are right of those that are asked."""
+    share = (right & asked).sum(1, dtype=torch.float64) / asked.sum(1)
+    return {"accuracy": right[:, -1], "accuracy_by_position": 100 * share, "words": (right | ~asked).all(1)}
+
+
+def guesses(labels: Int[np.ndarray, "batch length"], n: int, chance: float = 0.0) -> Guesses:
+    """What guessing has of the last answer, by position, and of whole words; `chance` is 1/n if it is not given.
+
+    >>> last, by_position, words = guesses(np.array([[0, 1], [1, 1]]), 2)
+    >>> last.shares, by_position.shares, words.shares, words.chance
+    ((0.0, 1.0), (0.25, 0.75), (0.0, 0.5), 0.25)
+    """
+    asked, chance = labels != UNDEFINED, chance or 1 / n
+    n_asked = asked.sum(1)  # (batch,)
+    rows = np.arange(len(labels))[:, None] * n  # each word counts in bins of its own
+    counts = np.bincount((rows + labels)[asked], minlength=len(labels) * n).reshape(-1, n)  # (batch, n)
+    last = np.bincount(labels[:, -1], minlength=n) / len(labels)
+    by_position, whole = (counts / n_asked[:, None]).mean(0), (counts == n_asked[:, None]).mean(0)
+    by_last, by_all, by_word = (tuple(map(float, of)) for of in (last, by_position, whole))
+    return Guess(chance, by_last), Guess(chance, by_all), Guess(float((chance**n_asked).mean()), by_word)
+
+
+def named(found: Guesses) -> dict[str, Guess]:
+    """The guesses by the names of the measures of answers."""
+    return dict(zip(("accuracy", "accuracy_by_position", "words"), found, strict=True))
+
+
+def means(found: Mapping[str, Tensor]) -> dict[str, float]:
+    """The mean over a batch of each measure of answers, in percent."""
+    return {
+        name: (100 if of_words.dtype == torch.bool else 1) * of_words.double().mean().item()
+        for name, of_words in found.items()
+    }
 
 
 def to_tensor(array: np.ndarray, device: torch.device) -> Tensor:

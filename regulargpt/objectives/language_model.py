@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from regulargpt.data.base import Words
 from regulargpt.data.text import TextData
+from regulargpt.evaluation.measures import Guess
 from regulargpt.objectives.answers import to_tensor
 
 
@@ -44,6 +45,6 @@ class LanguageModel:
         logits = model(symbols[:, :-1], readout="all")[:, -last:]
         return F.cross_entropy(logits.mT, symbols[:, 1:][:, -last:], reduction="none")
 
-    def answer_shares(self, words: Words) -> tuple[float, ...]:
+    def guesses(self, words: Words) -> Mapping[str, Guess]:
         """A text has no answers to guess."""
-        return ()
+        return {}

@@ -104,6 +104,11 @@ class PrefixesOptions(ObjectiveOptions):
     """The answer to every prefix."""
 
     @property
+    def measures(self) -> tuple[str, ...]:
+        """The last answer, all answers, and whole words."""
+        return ("accuracy", "accuracy_by_position", "words")
+
+    @property
     def answers_prefixes(self) -> bool:
         """At every position."""
         return True
@@ -112,6 +117,11 @@ class PrefixesOptions(ObjectiveOptions):
 @dataclass(frozen=True)
 class NextOptions(PrefixesOptions):
     """The set of legal next symbols after every prefix."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Whole words by their sets, as published, and sets; then what `prefixes` has."""
+        return ("next_sets", "next_sets_by_position", *super().measures)
 
     @property
     def reading(self) -> Reading | None:

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from regulargpt.data.base import Words
 from regulargpt.data.retrieval import RetrievalData
+from regulargpt.evaluation.measures import Guess
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import to_tensor
 
@@ -60,7 +61,7 @@ class Retrieve:
         right = self.right(model, words, device)
         return {"exact_match": right[:, 0] if right.shape[1] == 1 else 100 * right.double().mean(1)}
 
-    def answer_shares(self, words: Words) -> tuple[float, ...]:
+    def guesses(self, words: Words) -> Mapping[str, Guess]:
         """What guessing finds: every answer is as likely as the others, and some belong together."""
         count = len(self.task.answers) ** self.task.together
-        return (self.task.chance,) * count if count <= MOST_ANSWERS else ()
+        return {"exact_match": Guess(self.task.chance, (self.task.chance,))} if count <= MOST_ANSWERS else {}

@@ -16,7 +16,7 @@ from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.levels import Level, tree_levels
-from regulargpt.objectives.answers import UNDEFINED, Last, accuracy, to_tensor
+from regulargpt.objectives.answers import UNDEFINED, Last, means, to_tensor
 from regulargpt.training.kinds import row_of_kind
 
 # The later rounds compose what the first has made: transitions that hardly any short word has, further up the tree.
@@ -89,7 +89,7 @@ class Subwords(Last):
             # Its gradient, not its value: the loss that decides on noise and end remains that of the answers.
             pull = self.alignment * confusion(parts)
             loss = loss + pull - pull.detach()
-        return loss, accuracy(logits.argmax(-1) == labels)
+        return loss, means({"accuracy": logits.argmax(-1) == labels})
 
     def sub_words(self, levels: Sequence[Level]) -> list[SubWords]:
         """The sub-word under each row of each level; row 0 is the pad, the empty word."""

@@ -119,6 +119,12 @@ def observations(run: Gathered) -> list[str]:
         with_unit(summary["worst"], measure),
     )
     found = [f"mean {name} {score} over lengths {summary['test_from']} to {summary['test_len']}, worst {worst}"]
+    found += [
+        f"mean {other.replace('_', ' ')} {with_unit(of['score'], measure_of(other))}, worst "
+        f"{with_unit(of['worst'], measure_of(other))}"
+        for other, of in summary.get("scores", {}).items()
+        if other != measure.name
+    ]
     longer = [(length, value) for length, value in run.points if length > summary["test_len"]]
     found += [f"{with_unit(value, measure)} at length {length:,}" for length, value in longer]
     if run.field is not None and run.field.erf is not None:

@@ -99,6 +99,21 @@ def unlike(rows: Iterable[Row], by: Sequence[str]) -> list[str]:
     return [key for key in found if key not in IMMATERIAL]
 
 
+def merged(rows: Iterable[Row], by: Sequence[str]) -> list[str]:
+    """The keys in which runs differ that agree in `by`: the parts of a run, and what `unlike` says.
+
+    >>> rows = [Row(name, "done", config={"model.name": name, "model.d_model": at, "seed": at}) for at, name in enumerate("ab")]
+    >>> merged(rows, ["data.name"]), merged(rows, ["model.name"])
+    (['model.name'], [])
+    """  # noqa: E501
+    rows = list(rows)
+    alike: dict[Key, list[Row]] = defaultdict(list)
+    for row in rows:
+        alike[tuple(map(row.get, by))].append(row)
+    several = {key for group in alike.values() for key in differing(group)}
+    return list(dict.fromkeys([*(key for key in PARTS.values() if key in several), *unlike(rows, by)]))
+
+
 def varying(rows: Sequence[Row]) -> tuple[str, ...]:
     """The keys to group by if nobody says: where runs differ, without the seed; the language if they do nowhere.
 

@@ -12,6 +12,7 @@ from languages.errors import UserError, shown
 from regulargpt import plots
 from regulargpt.evaluation.measures import MEASURES, Measure
 from regulargpt.plots import Line
+from regulargpt.results.beside import NOTHING, Beside
 from regulargpt.results.row import Key, Row, cell
 from regulargpt.results.statistics import Group, groups, key_of
 
@@ -57,39 +58,54 @@ def curve_of(group: Group, at: Mapping[int, Sequence[float]]) -> Curve:
 
 
 def picture(
-    path: Path, rows: Sequence[Row], by: Sequence[str], names: Sequence[str], measure: Measure = ACCURACY
+    path: Path,
+    rows: Sequence[Row],
+    by: Sequence[str],
+    names: Sequence[str],
+    measure: Measure = ACCURACY,
+    beside: Mapping[Key, Beside] = {},
 ) -> None:
     """Draw the groups: up to eight in one picture, more in a panel each value of the first column.
 
-    `names` are those of the columns `by`. Raises UserError if a panel would have more lines than can be told apart, or
-    there is nothing to draw.
+    `names` are those of the columns `by`. A curve has the marks of its group. Raises UserError if a panel
+    would have more lines than can be told apart, or there is nothing to draw.
     """
     found = curves(rows, by, measure)
     if not any(curve.lengths for curve in found):
         raise UserError(f"--plot {shown(path)}: no run here was tested")
     height = f"{measure.label}: mean and range of runs"
     if len(found) <= MAX_LINES:
-        lines = [curve.line(label(curve.group.key, names)) for curve in found]
+        lines = [curve.line(label(curve.group.key, names) + mark(curve, beside)) for curve in found]
         return plots.save(path, plots.single(lines, measure, label=height))
     if (tails := len({curve.group.key[1:] for curve in found})) > MAX_LINES:
         raise UserError(
             f"--plot {shown(path)}: {tails} lines in a picture, at most {MAX_LINES} can be told apart; "
             "choose with --where, or --group-by fewer columns"
         )
-    return plots.save(path, plots.panels(in_panels(found, names), measure, label=height))
+    return plots.save(path, plots.panels(in_panels(found, names, beside), measure, label=height))
 
 
-def in_panels(found: Sequence[Curve], names: Sequence[str]) -> dict[str, list[Line]]:
+def mark(curve: Curve, beside: Mapping[Key, Beside]) -> str:
+    """What stands behind the name of a curve whose runs differ, or cannot be compared with the others."""
+    return beside.get(curve.group.key, NOTHING).mark
+
+
+def in_panels(found: Sequence[Curve], names: Sequence[str], beside: Mapping[Key, Beside] = {}) -> dict[str, list[Line]]:
     """The curves by the first column, named by the others."""
     heads: dict[Key, list[Curve]] = {}
     for curve in found:
         heads.setdefault(curve.group.key[:1], []).append(curve)
     return {
         label(head, names[:1]) + note(*of): [
-            Line(label(c.group.key[1:], names[1:]) if names[1:] else "", c.lengths, c.mean, c.low, c.high) for c in of
+            Line(named(c, names) + mark(c, beside), c.lengths, c.mean, c.low, c.high) for c in of
         ]
         for head, of in heads.items()
     }
+
+
+def named(curve: Curve, names: Sequence[str]) -> str:
+    """A curve in a panel, by the columns that the panel's name does not say."""
+    return label(curve.group.key[1:], names[1:]) if names[1:] else ""
 
 
 def note(*found: Curve) -> str:

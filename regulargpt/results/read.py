@@ -45,10 +45,20 @@ def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
     own = str(config.get("protocol", ""))
     others = sorted(item for item in summary.get("extra_protocols", {}).items() if item[0] != own)
     return [
-        Row(name, DONE, config=config, tested=tested, **known, **point)
+        Row(name, DONE, config=config, tested=tested, **known, **point, guesses=guesses(result))
         for tested, result in [(own, summary), *others]
         for point in points(result)
     ]
+
+
+def guesses(result: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Chance and the best single answer of each measure that can be guessed.
+
+    >>> guesses({"scores": {"accuracy": {"chance": 50.0, "majority": 52.0}, "nll": {"chance": None, "majority": None}}})
+    {'accuracy': (50.0, 52.0)}
+    """
+    scores = result.get("scores", {}).items()
+    return {name: (of["chance"], of["majority"]) for name, of in scores if of["majority"] is not None}
 
 
 def proof(folder: RunFolder, summary: Mapping[str, Any], language: str, progress: Progress) -> dict[str, Any]:

@@ -6,18 +6,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from regulargpt import tables
 from regulargpt.evaluation.measures import MEASURES, Measure
+from regulargpt.results.beside import NOTHING, Beside
 from regulargpt.results.row import Key, Value, cell, sortable
 from regulargpt.results.statistics import Group
 from regulargpt.tables import Bold, Table, number
 
 INTERVAL, BELOW = "median, 95 % interval", "below 99 % at"
-HEADER = ("max", "mean", "sd", "range", INTERVAL, BELOW, "runs", "failed", "proven")
+ONE_ANSWER, CHANCE = "always one answer", "chance"
+HEADER = ("max", "mean", "sd", "range", INTERVAL, BELOW, "runs", "failed", "proven", ONE_ANSWER, CHANCE)
 NUMBERS = ("max", "mean", "sd", "min", "low", "high", "first_below_99", "n_runs", "n_failed", "n_proven", "n_asked")
+BESIDE = ("chance", "majority", "differ", "conditions")
+# Columns that are left out where no group has anything to say in them.
+SPARSE = (INTERVAL, ONE_ANSWER, CHANCE)
 FORMATS: dict[str, Callable[[Table], str]] = {"text": tables.text, "markdown": tables.markdown, "latex": tables.latex}
 ACCURACY = MEASURES["accuracy"]
 
 
-def table(groups: Sequence[Group], names: Sequence[str], measure: Measure = ACCURACY, caption: str = "") -> Table:
+def table(
+    groups: Sequence[Group],
+    names: Sequence[str],
+    measure: Measure = ACCURACY,
+    caption: str = "",
+    beside: Mapping[Key, Beside] = {},
+    notes: Sequence[str] = (),
+) -> Table:
     """A row each group, as people read it: shares in percent with two digits, never rounded up to 100.
 
     >>> group = Group(("parity",), 3, 1, (98.0, 100.0), 100.0, 99.0, 1.41421, 98.0, None, None, 73, 1, 2)
@@ -25,39 +37,63 @@ def table(groups: Sequence[Group], names: Sequence[str], measure: Measure = ACCU
     language  max  mean   sd    range      below 99 % at  runs  failed  proven
     parity    100  99.00  1.41  98.00-100  73             3     1       1 of 2
     """
-    left_out = set() if any(group.low is not None for group in groups) else {INTERVAL}
-    left_out |= set() if measure.unit == "%" else {BELOW}
+    found = [figures(group, measure, beside.get(group.key, NOTHING)) for group in groups]
+    empty = {name for name in SPARSE if not any(of[name] for of in found)}
+    left_out = empty | (set() if measure.unit == "%" else {BELOW})
     header = [name for name in HEADER if name not in left_out]
-    rows = [[*map(one_line, group.key), *(figures(group, measure)[name] for name in header)] for group in groups]
-    return Table((*names, *header), [tuple(cell or "–" for cell in row) for row in rows], len(names), caption)
+    rows = [
+        [*map(one_line, group.key), *(of[name] for name in header)] for group, of in zip(groups, found, strict=True)
+    ]
+    filled = [tuple(cell or "–" for cell in row) for row in rows]
+    return Table((*names, *header), filled, len(names), caption, notes)
 
 
-def figures(group: Group, measure: Measure) -> Mapping[str, str]:
+def figures(group: Group, measure: Measure, beside: Beside = NOTHING) -> Mapping[str, str]:
     """A group's statistics as people read them, nothing for what there is not."""
     unit = measure.unit
     return {
         "max": shown(group.max, unit),
-        "mean": shown(group.mean, unit),
+        "mean": shown(group.mean, unit) + beside.mark,
         "sd": spread(group.sd, unit),
         "range": span(group.min, group.max, unit),
         INTERVAL: span(group.low, group.high, unit),
         BELOW: cell(group.first_below_99),
+        ONE_ANSWER: shown(beside.majority, unit),
+        CHANCE: shown(beside.chance, unit),
         "runs": str(group.n_runs),
         "failed": str(group.n_failed),
         "proven": f"{group.n_proven} of {group.n_asked}" if group.n_asked else "",
     }
 
 
-def comma_separated(groups: Sequence[Group], names: Sequence[str]) -> str:
+def comma_separated(
+    groups: Sequence[Group], names: Sequence[str], measure: Measure = ACCURACY, beside: Mapping[Key, Beside] = {}
+) -> str:
     """CSV: numbers as they are, nothing for what there is not."""
-    values = [[*group.key, *(getattr(group, name) for name in NUMBERS)] for group in groups]
-    return tables.csv([(*names, *NUMBERS), *([*map(cell, line)] for line in values)])
+    values = [
+        [*group.key, *(getattr(group, name) for name in NUMBERS), measure.name, *of_beside(beside, group).values()]
+        for group in groups
+    ]
+    return tables.csv([(*names, *NUMBERS, "measure", *BESIDE), *([*map(cell, line)] for line in values)])
 
 
-def pivot(groups: Sequence[Group], names: Sequence[str], measure: Measure = ACCURACY, caption: str = "") -> Table:
+def of_beside(beside: Mapping[Key, Beside], group: Group) -> dict[str, Value]:
+    """What stands beside a group, as plain values."""
+    found = beside.get(group.key, NOTHING)
+    return dict(zip(BESIDE, (found.chance, found.majority, ", ".join(found.differ), found.conditions), strict=True))
+
+
+def pivot(
+    groups: Sequence[Group],
+    names: Sequence[str],
+    measure: Measure = ACCURACY,
+    caption: str = "",
+    beside: Mapping[Key, Beside] = {},
+    notes: Sequence[str] = (),
+) -> Table:
     """Means over runs with their standard deviation: the last of the names goes across, the others down.
 
-    The best of a row stands out: all that print the same.
+    The best of a row stands out: all that print the same. None does in a row whose cells are under different conditions.
 
     >>> pair = [Group(("parity", m), 2, 0, (), None, mean, 0.5, *[None] * 4, 0, 0) for m, mean in (("gru", 99.0), ("rnn", 80.0))]
     >>> print(tables.text(pivot(pair, ["language", "model"])))
@@ -65,9 +101,9 @@ def pivot(groups: Sequence[Group], names: Sequence[str], measure: Measure = ACCU
     parity    99.00 ± 0.50*  80.00 ± 0.50
     """  # noqa: E501
     cells, across = crossed(groups)
-    rows = [(*map(one_line, down), *best(found, across, measure)) for down, found in cells.items()]
+    rows = [(*map(one_line, down), *best(found, across, measure, beside)) for down, found in cells.items()]
     filled = [tuple(cell or "–" for cell in row) for row in rows]
-    return Table((*names[:-1], *headings(across, names[-1])), filled, len(names) - 1, caption)
+    return Table((*names[:-1], *headings(across, names[-1])), filled, len(names) - 1, caption, notes)
 
 
 def pivot_csv(groups: Sequence[Group], names: Sequence[str]) -> str:
@@ -94,8 +130,12 @@ def headings(across: Iterable[Value], name: str) -> list[str]:
     return [value if isinstance(value, str) and value else f"{name} {cell(value) or '–'}" for value in across]
 
 
-def best(found: Mapping[Value, Group], across: Sequence[Value], measure: Measure) -> list[str]:
-    """The cells of a row of a pivot, the best in bold, and how many runs failed."""
+def best(
+    found: Mapping[Value, Group], across: Sequence[Value], measure: Measure, beside: Mapping[Key, Beside]
+) -> list[str]:
+    """The cells of a row of a pivot, the best in bold if they can be compared, and how many runs failed."""
+    marks = {at: beside.get(group.key, NOTHING) for at, group in found.items()}
+    comparable = len(found) > 1 and len({mark.mark for mark in marks.values()}) == 1
     means = [group.mean for group in found.values() if group.mean is not None]
     top = (max if measure.higher_is_better else min)(means, default=None)
     cells = []
@@ -105,7 +145,8 @@ def best(found: Mapping[Value, Group], across: Sequence[Value], measure: Measure
         text = f"{mean} ± {sd}" if sd else mean
         if group and group.n_failed:
             text = f"{text} ({group.n_failed} of {group.n_runs} failed)".strip()
-        cells.append(Bold(text) if mean and mean == shown(top, measure.unit) and len(found) > 1 else text)
+        text = f"{text}{marks[at].mark}" if at in marks else text
+        cells.append(Bold(text) if comparable and mean and mean == shown(top, measure.unit) else text)
     return cells
 
 

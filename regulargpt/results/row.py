@@ -18,8 +18,9 @@ class Row:
 
     `config` is its config.toml by dotted keys, `tested` the protocol of the test, `measures` what was measured at the
     length, `measure` the one of these that the run's score is the mean of, `in_score` whether the length is one of
-    those scored. None is what a row does not have: the proof of a run of which none was asked. `reason` says why a run
-    failed, or why one that ended with a proof is not proven of its language now.
+    those scored. `guesses` has chance and the best single answer of a measure, over all scored lengths of the test.
+    None is what a row does not have: the proof of a run of which none was asked. `reason` says why a run failed, or why
+    one that ended with a proof is not proven of its language now.
     """
 
     run: str
@@ -35,6 +36,7 @@ class Row:
     in_score: bool | None = None
     measure: str = ""
     measures: Mapping[str, float] = field(default_factory=dict)
+    guesses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def is_done(self) -> bool:
@@ -52,9 +54,10 @@ class Row:
 
 
 # The values of a row by name, besides those of its config and of its measures.
-OWN = ("run", "status", "reason", "tested", "steps", "train_seconds", "proven", "length", "samples", "in_score")
+OWN = ("run", "status", "reason", "tested", "steps", "train_seconds", "proven")
+OWN += ("measure", "length", "samples", "in_score")
 # What a run has once a test and length, so that a run that failed has none of it.
-OF_A_TEST = ("tested", "length", "samples", "in_score")
+OF_A_TEST = ("tested", "measure", "length", "samples", "in_score")
 
 
 def cell(value: Value) -> str:

@@ -23,7 +23,8 @@ from regulargpt.storage.metrics import render_rows
 CSV, JSONL = "results.csv", "results.jsonl"
 # The columns of every table, before and after those of the configs.
 FIRST = ("run", "status", "reason", *PARTS, "tested", "seed")
-LAST = ("steps", "train_seconds", "proven", "length", "samples", "in_score")
+GUESSES = ("_chance", "_majority")
+LAST = ("steps", "train_seconds", "proven", "measure", "length", "samples", "in_score")
 
 
 @dataclass(frozen=True)
@@ -97,16 +98,25 @@ def measures(rows: Iterable[Row]) -> list[str]:
 def lines(rows: Sequence[Row]) -> tuple[list[str], list[list[Value]]]:
     """The header and the values of results.csv."""
     keys, named = columns(rows), measures(rows)
-    values = [[*map(row.get, keys.values()), *map(row.measures.get, named)] for row in rows]
-    return [*keys, *named], values
+    guessed = [name for name in named if any(name in row.guesses for row in rows)]
+    values = [
+        [*map(row.get, keys.values()), *map(row.measures.get, named), *(x for m in guessed for x in guess(row, m))]
+        for row in rows
+    ]
+    return [*keys, *named, *(f"{name}{part}" for name in guessed for part in GUESSES)], values
+
+
+def guess(row: Row, measure: str) -> tuple[float | None, float | None]:
+    """Chance and the best single answer of a measure, None where there is nothing to guess."""
+    return row.guesses.get(measure, (None, None))
 
 
 def to_csv(rows: Sequence[Row]) -> str:
     """results.csv.
 
     >>> print(to_csv([Row("a", "done", config={"seed": 3}, length=41, measures={"accuracy": 100.0})]), end="")
-    run,status,reason,language,model,recipe,supervision,protocol,tested,seed,steps,train_seconds,proven,length,samples,in_score,accuracy
-    a,done,,,,,,,,3,,,,41,,,100.0
+    run,status,reason,language,model,recipe,supervision,protocol,tested,seed,steps,train_seconds,proven,measure,length,samples,in_score,accuracy
+    a,done,,,,,,,,3,,,,,41,,,100.0
     """
     header, values = lines(rows)
     return tables.csv([header, *([cell(value) for value in line] for line in values)])
@@ -132,12 +142,19 @@ def from_csv(path: Path) -> list[Row]:
             place = f"{atomic.shown(path)}, line {number}"
             raise atomic.FormatError(f"{place}: {len(line)} columns, not {len(header)}; restore it from a copy")
         known = dict(zip(header[:end], map(value_of, header[:end], line), strict=True))
-        own = {name: known.pop(name) for name in ("run", "status", "reason", "tested", *LAST)}
+        own = {name: known.pop(name, None) for name in ("run", "status", "reason", "tested", *LAST)}
         config = {NAMES.get(name, name): value for name, value in known.items() if value not in (None, "")}
         config = configs.setdefault(tuple(config.items()), config)
-        measured = {name: float(text) for name, text in zip(header[end:], line[end:], strict=True) if text}
-        measure = next(iter(measured), "")
-        found.append(Row(**own, config=config, measure=measure, measures=measured))
+        numbers = {name: float(text) for name, text in zip(header[end:], line[end:], strict=True) if text}
+        chance, majority = GUESSES
+        guesses = {
+            name: (numbers.pop(f"{name}{chance}"), numbers.pop(f"{name}{majority}"))
+            for name in list(numbers)
+            if f"{name}{chance}" in numbers
+        }
+        # Tables that were written before the column was there have one measure a run.
+        measure = own.pop("measure") or next(iter(numbers), "")
+        found.append(Row(**own, config=config, measure=measure, measures=numbers, guesses=guesses))
     return found
 
 

@@ -103,7 +103,21 @@ def measured(rows: Sequence[Row], name: str | None) -> Measure:
     """
     known, own = measures(rows), sorted({row.measure for row in rows if row.measure})
     if name is None and len(own) > 1:
-        raise UserError(f"the scores of these runs are of {one_of(own)}; name one of them with --measure")
+        shared = [name for name in known if all(name in row.measures for row in rows if row.measures)]
+        remedy = f"--measure {shared[0]}, which all have" if shared else "name one of them with --measure"
+        raise UserError(f"the scores of these runs are of {one_of(own)}; {remedy}")
     if name is not None and known and name not in known:
         raise UserError(f"--measure {name}: no run has that;{nearest(name, known) or ' there is ' + one_of(known)}")
     return measure_of(name or next(iter(own), "accuracy"))
+
+
+def beside_it(rows: Sequence[Row], measure: Measure) -> list[tuple[Measure, list[Row]]]:
+    """The other shares that were measured, each with the runs that have it: nobody has to ask for them.
+
+    >>> rows = [Row("a", "done", measures={"accuracy": 50.0, "words": 0.0}), Row("b", "done", measures={"accuracy": 9.0})]
+    >>> [(other.name, [row.run for row in of]) for other, of in beside_it(rows, measure_of("accuracy"))]
+    [('words', ['a'])]
+    """  # noqa: E501
+    others = [measure_of(name) for name in measures(rows) if name != measure.name]
+    shares = [other for other in others if other.unit == measure.unit == "%"]
+    return [(other, [row for row in rows if other.name in row.measures]) for other in shares]

@@ -50,7 +50,7 @@ def groups(rows: Sequence[Row], by: Sequence[str], measure: Measure | None = Non
     `measure` is what scores are made of, that of each run if there is none. A run that failed has no test and no
     length: it belongs to every group that it agrees with in the other columns. In a group without scored lengths, as
     when only longer ones are asked for, all its lengths make the score.
-    Raises UserError if a group mixes tests of one run under different protocols.
+    Raises UserError if a group mixes tests under different protocols, or scores of different measures.
 
     >>> tests = (("a", 100.0), ("b", 90.0))
     >>> rows = [Row(name, "done", length=41, in_score=True, measure="accuracy", measures={"accuracy": a}) for name, a in tests]
@@ -119,20 +119,31 @@ def failing(row: Row, measure: Measure | None) -> int | None:
 
 def run_scores(rows: Sequence[Row], measure: Measure | None) -> tuple[float, ...]:
     """The score of each run, ascending."""
-    tested: dict[str, str] = {}
+    refuse_mixed(rows, measure)
     found: dict[str, list[float]] = defaultdict(list)
     scored = [row for row in rows if row.in_score]
     if scored and (without := sorted({row.run for row in rows} - {row.run for row in scored})):
         raise UserError(f"run {without[0]} has no length in its scored range, {scored[0].run} has: group them apart")
     for row in scored or rows:
-        if tested.setdefault(row.run, row.tested) != row.tested:
-            raise UserError(
-                f"run {row.run} was tested under {tested[row.run] or 'no protocol'} and {row.tested}: "
-                "name one, or group by tested"
-            )
         if (value := value_of(row, measure)) is not None:
             found[row.run].append(value)
     return tuple(sorted(statistics.fmean(of_run) for of_run in found.values()))
+
+
+def refuse_mixed(rows: Sequence[Row], measure: Measure | None) -> None:
+    """Raise UserError if tests under different protocols, or scores of different measures, would be one number."""
+    tested, measures = {}, {}
+    for row in rows:
+        tested.setdefault(row.tested, row.run)
+        measures.setdefault(row.measure, row.run)
+    if len(tested) > 1:
+        (one, run), (other, another) = list(tested.items())[:2]
+        runs = f"run {run} was" if run == another else f"runs {run} and {another} were"
+        named = f"{one or 'no protocol'} and {other or 'no protocol'}"
+        raise UserError(f"{runs} tested under {named}: name one, or group by tested")
+    if measure is None and len(measures) > 1:
+        (one, run), (other, another) = list(measures.items())[:2]
+        raise UserError(f"the score of run {run} is of {one}, that of run {another} of {other}: name a measure")
 
 
 def median_interval(scores: Sequence[float]) -> tuple[float, float] | None:

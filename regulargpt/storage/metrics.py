@@ -9,6 +9,9 @@ from typing import Any
 from regulargpt.storage import atomic
 from regulargpt.storage.manifest import IntegrityError
 
+GUESSED = ("chance", "majority")
+"""What guessing has of a measure."""
+
 
 def render_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
     """One JSON object a line, keys in the order given; numbers that JSON does not know become strings.
@@ -26,21 +29,28 @@ def _plain(value: Any) -> Any:
 
 
 def render_measures(samples: Mapping[str, int], measures: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """measures.csv, from `samples` and `measures` of summary.json: a row a length, three columns each measure.
+    """measures.csv, from `samples` and `measures` of summary.json: a row a length, and columns of each measure's own.
 
-    These are its value and the bounds of its interval; reading gives the same floats.
+    These are its value, the bounds of its interval and, where something can be guessed, chance and the best single
+    answer; reading gives the same floats.
 
     >>> found = {"accuracy": {"values": {"41": 100.0}, "intervals": {"41": [99.25, 100.0]}}}
     >>> print(render_measures({"41": 512}, found), end="")
     length,samples,accuracy,accuracy_low,accuracy_high
     41,512,100.0,99.25,100.0
     """
-    header = ["length", "samples", *(f"{name}{part}" for name in measures for part in ("", "_low", "_high"))]
+    parts = {name: ("", "_low", "_high", *(f"_{key}" for key in GUESSED if key in of)) for name, of in measures.items()}
+    header = ["length", "samples", *(f"{name}{part}" for name, of in parts.items() for part in of)]
     lines = [
-        [length, count, *(x for of in measures.values() for x in (of["values"][length], *of["intervals"][length]))]
+        [length, count, *(x for of in measures.values() for x in columns_at(of, length))]
         for length, count in sorted(samples.items(), key=lambda item: int(item[0]))
     ]
     return "".join(",".join(map(str, line)) + "\n" for line in (header, *lines))
+
+
+def columns_at(of: Mapping[str, Mapping[str, Any]], length: str) -> list[float]:
+    """What a measure has at a length."""
+    return [of["values"][length], *of["intervals"][length], *(of[key][length] for key in GUESSED if key in of)]
 
 
 def append(path: Path, data: bytes) -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from languages.errors import UserError
+from regulargpt.evaluation.measures import MEASURES
 from regulargpt.results import rows as reading
+from regulargpt.results.statistics import groups
 from regulargpt.storage.atomic import StorageError, disk
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything
@@ -158,7 +161,8 @@ def test_json(cli: Cli):
         ("tomita-3", 1, 100.0, None),
     ]
     assert " ".join(value["groups"][0]) == (
-        "language seed n_runs n_failed scores max mean sd min low high first_below_99 n_proven n_asked"
+        "language seed n_runs n_failed scores max mean sd min low high first_below_99 n_proven n_asked "
+        "chance majority differ conditions"
     )
     assert value["failed"] == [{"run": "regex-0", "status": "failed", "reason": "the loss is nan at step 7"}]
     assert value["unfinished"] == ["regex-1"]
@@ -233,3 +237,125 @@ def test_nothing_heavy_is_imported():
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("language ")
     assert done.stdout.endswith("[]\n")
+
+
+def scored(
+    name: str, score: float, supervision: str = "last", measures: tuple[str, ...] = ("accuracy",), **more
+) -> None:
+    """A run with these measures, each ten points below the one before, and with a chance of its own."""
+    values = {measure: score - 10 * at for at, measure in enumerate(measures)}
+    found = {measure: made.a_test({5: value}, measure)["measures"][measure] for measure, value in values.items()}
+    guesses = {m: {"score": v, "worst": v, "chance": v / 2, "majority": v / 2 + 1} for m, v in values.items()}
+    text = made.config_text(objective__name=supervision, **more)
+    made.done(Path(name), {5: score}, text, measures[0], measures=found, scores=guesses)
+
+
+PREFIXES = ("accuracy", "accuracy_by_position", "words")
+
+
+def test_two_measures_never_share_a_column(cli: Cli):
+    scored("runs/last", 90.0)
+    scored("runs/prefixes", 80.0, "prefixes", PREFIXES)
+    tables = cli("results", "runs").out.split("\n\n")
+    assert [table.splitlines()[0] for table in tables] == [MEASURES[name].label for name in PREFIXES]
+    rows = [[line.split() for line in table.splitlines() if line.startswith(("last", "prefixes"))] for table in tables]
+    assert [[row[0] for row in of] for of in rows] == [["last", "prefixes"], ["prefixes"], ["prefixes"]]
+    # Each with its own chance and its own rule of one answer.
+    assert [row[-2:] for of in rows for row in of] == [
+        ["46.00", "45.00"],
+        ["41.00", "40.00"],
+        ["36.00", "35.00"],
+        ["31.00", "30.00"],
+    ]
+    found = json.loads(cli("results", "runs", "--json").out)
+    assert [found["measure"], *(other["measure"] for other in found["others"])] == list(PREFIXES)
+    csv = cli("results", "runs", "--format", "csv").out.splitlines()
+    assert csv[0].endswith("n_asked,measure,chance,majority,differ,conditions")
+    assert [line.split(",")[-5:-2] for line in csv[1:]] == [["accuracy", "45.0", "46.0"], ["accuracy", "40.0", "41.0"]]
+    header = cli("results", "runs", "--measure", "words").out.splitlines()
+    assert header[0] == MEASURES["words"].label
+
+
+def test_the_table_of_all_runs_keeps_each_measure_with_its_chance_and_reads_it_again(cli: Cli):
+    scored("runs/last", 90.0)
+    scored("runs/prefixes", 80.0, "prefixes", PREFIXES)
+    scored("runs/next", 70.0, "next", ("next_sets", "accuracy"))
+    table = reading.rows("runs")
+    Path("results.csv").write_text(reading.to_csv(table))
+    columns = Path("results.csv").read_text().splitlines()[0].split(",")
+    names = ("accuracy", "next_sets", "accuracy_by_position", "words")
+    assert columns[-12:] == [*names, *(f"{name}{part}" for name in names for part in ("_chance", "_majority"))]
+    again = reading.rows("results.csv")
+    assert [row.measure for row in again] == ["accuracy", "next_sets", "accuracy"]
+    assert [row.guesses for row in again] == [row.guesses for row in table]
+    assert [row.measures for row in again] == [row.measures for row in table]
+
+
+def test_scores_of_different_measures_are_not_averaged(cli: Cli):
+    scored("runs/last", 90.0)
+    scored("runs/next", 80.0, "next", ("next_sets", "accuracy"))
+    refused = cli("results", "runs", "--group-by", "language")
+    assert refused.code == 2
+    assert "'accuracy', 'next_sets'; --measure accuracy, which all have" in refused.err
+    assert " 80.00 † " in cli("results", "runs", "--group-by", "language", "--measure", "accuracy").out
+    with pytest.raises(UserError, match=r"^the score of run last is of accuracy, that of run next of next_sets"):
+        groups(reading.rows("runs"), ["data.name"])
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "column"),
+    [
+        ("objective__name", ("last", "prefixes"), "supervision"),
+        ("model__name", ("lstm", "gru"), "model"),
+        ("recipe", ("robust", "paper"), "recipe"),
+        ("data__name", ("parity", "tomita-3"), "language"),
+        ("training__clip", (1.0, 2.0), "clip"),
+    ],
+)
+def test_runs_that_differ_are_columns_of_their_own_and_marked_where_they_are_averaged(
+    cli: Cli, key: str, values: tuple[object, object], column: str
+):
+    for at in range(8):
+        made.done(Path("runs", str(at)), {5: 50.0 + at}, made.config_text(**{key: values[at % 2], "seed": at}))
+    apart = cli("results", "runs")
+    assert apart.err == ""
+    assert apart.out.split()[0] == column
+    assert " † " not in apart.out
+    # No interval about other seeds: these are not alike.
+    whole = cli("results", "runs", "--group-by", "protocol")
+    assert whole.err == f"a group has runs that differ in {column}; name that in --group-by to tell them apart\n"
+    assert f"†: its runs differ in {column}.\n" in whole.out
+    assert " 53.50 † " in whole.out.replace("  ", " ")
+    assert "interval" not in whole.out
+    (group,) = json.loads(cli("results", "runs", "--group-by", "protocol", "--json").out)["groups"]
+    assert (group["differ"], group["low"], group["high"]) == (column, None, None)
+
+
+def test_tests_under_different_protocols_are_never_averaged(cli: Cli):
+    for at, protocol in enumerate(("thesis-1", "hard-1")):
+        made.done(Path("runs", str(at)), {5: 50.0}, made.config_text(protocol, seed=at))
+    refused = cli("results", "runs", "--group-by", "language")
+    assert refused.code == 2
+    assert refused.err == "error: runs 0 and 1 were tested under thesis-1 and hard-1: name one, or group by tested\n"
+
+
+def test_conditions_that_differ_are_marked_and_no_best_is_bold_across_them(cli: Cli):
+    subwords = {"objective__name": "subwords", "data__name": "modular-arithmetic:plus=true"}
+    made.done(Path("runs/a"), {5: 60.0}, made.config_text(model__name="lstm", data__name="modular-arithmetic"))
+    made.done(Path("runs/b"), {5: 99.0}, made.config_text(**subwords))
+    for at, name in enumerate(("lstm", "regulargpt")):
+        made.done(Path(f"runs/parity-{at}"), {5: 60.0 + at}, made.config_text(model__name=name))
+    out = cli("results", "runs").out
+    marks = {line.split()[0]: line.split()[5] for line in out.splitlines() if " [" in line and line[0] != "["}
+    assert marks == {"modular-arithmetic": "[a]", "modular-arithmetic:plus=true": "[b]"}
+    assert "[a]: language modular-arithmetic, supervision last" in out
+    assert "[b]: language modular-arithmetic:plus=true, supervision subwords" in out
+    pivot = cli("results", "runs", "--pivot", "protocol,model", "--where", "language=modular-arithmetic:plus=true")
+    assert "[a]" not in pivot.out
+    made.done(Path("runs/c"), {5: 99.0}, made.config_text(objective__name="subwords", model__name="gru"))
+    parity = cli("results", "runs", "--pivot", "language,model", "--where", "language=parity")
+    assert "61.00 [b]" in parity.out
+    assert "99.00 [a]" in parity.out
+    assert "*" not in parity.out
+    alike = cli("results", "runs/parity-0", "runs/parity-1", "--pivot", "language,model")
+    assert alike.out.splitlines()[1].split() == ["parity", "60.00", "61.00*"]

@@ -154,7 +154,9 @@ def test_what_cannot_be_done_is_refused_in_one_line(at_home: Cli, home: Path, co
 def test_a_run_trains_tests_and_says_what_guessing_scores(home: Path):
     assert sorted(path.name for path in (home / "transformer").glob("*.png")) == ["exact_match.png"]
     header, *rows = (home / "transformer" / "measures.csv").read_text().splitlines()
-    assert header == "length,samples,exact_match,exact_match_low,exact_match_high"
+    assert (
+        header == "length,samples,exact_match,exact_match_low,exact_match_high,exact_match_chance,exact_match_majority"
+    )
     assert [row.split(",")[:2] for row in rows] == [["64", "8"], ["128", "8"]]
 
 
@@ -163,7 +165,7 @@ def test_its_summary_again(at_home: Cli):
     assert [line for line in found if line.startswith("always one answer")] == [
         "always one answer 6.25 % (chance 6.25 %)"
     ]
-    assert any(line.startswith("score 64..128 ") for line in found)
+    assert any(line.startswith("exact_match 64..128 ") for line in found)
 
 
 def test_it_is_tested_again_at_the_lengths_of_its_test(at_home: Cli, home: Path):

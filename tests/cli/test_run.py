@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -16,6 +17,7 @@ from regulargpt.cli.flags import flags
 from regulargpt.config.schema import RunConfig, flat
 from regulargpt.runs.load import load_model
 from regulargpt.storage.folder import RunFolder
+from regulargpt.tables import percent
 from regulargpt.training.trainer import Diverged, Trainer
 from tests.cli.conftest import Cli
 
@@ -61,8 +63,8 @@ RUN_KEYS = {
         "measure",
         "score",
     ),
-    *("worst", "first_below_99", "first_below_90", "chance", "majority", "samples", "measures", "extra_protocols"),
-    *("run_dir",),
+    *("worst", "first_below_99", "first_below_90", "chance", "majority", "scores", "samples", "measures"),
+    *("extra_protocols", "run_dir"),
 }
 FILES = {
     *("config.toml", "environment.json", "metrics.jsonl", "measures.csv", "model.safetensors", "config.json"),
@@ -88,7 +90,9 @@ def test_run_json_and_the_folder_say_the_same(cli: Cli, tmp_path: Path, model: s
     assert {path.name for path in (tmp_path / "here").iterdir()} == FILES
     assert json.loads((tmp_path / "here" / "summary.json").read_text()) == summary
     rows = list(csv.DictReader((tmp_path / "here" / "measures.csv").read_text().splitlines()))
-    assert list(rows[0]) == ["length", "samples", "accuracy", "accuracy_low", "accuracy_high"]
+    columns = ["accuracy", "accuracy_low", "accuracy_high", "accuracy_chance", "accuracy_majority"]
+    assert list(rows[0]) == ["length", "samples", *columns]
+    assert {float(row["accuracy_chance"]) for row in rows} == {summary["chance"]} == {50.0}
     accuracy = summary["measures"]["accuracy"]
     assert {row["length"]: int(row["samples"]) for row in rows} == summary["samples"]
     assert {row["length"]: float(row["accuracy"]) for row in rows} == accuracy["values"]
@@ -115,7 +119,14 @@ def test_the_table_for_people(cli: Cli):
     folder = "runs/parity-regulargpt-C2-seed0"
     assert code == 0
     assert err == f"parity: regulargpt, recipe robust, into {folder}\n"
-    starts = ["training  ", "testing  ", "score 7..9  ", "worst length  ", "first below 99 %  ", "first below 90 %  "]
+    starts = [
+        "training  ",
+        "testing  ",
+        "accuracy 7..9  ",
+        "worst length  ",
+        "first below 99 %  ",
+        "first below 90 %  ",
+    ]
     starts += ["length 15  ", "length 100  ", "always one answer  ", "run folder  ", "picture  "]
     assert [line.startswith(start) for line, start in zip(out.splitlines(), starts, strict=True)] == [True] * len(
         starts
@@ -129,6 +140,40 @@ def test_the_table_for_people(cli: Cli):
     assert lines[0].split() == ["length", "accuracy", "95", "%", "interval", "words"]
     assert [line.split()[0] for line in lines[1:3]] == ["7", "8"]
     assert lines[-1].startswith("2 lengths: mean ")
+
+
+@pytest.mark.parametrize(
+    ("supervision", "score", "others"),
+    [
+        ("last", "accuracy", ()),
+        ("prefixes", "accuracy", ("accuracy_by_position", "words")),
+        ("next", "next_sets", ("next_sets_by_position", "accuracy", "accuracy_by_position", "words")),
+    ],
+)
+def test_all_measures_of_a_supervision_have_names_columns_and_chances_of_their_own(
+    cli: Cli, tmp_path: Path, supervision: str, score: str, others: tuple[str, ...]
+):
+    assert cli("run", "tomita-5", "--model", "lstm", "--supervision", supervision, *SMALL, "--out", "here").code == 0
+    summary = json.loads((tmp_path / "here" / "summary.json").read_text())
+    measures = (score, *others)
+    assert summary["measure"] == score
+    assert tuple(summary["scores"]) == tuple(summary["measures"]) == measures
+    assert summary["scores"][score] == {key: summary[key] for key in summary["scores"][score]}
+    header, *_ = (tmp_path / "here" / "measures.csv").read_text().splitlines()
+    parts = ("", "_low", "_high", "_chance", "_majority")
+    assert header.split(",")[2:] == [f"{name}{part}" for name in measures for part in parts]
+    shown = dict(re.split(r"  +", line, maxsplit=1) for line in cli("resume", "here").out.splitlines())
+    said = {name: shown[f"{name} 7..9"] for name in measures}
+    for name in measures:
+        of = summary["scores"][name]
+        assert said[name].startswith(f"{percent(of['score'])} %")
+        guess = said[name] if name != score else shown["always one answer"]
+        assert guess.endswith(f"{percent(of['majority'])} % (chance {percent(of['chance'])} %)")
+    table, *_ = cli("evaluate", "here", "--lengths", "7-9").out.splitlines()
+    counted = "tested words" if others else "words"
+    assert re.split(r"  +", table) == ["length", score, "95 % interval", *others, counted]
+    rows = [json.loads(line) for line in (tmp_path / "here" / "metrics.jsonl").read_text().splitlines()]
+    assert all(set(measures) <= row.keys() for row in rows)
 
 
 def test_a_saved_config_makes_the_same_run(cli: Cli):

@@ -83,12 +83,34 @@ def test_the_list_the_lines_and_the_table(cli: Cli, tmp_path: Path, monkeypatch)
     assert (code, err.splitlines()) == (0, listing("done"))
     assert out.count("\n") == 1
     found = json.loads(out)
-    assert set(found) == {"sweep", "score", "done", "missing", "failed", "failures", "results"}
+    assert set(found) == {"sweep", "score", "measure", "done", "missing", "failed", "failures", "results"}
     assert (found["done"], found["failures"], found["results"]) == (8, [], f"{folder}/results.csv")
     assert list(found["score"]) == names
     (single,) = [score for name, score in found["score"].items() if name == names[3]]
     summary = json.loads(Path(folder, "runs", names[3], "summary.json").read_text())
     assert single == summary["score"]
+
+
+def test_models_are_compared_under_the_same_conditions_and_what_differs_is_marked(cli: Cli):
+    small = ("--steps", "2", "--d-model", "8", "--train-len", "6", "--test-len", "8", "--samples", "8", "--jobs", "1")
+    small = (*small, "--extra-lengths", "", "--out", "here")
+    both = cli("sweep", "dyck-2", "--model", "lstm,regulargpt", *small)
+    assert both.err.splitlines()[0] == (
+        "all models have recipe robust and its supervision (alone regulargpt on dyck-2 has robust-subwords); "
+        "--recipe, --supervision or --set choose otherwise"
+    )
+    assert [line.split()[1] for line in both.out.splitlines()[1:3]] == ["accuracy", "accuracy"]
+    assert "[a]" not in both.out
+    assert "[a]" not in cli("results", "here").out
+    one = ("sweep", "dyck-2", "--model", "lstm,regulargpt", "--supervision", "last,prefixes", *small)
+    marked = cli(*one).out.splitlines()
+    assert marked[0].split() == ["run", "score", "conditions"]
+    letters = {line.split()[-1] for line in marked[1:5]}
+    assert letters == {"a", "b"}
+    assert {"[a]: supervision last", "[b]: supervision prefixes"} <= set(marked)
+    pivot = cli("results", "here", "--pivot", "language,model,supervision")
+    assert "*" not in pivot.out
+    assert all(f"[{letter}]" in pivot.out for letter in letters)
 
 
 def test_a_failed_run_ends_the_sweep_with_1_and_retry_runs_it_again(cli: Cli, monkeypatch):

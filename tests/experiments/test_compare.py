@@ -22,6 +22,8 @@ from experiments.reproduction import comparison
 from experiments.shortcuts import with_shortcuts
 from experiments.table_6_1 import EVEN
 from experiments.text.table import TextTable
+from regulargpt import data
+from regulargpt.config.options import Options
 from regulargpt.config.schema import RunConfig
 from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder
@@ -318,3 +320,31 @@ def test_each_score_has_the_rules_of_its_own_words(tmp_path: Path, monkeypatch):
     assert (hard.words, hard.scores["n-grams"]) == ("hard-2 at 10,000 symbols, 50 % near misses in training", 98.6)
     assert lines(cell(found, "dyck-2", "rnn"))[-1] == "n-grams 81.60"
     assert cell(found, "dyck-2", "proven-C2").shortcuts is None
+
+
+@pytest.mark.parametrize(
+    ("name", "noted"),
+    [
+        # What trees are shown, and the words of D_12, are not those of the recurrent networks beside them.
+        ("ldru-2026", {("dyck-12", "ldru"): 2, ("dyck-12", "rnn"): 0, ("parity", "ldru"): 1, ("parity", "lstm"): 0}),
+        ("encodings-languages", {("regulargpt", "modular-arithmetic"): 1, ("lstm", "modular-arithmetic"): 0}),
+        ("answers", {("modular-arithmetic", "gated-C2"): 0, ("modular-arithmetic", "regulargpt-C2"): 0}),
+    ],
+)
+def test_cells_of_our_own_say_where_words_or_supervision_differ(name: str, noted: dict[tuple[str, str], int]):
+    found = experiment(name)
+    compared = compare(found, "cpu", [], {name_of(config) for config in found.all_configs("cpu")})
+    by_place = {(one.row, one.column.name): one for one in compared.all}
+    assert {place: len(by_place[place].notes) for place in noted} == noted
+    alike = [one for one in compared.all if not one.notes and one.configs and one.shows.what == "accuracy"]
+    # Options that decide nothing may differ: words are what counts.
+    shown = {(one.configs[0].objective.name, one.configs[0].data) for one in alike}
+    each = {(options.name, objective, drawn(options)) for objective, options in shown}
+    assert len(each) == len({options.name for _, options in shown})
+
+
+def drawn(options: Options) -> str:
+    """Some words."""
+    words = data.of_words(options)
+    training, test = words.batch(0, "train", 0, words.lengths(12), 8), words.test(0, words.lengths(50)[-1], 8)
+    return f"{training.tolist()} {test.tolist()}"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 import pytest
@@ -25,7 +26,8 @@ from regulargpt.evaluation.by_length import (
     score,
     words_at_once,
 )
-from regulargpt.objectives.answers import Last, Objective, Prefixes
+from regulargpt.evaluation.measures import Guess
+from regulargpt.objectives.answers import Last, Next, Objective, Prefixes
 
 CPU = torch.device("cpu")
 
@@ -59,8 +61,9 @@ def measured(
 def test_a_model_that_knows_parity_is_always_right_and_one_that_guesses_is_not():
     assert [p.main for p in measured(Knows(), [1, 2, 41, 500])] == [100.0] * 4
     for point in measured(Knows(limit=-1), [5, 41]):
-        assert point.main == 100 * point.answer_shares[0]
-        assert sum(point.answer_shares) == 1.0
+        guess = point.guesses["accuracy"]
+        assert point.main == 100 * guess.shares[0]
+        assert (sum(guess.shares), guess.chance) == (1.0, 0.5)
         assert 30 < point.main < 70
 
 
@@ -69,7 +72,64 @@ def test_errors_are_counted_word_by_word_and_with_every_answer_asked_for():
         ones = PARITY.test(0, length, 100).sum(1)
         wrong = (ones > 5) & (ones % 2 == 1)
         assert measured(Knows(5), [length])[0].main == 100 * (~wrong).mean()
-        assert measured(Knows(5), [length], Prefixes(PARITY))[0].main == 100 * (ones <= 6).mean()
+        point = measured(Knows(5), [length], Prefixes(PARITY))[0]
+        assert point.main == point.measures["accuracy"].value == 100 * (~wrong).mean()
+        assert point.measures["words"].value == 100 * (ones <= 6).mean()
+
+
+@pytest.mark.parametrize("name", ["parity", "modular-arithmetic", "cycle-navigation", "tomita-3"])
+def test_each_measure_and_each_guess_is_that_of_a_model_that_always_gives_one_answer(name: str):
+    """An oracle: chance and the rule of one answer, measured as any network is."""
+    words = read_data(name)
+    goal, config = Prefixes(words), EvaluationOptions(samples=40)
+    for answer in range(goal.n_outputs):
+        model = Always(answer, goal.n_outputs)
+        for p in measures_by_length(model, words, goal, range(3, 10), config=config, seed=0, device=CPU):
+            assert list(p.measures) == list(p.guesses) == ["accuracy", "accuracy_by_position", "words"]
+            for measure, guess in p.guesses.items():
+                assert p.measures[measure].value == pytest.approx(100 * guess.shares[answer])
+            labels = words.task.labels(words.test(0, p.length, 40), every=True)
+            fair = np.mean([(1 / goal.n_outputs) ** (row >= 0).sum() for row in labels])
+            assert p.guesses["words"].chance == pytest.approx(fair)
+            assert p.guesses["accuracy"].chance == p.guesses["accuracy_by_position"].chance == 1 / goal.n_outputs
+
+
+class Always(nn.Module):
+    """One answer at every position."""
+
+    def __init__(self, answer: int, n_outputs: int):
+        super().__init__()
+        self.logits = nn.functional.one_hot(torch.tensor(answer), n_outputs).float()
+
+    def forward(self, words: torch.Tensor, readout: str = "last") -> torch.Tensor:
+        return self.logits.expand(*words.shape, -1)
+
+
+class AlwaysTheSet(nn.Module):
+    """One set of next symbols at every position."""
+
+    def __init__(self, logits: torch.Tensor):
+        super().__init__()
+        self.logits = logits
+
+    def forward(self, words: torch.Tensor, readout: str = "last") -> torch.Tensor:
+        return self.logits.expand(*words.shape, -1)
+
+
+def test_the_guesses_of_next_are_those_of_models_that_always_give_one_set():
+    words = read_data("dyck-2")
+    goal, config = Next(words), EvaluationOptions(samples=40)
+    sets = list(product((-1.0, 1.0), repeat=goal.n_outputs))
+    best = dict.fromkeys(("next_sets", "next_sets_by_position", "accuracy", "accuracy_by_position", "words"), 0.0)
+    for chosen in sets:
+        (p,) = measures_by_length(
+            AlwaysTheSet(torch.tensor(chosen)), words, goal, [6], config=config, seed=0, device=CPU
+        )
+        best = {name: max(value, p.measures[name].value) for name, value in best.items()}
+    assert list(p.measures) == list(best)
+    assert best == pytest.approx({name: 100 * max(guess.shares) for name, guess in p.guesses.items()})
+    assert p.guesses["next_sets_by_position"].chance == 1 / len(sets)
+    assert p.guesses["next_sets"].chance == pytest.approx(len(sets) ** -6)
 
 
 class Surprise(Last):
@@ -168,7 +228,8 @@ def test_wilsons_bounds_are_where_the_score_test_is_just_not_significant(n: int,
 def points_of(
     values: dict[int, float], shares: tuple[float, ...] = (0.25, 0.75), measure: str = "accuracy"
 ) -> list[Point]:
-    return [Point(T, 100, {measure: Value(value, value, value)}, shares) for T, value in values.items()]
+    guesses = {measure: Guess(1 / len(shares), shares)} if shares else {}
+    return [Point(T, 100, {measure: Value(value, value, value)}, guesses) for T, value in values.items()]
 
 
 def test_the_score_is_the_mean_of_the_range_and_failures_are_looked_for_everywhere():
@@ -199,4 +260,4 @@ def test_the_majority_rule_gives_one_answer_at_all_lengths():
 @given(st.dictionaries(st.integers(1, 50), st.floats(0, 100), min_size=1), st.floats(0, 100))
 def test_first_below(values: dict[int, float], limit: float):
     below = [T for T, value in values.items() if value < limit]
-    assert first_below(points_of(values), limit) == (min(below) if below else None)
+    assert first_below(points_of(values), limit, "accuracy") == (min(below) if below else None)

@@ -14,6 +14,7 @@ from languages.task import Task
 from regulargpt import data, objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import read_data
+from regulargpt.evaluation.measures import Guess
 from regulargpt.models.gru import Gru
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.levels import Level, tree_levels
@@ -205,19 +206,31 @@ def test_prefixes_count_the_positions_that_have_an_answer(name: str):
     model = model_of(task)
     words = some_words(task, task.lengths(8, 12)[0])
     logits = model(torch.from_numpy(words).long(), readout="all")
-    losses, right = [], []
+    losses, right, shares = [], [], []
     for b, word in enumerate(words.tolist()):
-        right.append(True)
+        here = []
         for t in range(len(word)):
             label = task.machine.outputs[run_slowly(task, word[: t + 1], task.machine.initial_index)]
             if label != -1:
                 losses.append(F.cross_entropy(logits[b, t], torch.tensor(label)))
-                right[-1] &= int(logits[b, t].argmax()) == label
+                here.append(int(logits[b, t].argmax()) == label)
+        right.append(here[-1])
+        shares.append(here)
     goal = Prefixes(read_data(name))
     loss, measured = goal.loss(model, words, CPU)
     assert value(loss) == pytest.approx(value(torch.stack(losses).mean()), abs=1e-10)
-    assert measured == {"accuracy": 100 * np.mean(right)}
-    assert right_words(goal, model, words) == right
+    by_position = [float(np.mean(here)) for here in shares]
+    assert measured == pytest.approx(
+        {
+            "accuracy": 100 * np.mean(right),
+            "accuracy_by_position": 100 * np.mean(by_position),
+            "words": 100 * np.mean([all(here) for here in shares]),
+        }
+    )
+    found = goal.measure(model, words, CPU)
+    assert found["accuracy"].tolist() == right
+    assert found["accuracy_by_position"].tolist() == pytest.approx([100 * share for share in by_position])
+    assert found["words"].tolist() == [all(here) for here in shares]
 
 
 def legal(task: Task, prefix: list[int], longest: int) -> list[bool]:
@@ -245,9 +258,18 @@ def test_next_asks_for_the_set_of_legal_symbols_after_every_prefix(name: str):
     log_odds = torch.where(expected, logits, -logits)
     loss, measured = goal.loss(model, words, CPU)
     assert value(loss) == pytest.approx(value(-log_odds.sigmoid().log().mean()), abs=1e-10)
-    right = (log_odds > 0).all(-1).all(-1)
-    assert right_words(goal, model, words) == right.tolist()
-    assert measured == {"accuracy": 100 * float(right.double().mean())}
+    whole, end = (log_odds > 0).all(-1), log_odds[..., -1] > 0
+    found = goal.measure(model, words, CPU)
+    assert found["next_sets"].tolist() == whole.all(-1).tolist()
+    assert found["words"].tolist() == end.all(-1).tolist()
+    # Whether the word may end is the answer that the other supervisions ask for.
+    accepted = torch.from_numpy(task.labels(words) == 1)
+    assert found["accuracy"].tolist() == ((logits[:, -1, -1] > 0) == accepted).tolist()
+    by_position = {"next_sets_by_position": whole, "accuracy_by_position": end}
+    for measure, right in by_position.items():
+        assert found[measure].tolist() == pytest.approx((100 * right.double().mean(1)).tolist())
+    means = {m: (100 if of.dtype == torch.bool else 1) * of.double().mean().item() for m, of in found.items()}
+    assert measured == pytest.approx(means)
 
 
 @pytest.mark.parametrize("supervision", ["last", "subwords", "last:output_token=true"])
@@ -262,7 +284,8 @@ def test_last_and_subwords_are_right_where_the_last_answer_is(supervision: str):
     machine = [task.machine.outputs[run_slowly(task, w, task.machine.initial_index)] for w in words.tolist()]
     assert right_words(goal, model, words) == (answers == machine).tolist()
     assert goal.loss(model, words, CPU)[1] == {"accuracy": 100 * np.mean(answers == machine)}
-    assert goal.answer_shares(words) == tuple(np.mean(np.array(machine) == answer) for answer in range(5))
+    shares = tuple(np.mean(np.array(machine) == answer) for answer in range(5))
+    assert goal.guesses(words) == {"accuracy": Guess(1 / 5, shares)}
 
 
 def test_a_loss_is_one_number_with_gradients_for_what_it_reads():

@@ -7,7 +7,8 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,8 +23,9 @@ from languages.randomness import rng
 from regulargpt.certificate.search.float64_network import as_float64
 from regulargpt.construct.configuration import configuration
 from regulargpt.models.tree.levels import tree_levels
+from regulargpt.report import facts
 from regulargpt.report.automaton import drawing, table
-from regulargpt.report.data import gather
+from regulargpt.report.data import Gathered, gather
 from regulargpt.report.document import embedded
 from regulargpt.report.layout import positions
 from regulargpt.report.lesson.material import material
@@ -597,3 +599,13 @@ def test_nothing_is_called_proven_that_the_checker_does_not_accept_now(tmp_path:
             gather(run.path)
         assert str(refused.value).startswith(message)
         assert str(refused.value).endswith(again)
+
+
+def test_every_measure_of_a_run_is_a_line_of_its_own():
+    of = {"accuracy": {"score": 90.0, "worst": 80.0}, "words": {"score": 5.0, "worst": 0.0}}
+    summary = {"measure": "accuracy", **of["accuracy"], "test_from": 41, "test_len": 50, "scores": of}
+    run = SimpleNamespace(summary=summary, points=((41, 90.0),), field=None)
+    assert facts.observations(cast(Gathered, run)) == [
+        "mean accuracy 90.00 % over lengths 41 to 50, worst 80.00 %",
+        "mean words 5.00 %, worst 0.00 %",
+    ]

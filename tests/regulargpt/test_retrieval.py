@@ -138,13 +138,13 @@ def test_the_loss_has_the_gradient_of_the_answers_alone():
 def test_guessing_scores_what_the_shares_of_the_answers_say(name: str):
     goal = objective(name)
     words = words_of(goal, count=400)
-    shares = goal.answer_shares(words)
+    guesses = goal.guesses(words)
     count = len(goal.task.answers) ** goal.task.together
     if count > MOST_ANSWERS:
-        assert shares == ()
+        assert guesses == {}
         return
-    assert len(shares) == count
-    assert sum(shares) == pytest.approx(1)
+    assert guesses["exact_match"].chance == pytest.approx(1 / count)
+    assert guesses["exact_match"].shares == (goal.task.chance,)
     scored = np.mean(exact_match(goal, Random(goal.n_outputs), words)) / 100
     needles = 400 * goal.task.questions // goal.task.together
     assert abs(scored - goal.task.chance) < 4 * math.sqrt(goal.task.chance / needles)

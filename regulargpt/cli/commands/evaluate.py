@@ -104,7 +104,7 @@ def command(
 
 def text(result: dict[str, Any]) -> str:
     """All lengths if they are few, else those that are not perfect, stand alone or lie beyond the score; a summary."""
-    from regulargpt.cli.running import scoring, sharpened, text_lengths
+    from regulargpt.cli.running import guessed, other_measures, scoring, sharpened, text_lengths
 
     if "extrapolation" in result:
         return "\n".join([f"scoring {scoring(result)}", *text_lengths(result)])
@@ -114,13 +114,16 @@ def text(result: dict[str, Any]) -> str:
     shown = [T for T, value in inside.items() if len(inside) <= FEW or value != known.best]
     single = alone(map(int, inside))
     rows = [row(T, result) for T in inside if T in shown[:FEW] or int(T) in single] + [row(T, result) for T in beyond]
-    lines = [table(rows, ("length", known.name, "95 % interval", "words"))] if rows else []
+    others = [name for name in result["measures"] if name != known.name]
+    counted = "tested words" if "words" in others else "words"
+    lines = [table(rows, ("length", known.name, "95 % interval", *others, counted))] if rows else []
     if more := [T for T in shown[FEW:] if int(T) not in single]:
         lines.append(f"and {len(more)} more lengths" + " below 100 %" * (known.best == 100))
     mean, worst = (f"{number(result[key], known.unit)} {known.unit}".rstrip() for key in ("score", "worst"))
-    guess = "" if result["majority"] is None else f", always one answer {number(result['majority'])} %"
+    guess = f", always one answer {guess}" if (guess := guessed(result)) else ""
     lengths = f"{len(inside)} length{'s' * (len(inside) != 1)}{sharpened(result)}{replaced(result)}"
-    return "\n".join([*lines, f"{lengths}: mean {mean}, worst {worst}{guess}"])
+    lines.append(f"{lengths}: mean {known.name} {mean}, worst {worst}{guess}")
+    return "\n".join([*lines, *(f"mean {name} {found}" for name, found in other_measures(result))])
 
 
 def alone(lengths: Iterable[int]) -> set[int]:
@@ -146,7 +149,9 @@ def replaced(result: dict[str, Any]) -> str:
 
 
 def row(length: str, result: dict[str, Any]) -> tuple[str, ...]:
-    """A line of the table."""
+    """A line of the table: the measure of the score with its interval, then the others."""
     found, unit = result["measures"][result["measure"]], measure(result["measure"]).unit
     interval = "-".join(number(end, unit) for end in found["intervals"][length])
-    return (length, number(found["values"][length], unit), interval, str(result["samples"][length]))
+    others = {name: of["values"][length] for name, of in result["measures"].items() if name != result["measure"]}
+    beside = (number(value, measure(name).unit) for name, value in others.items())
+    return (length, number(found["values"][length], unit), interval, *beside, str(result["samples"][length]))

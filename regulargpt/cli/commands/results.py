@@ -17,7 +17,8 @@ from regulargpt.runs.exits import FAILED
 
 if TYPE_CHECKING:
     from regulargpt.evaluation.measures import Measure
-    from regulargpt.results.row import Row
+    from regulargpt.results.beside import Beside
+    from regulargpt.results.row import Key, Row
     from regulargpt.results.rows import Results
     from regulargpt.results.statistics import Group
 
@@ -53,7 +54,7 @@ def command(folders: tuple[Path, ...], plot: Path | None, as_json: bool, **asked
     if plot:
         from regulargpt.results.curves import picture
 
-        picture(plot, shown.rows, shown.by, shown.names, shown.measure)
+        picture(plot, shown.rows, shown.by, shown.names, shown.measure, shown.beside)
     for folder in filter(is_sweep, folders):
         bring_up_to_date(folder)
     told(found)
@@ -79,19 +80,24 @@ def refuse(as_json: bool, plot: Path | None, form: str | None, caption: str, **a
 
 @dataclasses.dataclass(frozen=True)
 class Chosen:
-    """The rows asked for, the columns that they are grouped by, as keys and as names, their groups, and the measure."""
+    """The rows asked for, the columns that they are grouped by, as keys and as names, their groups, and the measure.
+
+    `beside` is what stands beside a group, `notes` what stands below the table, `others` the same of further measures.
+    """
 
     rows: list[Row]
     by: tuple[str, ...]
     names: tuple[str, ...]
     groups: list[Group]
     measure: Measure
+    beside: Mapping[Key, Beside]
+    notes: tuple[str, ...]
+    others: tuple[Chosen, ...] = ()
 
 
 def choose(found: Results, asked: Mapping[str, Any]) -> Chosen:
     """What is asked for; UserError if there is nothing."""
     from regulargpt.results import columns, select
-    from regulargpt.results.statistics import groups
 
     wanted = select.conditions(asked["where"])
     if not found.rows:
@@ -109,22 +115,49 @@ def choose(found: Results, asked: Mapping[str, Any]) -> Chosen:
     by = by or columns.varying(rows)
     if asked["tested"] is None and not {"tested"} & {*by, *wanted}:
         rows = select.under_own(rows)
-    if differ := [names[key] for key in columns.unlike(rows, by)]:
-        say(f"a group has runs that differ in {listed(differ)}; name that in --group-by to tell them apart", err=True)
     measure = select.measured(rows, asked["measure"])
-    return Chosen(rows, by, columns_asked or tuple(names[key] for key in by), groups(rows, by, measure), measure)
+    shown = of_measure(rows, by, columns_asked or tuple(names[key] for key in by), names, measure)
+    # After all refusals: each of these stands alone.
+    if differ := [names[key] for key in columns.merged(rows, by)]:
+        say(f"a group has runs that differ in {listed(differ)}; name that in --group-by to tell them apart", err=True)
+    if asked["measure"] is not None or asked["pivot"] is not None:
+        return shown
+    others = [of_measure(of, by, shown.names, names, other) for other, of in select.beside_it(rows, measure)]
+    return dataclasses.replace(shown, others=tuple(others))
+
+
+def of_measure(
+    rows: list[Row], by: tuple[str, ...], shown: tuple[str, ...], names: Mapping[str, str], measure: Measure
+) -> Chosen:
+    """The groups by one measure; an interval over seeds is none where runs differ in more than the seed."""
+    from regulargpt.results.beside import beside
+    from regulargpt.results.statistics import groups
+
+    marks, notes = beside(rows, by, names, measure)
+    mixed = {key for key, mark in marks.items() if mark.differ}
+    found = [
+        dataclasses.replace(group, low=None, high=None) if group.key in mixed else group
+        for group in groups(rows, by, measure)
+    ]
+    return Chosen(rows, by, shown, found, measure, marks, notes)
 
 
 def text(shown: Chosen, form: str, caption: str, pivot: str | None) -> str:
-    """The table."""
+    """The table; where nobody chose a measure, a table for each."""
     from regulargpt.results import render
     from regulargpt.tables import text as as_text
 
+    if form == "csv" and pivot:
+        for note in shown.notes:
+            say(note, err=True)
+        return render.pivot_csv(shown.groups, shown.names).removesuffix("\n")
     if form == "csv":
-        return (render.pivot_csv if pivot else render.comma_separated)(shown.groups, shown.names).removesuffix("\n")
-    caption = caption or ("" if shown.measure.name == "accuracy" else shown.measure.label)
-    table = (render.pivot if pivot else render.table)(shown.groups, shown.names, shown.measure, caption)
-    return as_text(table, width()) if form == "text" else render.FORMATS[form](table)
+        return render.comma_separated(shown.groups, shown.names, shown.measure, shown.beside).removesuffix("\n")
+    caption = caption or ("" if shown.measure.name == "accuracy" and not shown.others else shown.measure.label)
+    make = render.pivot if pivot else render.table
+    table = make(shown.groups, shown.names, shown.measure, caption, shown.beside, shown.notes)
+    lines = as_text(table, width()) if form == "text" else render.FORMATS[form](table)
+    return "\n\n".join([lines, *(text(other, form, "", None) for other in shown.others)])
 
 
 def bring_up_to_date(sweep: Path) -> None:
@@ -176,12 +209,27 @@ def listed(names: Sequence[str]) -> str:
 
 def record(found: Results, shown: Chosen, plot: Path | None) -> dict[str, Any]:
     """What `--json` prints."""
-    groups = [dict(zip(shown.names, group.key, strict=True)) | figures(group) for group in shown.groups]
     failed = [{"run": row.run, "status": row.status, "reason": row.reason} for row in wrong(found)]
-    asked = {"measure": shown.measure.name, "group_by": list(shown.names), "groups": groups}
+    asked = {**of_one(shown), "others": [of_one(other) for other in shown.others]}
     unproven = [{"run": run, "reason": reason} for run, reason in without_proof(found).items()]
-    others = {"failed": failed, "not_proven": unproven, "unfinished": found.unfinished}
-    return {**asked, **others, **({"plot": str(plot)} if plot else {})}
+    rest = {"failed": failed, "not_proven": unproven, "unfinished": found.unfinished}
+    return {**asked, **rest, **({"plot": str(plot)} if plot else {})}
+
+
+def of_one(shown: Chosen) -> dict[str, Any]:
+    """The groups of one measure."""
+    from regulargpt.results.render import of_beside
+
+    groups = [
+        dict(zip(shown.names, group.key, strict=True)) | figures(group) | of_beside(shown.beside, group)
+        for group in shown.groups
+    ]
+    return {
+        "measure": shown.measure.name,
+        "group_by": list(shown.names),
+        "groups": groups,
+        "notes": list(shown.notes),
+    }
 
 
 def figures(group: Group) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from languages.errors import UserError
 from regulargpt.certificate.options import no_certificate
 from regulargpt.config.options import ConfigError
-from regulargpt.config.recipes import DECIDING, EVERY, certified, resolve, usual_model
+from regulargpt.config.recipes import DECIDING, EVERY, Shared, certified, resolve, shared, usual_model
 from regulargpt.config.schema import RunConfig, first_part, flat, parts_first, type_of, why_unused
 from regulargpt.data import sampling
 from regulargpt.runs.sweep.values import read_values
@@ -29,6 +29,9 @@ class Grid:
     """What a sweep goes over. A recipe None is the one that suits language and model, a protocol None is none.
 
     A model None is the usual one of each language or text.
+
+    All models have the same supervision and the same words, unless recipes or values say otherwise: what is not the
+    same in the recipes of all is as the user wrote it (`regulargpt.config.recipes.shared`).
 
     `values` says of dotted keys which values they take, as values or, in lists of texts, as written. A key that a run
     does not have, or that changes nothing there (the chunk size of an LSTM), makes no run twice.
@@ -104,7 +107,47 @@ class Grid:
         self, language: str, model: str, recipe: str | None, preset: str | None, chosen: Mapping[str, Any]
     ) -> RunConfig:
         """The config that the values are set over."""
-        return resolve(recipe, model, language, self.samplings[language], chosen, preset)
+        common = self.shared(language, recipe)
+        return resolve(common.recipe, model, language, self.samplings[language], chosen, preset, common.unless)
+
+    def shared(self, language: str, recipe: str | None) -> Shared:
+        """What all models have in common on a language."""
+        if (language, recipe) not in self._shared:
+            models = list(dict.fromkeys(usual_model(language) if model is None else model for model in self.models))
+            self._shared[language, recipe] = shared(recipe, models, language, self.samplings[language])
+        return self._shared[language, recipe]
+
+    @cached_property
+    def _shared(self) -> dict[tuple[str, str | None], Shared]:
+        return {}
+
+    def notices(self) -> list[str]:
+        """What was chosen so that the models can be compared, in a line each, and how to have it otherwise.
+
+        >>> Grid(("dyck-4",), ("lstm", "regulargpt")).notices()[0].partition(";")[0]
+        'all models have recipe robust and its supervision (alone regulargpt on dyck-4 has robust-subwords)'
+        """
+        pairs = [
+            (language, self.shared(language, recipe)) for language, recipe in product(self.languages, self.recipes)
+        ]
+        alone = [f"{m} on {name} has {recipe}" for name, of in pairs for m, recipe in of.alone.items()]
+        apart = [
+            f"{model} has {key} = {value}"
+            for _, of in pairs
+            for model, fields in of.apart.items()
+            for key, value in fields.items()
+        ]
+        lines = []
+        if alone:
+            lines.append(
+                f"all models have recipe robust and its supervision (alone {listed(alone)}); "
+                "--recipe, --supervision or --set choose otherwise"
+            )
+        if apart:
+            lines.append(
+                f"all models have the same words (alone {listed(apart)}); write the language so, or --set them, for all"
+            )
+        return lines
 
     def read(self) -> dict[str, tuple[Any, ...]]:
         """The values of each key: as they are, or as written (in a list), read by the first config that has the key."""
@@ -150,6 +193,16 @@ class Grid:
         n = math.prod(map(len, (self.languages, self.models, self.recipes, self.protocols, *values)))
         if n > MOST:
             raise UserError(f"{n:,} runs; a sweep has at most {MOST:,}")
+
+
+def listed(texts: Iterable[str], most: int = 3) -> str:
+    """Texts, not too many.
+
+    >>> listed("abcde")
+    'a, b, c, ...'
+    """
+    texts = list(dict.fromkeys(texts))
+    return ", ".join([*texts[:most], *["..."] * (len(texts) > most)])
 
 
 def is_written(values: Sequence[Any]) -> bool:

@@ -6,6 +6,7 @@ import pytest
 
 from languages.errors import UserError
 from regulargpt.plots import COLOURS, Line, panels, single
+from regulargpt.results.beside import Beside
 from regulargpt.results.curves import ACCURACY, curves, in_panels, label, picture
 from regulargpt.results.row import Row
 
@@ -145,3 +146,18 @@ def test_names():
 def test_a_name_with_dollars_is_drawn_as_it_is(tmp_path: Path):
     rows = [row("a", accuracy=100.0, length=41, language="regex:$a_{b$")]
     picture(tmp_path / "a.png", rows, [LANGUAGE], ["language"])
+
+
+def test_a_curve_has_the_marks_of_its_group(tmp_path: Path):
+    rows = runs(2)
+    path = tmp_path / "curves.svg"
+    beside = {("tomita-0",): Beside(differ=("recipe",)), ("tomita-1",): Beside(conditions="b")}
+    picture(path, rows, [LANGUAGE], ["language"], beside=beside)
+    drawn = path.read_text(encoding="utf-8")
+    assert "tomita-0 †" in drawn
+    assert "tomita-1 [b]" in drawn
+    many = curves(rows, [LANGUAGE, MODEL])
+    marks = {curve.group.key: Beside(conditions="a") for curve in many}
+    assert [line.name for lines in in_panels(many, ["language", "model"], marks).values() for line in lines] == [
+        "model-0 [a]"
+    ] * 2

@@ -9,6 +9,7 @@ import pytest
 from regulargpt.cli.commands import results
 from regulargpt.evaluation.measures import Measure
 from regulargpt.results import render
+from regulargpt.results.beside import Beside
 from regulargpt.results.row import Value
 from regulargpt.results.statistics import Group
 
@@ -45,10 +46,10 @@ dyck-2 & 3 & 100 & 100 & -- & 100--100 & 10000 & 1 & 0 & -- \\
 """,
 }
 CSV = """
-language,chunk_size,max,mean,sd,min,low,high,first_below_99,n_runs,n_failed,n_proven,n_asked
-parity,2,99.9996,98.9998,1.41393,98.0,,,,3,1,1,2
-a_b,,,,,,,,,1,1,0,0
-dyck-2,3,100.0,100.0,,100.0,,,10000,1,0,0,0
+language,chunk_size,max,mean,sd,min,low,high,first_below_99,n_runs,n_failed,n_proven,n_asked,measure,chance,majority,differ,conditions
+parity,2,99.9996,98.9998,1.41393,98.0,,,,3,1,1,2,accuracy,50.0,52.5,,b
+a_b,,,,,,,,,1,1,0,0,accuracy,,,"lr, clip",a
+dyck-2,3,100.0,100.0,,100.0,,,10000,1,0,0,0,accuracy,,,,
 """
 MANY = Group(("rnn",), 7, 0, (90.0, *(95.0,) * 5, 99.5), 99.5, 94.9, 2.8, 90.0, 90.0, 99.5, 41, 0, 0)
 FEW = Group(("lstm",), 1, 0, (50.0,), 50.0, 50.0, None, 50.0, None, None, 41, 0, 0)
@@ -61,7 +62,8 @@ def test_every_letter(form: str):
 
 
 def test_every_letter_of_csv():
-    assert render.comma_separated(GROUPS, BY) == CSV.lstrip("\n")
+    beside = {("parity", 2): Beside(50.0, 52.5, (), "b"), ("a_b", None): Beside(None, None, ("lr", "clip"), "a")}
+    assert render.comma_separated(GROUPS, BY, beside=beside) == CSV.lstrip("\n")
 
 
 def test_an_interval_has_a_column_of_its_own_where_there_is_one():

@@ -97,7 +97,7 @@ def test_the_measure_is_that_of_the_scores_or_the_one_named():
     for found, name, message in [
         (rows, "nnl", "--measure nnl: no run has that; did you mean 'nll'?"),
         (rows, "perplexity", "--measure perplexity: no run has that; there is 'accuracy', 'nll'"),
-        (others, None, "the scores of these runs are of 'accuracy', 'nll'; name one of them with --measure"),
+        (others, None, "the scores of these runs are of 'accuracy', 'nll'; --measure nll, which all have"),
     ]:
         with pytest.raises(UserError) as refused:
             select.measured(found, name)

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import languages
 from languages.errors import UserError
+from regulargpt import data
 from regulargpt.config.options import shown
 from regulargpt.config.recipes import recommended, resolve
 from regulargpt.config.schema import RunConfig, flat, value_of, why_unused
@@ -105,15 +107,19 @@ def test_a_grid_is_the_product_of_what_changes_something(grid: Grid):
     expected: list[RunConfig] = []
     used = set()
     for language in grid.languages:
+        sampling = languages.get(language).sampling
+        several = {recommended(language, model) for model in grid.models}
+        recipe = several.pop() if len(several) == 1 else "robust"
+        spelled = {resolve(recipe, model, language, sampling).data.name for model in grid.models}
         for model in grid.models:
             combinations: list[dict[str, Any]] = [{}]
             for key, several in grid.values.items():
                 combinations = [{**chosen, key: value} for chosen in combinations for value in several]
             for chosen in combinations:
-                sampling, recipe = languages.get(language).sampling, recommended(language, model)
                 base = resolve(
                     recipe, model, language, sampling, {"model.chunk_size": chosen.get("model.chunk_size", 2)}
                 )
+                base = base.replaced({"data.name": language}) if len(spelled) > 1 else base
                 kept = {key: value for key, value in chosen.items() if key in flat(base)}
                 used |= set(kept)
                 expected.append(base.replaced(kept))
@@ -300,3 +306,64 @@ def test_what_differs_names_the_options_of_a_part_that_is_swept_over():
     rows = Grid(("parity",), ("transformer",), values=written).differences()
     assert [row["model.encoding.name"] for row in rows] == ["alibi", "alibi", "rotary"]
     assert [row.get("model.encoding.slopes") for row in rows] == ["press", "geometric", None]
+
+
+TOGETHER = ("lstm", "regulargpt", "gated-regulargpt", "ldru", "transformer", "regulargpt:chunk_size=3")
+
+
+def batches(config: RunConfig) -> list[list[list[int]]]:
+    """The first training words of a run, with their answers, and some test words."""
+    words = data.of_words(config.data)
+    drawn = [
+        words.batch(config.seed, "train", step, words.lengths(config.data.train_len), config.training.batch_size)
+        for step in range(3)
+    ]
+    drawn += [words.test(config.seed, config.scored[0], 8)]
+    return [np.concatenate([w, words.task.labels(w)[:, None]], axis=1).tolist() for w in drawn]
+
+
+@pytest.mark.parametrize("language", ["parity", "modular-arithmetic", "dyck-4", "tomita-5", "dyck-12"])
+@pytest.mark.parametrize("protocol", [None, "hard"])
+def test_all_models_of_a_sweep_have_the_same_supervision_and_the_same_words(language: str, protocol: str | None):
+    configs = Grid((language,), TOGETHER, protocols=(protocol,)).configs
+    assert len(configs) == len(TOGETHER)
+    assert len({(config.objective, config.data) for config in configs}) == 1
+    assert {config.objective.name for config in configs} == {"last"}
+    same_size = [config for config in configs if config.training.batch_size == configs[0].training.batch_size]
+    assert len(same_size) >= 4
+    assert all(batches(config) == batches(same_size[0]) for config in same_size)
+
+
+def test_what_models_share_is_as_the_user_wrote_it_and_what_all_recipes_agree_on():
+    pair = ("lstm", "regulargpt")
+    assert {c.data.name for c in Grid(("modular-arithmetic",), pair).configs} == {"modular-arithmetic"}
+    plus = "modular-arithmetic:plus=true"
+    assert {c.data.name for c in Grid((plus,), pair).configs} == {plus}
+    for recipe in ("robust", "paper"):
+        found = Grid(("modular-arithmetic",), pair, (recipe,)).configs
+        assert [(c.data.name, c.recipe) for c in found] == [("modular-arithmetic", recipe)] * 2
+    # All trees need the + in front: their recipes agree.
+    trees = Grid(("modular-arithmetic",), ("regulargpt", "ldru"), ("answers",))
+    assert {c.data.name for c in trees.configs} == {plus}
+    assert trees.notices() == []
+    alone = Grid(("dyck-4", "modular-arithmetic"), ("regulargpt",))
+    assert [(c.recipe, c.data.name) for c in alone.configs] == [
+        ("robust-subwords", "dyck-4"),
+        ("robust-subwords", plus),
+    ]
+    assert alone.notices() == []
+
+
+def test_the_user_may_say_otherwise_and_is_told_what_was_chosen():
+    grid = Grid(("dyck-4",), ("lstm", "regulargpt"), recipes=("robust",), values={"objective.name": ("prefixes",)})
+    assert {c.objective.name for c in grid.configs} == {"prefixes"}
+    assert grid.notices() == []
+    supervision, words = Grid(("dyck-4", "modular-arithmetic"), ("lstm", "regulargpt")).notices()
+    assert supervision == (
+        "all models have recipe robust and its supervision (alone regulargpt on dyck-4 has robust-subwords, "
+        "regulargpt on modular-arithmetic has robust-subwords); --recipe, --supervision or --set choose otherwise"
+    )
+    assert words == (
+        "all models have the same words (alone regulargpt has data.name = modular-arithmetic:plus=true); "
+        "write the language so, or --set them, for all"
+    )
