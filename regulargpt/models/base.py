@@ -36,8 +36,9 @@ class Model(Hooked, ABC):
     What else a model may have, each with a default: `answers`, `quadratic`, `compiled_parts`, `parameter_groups`,
     `project`, `set_attention`, `set_temperature`, `decoder`, `set_noise`, and hook points (`hooks.HookPoint`). Some
     names are read by the analyses: `hook_embed`, what stands for each symbol (batch, length, width), by
-    `receptive-field`; `hook_state`, the state at each position (batch, length, width), or `blocks.N.hook_resid_post`,
-    by `verify`.
+    `receptive-field`; by `verify` the state at each position (batch, length, width): `hook_output`, what the readout
+    reads, `hook_state` or `blocks.N.hook_resid_post`. A recurrent model derives from `recurrent.Stepwise`: a change of
+    its `hook_state` then changes all that comes after.
 
     >>> import torch
     >>> from regulargpt.models.layers import linear
