@@ -19,6 +19,7 @@ from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.quantised import prototypes_of, quantise
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.runs.load import load_reader
+from regulargpt.runs.outside import changed
 from regulargpt.runs.run import UNWATCHED, Watch, prepare, refuse_other_data
 from regulargpt.storage.folder import RunFolder
 
@@ -56,6 +57,7 @@ def evaluate(
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
         "prototypes": None if prototypes is None else len(prototypes),
+        "changed_classes": changed(folder, config),
     }
 
 

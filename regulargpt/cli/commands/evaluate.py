@@ -112,7 +112,7 @@ def text(result: dict[str, Any]) -> str:
     from regulargpt.cli.running import scoring, sharpened, text_lengths
 
     if "extrapolation" in result:
-        return "\n".join([f"scoring {scoring(result)}", *text_lengths(result)])
+        return "\n".join([f"scoring {scoring(result)}", *text_lengths(result), *changes(result)])
     known, scored = measure(result["measure"]), set(result["scored"])
     values = result["measures"][known.name]["values"]
     inside, beyond = ({T: v for T, v in values.items() if (T in scored) is wanted} for wanted in (True, False))
@@ -125,7 +125,14 @@ def text(result: dict[str, Any]) -> str:
     mean, worst = (f"{number(result[key], known.unit)} {known.unit}".rstrip() for key in ("score", "worst"))
     guess = "" if result["majority"] is None else f", always one answer {number(result['majority'])} %"
     lengths = f"{len(inside)} length{'s' * (len(inside) != 1)}{sharpened(result)}{replaced(result)}"
-    return "\n".join([*lines, f"{lengths}: mean {mean}, worst {worst}{guess}"])
+    return "\n".join([*lines, f"{lengths}: mean {mean}, worst {worst}{guess}", *changes(result)])
+
+
+def changes(result: dict[str, Any]) -> list[str]:
+    """What is said of classes from outside that have changed; nothing without them."""
+    from regulargpt.runs.outside import notice
+
+    return [notice(result["changed_classes"])] if result["changed_classes"] else []
 
 
 def alone(lengths: Iterable[int]) -> set[int]:
