@@ -49,6 +49,12 @@ def from_networkx(graph: "MultiDiGraph[Any]") -> Dfa | MooreMachine:
 
     AutomatonError: no `initial`, a symbol twice from one state, and whatever the machine's constructor refuses.
     """
+    from networkx import MultiDiGraph
+
+    if not isinstance(graph, MultiDiGraph):
+        raise AutomatonError(
+            f"{type(graph).__name__} is no MultiDiGraph, whose edges have symbols as their keys; give one"
+        )
     initial = graph.graph.get("initial")
     if initial is None:
         raise AutomatonError("the graph has no attribute 'initial'; set graph.graph['initial'] to a state")

@@ -115,8 +115,9 @@ def checked(key: str, kind: Any, value: Any) -> Any:
             raise ConfigError(f"{key} = {value!r}: {key} is a section; write [{key}]")
         return value
     if type(value) is int and abs(value) > LARGEST:
-        # Without the number: it may have more digits than Python writes.
-        raise ConfigError(f"{key}: a whole number is at most {LARGEST:,}")
+        # Python writes no number of thousands of digits.
+        written = value if abs(value) < 10**40 else "a number of more than 40 digits"
+        raise ConfigError(f"{key} = {written}; at {f'most {LARGEST}' if value > 0 else f'least {-LARGEST}'}")
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:

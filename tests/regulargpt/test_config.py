@@ -238,7 +238,7 @@ def test_what_is_no_toml_is_refused_in_one_line(text: str):
 
 
 def test_a_whole_number_too_large_for_a_float_is_refused():
-    with pytest.raises(ConfigError, match=r"^training.lr = 1000.*; give a number"):
+    with pytest.raises(ConfigError, match=r"^training.lr = a number of more than 40 digits; at most "):
         RunConfig.parse("[training]\nlr = 1" + "0" * 400)
 
 
