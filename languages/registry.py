@@ -243,6 +243,6 @@ def _among(families: tuple[Family, ...], name: str) -> tuple[Family, tuple[int, 
     for family in families:
         if family.pattern == name and not family.is_numbered:
             return family, ()
-        if family.is_numbered and family.pattern == f"{stem}-N" and re.fullmatch("[0-9]{1,9}", number):
+        if family.is_numbered and family.pattern == f"{stem}-N" and re.fullmatch("[0-9]{1,4000}", number):
             return family, (int(number),)
     return None
