@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from languages.automata import Dfa
 
 
-def to_automata_lib(dfa: "Dfa") -> "DFA":
+def to_automata_lib(dfa: "Dfa | object") -> "DFA":
     """The same automaton as an `automata.fa.dfa.DFA`, with the same names.
 
     >>> from languages.automata import Dfa
@@ -33,7 +33,7 @@ def to_automata_lib(dfa: "Dfa") -> "DFA":
     )
 
 
-def from_automata_lib(dfa: "DFA", alphabet: Iterable[str] | None = None) -> "Dfa":
+def from_automata_lib(dfa: "DFA | object", alphabet: Iterable[str] | None = None) -> "Dfa":
     """The same automaton as ours, a partial one completed with a sink.
 
     States keep their names where these are different strings, and are numbered q0, q1, ... otherwise.

@@ -7,7 +7,7 @@ from languages.automata import Dfa, MooreMachine, Semiautomaton
 from languages.errors import AutomatonError
 
 if TYPE_CHECKING:
-    from networkx import MultiDiGraph
+    from networkx import Graph, MultiDiGraph
 
 
 def to_networkx(machine: Semiautomaton) -> "MultiDiGraph[str]":
@@ -44,7 +44,7 @@ def _shown(machine: Semiautomaton, i: int) -> dict[str, Any]:
     return {}
 
 
-def from_networkx(graph: "MultiDiGraph[Any]") -> Dfa | MooreMachine:
+def from_networkx(graph: "MultiDiGraph[Any] | Graph[Any]") -> Dfa | MooreMachine:
     """The machine of a graph as `to_networkx` makes it: a Moore machine if it has `output_names`, else a Dfa.
 
     AutomatonError: no `initial`, a symbol twice from one state, and whatever the machine's constructor refuses.
