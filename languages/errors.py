@@ -36,6 +36,10 @@ class CorpusError(UserError):
     """A text that cannot be opened, is too short, or changed while it was in use."""
 
 
+class Notice(UserWarning):
+    """What the user should know though nothing fails. The command line prints it as one line on stderr."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name most like `name`, as the end of a message; empty if none is like it.
 

@@ -166,13 +166,18 @@ def register(task: "Task") -> "Task":
     >>> get(register(task_of(ends_in_b, "ends-in-b")).name).machine == ends_in_b
     True
     """
-    if task.name not in MADE and _is_taken(task.name):
+    if task.name not in MADE and is_built_in(task.name):
         raise LanguageError(f"the language {task.name!r} is there already; give yours another name")
     MADE[task.name] = task
     return task
 
 
-def _is_taken(name: str) -> bool:
+def is_built_in(name: str) -> bool:
+    """Whether this package has the language, so that its name says what it is, but for a file after `dfa:`.
+
+    >>> is_built_in("parity:p_one=0.1"), is_built_in("language-of-a-package")
+    (True, False)
+    """
     if any(family.prefix and name.startswith(family.prefix) for family in FAMILIES):
         return True
     return _among(FAMILIES, name.partition(":")[0]) is not None
@@ -240,6 +245,6 @@ def _among(families: tuple[Family, ...], name: str) -> tuple[Family, tuple[int, 
     for family in families:
         if family.pattern == name and not family.is_numbered:
             return family, ()
-        if family.is_numbered and family.pattern == f"{stem}-N" and re.fullmatch("[0-9]{1,9}", number):
+        if family.is_numbered and family.pattern == f"{stem}-N" and re.fullmatch("[0-9]{1,4000}", number):
             return family, (int(number),)
     return None

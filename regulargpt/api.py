@@ -113,18 +113,19 @@ class Trained:
             raise UserError(f"{name} is a {noun}: it has no automaton; choose a run on a language")
         return self.data.task
 
-    def encode(self, words: Sequence[str]) -> Int[Tensor, "batch length"]:
-        """Words, or pieces of text, of one length as the network reads them.
+    def encode(self, words: str | Sequence[str]) -> Int[Tensor, "batch length"]:
+        """Words, or pieces of text, of one length as the network reads them; a text by itself is one word.
 
         Raises WordError if they have several lengths, or there are none.
         """
+        words = [words] if isinstance(words, str) else words
         rows = [self.data.encode(word).tolist() for word in words]
         if len({len(row) for row in rows}) != 1:
             raise WordError("a batch is one word or more, all of one length; ask for each length alone")
         return torch.tensor(rows)
 
-    def answers(self, words: Sequence[str]) -> list[str]:
-        """The network's answers to words of one length, by name.
+    def answers(self, words: str | Sequence[str]) -> list[str]:
+        """The network's answers to words of one length, by name; a text by itself is one word: `answers("0110")`.
 
         Raises WordError for a symbol that the alphabet does not have, or words of several lengths, and UserError for a
         run on no language.

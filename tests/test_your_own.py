@@ -179,8 +179,11 @@ def test_machines_made_in_python_have_names_of_their_own(tmp_path: Path):
     assert first["language"] != second["language"]
     assert regulargpt.load(tmp_path / "first").task.language.equivalent(ends_in_b)
     assert regulargpt.evaluate(tmp_path / "second", lengths=[5])["score"] >= 0
+    first_run = regulargpt.load(tmp_path / "first")
+    assert first_run.answers("abab") == first_run.answers(["abab"])  # one word, not four
+    assert first_run.encode("abab").tolist() == [[0, 1, 0, 1]]
     with pytest.raises(WordError, match="one length"):
-        regulargpt.load(tmp_path / "first").answers(["a", "ab"])
+        first_run.answers(["a", "ab"])
 
 
 def test_defaults_of_a_part_are_its_own_unless_somebody_chose():

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from languages.convert.reading import AS_WRITTEN, Reading, checked, free
+from languages.errors import AutomatonError
 
 if TYPE_CHECKING:
     from automata.fa.dfa import DFA
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from languages.automata import Dfa
 
 
-def to_automata_lib(dfa: "Dfa") -> "DFA":
+def to_automata_lib(dfa: "Dfa | object") -> "DFA":
     """The same automaton as an `automata.fa.dfa.DFA`, with the same names.
 
     >>> from languages.automata import Dfa
@@ -20,6 +21,10 @@ def to_automata_lib(dfa: "Dfa") -> "DFA":
     """
     from automata.fa.dfa import DFA
 
+    from languages.automata import Dfa
+
+    if not isinstance(dfa, Dfa):
+        raise AutomatonError(f"{type(dfa).__name__} is no Dfa; automata-lib has no machine with outputs")
     return DFA(
         states=set(dfa.states),
         input_symbols=set(dfa.alphabet),
@@ -29,14 +34,28 @@ def to_automata_lib(dfa: "Dfa") -> "DFA":
     )
 
 
-def from_automata_lib(dfa: "DFA", alphabet: Iterable[str] | None = None, how: Reading = AS_WRITTEN) -> "Dfa":
+def from_automata_lib(dfa: "DFA | object", alphabet: Iterable[str] | None = None, how: Reading = AS_WRITTEN) -> "Dfa":
     """The same automaton as ours, a partial one completed with a sink. AutomatonError if no state accepts.
 
     States keep their names where these are different strings, and are numbered q0, q1, ... otherwise.
     `alphabet` gives the order of the symbols, which automata-lib does not keep; by default they are sorted.
+
+    Raises AutomatonError for what is no DFA, and for an alphabet that lacks a symbol.
+
+    >>> from automata.fa.nfa import NFA
+    >>> from_automata_lib(NFA.from_regex("a*b"))
+    Traceback (most recent call last):
+    languages.errors.AutomatonError: an NFA is no DFA; determinise it first: from_automata_lib(DFA.from_nfa(nfa))
     """
+    from automata.fa.dfa import DFA
+    from automata.fa.nfa import NFA
+
     from languages.automata import Dfa
 
+    if isinstance(dfa, NFA):
+        raise AutomatonError("an NFA is no DFA; determinise it first: from_automata_lib(DFA.from_nfa(nfa))")
+    if not isinstance(dfa, DFA):
+        raise AutomatonError(f"{type(dfa).__name__} is no DFA of automata-lib; give an automata.fa.dfa.DFA")
     transitions = cast("Mapping[Any, Mapping[str, Any]]", dfa.transitions)
     found = _states_in_order(dfa.initial_state, transitions)
     names = _names(found)

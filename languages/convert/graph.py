@@ -8,7 +8,7 @@ from languages.convert.reading import AS_WRITTEN, Reading, checked
 from languages.errors import AutomatonError
 
 if TYPE_CHECKING:
-    from networkx import MultiDiGraph
+    from networkx import Graph, MultiDiGraph
 
 
 def to_networkx(machine: Semiautomaton) -> "MultiDiGraph[str]":
@@ -45,12 +45,18 @@ def _shown(machine: Semiautomaton, i: int) -> dict[str, Any]:
     return {}
 
 
-def from_networkx(graph: "MultiDiGraph[Any]", how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
+def from_networkx(graph: "MultiDiGraph[Any] | Graph[Any]", how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
     """The machine of a graph as `to_networkx` makes it: a Moore machine if it has `output_names`, else a Dfa.
 
     AutomatonError: no `initial`, a symbol twice from one state, no node with `accepting`, and whatever the machine's
     constructor refuses.
     """
+    from networkx import MultiDiGraph
+
+    if not isinstance(graph, MultiDiGraph):
+        raise AutomatonError(
+            f"{type(graph).__name__} is no MultiDiGraph, whose edges have symbols as their keys; give one"
+        )
     initial = graph.graph.get("initial")
     if initial is None:
         raise AutomatonError("the graph has no attribute 'initial'; set graph.graph['initial'] to a state")

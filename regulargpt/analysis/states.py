@@ -91,8 +91,8 @@ def node_states(
     RegularGPT and ldru: the nodes of the tree, or of RegularGPT with `all_positions` those of every position. Of a
     thick level (K > 1), the last layer. Pads are left out; a node at an end stands for what it has of the word. With
     full attention there is no tree: all positions, with the monoid element of the prefix. Of other models the state
-    that passes `hook_state` (recurrent models: of the last layer), or else the residual stream after each block
-    (Transformer). Both are taken at every position, with the monoid element of the prefix.
+    that the readout reads, at `hook_output` (recurrent models), or the one at `hook_state`, or else the residual stream
+    after each block (Transformer). Both are taken at every position, with the monoid element of the prefix.
 
     Of each depth at most `MAX_NODES` nodes are drawn by `seed`, and at most `MAX_SUBWORDS` distinct sub-words kept.
 
@@ -132,16 +132,18 @@ def layers(model: nn.Module, words: Words, all_positions: bool) -> list[Layer]:
 
 
 def state_points(model: nn.Module) -> list[str]:
-    """The hook points where a model's states pass, (batch, length, width) each: `hook_state`, or one for each block.
+    """The hook points where a model's states pass, (batch, length, width) each: the first of `hook_output` and
+    `hook_state` that it has, or one for each block.
 
     >>> from regulargpt.models.gru import Gru
     >>> from regulargpt.models.transformer import Transformer
     >>> state_points(Gru(2, 2)), state_points(Transformer(2, 2, n_layers=2))
-    (['hook_state'], ['blocks.0.hook_resid_post', 'blocks.1.hook_resid_post'])
+    (['hook_output'], ['blocks.0.hook_resid_post', 'blocks.1.hook_resid_post'])
     """
     names = hook_names(model)
-    # A model may have both, as the linear RNN: its blocks pass pieces of the word, `hook_state` the whole.
-    found = ["hook_state"] if "hook_state" in names else [name for name in names if OF_BLOCK.fullmatch(name)]
+    # A model may have both, as the linear RNN: only what its readout reads is the state of the whole.
+    whole = [name for name in ("hook_output", "hook_state") if name in names][:1]
+    found = whole or [name for name in names if OF_BLOCK.fullmatch(name)]
     if not found:
         raise UserError(
             f"{type(model).__name__} has no state of each prefix, at 'hook_state' or 'blocks.N.hook_resid_post'; "

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
-from languages.errors import UserError, nearest, shown
+from languages.errors import Notice, UserError, nearest, shown
 from regulargpt.cli.output import say
 from regulargpt.cli.streams import Unwritable, guarded, reason
 from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
@@ -141,6 +144,29 @@ def main(arguments: list[str] | None = None) -> None:
 
 def call(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code."""
+    with notices():
+        return guided(arguments)
+
+
+@contextmanager
+def notices() -> Iterator[None]:
+    """While the block runs, each `Notice` is one line on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", Notice)
+        former = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
+            if issubclass(category, Notice):
+                say(f"warning: {one_line(str(message))}", err=True)
+            else:
+                former(message, category, *more)
+
+        warnings.showwarning = show
+        yield
+
+
+def guided(arguments: list[str] | None) -> int:
+    """The exit code; what goes wrong in one line."""
     try:
         return answer(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as error:

@@ -6,11 +6,14 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
+from languages.errors import shown
 from languages.printable import printable
+from regulargpt.cli.streams import Unwritable
 from regulargpt.tables import Line, columns, wrapped
 
 _WIDE = "regulargpt.wide"
@@ -59,6 +62,17 @@ def say(text: str, err: bool = False) -> None:
     """Text for people, printable: lines that are wider than the terminal are broken between words."""
     room, text = width(err), printable(text)
     click.echo(text if room is None else "\n".join(wrapped(line, room) for line in text.split("\n")), err=err)
+
+
+def conclude(result: Any, text: Callable[[], str], folder: Path, as_json: bool) -> None:
+    """Print the end of work whose result is in a folder: nothing has failed where nobody reads it."""
+    try:
+        emit(result) if as_json else say(text())
+    except Unwritable as error:
+        if not (error.is_pipe or error.is_closed):
+            raise
+        if error.is_closed:
+            say(f"warning: {error}; the result is in {shown(folder)}", err=True)
 
 
 def table(rows: Sequence[Line], header: Line = (), err: bool = False) -> str:

@@ -11,7 +11,7 @@ import click
 from regulargpt.certificate.sentences import ruled_out
 from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.bars import Bars
-from regulargpt.cli.output import emit, say, table
+from regulargpt.cli.output import conclude, table
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.measures import denominator, measure
 from regulargpt.plots import name_of
@@ -30,7 +30,7 @@ def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folde
     summary = finished(work, config, folder, as_json)
     if isinstance(summary, int):
         return summary
-    emit(summary) if as_json else say(text(summary))
+    conclude(summary, lambda: text(summary), folder, as_json)
     return 0
 
 

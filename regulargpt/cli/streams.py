@@ -14,12 +14,13 @@ STDIN, STDOUT, STDERR = range(3)
 
 
 class Unwritable(Exception):
-    """The standard output takes nothing more; `is_pipe` if it is a pipe that nobody reads any more."""
+    """The standard output takes nothing more; `is_pipe` if it is a pipe that nobody reads any more, `is_closed` if the
+    shell closed it."""
 
     def __init__(self, error: OSError):
         why = "it is closed" if error.errno == errno.EBADF else reason(error)
         super().__init__(f"the standard output cannot be written: {why}")
-        self.is_pipe = isinstance(error, BrokenPipeError)
+        self.is_pipe, self.is_closed = isinstance(error, BrokenPipeError), error.errno == errno.EBADF
 
 
 def reason(error: OSError) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError
-from regulargpt.cli.output import emit, say, table
+from regulargpt.cli.output import conclude, emit, say, table
 from regulargpt.config.options import shown
 from regulargpt.evaluation.measures import measure, said
 from regulargpt.runs.exits import FAILED, STOPPED
@@ -92,7 +92,7 @@ def conduct(grid: Grid, path: Path, engine: Callable[[list[RunConfig]], Engine],
     finally:
         lines.close()
     folder = SweepFolder(path)
-    emit(as_object(folder, outcome)) if as_json else say(text(folder, outcome))
+    conclude(as_object(folder, outcome), lambda: text(folder, outcome), path, as_json)
     if outcome.missing:
         say(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
         return STOPPED

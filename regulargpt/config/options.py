@@ -19,6 +19,8 @@ from languages.errors import UserError, nearest
 
 Chosen = TypeVar("Chosen", bound="Options")
 
+LARGEST = 2**63 - 1
+"""Of whole numbers: with larger ones no tensor counts, and no number of seconds is a float."""
 NOUNS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -112,8 +114,11 @@ def checked(key: str, kind: Any, value: Any) -> Any:
         if not isinstance(value, kind):
             raise ConfigError(f"{key} = {value!r}: {key} is a section; write [{key}]")
         return value
-    # Python turns a larger whole number into no float at all.
-    if kind is float and type(value) is int and abs(value) < 2**1023:
+    if type(value) is int and abs(value) > LARGEST:
+        # Python writes no number of thousands of digits.
+        written = value if abs(value) < 10**40 else "a number of more than 40 digits"
+        raise ConfigError(f"{key} = {written}; at {f'most {LARGEST}' if value > 0 else f'least {-LARGEST}'}")
+    if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
         raise ConfigError(f"{key} = {value!r}; give {NOUNS.get(kind, f'a {kind}')}")

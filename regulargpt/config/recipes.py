@@ -451,7 +451,7 @@ def resolve(
             f"recipe '{recipe}' trains nothing; `regulargpt construct {language} --out DIR` sets its weights"
         )
     if recipe not in RECIPES:
-        raise UserError(f"unknown recipe '{recipe}';{nearest(recipe, RECIPES) or ' choose ' + one_of(RECIPES)}")
+        raise UserError(unknown_recipe(recipe))
     options, found = MODELS.options(model, "model"), RECIPES[recipe]
     if found.is_for != kind_of(language):
         remedy = REMEDIES[found.is_for] if is_language(language) else "leave --recipe out"
@@ -474,6 +474,15 @@ def resolve(
     # Last, since options behind the model's name are the user's, and stand over the recipe.
     config = config.replaced({"model": model})
     return config if preset is None else protocol(preset).apply(config)
+
+
+def unknown_recipe(name: str) -> str:
+    """What is said of a recipe that there is not.
+
+    >>> unknown_recipe("robusst")
+    "unknown recipe 'robusst'; did you mean 'robust'?"
+    """
+    return f"unknown recipe {name!r:.80};{nearest(name, RECIPES) or ' choose ' + one_of(RECIPES)}"
 
 
 def usual_model(language: str) -> str:

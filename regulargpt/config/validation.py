@@ -11,7 +11,7 @@ from regulargpt import data
 from regulargpt.config.lengths import LONGEST_WORD
 from regulargpt.config.options import ConfigError
 from regulargpt.config.protocols import protocol, task_of
-from regulargpt.config.recipes import CONSTRUCTED
+from regulargpt.config.recipes import CONSTRUCTED, RECIPES, unknown_recipe
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.models import views
@@ -40,6 +40,8 @@ def validate(config: RunConfig, task: Task | None = None) -> Data:
 def _problems(config: RunConfig, words: Data) -> Iterator[str]:
     if config.device not in DEVICES:
         yield f"device = {config.device!r}; choose {one_of(DEVICES)}"
+    if config.recipe not in (*RECIPES, *CONSTRUCTED):
+        yield unknown_recipe(config.recipe)
     yield from _protocol(config)
     yield from _steps(config)
     if (reason := config.model.contradiction()) is not None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from languages.convert.json_text import to_json
 from languages.randomness import rng
+from languages.registry import is_built_in
 from languages.task import Task
 from regulargpt.data.base import Words
 from regulargpt.data.options import LanguageOptions, Mixture
@@ -63,8 +64,8 @@ class LanguageData:
         return {"alphabet": list(self.task.alphabet), "output_names": list(self.task.output_names)}
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """A language is what its name says, but for an automaton in a file, which may change."""
-        if not self.options.name.startswith("dfa:"):
+        """A language is what its name says, but for an automaton from outside, which may change under its name."""
+        if is_built_in(self.options.name) and not self.options.name.startswith("dfa:"):
             return {}
         read = hashlib.sha256(to_json(self.task.machine).encode()).hexdigest()
         return {"automaton": {"name": self.options.name, "sha256": read}}

@@ -21,6 +21,7 @@ from regulargpt.evaluation.reference import Reference, reference
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs.load import load_reader
+from regulargpt.runs.outside import changed
 from regulargpt.runs.run import UNWATCHED, Watch, prepare, refuse_other_data
 from regulargpt.storage.folder import RunFolder
 
@@ -58,6 +59,7 @@ def evaluate(
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
         "prototypes": None if prototypes is None else len(prototypes),
+        "changed_classes": changed(folder, config),
     }
 
 

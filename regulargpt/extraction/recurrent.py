@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +23,13 @@ from languages.task import Task
 from regulargpt.certificate.search.table import nearest_two
 from regulargpt.extraction.clusters import MAX_PROTOTYPES, Cut, GrowingCodebook, covers, cuts
 from regulargpt.extraction.nonempty import answer_to_empty_word, restricted_to, smallest_machine, with_fresh_start
-from regulargpt.models.lstm import Lstm
-from regulargpt.models.recurrent import TorchRecurrent
+from regulargpt.models.recurrent import Stepwise
 
 Ints = npt.NDArray[np.int64]
 
 
 class Step:
-    """One symbol's step of an RNN, GRU or LSTM in float64, its state as one vector: h, or h and c, of all layers.
+    """One symbol's step of a recurrent model in float64, its state as one vector: h, or h and c, of all layers.
 
     >>> from regulargpt.models.rnn import Rnn
     >>> step = Step(Rnn(2, 3, d_model=8))
@@ -40,30 +38,23 @@ class Step:
     (torch.Size([2, 8]), torch.Size([2, 3]))
     """
 
-    def __init__(self, model: TorchRecurrent):
+    def __init__(self, model: Stepwise):
         self.model = copy.deepcopy(model).to("cpu", torch.float64).eval()
-        self.parts = 2 if isinstance(model, Lstm) else 1
-        self.n_layers, self.width = model.rnn.num_layers, model.rnn.hidden_size
 
+    @torch.no_grad()
     def initial(self, n: int = 1) -> Float[Tensor, "n d_state"]:
         """The state before the first symbol."""
-        return torch.zeros(n, self.parts * self.n_layers * self.width, dtype=torch.float64)
+        return self.model.start(n)
 
     @torch.no_grad()
     def __call__(self, states: Float[Tensor, "n d_state"], symbols: Int[Tensor, "n"]) -> Float[Tensor, "n d_state"]:
         """The states after one more symbol."""
-        parts = states.unflatten(1, (self.parts, self.n_layers, self.width))  # (n, parts, n_layers, width)
-        parts = parts.permute(1, 2, 0, 3).contiguous()  # (parts, n_layers, n, width), as torch wants them
-        carried: Any = tuple(parts) if self.parts == 2 else parts[0]
-        _, after = self.model.advance(symbols[:, None], carried, "last")  # words (n, 1)
-        moved = torch.stack(after) if self.parts == 2 else after[None]  # (parts, n_layers, n, width)
-        return moved.permute(2, 0, 1, 3).flatten(1)  # (n, d_state)
+        return self.model.step(states, self.model.embed(symbols[:, None])[:, 0])
 
     @torch.no_grad()
     def readout(self, states: Float[Tensor, "n d_state"]) -> Float[Tensor, "n n_outputs"]:
-        """The logits: of the last layer's h."""
-        h = states.unflatten(1, (self.parts, self.n_layers, self.width))[:, 0, -1]  # (n, width)
-        return self.model.readout(self.model.activation(h))
+        """The logits."""
+        return self.model.readout(self.model.activation(self.model.output(states)))
 
     def along(self, words: Ints) -> Float[Tensor, "n length d_state"]:
         """The states after each symbol of words (n, T)."""

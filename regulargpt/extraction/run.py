@@ -25,7 +25,7 @@ from regulargpt.extraction.clusters import Cut
 from regulargpt.extraction.learn import Extracted, Teacher, learn
 from regulargpt.extraction.nonempty import Word, answer_to_empty_word, counterexample
 from regulargpt.extraction.recurrent import Automaton, Step
-from regulargpt.models.recurrent import TorchRecurrent
+from regulargpt.models.recurrent import Stepwise
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model
 from regulargpt.storage.folder import RunFolder
@@ -55,7 +55,7 @@ class Extraction:
 
 
 def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, Extraction]:
-    """The machine of a finished run of a weight-shared tree, rnn, lstm or gru, and the task it is compared with.
+    """The machine of a finished run of a weight-shared tree or a `Stepwise` model, and the task it is compared with.
 
     Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
     language has other symbols or answers than the run was trained on.
@@ -67,9 +67,10 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, 
     model = load_model(folder)
     torch.set_num_threads(config.threads)
     words = samples(task, config.seed, config.data.train_len)
-    if isinstance(model, TorchRecurrent):
+    if isinstance(model, Stepwise):
         return task, of_recurrent(model, task, words)
-    assert isinstance(model, Tree), "other models are refused before they are loaded"
+    if not isinstance(model, Tree):
+        raise UserError(f"{config.model.name}: its options speak of a tree, but {type(model).__name__} is no Tree")
     return task, of_tree(model, task, words, codebook)
 
 
@@ -123,7 +124,7 @@ def decided(teacher: Teacher, task: Task) -> tuple[bool | None, Word | None]:
     return proof.holds, proof.wrong
 
 
-def of_recurrent(model: TorchRecurrent, task: Task, words: list[Ints]) -> Extraction:
+def of_recurrent(model: Stepwise, task: Task, words: list[Ints]) -> Extraction:
     """Cluster the states: the transitions between clusters are the machine."""
     automaton = Automaton.of(Step(model), words)
     found = automaton.machine(task)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from languages.errors import UserError
+from languages.errors import UserError, one_of
 from regulargpt.models.decoding import Decoder, Recomputing
 from regulargpt.models.hooks import Hooked
 from regulargpt.models.layers import Readout
@@ -36,8 +36,9 @@ class Model(Hooked, ABC):
     What else a model may have, each with a default: `answers`, `quadratic`, `compiled_parts`, `parameter_groups`,
     `project`, `set_attention`, `set_temperature`, `decoder`, `set_noise`, and hook points (`hooks.HookPoint`). Some
     names are read by the analyses: `hook_embed`, what stands for each symbol (batch, length, width), by
-    `receptive-field`; `hook_state`, the state at each position (batch, length, width), or `blocks.N.hook_resid_post`,
-    by `verify`.
+    `receptive-field`; by `verify` the state at each position (batch, length, width): `hook_output`, what the readout
+    reads, `hook_state` or `blocks.N.hook_resid_post`. A recurrent model derives from `recurrent.Stepwise`: a change of
+    its `hook_state` then changes all that comes after.
 
     >>> import torch
     >>> from regulargpt.models.layers import linear
@@ -115,6 +116,27 @@ class Model(Hooked, ABC):
 
     def set_noise(self, level: float) -> None:
         """The noise on the states while training, as a share of their size. A model without such noise has none."""
+
+
+def fill(model: nn.Module, weights: Mapping[str, Tensor], place: str) -> None:
+    """Set the weights that were saved at a place; UserError naming those that are not this model's.
+
+    >>> from regulargpt.models.rnn import Rnn
+    >>> fill(Rnn(2, 3, d_model=4), Rnn(2, 3, d_model=5).state_dict(), "runs/a")
+    Traceback (most recent call last):
+    languages.errors.UserError: the weights in runs/a are of another Rnn (of another shape: 'readout.weight', 'rnn.weight_ih_l0' and 3 more); put...
+    """  # noqa: E501
+    own, saved = ({name: value.shape for name, value in state.items()} for state in (model.state_dict(), weights))
+    apart = {
+        "missing:": [name for name in own if name not in saved],
+        "unknown:": [name for name in saved if name not in own],
+        "of another shape:": [name for name in own if name in saved and own[name] != saved[name]],
+    }
+    said = [f"{how} {one_of(names, 2)}" for how, names in apart.items() if names]
+    if said:
+        other = f"the weights in {place} are of another {type(model).__name__} ({', '.join(said)})"
+        raise UserError(f"{other}; put the class back as it was in the training, or train anew")
+    model.load_state_dict(weights)
 
 
 @torch.no_grad()

@@ -1,6 +1,8 @@
 """The GRU baseline (Cho et al. 2014)."""
 
-from torch import nn
+from typing import ClassVar
+
+from torch import Tensor, nn
 
 from regulargpt.models.recurrent import TorchRecurrent
 
@@ -15,3 +17,11 @@ class Gru(TorchRecurrent):
     """
 
     cell = nn.GRU
+    points: ClassVar = ("r", "z", "n", "h")
+
+    def cell_step(self, at: nn.Module, x: Tensor, hidden: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """h = (1 - z) n + z h, where n reads r times the product with h."""
+        (x_r, x_z, x_n), (h_r, h_z, h_n) = x.chunk(3, -1), hidden.chunk(3, -1)  # each (batch, d_model)
+        r, z = at("r", (x_r + h_r).sigmoid()), at("z", (x_z + h_z).sigmoid())
+        n = at("n", (x_n + r * h_n).tanh())
+        return (at("h", (1 - z) * n + z * before[0]),)

@@ -15,8 +15,9 @@ Shapes, for words (batch, length):
 
 RegularGPT passes the points of a block once a level. Nodes are those of all words in a row, in the shared tree distinct
 ones; `below` are the rows of the level below, after the pad in row 0. `dense` is as `every`, with keys for all the
-places that a position may read: the pads before the word, then the word. Recurrent models have `hook_embed` and
-`hook_state`.
+places that a position may read: the pads before the word, then the word.
+
+Those of recurrent models are in docs/models-and-encodings.md. There a change at one symbol changes all that follows.
 
 A hook point is the identity. What is expensive (the attention pattern) is made, and what goes in pieces is computed
 whole, only where somebody listens.
@@ -29,6 +30,8 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
+import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from languages.errors import UserError, nearest, one_of
@@ -38,8 +41,8 @@ class HookPoint(nn.Identity):
     """The identity, named by where it stands: `blocks.0.attn.hook_pattern`, `blocks.0.hook_resid_post`.
 
     `run_with_hooks` calls a function with what passes and the hook point: `name` says where it stands, `passage` how
-    often the function was called before; weights shared across depth pass once a level. PyTorch's own
-    `register_forward_hook` works as well.
+    often the function was called before; weights shared across depth pass once a level, those of a recurrent network
+    once a symbol. PyTorch's own `register_forward_hook` works as well.
 
     >>> from torch import ones
     >>> point = HookPoint()
@@ -49,6 +52,8 @@ class HookPoint(nn.Identity):
     """
 
     name, passage = "", 0
+    place: int | None = None
+    """The number of the passage where the model gives it: it may compute one again after a change before it."""
 
     def __call__(self, x: Tensor) -> Tensor:
         """What listeners make of x; without them x itself, four times as fast as through `nn.Module`'s call."""
@@ -151,6 +156,44 @@ def chosen(points: dict[str, HookPoint], names: Filter) -> list[str]:
     return wanted
 
 
+def carried(
+    point: HookPoint,
+    run: Callable[[int, Float[Tensor, "batch d_state"]], Float[Tensor, "batch rest d_state"]],
+    start: Float[Tensor, "batch d_state"],
+) -> Float[Tensor, "batch length d_state"]:
+    """The states of a recurrence after each symbol, where a change at the hook point changes all that comes after.
+
+    `run(t, state)` gives the states after the symbols from t on, if `state` was there before symbol t. Functions at the
+    point see what the recurrence gave for the whole word. From the first position that they change, the recurrence
+    goes on with their value, and they see the new word of states; and so on to its end.
+
+    >>> from torch import cumsum, ones, tensor, zeros
+    >>> def count(t, state):
+    ...     return cumsum(ones(1, 4 - t, 1), 1) + state[:, None]
+    >>> def back(states, hook):
+    ...     return states.index_fill(1, tensor([1]), 0.0)
+    >>> point = nn.ModuleDict({"state": HookPoint()})
+    >>> with hooks(point, [("state", back)]):
+    ...     carried(point["state"], count, zeros(1, 1)).flatten()
+    tensor([1., 0., 1., 2.])
+    """
+    states = run(0, start)
+    if not point.listened_to():
+        return states
+    point.place, begin, settled = 0, 0, states[:, :0]
+    while True:
+        # A copy, since a function may write into what it is given.
+        heard = point(states.clone())
+        changed = (heard != states).any(-1).any(0)[begin:].nonzero()  # (positions, 1)
+        if not len(changed):
+            return torch.cat([settled, heard[:, begin:]], 1)
+        after = begin + int(changed[0]) + 1
+        settled, begin = torch.cat([settled, heard[:, begin:after]], 1), after
+        if begin == states.shape[1]:
+            return settled
+        states = torch.cat([states[:, :begin], run(begin, heard[:, begin - 1])], 1)
+
+
 @contextmanager
 def hooks(model: nn.Module, fwd_hooks: Sequence[tuple[Filter, HookFunction]]) -> Iterator[None]:
     """As long as it is open, each function is called with what passes the hook points it is paired with.
@@ -182,7 +225,7 @@ def _forward_hook(function: HookFunction) -> Callable[[HookPoint, Any, Tensor], 
 
     def call(point: HookPoint, _inputs: Any, value: Tensor) -> Tensor | None:
         # Set before each call: several functions at one point may have been there for different times.
-        point.passage = next(passages)
+        point.passage = next(passages) if point.place is None else point.place
         instead = function(value, point)
         if instead is not None and instead.shape != value.shape:
             # Most wrong shapes would be broadcast, to a result that means nothing.

@@ -13,7 +13,7 @@ from jaxtyping import Complex, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regulargpt.models.hooks import HookPoint
+from regulargpt.models.hooks import HookPoint, carried
 from regulargpt.models.layers import Readout, embedding, linear
 from regulargpt.models.recurrent import Recurrent
 
@@ -43,15 +43,31 @@ def scan_last(a: Complex[Tensor, "n"], v: Complex[Tensor, "batch length n"]) -> 
     return v
 
 
+def pairs(x: Complex[Tensor, "*rows n"]) -> Float[Tensor, "*rows 2*n"]:
+    """Each complex number as two real ones, one after the other.
+
+    >>> pairs(torch.tensor([1 + 2j, 3j]))
+    tensor([1., 2., 0., 3.])
+    """
+    return torch.view_as_real(x).flatten(-2)  # (*rows, 2 * n)
+
+
+def unpaired(x: Float[Tensor, "*rows 2*n"]) -> Complex[Tensor, "*rows n"]:
+    """The complex numbers behind `pairs`."""
+    return torch.view_as_complex(x.unflatten(-1, (-1, 2)))  # (*rows, n)
+
+
 class Lru(nn.Module):
     """The linear recurrent unit x_k = a x_{k-1} + gamma B u_k, y_k = Re(C x_k) + D u_k (Orvieto et al. 2023).
 
     a = exp(-exp(nu) + i theta) lies inside the unit circle whatever nu is; it starts uniform on the ring of
-    radii 0.9..0.999. gamma = sqrt(1 - |a|^2) keeps the states' size. B and C are complex, held as real pairs.
+    radii 0.9..0.999. gamma = sqrt(1 - |a|^2) keeps the states' size. B and C are complex, held as real pairs, and so
+    does x pass `hook_state`.
     """
 
     def __init__(self, d_model: int, generator: torch.Generator):
         super().__init__()
+        self.hook_state = HookPoint()
         self.b = linear(d_model, 2 * d_model, generator, bias=False)
         self.c = linear(2 * d_model, d_model, generator, bias=False)
         self.d = nn.Parameter(torch.randn(d_model, generator=generator))
@@ -72,16 +88,30 @@ class Lru(nn.Module):
         readout: Readout,
     ) -> tuple[Float[Tensor, "batch read d_model"], Complex[Tensor, "batch 1 d_model"]]:
         """y at the last position or at all, and the last state."""
-        a = self.a()
         gamma = (-torch.expm1(-2 * self.nu.exp())).sqrt()  # |a|^2 = exp(-2 exp(nu)), close to 1
-        v = torch.view_as_complex(self.b(u).unflatten(-1, (-1, 2))) * gamma  # (batch, length, d_model)
-        # What the pieces before left enters as if it were part of the first input: the scan is linear.
-        if state is not None:
-            v = torch.cat([v[:, :1] + a * state, v[:, 1:]], dim=1)
-        x = scan_last(a, v) if readout == "last" else scan(a, v)
+        v = unpaired(self.b(u)) * gamma  # (batch, length, d_model)
+        x = self.states(v, state, readout)
         u = u[:, -1:] if readout == "last" else u
-        pairs = torch.view_as_real(x).flatten(-2)  # (batch, read, 2 * d_model)
-        return self.c(pairs) + self.d * u, x[:, -1:]
+        return self.c(pairs(x)) + self.d * u, x[:, -1:]
+
+    def states(
+        self, v: Complex[Tensor, "batch length n"], state: Complex[Tensor, "batch 1 n"] | None, readout: Readout
+    ) -> Complex[Tensor, "batch read n"]:
+        """x after each of the inputs v, from the state before them; where a function listens, with what it changes."""
+        a = self.a()
+
+        def after(before: Tensor, v: Tensor) -> Tensor:
+            # The scan is linear: what came before enters as if it were part of the first input.
+            return torch.cat([v[:, :1] + a * before, v[:, 1:]], dim=1)
+
+        if not self.hook_state.listened_to():
+            v = v if state is None else after(state, v)
+            return scan_last(a, v) if readout == "last" else scan(a, v)
+        start = v.new_zeros(len(v), v.shape[2]) if state is None else state[:, 0]
+        heard = carried(
+            self.hook_state, lambda t, x: pairs(scan(a, after(unpaired(x)[:, None], v[:, t:]))), pairs(start)
+        )
+        return unpaired(heard)[:, -1:] if readout == "last" else unpaired(heard)
 
 
 class Block(nn.Module):

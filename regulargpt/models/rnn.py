@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 
 from regulargpt.models.recurrent import TorchRecurrent
 
@@ -18,3 +18,7 @@ class Rnn(TorchRecurrent):
 
     cell = nn.RNN
     options: ClassVar = {"nonlinearity": "relu"}
+
+    def cell_step(self, at: nn.Module, x: Tensor, hidden: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """h = ReLU(W_x x + W_h h)."""
+        return (at("h", (x + hidden).relu()),)

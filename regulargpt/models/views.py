@@ -11,7 +11,7 @@ from languages.errors import UserError
 if TYPE_CHECKING:
     from torch import Tensor
 
-WRITTEN = re.compile(r"full|bca|sliding:[1-9]\d{0,8}")
+WRITTEN = re.compile(r"full|bca|sliding:[1-9]\d{0,17}")
 
 Index = TypeVar("Index", "int", "Tensor")
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import torch
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from regulargpt import models
+from regulargpt.config.schema import RunConfig
 from regulargpt.models import MODELS
-from regulargpt.models.base import Model
+from regulargpt.models.base import Model, fill, refuse_shapes
+from regulargpt.runs.outside import mistakes, outside, warn_of_changes
 from regulargpt.storage.folder import RunFolder
 
 
@@ -29,8 +31,12 @@ def load_model(folder: RunFolder) -> Model:
 
 def load_reader(folder: RunFolder, changes: Mapping[str, Any] = {}) -> Model:
     """The trained model of a finished run, wherever it reads its answer; some options changed, by their dotted keys."""
-    model = load_drawn(folder, 0, changes)
-    model.load_state_dict(folder.load_weights())
+    config, model = RunConfig.parse(folder.config_text), load_drawn(folder, 0, changes)
+    fill(model, folder.load_weights(), shown(folder.path))
+    if outside(config):
+        warn_of_changes(folder, config)
+        with mistakes(config):
+            refuse_shapes(model, folder.load_model_config()["n_outputs"])
     return model
 
 
@@ -39,7 +45,9 @@ def load_drawn(folder: RunFolder, seed: int, changes: Mapping[str, Any] = {}) ->
     record = folder.load_model_config()
     # What stands in the file is checked as a config is: it may come from another machine.
     options = MODELS.options(_changed(record["model"], changes), "model")
-    return models.build(options, record["n_symbols"], record["n_outputs"], torch.Generator().manual_seed(seed)).eval()
+    generator = torch.Generator().manual_seed(seed)
+    with mistakes(RunConfig.parse(folder.config_text)):
+        return models.build(options, record["n_symbols"], record["n_outputs"], generator).eval()
 
 
 def _changed(options: Any, changes: Mapping[str, Any]) -> Any:

@@ -17,7 +17,6 @@ from regulargpt import data, models, objectives, plots
 from regulargpt.config.options import as_mapping
 from regulargpt.config.protocols import protocol
 from regulargpt.config.recipes import CONSTRUCTED
-from regulargpt.config.registry import rows
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
@@ -28,6 +27,7 @@ from regulargpt.evaluation.reference import reference
 from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs import tracking
+from regulargpt.runs.outside import changed, digests, mistakes, notice, outside
 from regulargpt.storage.atomic import at_work, read_bytes
 from regulargpt.storage.environment import environment
 from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
@@ -75,7 +75,8 @@ def run(
     refuse_faulty(config, words)
     # All refusals are behind us: from here on there is a folder.
     device = prepare(config)
-    folder = RunFolder.create(out, config.render(), {**environment(str(device)), **words.fingerprint()})
+    made_with = {**environment(str(device)), **words.fingerprint(), "classes": digests(config)}
+    folder = RunFolder.create(out, config.render(), made_with)
     return finish(folder, config, words, device, watch, further)
 
 
@@ -84,16 +85,10 @@ def refuse_faulty(config: RunConfig, words: Data) -> None:
 
     Raises UserError in one line for a class that cannot be built, or does not give the logits that it should.
     """
-    if all(row.place.startswith("regulargpt.") for row in rows(config)):
-        return
-    goal = objectives.build(config.objective, words)
-    try:
-        refuse_shapes(make_model(config, goal, torch.device("cpu")), goal.n_outputs)
-    except UserError:
-        raise
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise UserError(f"{config.model.name}: {reason:.300}; docs/your-own.md says what a class must do") from error
+    if outside(config):
+        goal = objectives.build(config.objective, words)
+        with mistakes(config):
+            refuse_shapes(make_model(config, goal, torch.device("cpu")), goal.n_outputs)
 
 
 def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
@@ -110,6 +105,8 @@ def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
         return summary
     words = data.build(config.data)
     refuse_other_data(folder, words)
+    if places := changed(folder, config):
+        watch.on_notice(notice(places))
     return finish(folder, config, words, prepare(config), watch)
 
 

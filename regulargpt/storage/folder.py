@@ -211,8 +211,11 @@ class RunFolder:
         atomic.write_json(self.path / SUMMARY, dict(summary))
 
     def load_summary(self) -> dict[str, Any]:
-        """The summary of a finished run, checked against the manifest."""
-        return Fields(atomic.parse_json(self.final_bytes(SUMMARY), self.path / SUMMARY), SUMMARY)
+        """The summary of a finished run, checked against the manifest; a copied folder is where it is now."""
+        found = Fields(atomic.parse_json(self.final_bytes(SUMMARY), self.path / SUMMARY), SUMMARY)
+        if "run_dir" in found:
+            found["run_dir"] = str(self.path)
+        return found
 
     def load_attempt(self) -> dict[str, Any] | None:
         """uncertified.json: why these weights have no certificate; None if a proof of them was not tried."""

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from languages.errors import UserError
+from languages.errors import UserError, shown
 from regulargpt.config.schema import RunConfig, TrainingOptions, flat, value_of
 from regulargpt.data.base import Data
-from regulargpt.models.base import Model
+from regulargpt.models.base import Model, fill
 from regulargpt.models.layers import seed_counted
 from regulargpt.objectives.answers import Objective
 from regulargpt.storage.folder import RunFolder
@@ -155,7 +155,7 @@ class Trainer:
         if began != now:
             phases = f"{folder.path} was begun with the phases {', '.join(began)}, not {', '.join(now)}"
             raise UserError(f"{phases}; set LANGUAGES_BUDGET as it was then, or run anew")
-        self.model.load_state_dict(checkpoint.weights)
+        fill(self.model, checkpoint.weights, shown(folder.path))
         self.optimiser.load_state_dict(checkpoint.state["optimiser"])
         for phase in self.phases:
             phase.load(checkpoint.state["phases"][phase.name], self.model)

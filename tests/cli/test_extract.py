@@ -198,6 +198,59 @@ def test_refusals(cli: Cli, runs: dict[str, Path], tmp_path: Path):
         assert (everything(tmp_path), everything(runs["rnn"].parent)) == before
 
 
+OUTSIDE = """
+import torch
+from torch import nn
+from regulargpt.models.base import Model
+from regulargpt.models.options import ModelOptions
+from regulargpt.models.recurrent import Stepwise
+
+class Flip(Stepwise):
+    # Of the symbol x the state p becomes p + x - 2 p x: parity, whatever the training does.
+    def __init__(self, n_symbols, n_outputs, *, generator=None):
+        super().__init__(n_symbols, 1, n_outputs, generator)
+        self.readout.weight.data = torch.tensor([[-1.0], [1.0]])
+
+    def step(self, state, x):
+        return state + x[:, 1:] - 2 * state * x[:, 1:]
+
+    def activation(self, x):
+        return 20 * (x - 0.5)
+
+class Bag(Model):
+    def __init__(self, n_symbols, n_outputs, *, generator=None):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(n_outputs))
+
+    def forward(self, words, readout="last"):
+        return self.weight.expand(len(words), *([words.shape[1]] if readout == "all" else []), -1)
+
+class Trees(ModelOptions):
+    def not_one_map(self):
+        return None
+
+class NoTree(Bag):
+    Options = Trees
+"""
+
+
+def test_of_a_recurrent_class_from_outside_the_machine_or_what_it_lacks(cli: Cli, tmp_path: Path, monkeypatch):
+    (tmp_path / "extracted_from.py").write_text(OUTSIDE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    changes = COMMON | {"data.train_len": 8, "training.steps": 2}
+    for name in ("Flip", "Bag", "NoTree"):
+        running.run(RunConfig().replaced(changes | {"model.name": f"extracted_from:{name}"}), tmp_path / name)
+    result = json.loads(cli("extract", "Flip", "--json").out)
+    assert (result["states"], result["equal"], result["agreement"]) == (2, True, 1)
+    assert from_json((tmp_path / "Flip" / "extracted.json").read_text()) == languages.get("parity").machine.minimise()
+    before = everything(tmp_path)
+    assert_refused(cli("extract", "Flip", "--codebook", "classes"), "not for 'extracted_from:Flip'; choose --codebook")
+    lacking = "nothing to extract from a run of 'extracted_from:Bag': derive the class from"
+    assert_refused(cli("extract", "Bag"), f"{lacking} regulargpt.models.recurrent.Stepwise and give `step`")
+    assert_refused(cli("extract", "NoTree"), "its options speak of a tree, but NoTree is no Tree")
+    assert everything(tmp_path) == before
+
+
 def test_states_without_clusters_are_refused_and_nothing_is_written(cli: Cli, tmp_path: Path, monkeypatch):
     monkeypatch.setattr("regulargpt.extraction.blind.MAX_PROTOTYPES", 3)
     monkeypatch.setattr("regulargpt.extraction.blind.Blind.of.__func__.__defaults__", (3,))

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -12,6 +13,7 @@ import pytest
 
 import languages
 from languages.convert.files import save
+from regulargpt.api import load
 from regulargpt.cli.configure import configure, default_folder, texts
 from regulargpt.cli.flags import flags
 from regulargpt.config.schema import RunConfig, flat
@@ -112,6 +114,10 @@ def test_run_json_and_the_folder_say_the_same(cli: Cli, tmp_path: Path, model: s
     assert set(found) >= {"measure", "score", "worst", "scored"}
     assert found["no_words_of_length"] == []
     assert one_object(cli("resume", "here", "--json").out) == summary
+    shutil.copytree("here", "there")
+    assert one_object(cli("resume", "there", "--json").out) == {**summary, "run_dir": "there"}
+    assert "run folder         there\npicture            there/accuracy.png\n" in cli("resume", "there").out
+    assert load("there").summary["run_dir"] == "there"
 
 
 def test_the_table_for_people(cli: Cli):

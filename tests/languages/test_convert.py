@@ -8,6 +8,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 from automata.fa.dfa import DFA
+from automata.fa.gnfa import GNFA
+from automata.fa.nfa import NFA
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -296,6 +298,34 @@ def test_partial_automata_of_automata_lib_are_completed() -> None:
     assert (ours.states, ours.alphabet) == (("q0", "q1", "q2", "sink"), ("a", "b"))
     assert ours.equivalent(Dfa.from_regex("(ab)*"))
     assert from_automata_lib(theirs, alphabet="ba").alphabet == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("convert", "given", "said"),
+    [
+        (
+            from_automata_lib,
+            NFA.from_regex("a*b"),
+            "an NFA is no DFA; determinise it first: from_automata_lib(DFA.from_nfa(",
+        ),
+        (from_automata_lib, GNFA.from_nfa(NFA.from_regex("a")), "GNFA is no DFA of automata-lib; give an automata.fa"),
+        (from_automata_lib, EVEN, "Dfa is no DFA of automata-lib"),
+        (from_automata_lib, "a*b", "str is no DFA of automata-lib"),
+        (to_automata_lib, EVEN.as_moore(), "MooreMachine is no Dfa; automata-lib has no machine with outputs"),
+        (to_automata_lib, NFA.from_regex("a"), "NFA is no Dfa"),
+        (from_networkx, nx.DiGraph(), "DiGraph is no MultiDiGraph, whose edges have symbols as their keys"),
+        (from_networkx, EVEN, "Dfa is no MultiDiGraph"),
+    ],
+    ids=str,
+)
+def test_another_kind_of_machine_is_refused_by_name(convert, given, said: str) -> None:
+    with pytest.raises(AutomatonError) as refused:
+        convert(given)
+    assert str(refused.value).startswith(said)
+
+
+def test_a_determinised_nfa_is_read() -> None:
+    assert from_automata_lib(DFA.from_nfa(NFA.from_regex("a*b"))).equivalent(Dfa.from_regex("a*b"))
 
 
 def test_importing_machines_costs_only_numpy() -> None:

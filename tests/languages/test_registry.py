@@ -116,6 +116,7 @@ REFUSED = [
     ("tomita-0", "there is no tomita-0; Tomita's languages are tomita-1 to tomita-7"),
     ("tomita--3", "unknown language 'tomita--3'; did you mean 'tomita-3'?"),
     ("dyck-0", "dyck-0: the depth is 1 to 500"),
+    ("dyck-10000000000", "dyck-10000000000: the depth is 1 to 500, LANGUAGES_BUDGET=20000000 allows more"),
     ("dyck-501", "dyck-501: the depth is 1 to 500, LANGUAGES_BUDGET=2 allows more"),
     ("dyck-51:depth=every", "dyck-51: with depth=every the depth is 1 to 50, LANGUAGES_BUDGET=2 allows more"),
     ("dyck-4:depth=evry", "dyck-4: depth is 'evry'; it is 'any' or 'every'; did you mean 'every'?"),

@@ -141,7 +141,7 @@ def test_every_model_reads_on(name: str):
 def test_a_recurrent_model_keeps_its_state_alone():
     decoder = Rnn(SYMBOLS, SYMBOLS, d_model=8).decoder()
     decoder.feed(words(1, 30))
-    assert [x.shape for x in vars(decoder).values() if isinstance(x, Tensor)] == [(1, 1, 8)]
+    assert [x.shape for x in vars(decoder).values() if isinstance(x, Tensor)] == [(1, 8)]
 
 
 @pytest.mark.parametrize("options", [{"random_positions": 64}, {"causal": False}])

@@ -138,8 +138,8 @@ def test_the_forget_gate_starts_open():
 def test_the_states_are_hooked(cls: type[Recurrent]):
     model, words = built(cls), some_words(2, 5)
     outputs, cache = run_with_cache(model, words, readout="all")
-    assert cache["hook_state"].shape == (2, 5, 6)
-    assert torch.equal(model.readout(model.activation(cache["hook_state"])), outputs)
+    assert cache["hook_output"].shape == (2, 5, 6)
+    assert torch.equal(model.readout(model.activation(cache["hook_output"])), outputs)
 
 
 @pytest.mark.parametrize("cls", ALL)

@@ -163,7 +163,7 @@ def read_at_the_end(run: Gathered, prefix: list[int]) -> tuple[torch.Tensor, str
     network = load_reader(RunFolder.open(run.path))
     token = [] if run.live.network.token is None else [run.live.network.token]
     logits, cache = run_with_cache(network, torch.tensor([[*prefix, *token]]), readout="all")
-    own = [found for name, found in cache.items() if name.startswith("hook_state")]
+    own = [found for name, found in cache.items() if name.startswith(("hook_output", "hook_state"))][-1:]
     states = (own or [found for name, found in cache.items() if "hook_resid_post" in name])[-1][0, -1].double()
     last = logits[0, -1]
     if run.live.network.reading == "member":

@@ -6,6 +6,7 @@ import torch
 
 from languages.errors import UserError
 from regulargpt.models.hooks import run_with_cache
+from regulargpt.models.lstm import Lstm
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.trace import trace_tree
 from tests.regulargpt.test_regulargpt import affine, built, gelu, layer_of, normal, numbers, some_words
@@ -146,6 +147,10 @@ def test_gradients_flow_through_a_patch():
         (lambda trace: trace.patch(1, 3, torch.zeros(8)), "node = 3; there are 3, counted from 0"),
         (lambda trace: trace.patch(1, 0, torch.zeros(8), word=9), "word = 9; there are 4, counted from 0"),
         (lambda trace: trace.patch(1, 0, torch.zeros(1)), "a state of shape (1,); it is (8,)"),
+        (
+            lambda trace: trace_tree(Lstm(3, 4, d_model=8), trace.words),
+            "trace_tree reads the tree of a RegularGPT, not of Lstm; use run_with_cache",
+        ),
         (
             lambda trace: trace_tree(built(attention="full"), trace.words),
             "full attention has no tree; use run_with_cache with computation='dense'",

@@ -95,6 +95,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "training.batch_size = 128 cannot be shared among training.lengths_per_step = 3 lengths; make it a multiple",
     ),
     ("parity", {"training.steps": 0}, "training.steps = 0; training has at least 1 step"),
+    ("parity", {"recipe": "robusst"}, "unknown recipe 'robusst'; did you mean 'robust'?"),
     (
         "parity",
         {"recipe": "constructed-matrix"},

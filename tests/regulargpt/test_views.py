@@ -25,6 +25,7 @@ VIEWS: dict[str, View] = {
     "sliding:1": Sliding(1),
     "sliding:5": Sliding(5),
     "sliding:100": Sliding(100),
+    "sliding:1000000000": Sliding(1_000_000_000),
     "bca:2": Bca(2),
     "bca:7": Bca(7),
     "bca:12": Bca(12),

@@ -107,7 +107,7 @@ def text(result: dict[str, Any]) -> str:
     from regulargpt.cli.running import guessed, other_measures, scoring, sharpened, text_lengths
 
     if "extrapolation" in result:
-        return "\n".join([f"scoring {scoring(result)}", *text_lengths(result)])
+        return "\n".join([f"scoring {scoring(result)}", *text_lengths(result), *changes(result)])
     known, scored = measure(result["measure"]), set(result["scored"])
     values = result["measures"][known.name]["values"]
     inside, beyond = ({T: v for T, v in values.items() if (T in scored) is wanted} for wanted in (True, False))
@@ -123,7 +123,15 @@ def text(result: dict[str, Any]) -> str:
     guess = f", always one answer {guess}" if (guess := guessed(result)) else ""
     lengths = f"{len(inside)} length{'s' * (len(inside) != 1)}{sharpened(result)}{replaced(result)}"
     lines.append(f"{lengths}: mean {known.name} {mean}, worst {worst}{guess}")
-    return "\n".join([*lines, *(f"mean {name} {found}" for name, found in other_measures(result))])
+    lines += [f"mean {name} {found}" for name, found in other_measures(result)]
+    return "\n".join([*lines, *changes(result)])
+
+
+def changes(result: dict[str, Any]) -> list[str]:
+    """What is said of classes from outside that have changed; nothing without them."""
+    from regulargpt.runs.outside import notice
+
+    return [notice(result["changed_classes"])] if result["changed_classes"] else []
 
 
 def alone(lengths: Iterable[int]) -> set[int]:

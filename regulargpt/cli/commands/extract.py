@@ -20,6 +20,7 @@ DEFAULT = "extracted.json"
 ENDINGS = (".json", ".dot")
 RECURRENT = ("rnn", "lstm", "gru")
 OTHERS = {"linear-rnn": "its answer depends on more than its state"}
+OUTSIDE = "derive the class from regulargpt.models.recurrent.Stepwise and give `step`, which moves the state on"
 # A state whose nearest prototype is less than this nearer than the second may fall to the other in other arithmetic.
 CLEAR = 1e-2
 
@@ -78,13 +79,28 @@ def check_out(out: Path) -> None:
 
 def check_run(config: RunConfig, codebook: str) -> None:
     """Refuse a run in which there is no machine to find."""
-    model = config.model.name
-    if model in RECURRENT and codebook != "blind":
+    model, stepwise = config.model.name, is_stepwise(config.model.name)
+    if stepwise and codebook != "blind":
         raise UserError(f"--codebook {codebook} is for weight-shared trees, not for '{model}'; choose --codebook blind")
-    if model not in RECURRENT and (reason := config.model.not_one_map()) is not None:
+    if not stepwise and (reason := config.model.not_one_map()) is not None:
         raise UserError(f"nothing to extract{no_machine(model, reason)}")
     if config.objective.name == "next":
         raise UserError("the run answers with the symbols that may follow; extract from one of supervision 'last'")
+
+
+def is_stepwise(model: str) -> bool:
+    """Whether a model's state is one vector that each symbol moves; a class from outside says so by its base.
+
+    >>> is_stepwise("gru"), is_stepwise("linear-rnn")
+    (True, False)
+    """
+    from regulargpt.models import MODELS
+
+    if model in MODELS:
+        return model in RECURRENT
+    from regulargpt.models.recurrent import Stepwise  # torch, which a class from outside has imported
+
+    return issubclass(MODELS[model].load(), Stepwise)
 
 
 def no_machine(model: str, reason: str) -> str:
@@ -94,6 +110,8 @@ def no_machine(model: str, reason: str) -> str:
     known = [name for name in MODELS if name in RECURRENT or MODELS.options(name, "model").not_one_map() is None]
     if model in known:
         return f": {reason}"
+    if model not in MODELS:
+        return f" from a run of '{model}': {OUTSIDE}; docs/your-own.md shows how"
     return f" from a run of '{model}': {OTHERS.get(model, 'it carries no state')}; give one of {one_of(known)}"
 
 

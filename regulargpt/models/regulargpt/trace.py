@@ -127,7 +127,7 @@ class Patch:
 def trace_tree(model: RegularGPT, words: Int[Tensor, "word length"]) -> Trace:
     """Run RegularGPT as the plain tree, a state for each node of each word, and keep everything.
 
-    Raises `UserError` for full attention, which has no tree, and while state noise is on.
+    Raises `UserError` for another model, for full attention, which has no tree, and while state noise is on.
 
     >>> words = torch.tensor([[0, 1, 1, 0, 1], [1, 1, 0, 0, 1]])
     >>> model = RegularGPT(2, 2, d_model=8, n_heads=2)
@@ -143,6 +143,8 @@ def trace_tree(model: RegularGPT, words: Int[Tensor, "word length"]) -> Trace:
     >>> torch.allclose(trace.logits, model(words), atol=1e-6)
     True
     """
+    if not isinstance(model, RegularGPT):
+        raise UserError(f"trace_tree reads the tree of a RegularGPT, not of {type(model).__name__}; use run_with_cache")
     check_words(words, "last")
     if model.full:
         raise UserError("full attention has no tree; use run_with_cache with computation='dense'")

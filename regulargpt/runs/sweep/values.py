@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from languages.errors import UserError
-from regulargpt.config.options import ConfigError, read
+from regulargpt.config.options import LARGEST, ConfigError, read
 from regulargpt.config.schema import RunConfig, type_of
 
 MOST = 10_000
@@ -67,10 +67,12 @@ def numbers(key: str, text: str) -> Iterator[str]:
     >>> list(numbers("seed", "3-5")), list(numbers("seed", "-3"))
     (['3', '4', '5'], ['-3'])
     """
-    found = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text)
+    found = re.fullmatch(r"([0-9]+)-([0-9]+)", text)
     if found is None:
         yield text
         return
+    if any(len(end) > len(str(LARGEST)) for end in found.groups()):
+        raise ConfigError(f"{key} = {text!r}; a whole number is at most {LARGEST}")
     low, high = map(int, found.groups())
     if low > high:
         raise ConfigError(f"{key} = {text!r}; a range increases, as in {high}-{low}")

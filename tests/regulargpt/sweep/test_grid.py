@@ -50,6 +50,9 @@ def test_values_as_they_are_written(key: str, texts: list[str], values: tuple[An
     [
         ("seed", "3-1", "seed = '3-1'; a range increases, as in 1-3"),
         ("seed", "0-10000", "seed = '0-10000': 10,001 values; at most 10,000"),
+        ("seed", "0-1000000000", "seed = '0-1000000000': 1,000,000,001 values; at most 10,000"),
+        ("seed", f"0-{2**63 - 1}", "seed = '0-9223372036854775807': 9,223,372,036,854,775,808 values; at most 10,000"),
+        ("seed", f"0-{10**30}", f"seed = '0-{10**30}'; a whole number is at most 9223372036854775807"),
         ("seed", ",".join(["0-9998"] * 2), "seed: 19,998 values; at most 10,000"),
         ("seed", "1-", "seed = '1-'; give a whole number"),
         ("seed", "1,,2", "seed = ''; give a whole number"),
