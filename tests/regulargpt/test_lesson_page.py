@@ -122,6 +122,18 @@ def test_before_anything_is_done_no_step_is(shown: Browser):
     assert not shown.evaluate("document.querySelectorAll('.way .done').length")
 
 
+@pytest.mark.parametrize("step", page.STEPS)
+def test_an_address_that_names_a_step_opens_there(browser: Browser, written: Path, step: str):
+    browser.look(1280)
+    browser.open(written, f"#{step}")
+    browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    top = browser.evaluate(f"document.querySelector('#{step}').getBoundingClientRect().top")
+    # At the top, below the way through the steps.
+    assert 0 <= top < 150
+    assert browser.evaluate("address.link()").endswith(f"#{step}")
+    silent(browser, written)
+
+
 def test_language_a_word_is_answered_and_kept_in_its_pile(shown: Browser):
     for word in WORDS:
         write(shown, "language", word)
