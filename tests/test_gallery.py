@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -101,9 +102,114 @@ def test_a_page_opens_and_its_proof_comes_to_its_end(browser: Browser, path: Pat
         browser.evaluate("new Promise((done) => setTimeout(done, 50))")
     count = browser.evaluate("document.querySelector('#proof .count').textContent")
     assert count.endswith("0 wrong. Nothing is left to try: the network is right on every word.")
+    squares = "document.querySelectorAll('#proof .squares td.right').length"
+    assert browser.evaluate(f"document.querySelector('#proof progress').max === {squares}")
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     assert browser.problems == []
     assert {request.split("#")[0] for request in browser.requests} <= {path.as_uri(), "data:,"}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_cases_can_be_counted(path: Path):
+    """The sums of step 7 are right, and its cases are those of all words of up to a dozen symbols."""
+    text, data = parts(path.read_text("utf-8"))
+    (low, leaves), (high, nodes) = re.findall(r"alone or with others: ([\d ×+−]+) = (\d+) ", text)
+    for terms, total in ((low, leaves), (high, nodes)):
+        assert sum(eval_terms(terms)) == int(total)
+    assert (len(data["leaves"]), len(data["nodes"])) == (int(leaves), int(nodes))
+    assert f"In each of these {int(leaves) + int(nodes)} cases" in text
+    met = met_windows(data, 12 if len(data["alphabet"]) == 2 else 8)
+    assert {tuple(window) for window, _ in data["leaves"]} == met["leaves"]
+    assert {tuple(window) for window, _ in data["nodes"]} == met["nodes"]
+
+
+def eval_terms(terms: str) -> list[int]:
+    """The numbers of a sum with products, subtracted ones negative."""
+    signed = terms.replace("− ", "+ -1 × ").split(" + ")
+    return [math.prod(map(int, term.split(" × "))) for term in signed]
+
+
+def met_windows(data: Any, longest: int) -> dict[str, set[tuple[int, ...]]]:
+    """What stands below the nodes of any word, by offset: a symbol's number, a prototype's, or 0 for the pad."""
+    assert data["network"]["chunk_size"] == 2
+    assert data["network"]["aligned"] == "right"
+    right, symbols = np.array(data["elements"]["right"]), len(data["alphabet"])
+    place = np.zeros(len(right), dtype=int)  # which prototype stands for each element
+    for k, elements in enumerate(data["network"]["elements"], 1):
+        place[elements] = k
+    met: dict[str, set[tuple[int, ...]]] = {"leaves": set(), "nodes": set()}
+    for length in range(1, longest + 1):
+        words = np.indices((symbols,) * length).reshape(length, -1).T  # (words, length)
+        below, spans, part = [words[:, i] + 1 for i in range(length)], [(i, i + 1) for i in range(length)], "leaves"
+        while len(spans) > 1 or part == "leaves":
+            if len(spans) % 2:
+                below, spans = [np.zeros(len(words), dtype=int), *below], [(spans[0][0], spans[0][0]), *spans]
+            for left, near in zip(below[::2], below[1::2], strict=True):
+                met[part] |= set(map(tuple, np.stack([near, left], axis=1).tolist()))
+            spans = [(low, high) for (low, _), (_, high) in zip(spans[::2], spans[1::2], strict=True)]
+            below, part = [place[element_of(words[:, low:high], right)] for low, high in spans], "nodes"
+    return met
+
+
+def element_of(words: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The number of each word's monoid element (words,)."""
+    found = np.zeros(len(words), dtype=int)
+    for column in words.T:
+        found = right[found, column]
+    return found
+
+
+@needs_browser
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_how_sure_is_said_only_of_networks_that_were_trained(browser: Browser, path: Path):
+    text, data = parts(path.read_text("utf-8"))
+    is_constructed = not path.stem.startswith(("parity", "even-pairs"))
+    assert data["live"]["is_constructed"] == is_constructed == ("nobody trained it" in text)
+    assert is_constructed != ("a computer adjusted them" in text)
+    browser.open(path)
+    heads = browser.evaluate("[...document.querySelectorAll('#network thead th')].map((e) => e.textContent)")
+    assert heads == ["", "answer"] + ["how sure"] * (not is_constructed)
+    name = browser.evaluate("document.querySelectorAll('#network tbody th')[1].textContent")
+    assert name == ("RegularGPT, made by hand" if is_constructed else "RegularGPT")
+
+
+@needs_browser
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_questions_rule_out_simple_rules(browser: Browser, path: Path):
+    """Whoever guesses, or looks at one thing only, does not come to the end of step 1."""
+    browser.open(path)
+    answers = browser.evaluate("answersOf(lesson).length")
+    shown = "({ words, out }) => [words.map((word) => [word, answerOf(word, lesson)]), out]"
+    ask = f"({shown})(questions(lesson, new Set()))"
+    looks = (lambda w: 0, lambda w: w[0], lambda w: w[-1], len, set)
+    for _ in range(5):
+        asked, out = browser.evaluate(ask)
+        assert len(asked) == browser.evaluate("lesson.in_a_row")
+        assert answers ** -len(asked) < 1e-3
+        assert len({tuple(word) for word, _ in asked}) == len(asked)
+        assert len(out) == len(looks)
+        for look in looks:
+            given: dict[str, set[str]] = {}
+            for word, answer in asked:
+                given.setdefault(str(look(word)), set()).add(answer)
+            assert max(map(len, given.values())) > 1
+
+
+@needs_browser
+def test_brackets_are_shown_as_brackets(browser: Browser):
+    browser.open(GALLERY / "dyck-2.html")
+    texts = "[...document.querySelectorAll('{}')].map((e) => e.textContent)"
+    assert browser.evaluate(texts.format("#automaton [data-read]")) == ["(", ")"]
+    assert set(browser.evaluate(texts.format("#automaton .edge text"))) == {"(", ")", "(,)"}
+    assert set("".join(browser.evaluate(texts.format("#tree .chip small")))) <= {"(", ")"}
+    assert set("".join(browser.evaluate(texts.format(".pile code, .question code")))) <= {"(", ")"}
+    assert set("".join(browser.evaluate("lesson.elements.words"))) == {"(", ")"}
+    typed = "(e) => { e.value = '(())'; e.dispatchEvent(new Event('input')); }"
+    browser.evaluate(f"({typed})(document.querySelector('#network input'))")
+    assert browser.evaluate(texts.format("#network td[data-answer]")) == ["accept", "✓ accept"]
+    assert browser.evaluate(texts.format("#network thead th")) == ["", "answer"]
+    (about,) = browser.evaluate(texts.format(".about"))
+    assert about.endswith("In its data the symbols ( and ) are 0 and 1.")
 
 
 @needs_browser

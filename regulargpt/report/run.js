@@ -197,12 +197,12 @@ class Run {
   sayNetwork(truth) {
     if (this.tooLong) return [`The network is not computed here for more than ${this.live.longest.toLocaleString("en")} symbols.`];
     if (!this.answer) return ["The network has no answer: its numbers overflow on this word."];
-    const { name, share } = this.answer;
+    const { name } = this.answer;
     const same = truth === null ? "unknown" : name === truth ? "right" : "wrong";
     const agree = { right: " They agree.", wrong: " They disagree: the network is wrong.", unknown: " Nothing says whether that is right." };
-    const percent = `${(100 * share).toFixed(share > 0.995 && share < 0.99995 ? 2 : 0)}\u00a0%`;
+    const sure = this.live.sure(this.answer);
     const answer = html("span", { class: same, "data-live": name }, `${MARKS[same]} ${name}`);
-    return ["Network: ", answer, `, ${percent} sure.`, agree[same]];
+    return [sure ? "Network: " : "Network, made by hand: ", answer, sure ? `, ${sure} sure.` : ".", agree[same]];
   }
 
   sayQuantised(truth) {

@@ -10,7 +10,6 @@ from itertools import chain, cycle, islice
 import numpy as np
 
 from languages.automata import MooreMachine
-from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.models.tree.depth import depth
 from regulargpt.report.automaton import is_acceptor
 from regulargpt.report.data import Gathered
@@ -49,7 +48,7 @@ def rule_traits(machine: MooreMachine) -> set[str]:
 
 def origin_traits(run: Gathered) -> set[str]:
     """Where the network comes from, and what its training was on."""
-    if is_constructed(run):
+    if run.live.is_constructed:
         return {"constructed"}
     return {"trained", "words-only" if word_steps(run) == run.summary["steps"] else "table"}
 
@@ -57,14 +56,9 @@ def origin_traits(run: Gathered) -> set[str]:
 def rival_traits(rival: Rival) -> set[str]:
     """Where the other network comes from, and whether it is known to be wrong."""
     return {
-        "beside-constructed" if is_constructed(rival.run) else "beside-trained",
+        "beside-constructed" if rival.live.is_constructed else "beside-trained",
         *(["beside-wrong"] if rival.wrong else []),
     }
-
-
-def is_constructed(run: Gathered) -> bool:
-    """Whether nobody trained it: then the numbers from which it calculates an answer do not say how sure it is."""
-    return run.config.recipe in CONSTRUCTED
 
 
 def word_steps(run: Gathered) -> int:

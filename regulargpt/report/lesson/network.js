@@ -18,30 +18,28 @@ class NetworkStep {
     this.field.set(anyWord(4, lesson));
   }
 
-  // The numbers behind the answer of a network that nobody trained do not say how sure it is.
-  network({ label, is_constructed: isMade }, live) {
-    return { name: isMade ? `${label}, made by hand` : label, live, isMade };
+  network({ label }, live) {
+    return { name: live.is_constructed ? `${label}, made by hand` : label, live };
   }
 
   show(word) {
     const truth = word.length ? answerOf(word, this.lesson) : "";
     const rows = [["Automaton", truth, ""]];
-    for (const { name, live, isMade } of this.networks) rows.push([name, ...this.answer(word, truth, live, isMade)]);
-    const columns = this.networks.every(({ isMade }) => isMade) ? 2 : 3;
+    for (const { name, live } of this.networks) rows.push([name, ...this.answer(word, truth, live)]);
+    const columns = this.networks.every(({ live }) => live.is_constructed) ? 2 : 3;
     const body = rows.map(([name, answer, sure]) => html("tr", { "data-name": name }, ...[html("th", { scope: "row" }, name), html("td", { "data-answer": answer }, answer), html("td", {}, sure)].slice(0, columns)));
     const heads = ["", "answer", "how sure"].slice(0, columns).map((name) => html("th", { scope: "col" }, name));
     this.table.replaceChildren(html("table", { class: "answers" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...body)));
     this.numbers(word);
   }
 
-  answer(word, truth, live, isMade) {
+  answer(word, truth, live) {
     if (!word.length) return ["", ""];
     if (word.length > live.longest) return ["too long for it", ""];
     const found = live.answer(word);
     if (!found) return ["its numbers overflow", ""];
     const mark = truth === NO_ANSWER ? "" : found.name === truth ? "✓ " : "✗ ";
-    const digits = found.share > 0.995 && found.share < 0.99995 ? 2 : 0;
-    return [`${mark}${found.name}`, isMade ? "not trained" : `${(100 * found.share).toFixed(digits)} %`];
+    return [`${mark}${found.name}`, live.sure(found) ?? "not trained"];
   }
 
   // The numbers of the last node, as a row of bars.

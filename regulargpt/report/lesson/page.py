@@ -12,7 +12,7 @@ import languages
 from regulargpt.report import automaton
 from regulargpt.report.data import Gathered
 from regulargpt.report.document import document
-from regulargpt.report.lesson.facts import in_a_row, is_constructed, traits_of, values_of
+from regulargpt.report.lesson.facts import in_a_row, traits_of, values_of
 from regulargpt.report.lesson.material import Material, label
 from regulargpt.report.lesson.wording import (
     Step,
@@ -159,7 +159,7 @@ def script_data(lesson: Material) -> dict[str, Any]:
 
 def network_data(run: Gathered) -> dict[str, Any]:
     """A network for the scripts, and what it is called."""
-    return {"label": label(run.config.model), "is_constructed": is_constructed(run), "live": live_data(run.live)}
+    return {"label": label(run.config.model), "live": live_data(run.live)}
 
 
 def live_data(live: Live) -> dict[str, Any] | None:
