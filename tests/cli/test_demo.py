@@ -86,7 +86,7 @@ def test_a_run_and_another_beside_it(cli: Cli, tmp_path: Path):
     data = data_of(tmp_path / "two.html")
     assert (data["label"], data["rival"]["label"]) == ("RegularGPT", "GRU")
     text = (tmp_path / "two.html").read_text("utf-8")
-    assert "a network of another make, the GRU, trained in 1 small steps on words of at most 40 symbols." in text
+    assert "a network of another make, the GRU, adjusted 1 times for words of at most 40 symbols." in text
     assert "It gives a wrong answer to <code>" in text
 
 
