@@ -4,18 +4,27 @@ import base64
 import json
 import math
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from experiments.gallery import GALLERY, INDEX, commands, index, make
+from experiments.gallery import GALLERY, INDEX, commands, index, make, rows
+from regulargpt.cli import call
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs import run as running
+from regulargpt.runs.load import load_reader
+from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser, chromium, needs_browser
 
 ROOT = GALLERY.parents[1]
 INDEX_PAGE = GALLERY / f"{INDEX}.html"
 PAGES = sorted(set(GALLERY.glob("*.html")) - {INDEX_PAGE})
+RIVAL = GALLERY / "runs" / "parity-transformer"
+GUIDE = ROOT / "docs" / "lesson.md"
 AT_ONCE = ("parity", "symmetric-3")
 MOST_BYTES = 3_000_000
 DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', re.DOTALL)
@@ -157,6 +166,42 @@ def element_of(words: np.ndarray, right: np.ndarray) -> np.ndarray:
     for column in words.T:
         found = right[found, column]
     return found
+
+
+def test_the_rival_is_what_its_command_trains(tmp_path: Path, monkeypatch):
+    command = re.search(r"^regulargpt (run parity .*?) --out", GUIDE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert command
+    asked: list[RunConfig] = []
+    monkeypatch.setattr(running, "run", lambda config, *more: asked.append(config) or {})
+    call([*shlex.split(command[1].replace("\\\n", " ")), "--out", str(tmp_path / "run"), "--json"])
+    assert asked == [RunConfig.parse((RIVAL / "config.toml").read_text("utf-8"))]
+
+
+def test_what_is_said_of_the_rival_is_so():
+    """All words up to the length at which it is first wrong are read by the network itself."""
+    text, data = parts((GALLERY / "parity-beside-transformer.html").read_text("utf-8"))
+    steps, length = json.loads((RIVAL / "summary.json").read_text("utf-8"))["steps"], 40
+    assert f"adjusted {steps:,} times for words of at most {length} symbols." in text
+    proven = RunConfig.parse((ROOT / "docs" / "certified" / "parity" / "config.toml").read_text("utf-8"))
+    assert proven.data.train_len == RunConfig.parse((RIVAL / "config.toml").read_text("utf-8")).data.train_len == length
+    said = re.search(r"It gives a wrong answer to <code>([01]+)</code>, and to no shorter word that was tried.", text)
+    assert said
+    wrong = {n: wrong_words(n) for n in range(1, 15)}
+    first = next(n for n in wrong if len(wrong[n]))
+    assert [int(symbol) for symbol in said[1]] in wrong[first].tolist()
+    (good_for,) = (row[2] for row in rows() if row[1] == "parity-beside-transformer")
+    assert "wrong on 11 and on about half of all words of 10 symbols or more" in good_for
+    assert (len(wrong[1]), wrong[2].tolist()) == (0, [[1, 1]])
+    assert all(0.45 < len(wrong[n]) / 2**n < 0.55 for n in range(10, 15))
+    assert data["rival"]["label"] == "Transformer"
+
+
+@torch.no_grad()
+def wrong_words(length: int) -> np.ndarray:
+    """The words of a length that the rival answers wrongly (words, length)."""
+    words = np.indices((2,) * length).reshape(length, -1).T  # (words, length)
+    found = load_reader(RunFolder.open(RIVAL))(torch.from_numpy(words)).argmax(-1).numpy()
+    return words[found != words.sum(axis=1) % 2]
 
 
 @needs_browser
