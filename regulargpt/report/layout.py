@@ -92,7 +92,7 @@ def arranged(graph: nx.Graph, order: list[int]) -> list[Point]:
 
 
 def spaced(places: npt.NDArray[np.floating]) -> list[Point]:
-    """These places (states, 2), as large that the nearest two are 1 apart."""
+    """These places (states, 2), so large that the nearest two are 1 apart."""
     nearest = min((math.dist(p, q) for p, q in itertools.combinations(places, 2)), default=1.0)
     return [(float(x), float(y)) for x, y in (places / nearest).round(9) + 0.0]
 

@@ -6,7 +6,8 @@ const DRAWS = 40; // for a word that was not shown
 
 const NOTHING = "nothing";
 
-// Rules that look at one thing only, or give one answer always. Two words that are alike in it, with different answers, rule out all such rules.
+// Rules that look at one thing only, or give one answer always. Two words that are alike in it, with different answers,
+// rule out all such rules.
 const SIMPLE = {
   [NOTHING]: () => "",
   "the first symbol": (word) => word[0],
