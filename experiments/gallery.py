@@ -49,7 +49,7 @@ def index() -> str:
         )
         for heading, name, good_for, command in rows()
     ]
-    opening = "How can one know that a computer program is right on every word? Seven short steps, on eight languages."
+    opening = "How can one know that a computer program is right on every word? Each lesson has seven short steps."
     return document(
         title="Right on every word? Eight lessons",
         heading="Right on every word?",

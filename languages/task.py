@@ -31,7 +31,8 @@ class Task:
     uniformly among those that have words of that length, or from any other sampler of members. Near misses
     are made from words of these DFAs or else from uniform members.
 
-    A length is the length of the word as the model sees it. `examples` are (word, answer) pairs.
+    A length is the length of the word as the model sees it. `examples` are (word, answer) pairs. `glyphs` are the
+    symbols as pages show them, where people know them by other signs than the alphabet's.
 
     >>> from languages.regular.parity import parity
     >>> from languages.randomness import rng
@@ -52,6 +53,7 @@ class Task:
     sampling: Literal["uniform", "balanced"] = "uniform"
     weights: tuple[float, ...] | None = None
     members: tuple[Dfa, ...] | Members = ()
+    glyphs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.sampling not in ("uniform", "balanced"):
@@ -68,6 +70,9 @@ class Task:
             len(self.weights) == self.n_symbols and min(self.weights) >= 0 and 0 < sum(self.weights) < float("inf")
         ):
             raise LanguageError(f"{self.name}: weights are one number >= 0 for each symbol, not all 0")
+
+        if self.glyphs and len(self.glyphs) != self.n_symbols:
+            raise LanguageError(f"{self.name}: glyphs are one for each of the {self.n_symbols} symbols, or none")
 
     def _check_balanced(self) -> None:
         if not self.is_classification:

@@ -2,19 +2,29 @@
 
 import base64
 import json
+import math
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from experiments.gallery import GALLERY, INDEX, commands, index, make
+from experiments.gallery import GALLERY, INDEX, commands, index, make, rows
+from regulargpt.cli import call
+from regulargpt.config.schema import RunConfig
+from regulargpt.runs import run as running
+from regulargpt.runs.load import load_reader
+from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser, chromium, needs_browser
 
 ROOT = GALLERY.parents[1]
 INDEX_PAGE = GALLERY / f"{INDEX}.html"
 PAGES = sorted(set(GALLERY.glob("*.html")) - {INDEX_PAGE})
+RIVAL = GALLERY / "runs" / "parity-transformer"
+GUIDE = ROOT / "docs" / "lesson.md"
 AT_ONCE = ("parity", "symmetric-3")
 MOST_BYTES = 3_000_000
 DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', re.DOTALL)
@@ -100,10 +110,153 @@ def test_a_page_opens_and_its_proof_comes_to_its_end(browser: Browser, path: Pat
     while not browser.evaluate("((e) => e.value === e.max)(document.querySelector('#proof progress'))"):
         browser.evaluate("new Promise((done) => setTimeout(done, 50))")
     count = browser.evaluate("document.querySelector('#proof .count').textContent")
-    assert count.endswith("calculated without rounding, the network is right on every word.")
+    assert count.endswith(
+        "0 wrong. Nothing is left to try: calculated without rounding, the network is right on every word."
+    )
+    squares = "document.querySelectorAll('#proof .squares td.right').length"
+    assert browser.evaluate(f"document.querySelector('#proof progress').max === {squares}")
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     assert browser.problems == []
     assert {request.split("#")[0] for request in browser.requests} <= {path.as_uri(), "data:,"}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_cases_can_be_counted(path: Path):
+    """The sums of step 7 are right, and its cases are those of all words of up to a dozen symbols."""
+    text, data = parts(path.read_text("utf-8"))
+    (low, leaves), (high, nodes) = re.findall(r"alone or with others: ([\d ×+−]+) = (\d+) ", text)
+    for terms, total in ((low, leaves), (high, nodes)):
+        assert sum(eval_terms(terms)) == int(total)
+    assert (len(data["leaves"]), len(data["nodes"])) == (int(leaves), int(nodes))
+    assert f"In each of these {int(leaves) + int(nodes)} cases" in text
+    met = met_windows(data, 12 if len(data["alphabet"]) == 2 else 8)
+    assert {tuple(window) for window, _ in data["leaves"]} == met["leaves"]
+    assert {tuple(window) for window, _ in data["nodes"]} == met["nodes"]
+
+
+def eval_terms(terms: str) -> list[int]:
+    """The numbers of a sum with products, subtracted ones negative."""
+    signed = terms.replace("− ", "+ -1 × ").split(" + ")
+    return [math.prod(map(int, term.split(" × "))) for term in signed]
+
+
+def met_windows(data: Any, longest: int) -> dict[str, set[tuple[int, ...]]]:
+    """What stands below the nodes of any word, by offset: a symbol's number, a prototype's, or 0 for the pad."""
+    assert data["network"]["chunk_size"] == 2
+    assert data["network"]["aligned"] == "right"
+    right, symbols = np.array(data["elements"]["right"]), len(data["alphabet"])
+    place = np.zeros(len(right), dtype=int)  # which prototype stands for each element
+    for k, elements in enumerate(data["network"]["elements"], 1):
+        place[elements] = k
+    met: dict[str, set[tuple[int, ...]]] = {"leaves": set(), "nodes": set()}
+    for length in range(1, longest + 1):
+        words = np.indices((symbols,) * length).reshape(length, -1).T  # (words, length)
+        below, spans, part = [words[:, i] + 1 for i in range(length)], [(i, i + 1) for i in range(length)], "leaves"
+        while len(spans) > 1 or part == "leaves":
+            if len(spans) % 2:
+                below, spans = [np.zeros(len(words), dtype=int), *below], [(spans[0][0], spans[0][0]), *spans]
+            for left, near in zip(below[::2], below[1::2], strict=True):
+                met[part] |= set(map(tuple, np.stack([near, left], axis=1).tolist()))
+            spans = [(low, high) for (low, _), (_, high) in zip(spans[::2], spans[1::2], strict=True)]
+            below, part = [place[element_of(words[:, low:high], right)] for low, high in spans], "nodes"
+    return met
+
+
+def element_of(words: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The number of each word's monoid element (words,)."""
+    found = np.zeros(len(words), dtype=int)
+    for column in words.T:
+        found = right[found, column]
+    return found
+
+
+def test_the_rival_is_what_its_command_trains(tmp_path: Path, monkeypatch):
+    command = re.search(r"^regulargpt (run parity .*?) --out", GUIDE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert command
+    asked: list[RunConfig] = []
+    monkeypatch.setattr(running, "run", lambda config, *more: asked.append(config) or {})
+    call([*shlex.split(command[1].replace("\\\n", " ")), "--out", str(tmp_path / "run"), "--json"])
+    assert asked == [RunConfig.parse((RIVAL / "config.toml").read_text("utf-8"))]
+
+
+def test_what_is_said_of_the_rival_is_so():
+    """All words up to the length at which it is first wrong are read by the network itself."""
+    text, data = parts((GALLERY / "parity-beside-transformer.html").read_text("utf-8"))
+    steps, length = json.loads((RIVAL / "summary.json").read_text("utf-8"))["steps"], 40
+    assert f"adjusted {steps:,} times for words of at most {length} symbols." in text
+    proven = RunConfig.parse((ROOT / "docs" / "certified" / "parity" / "config.toml").read_text("utf-8"))
+    assert proven.data.train_len == RunConfig.parse((RIVAL / "config.toml").read_text("utf-8")).data.train_len == length
+    said = re.search(r"It gives a wrong answer to <code>([01]+)</code>, and to no shorter word that was tried.", text)
+    assert said
+    wrong = {n: wrong_words(n) for n in range(1, 15)}
+    first = next(n for n in wrong if len(wrong[n]))
+    assert [int(symbol) for symbol in said[1]] in wrong[first].tolist()
+    (good_for,) = (row[2] for row in rows() if row[1] == "parity-beside-transformer")
+    assert "wrong on 11 and on about half of all words of 10 symbols or more" in good_for
+    assert (len(wrong[1]), wrong[2].tolist()) == (0, [[1, 1]])
+    assert all(0.45 < len(wrong[n]) / 2**n < 0.55 for n in range(10, 15))
+    assert data["rival"]["label"] == "Transformer"
+
+
+@torch.no_grad()
+def wrong_words(length: int) -> np.ndarray:
+    """The words of a length that the rival answers wrongly (words, length)."""
+    words = np.indices((2,) * length).reshape(length, -1).T  # (words, length)
+    found = load_reader(RunFolder.open(RIVAL))(torch.from_numpy(words)).argmax(-1).numpy()
+    return words[found != words.sum(axis=1) % 2]
+
+
+@needs_browser
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_how_sure_is_said_only_of_networks_that_were_trained(browser: Browser, path: Path):
+    text, data = parts(path.read_text("utf-8"))
+    is_constructed = not path.stem.startswith(("parity", "even-pairs"))
+    assert data["live"]["is_constructed"] == is_constructed == ("nobody trained it" in text)
+    assert is_constructed != ("a computer adjusted them" in text)
+    browser.open(path)
+    heads = browser.evaluate("[...document.querySelectorAll('#network thead th')].map((e) => e.textContent)")
+    assert heads == ["", "answer"] + ["how sure"] * (not is_constructed)
+    name = browser.evaluate("document.querySelectorAll('#network tbody th')[1].textContent")
+    assert name == ("RegularGPT, made by hand" if is_constructed else "RegularGPT")
+
+
+@needs_browser
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_questions_rule_out_simple_rules(browser: Browser, path: Path):
+    """Whoever guesses, or looks at one thing only, does not come to the end of step 1."""
+    browser.open(path)
+    answers = browser.evaluate("answersOf(lesson).length")
+    shown = "({ words, out }) => [words.map((word) => [word, answerOf(word, lesson)]), out]"
+    ask = f"({shown})(questions(lesson, new Set()))"
+    looks = (lambda w: 0, lambda w: w[0], lambda w: w[-1], len, set)
+    for _ in range(5):
+        asked, out = browser.evaluate(ask)
+        assert len(asked) == browser.evaluate("lesson.in_a_row")
+        assert answers ** -len(asked) < 1e-3
+        assert len({tuple(word) for word, _ in asked}) == len(asked)
+        assert len(out) == len(looks)
+        for look in looks:
+            given: dict[str, set[str]] = {}
+            for word, answer in asked:
+                given.setdefault(str(look(word)), set()).add(answer)
+            assert max(map(len, given.values())) > 1
+
+
+@needs_browser
+def test_brackets_are_shown_as_brackets(browser: Browser):
+    browser.open(GALLERY / "dyck-2.html")
+    texts = "[...document.querySelectorAll('{}')].map((e) => e.textContent)"
+    assert browser.evaluate(texts.format("#automaton [data-read]")) == ["(", ")"]
+    assert set(browser.evaluate(texts.format("#automaton .edge text"))) == {"(", ")", "(,)"}
+    assert set("".join(browser.evaluate(texts.format("#tree .chip small")))) <= {"(", ")"}
+    assert set("".join(browser.evaluate(texts.format(".pile code, .question code")))) <= {"(", ")"}
+    assert set("".join(browser.evaluate("lesson.elements.words"))) == {"(", ")"}
+    typed = "(e) => { e.value = '(())'; e.dispatchEvent(new Event('input')); }"
+    browser.evaluate(f"({typed})(document.querySelector('#network input'))")
+    assert browser.evaluate(texts.format("#network td[data-answer]")) == ["accept", "✓ accept"]
+    assert browser.evaluate(texts.format("#network thead th")) == ["", "answer"]
+    (about,) = browser.evaluate(texts.format(".about"))
+    assert about.endswith("In its data the symbols ( and ) are 0 and 1.")
 
 
 @needs_browser

@@ -64,6 +64,7 @@ def dyck(
         examples=((deepest, "accept"), ("01" + deepest, "accept"), (f"0{deepest}1", "reject"), ("1", "reject")),
         sampling="balanced",
         members=Blocks(depth_bound) if members == "blocks" else depths(depth_bound) if depth == "every" else (),
+        glyphs=("(", ")"),
     )
 
 

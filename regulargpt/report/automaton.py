@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
 
 from languages.automata import MooreMachine
-from regulargpt.report.geometry import angle, at, head, moved, towards, turn
-from regulargpt.report.layout import NEAR, distance_to_line, positions
+from regulargpt.report.geometry import Curve, angle, cross, head, moved, path, sampled, towards, turn
+from regulargpt.report.layout import NEAR, distance_to_line, flat, positions
 from regulargpt.report.svg import Point, number, tag, text
 
 RADIUS = 30.0
 APART = 135.0  # between neighbouring states
 MOST_LABELLED = 14
 MOST_SYMBOLS = 4  # in the label of a transition
+LABEL = 9.0  # from the middle of a short label to its edge
 ANGLES = [2 * math.pi * i / 24 for i in range(24)]
 
 
 def drawing(machine: MooreMachine) -> str:
     """The machine as SVG: an arrow at the initial state, a second circle where it accepts, else the answer below."""
+    places = positions(machine)
     if machine.n_states > MOST_LABELLED:
-        return Drawing(machine, radius=9.0, apart=26.0, labels=False).svg()
-    return Drawing(machine, RADIUS, APART, labels=True).svg()
+        return Drawing(machine, places, radius=9.0, apart=26.0, labels=False).svg
+    best = Drawing(machine, places, RADIUS, APART, labels=True)
+    if best.tangles:
+        others = (Drawing(machine, places, RADIUS, APART, labels=True) for places in flat(machine))
+        best = min([best, *others], key=lambda drawing: drawing.tangles)
+    return best.svg
+
+
+def is_acceptor(machine: MooreMachine) -> bool:
+    """Whether the machine accepts or rejects every word: then a second circle says which.
+
+    >>> import languages
+    >>> is_acceptor(languages.get("dyck-2").machine), is_acceptor(languages.get("parity").machine)
+    (True, False)
+    """
+    return set(machine.named_outputs.values()) <= {"accept", "reject"}
 
 
 def table(machine: MooreMachine) -> str:
@@ -40,20 +61,30 @@ def table(machine: MooreMachine) -> str:
 class Drawing:
     """One drawing; `box` grows with what is drawn."""
 
-    def __init__(self, machine: MooreMachine, radius: float, apart: float, labels: bool):
+    def __init__(self, machine: MooreMachine, places: Sequence[Point], radius: float, apart: float, labels: bool):
         self.machine, self.radius, self.labels = machine, radius, labels
-        self.places = [(apart * x, apart * y) for x, y in positions(machine)]
+        self.places = [(apart * x, apart * y) for x, y in places]
         self.near = NEAR * apart
         xs, ys = zip(*self.places, strict=True)
         self.centre = (sum(xs) / len(xs), sum(ys) / len(ys))
         self.box: list[Point] = []
+        self.arrows: list[tuple[Curve, Point | None]] = []  # and where the label of each stands
         self.taken: defaultdict[int, list[float]] = defaultdict(list)  # angles at which something leaves a state
         self.symbols: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
         for p, row in enumerate(machine.table.tolist()):
             for a, q in enumerate(row):
                 self.symbols[p, q].append(machine.alphabet[a])
+        self.svg = self.drawn()
 
-    def svg(self) -> str:
+    @cached_property
+    def tangles(self) -> int:
+        """How many pairs of arrows cross, and how many labels stand on a line that is not theirs."""
+        crossings = sum(cross(one, other) for (one, _), (other, _) in itertools.combinations(self.arrows, 2))
+        foreign = [(label, other) for (one, label), (other, _) in itertools.permutations(self.arrows, 2) if label]
+        hidden = sum(bool((np.hypot(*(other - label).T) < LABEL).any()) for label, other in foreign)
+        return crossings + hidden
+
+    def drawn(self) -> str:
         """The whole picture."""
         edges = [self.edge(p, q) for p, q in self.symbols if p != q]
         start = self.start()
@@ -80,11 +111,10 @@ class Drawing:
         name, output = self.machine.states[q], list(self.machine.named_outputs.values())[q]
         self.grow((x, y), self.radius + 6)
         parts = [tag("title", text(f"{name}: {output or 'no answer'}")), tag("circle", cx=x, cy=y, r=self.radius)]
-        accepts = set(self.machine.output_names) == {"accept", "reject"}
         if output == "accept":
             parts.append(tag("circle", cx=x, cy=y, r=self.radius - 4, class_="inner"))
         if self.labels:
-            below = None if accepts else output or "–"
+            below = None if is_acceptor(self.machine) else output or "–"
             parts.append(tag("text", text(short(name, 6)), x=x, y=y + (5 if below is None else -2)))
             if below is not None:
                 parts.append(tag("text", text(short(below, 7)), x=x, y=y + 16, class_="answer"))
@@ -107,9 +137,8 @@ class Drawing:
         back = towards(b, middle)
         tip = moved(b, back, self.radius + (4 if self.labels else 1))
         neck = moved(tip, back, 6)
-        path = f"M{at(tail)} Q{at(middle)} {at(neck)}"
         label = moved(((a[0] + b[0]) / 2, (a[1] + b[1]) / 2), across, bend * d / 2 + 13)
-        return self.arrow(p, q, path, tip, back, label)
+        return self.arrow(p, q, [tail, middle, neck], tip, back, label)
 
     def loop(self, p: int) -> str:
         """An arrow from a state to itself, where nothing else leaves it."""
@@ -119,9 +148,8 @@ class Drawing:
         out, back = ((math.cos(theta + turn), math.sin(theta + turn)) for turn in (-0.45, 0.45))
         tail, far, near = moved(place, out, self.radius), moved(place, out, reach), moved(place, back, reach)
         tip = moved(place, back, self.radius + (4 if self.labels else 1))
-        path = f"M{at(tail)} C{at(far)} {at(near)} {at(moved(tip, back, 5))}"
         label = moved(place, (math.cos(theta), math.sin(theta)), reach * 0.86 + 9)
-        return self.arrow(p, p, path, tip, back, label)
+        return self.arrow(p, p, [tail, far, near, moved(tip, back, 5)], tip, back, label)
 
     def start(self) -> str:
         """The arrow into the initial state."""
@@ -132,13 +160,16 @@ class Drawing:
         tail = moved(tip, back, max(self.radius, 24.0))
         self.taken[q].append(theta)
         self.grow(tail, 4)
-        return tag("g", tag("path", d=f"M{at(tail)} L{at(moved(tip, back, 6))}"), head(tip, back), class_="edge start")
+        line = [tail, moved(tip, back, 6)]
+        self.arrows.append((sampled(line), None))
+        return tag("g", tag("path", d=path(line)), head(tip, back), class_="edge start")
 
-    def arrow(self, p: int, q: int, path: str, tip: Point, back: Point, label: Point) -> str:
+    def arrow(self, p: int, q: int, controls: Sequence[Point], tip: Point, back: Point, label: Point) -> str:
         """A transition with the symbols that it is for."""
+        self.arrows.append((sampled(controls), label if self.labels else None))
         symbols = self.symbols[p, q]
         shown = ",".join(symbols[:MOST_SYMBOLS]) + ("…" if len(symbols) > MOST_SYMBOLS else "")
-        parts = [tag("path", d=path), head(tip, back, 1.0 if self.labels else 0.5)]
+        parts = [tag("path", d=path(controls)), head(tip, back, 1.0 if self.labels else 0.5)]
         if self.labels:
             self.grow(label, 8 + 4.5 * len(shown))
             parts.append(tag("text", text(shown), x=label[0], y=label[1] + 5))

@@ -59,8 +59,8 @@ function differing(before, after) {
   return { nodes, crossed: nodes.filter((node) => node.state !== before[node.level - 1][node.index].state) };
 }
 
-// What the changes do, in words.
-function sayChanges(changes, before, after, was, is, run) {
+// What the changes do, in words; `sure` says how sure the network is of an answer, null of one made by hand.
+function sayChanges(changes, before, after, was, is, run, sure) {
   const name = (key) => {
     const [level, index] = key.split(",").map(Number);
     const node = after[level - 1][index];
@@ -73,8 +73,9 @@ function sayChanges(changes, before, after, was, is, run) {
   const crossed = found.crossed.filter((node) => !changes.moved.has(keyOf(node)));
   const count = (n) => `${n.toLocaleString("en")} other ${n === 1 ? "state" : "states"}`;
   const states = above.length ? `${count(above.length)} changed, ${crossed.length.toLocaleString("en")} of ${above.length === 1 ? "which is" : "them are"} nearest to another prototype now.` : "No other state changed.";
-  const sure = ({ name: said, share }) => `${said}, ${percent(share)} sure`;
-  const answer = was && is ? (was.name === is.name ? `The answer is still ${sure(is)}; it was ${percent(was.share)}.` : `The answer was ${sure(was)}. Now it is ${sure(is)}.`) : "The network has no answer.";
+  const said = (answer) => [answer.name, sure(answer) && `${sure(answer)} sure`].filter(Boolean).join(", ");
+  const still = () => `The answer is still ${said(is)}${sure(was) ? `; it was ${sure(was)}` : ""}.`;
+  const answer = was && is ? (was.name === is.name ? still() : `The answer was ${said(was)}. Now it is ${said(is)}.`) : "The network has no answer.";
   const whose = run.network ? ["While something is changed, the tree is that of the network as it is, without the table."] : [];
   return [...moves, ...cuts, states, answer, ...whose].join(" ");
 }

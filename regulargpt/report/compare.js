@@ -68,7 +68,8 @@ class Comparison {
     const both = (words) => [a, b].map((run) => html("td", {}, words(run)));
     const truth = ({ word, states, run }) => (word.length ? run.outputs[states[states.length - 1]] : null);
     const verdict = (run) => (truth(run) === null ? "unknown" : run.answer?.name === truth(run) ? "right" : "wrong");
-    const network = (run) => (run.answer ? `${MARKS[verdict(run)]} ${run.answer.name}, ${percent(run.answer.share)} sure` : "not computed");
+    const sure = (run) => (run.live.sure(run.answer) ? `, ${run.live.sure(run.answer)} sure` : ", made by hand");
+    const network = (run) => (run.answer ? `${MARKS[verdict(run)]} ${run.answer.name}${sure(run)}` : "not computed");
     const nodes = (run) => (run.original?.length ? `${run.original.flat().filter((node) => node.verdict === "right").length} of ${run.original.flat().length}` : "no tree");
     const rows = [
       ["network", both(network)],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,7 @@ class Gathered:
     """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
 
     `reasons` say why there is none, if `verify` was called; or why what is proven is not proven of the run's language.
-    `live` is the network itself.
+    `live` is the network itself. The symbols are those that people read: brackets for 0 and 1.
     """
 
     path: Path
@@ -98,6 +98,8 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> G
         machine, reasons = of_language(config.data.name), uncertified(folder)
     else:
         reasons = tuple(filter(None, [of_another(folder, machine, config.data.name)]))
+        machine = as_shown(machine, config.data.name)
+        certificate = replace(certificate, words=stands_for(machine, certificate.accepted))
     as_it_is = certificate is not None and certificate.accepted.unquantised_claim is not None
     network = live_network(folder, config, machine, certificate, is_proven=as_it_is and not reasons)
     return Gathered(path, config, summary, points, machine, certificate, reasons, receptive_field(path), network)
@@ -160,9 +162,23 @@ def uncertified(folder: RunFolder) -> tuple[str, ...]:
 def of_language(name: str) -> MooreMachine | None:
     """The automaton of a language, None if it cannot be found: the user may have deleted its file."""
     try:
-        return specified_machine(languages.get(name))
+        return as_shown(specified_machine(languages.get(name)), name)
     except UserError:
         return None
+
+
+def as_shown(machine: MooreMachine, language: str) -> MooreMachine:
+    """The machine over the symbols that people know, where the language has a sign for each.
+
+    >>> as_shown(languages.get("dyck-1").machine, "dyck-1").alphabet
+    ('(', ')')
+    """
+    try:
+        task = languages.get(language)
+    except UserError:
+        return machine
+    sign = dict(zip(task.alphabet, task.glyphs, strict=False))
+    return replace(machine, alphabet=tuple(sign.get(symbol, symbol) for symbol in machine.alphabet))
 
 
 def receptive_field(path: Path) -> Field | None:

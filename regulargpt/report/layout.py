@@ -1,12 +1,14 @@
-"""Where the states of an automaton stand: by their distances in the graph, or on a circle if they are many."""
+"""Where the states of an automaton stand: by their distances in the graph, on a circle if they are many, or flat."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from languages.automata import MooreMachine
 from regulargpt.analysis.plane import plane
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 MAX_ARRANGED = 14
 # Of the distance between neighbours: a line that close to a state runs into it.
 NEAR = 0.3
+# The power of the distance from the centre by which inner states are moved outwards.
+SPREAD = 0.75
 
 
 def positions(machine: MooreMachine) -> list[Point]:
@@ -30,10 +34,47 @@ def positions(machine: MooreMachine) -> list[Point]:
     """
     import networkx as nx
 
-    graph = nx.Graph((p, q) for p, row in enumerate(machine.table.tolist()) for q in row)
-    first = machine.initial_index
+    graph, first = graph_of(machine), machine.initial_index
     orders = [first, *(q for _, q in nx.bfs_edges(graph, first))], list(nx.dfs_preorder_nodes(graph, first))
     return min((arranged(graph, order) for order in orders), key=lambda places: length(graph, places))
+
+
+def graph_of(machine: MooreMachine) -> nx.Graph:
+    """Which states have an arrow between them."""
+    import networkx as nx
+
+    return nx.Graph((p, q) for p, row in enumerate(machine.table.tolist()) for q in row)
+
+
+def flat(machine: MooreMachine) -> Iterator[list[Point]]:
+    """Places with few crossings, for each face that may lie outside; none if the graph is not planar.
+
+    Each inner state stands in the middle of its neighbours, which leaves no crossing where a planar graph stays
+    connected without any two of its states (Tutte 1963). Then the inner ones are moved apart a little.
+
+    >>> import languages
+    >>> len(list(flat(languages.get("symmetric-3").machine))), list(flat(languages.get("parity").machine))
+    (3, [])
+    """
+    import networkx as nx
+
+    graph, first = graph_of(machine), machine.initial_index
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    is_planar, embedding = nx.check_planarity(graph)
+    if is_planar and len(graph) <= MAX_ARRANGED and nx.node_connectivity(graph) >= 3:
+        for neighbour in embedding[first]:
+            yield framed(graph, embedding.traverse_face(first, neighbour))
+
+
+def framed(graph: nx.Graph, face: list[int]) -> list[Point]:
+    """The states of this face on a circle, its first on the left below, each other one among its neighbours."""
+    turns = np.pi * (np.arange(len(face)) * 2 + 1) / len(face) + np.pi / 2
+    pulls, targets = np.eye(len(graph)), np.zeros((len(graph), 2))  # (states, states), (states, 2)
+    targets[face] = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    for q in set(graph) - set(face):
+        pulls[q, list(graph[q])] = -1 / len(graph[q])
+    places = np.linalg.solve(pulls, targets)
+    return spaced(places * np.linalg.norm(places, axis=1, keepdims=True).clip(1e-9) ** (SPREAD - 1))
 
 
 def arranged(graph: nx.Graph, order: list[int]) -> list[Point]:
@@ -47,6 +88,11 @@ def arranged(graph: nx.Graph, order: list[int]) -> list[Point]:
         layout = nx.kamada_kawai_layout(graph, pos=layout)  # Kamada and Kawai 1989
     places, _ = plane(np.array([layout[q] for q in sorted(graph)]))  # (states, 2), the widest direction across
     places[:, 0] *= -1 if places[order[0], 0] > 0 else 1
+    return spaced(places)
+
+
+def spaced(places: npt.NDArray[np.floating]) -> list[Point]:
+    """These places (states, 2), so large that the nearest two are 1 apart."""
     nearest = min((math.dist(p, q) for p, q in itertools.combinations(places, 2)), default=1.0)
     return [(float(x), float(y)) for x, y in (places / nearest).round(9) + 0.0]
 

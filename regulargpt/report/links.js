@@ -1,4 +1,5 @@
-// The address says what is shown: #word=0110&step=3. Opened again, it shows the same; back and forward work.
+// The address says what is shown: #word=0110&step=3. Opened again, it shows the same; back and forward work. Or it
+// names a place of the page, as #network does: then it stays until there is more to say.
 
 class Address {
   constructor() {
@@ -6,7 +7,7 @@ class Address {
     addEventListener("hashchange", () => this.open());
     document.addEventListener("DOMContentLoaded", () => {
       this.open();
-      this.say();
+      if (!this.place()) this.say();
     });
   }
 
@@ -44,6 +45,11 @@ class Address {
     return pairs.length ? `#${pairs.join("&")}` : "";
   }
 
+  // The place of this page that the address names; null if it names none.
+  place() {
+    return byId(location.hash.slice(1));
+  }
+
   // Say what is shown. What was said before is what "back" leads to if this `isNew`, else it is replaced.
   say(isNew = false) {
     if (this.opening || this.hash() === location.hash) return;
@@ -59,7 +65,7 @@ class Address {
     const found = new URL(location.href);
     if (embed === null) found.searchParams.delete("embed");
     else found.searchParams.set("embed", embed);
-    found.hash = this.hash(changes);
+    found.hash = this.hash(changes) || (this.place() ? location.hash : "");
     return found.href;
   }
 }

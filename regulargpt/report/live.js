@@ -9,9 +9,9 @@ function build(given) {
 }
 
 class Live {
-  constructor({ weights, reading, token, output_names, ...given }) {
+  constructor({ weights, reading, token, output_names, is_constructed, ...given }) {
     const { Weights } = modules["regulargpt/models/weights.js"];
-    Object.assign(this, { reading, token, output_names });
+    Object.assign(this, { reading, token, output_names, is_constructed });
     this.model = build({ ...given, weights: Weights.decoded(weights) });
     this.longest = this.most();
   }
@@ -52,6 +52,11 @@ class Live {
     const highest = Math.max(...logits);
     const share = 1 / logits.reduce((sum, logit) => sum + Math.exp(logit - highest), 0);
     return { name: this.output_names[logits.indexOf(highest)], share };
+  }
+
+  // How sure the network is of an answer; null of one that nobody trained, whose numbers do not say that.
+  sure({ share }) {
+    return this.is_constructed ? null : `${(100 * share).toFixed(share > 0.995 && share < 0.99995 ? 2 : 0)}\u00a0%`;
   }
 
   // Whether the word may end here: of what the network says may follow, the last is the end.

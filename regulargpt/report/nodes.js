@@ -16,7 +16,7 @@ function marked({ symbols, single }, unknown, most = 60) {
 function describe(node, word, run) {
   const sub = short(write(word.slice(node.from, node.to), run.alphabet), 60);
   const place = node.to - node.from === 1 ? `symbol ${node.to}` : `symbols ${node.from + 1} to ${node.to}`;
-  const truth = `true transition ${named(run.elements.words[node.element])}`;
+  const truth = `monoid element ${named(run.elements.words[node.element])}`;
   if (node.state === null) {
     return `Level ${node.level}, ${place}: ${sub}; ${truth}. ? Not in the table: no word with an answer has this window.`;
   }
@@ -61,6 +61,6 @@ function nodeTable(levels, word, run) {
     ].map((words) => html("td", {}, words));
     return html("tr", { class: node.verdict, ...facts(node) }, html("th", { scope: "row" }, `${node.level}`), ...cells);
   });
-  const heads = ["level", "symbols", "sub-word", "true transition", "network", "verdict"].map((name) => html("th", { scope: "col" }, name));
+  const heads = ["level", "symbols", "sub-word", "monoid element", "network", "verdict"].map((name) => html("th", { scope: "col" }, name));
   return html("table", { class: "nodes" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
 }

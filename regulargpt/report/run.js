@@ -174,7 +174,7 @@ class Run {
     const answer = this.live.answered(Array.from(this.live.model.read(root.vector)));
     this.now = { answer, parts: parting(this.nodes), isChanged: changes.any };
     this.say();
-    this.patcher.say(changes.any ? sayChanges(changes, original, this.nodes, this.answer, answer, run) : "Nothing is changed any more.");
+    this.patcher.say(changes.any ? sayChanges(changes, original, this.nodes, this.answer, answer, run, (of) => this.live.sure(of)) : "Nothing is changed any more.");
     if (this.training) this.training.range.value = this.training.range.max;
     this.showMap();
     this.tree.update(this.levels, this.parts, (node) => this.nodes[node.level - 1]?.[node.index].attention(), marks);
@@ -236,12 +236,12 @@ class Run {
     const { answer: said, isChanged } = this.now;
     const network = isChanged ? "The network with your changes" : "The network";
     if (!said) return [`${network} has no answer: its numbers overflow on this word.`];
-    const { name, share } = said;
+    const { name } = said;
     const same = truth === null ? "unknown" : name === truth ? "right" : "wrong";
     const agree = { right: " They agree.", wrong: isChanged ? " They disagree." : " They disagree: the network is wrong.", unknown: " Nothing says whether that is right." };
-    const percent = `${(100 * share).toFixed(share > 0.995 && share < 0.99995 ? 2 : 0)}\u00a0%`;
+    const sure = this.live.sure(said);
     const answer = html("span", { class: same, "data-live": name }, `${MARKS[same]} ${name}`);
-    return [isChanged ? `${network}: ` : "Network: ", answer, `, ${percent} sure.`, agree[same]];
+    return [isChanged ? `${network}: ` : sure ? "Network: " : "Network, made by hand: ", answer, sure ? `, ${sure} sure.` : ".", agree[same]];
   }
 
   sayQuantised(truth) {

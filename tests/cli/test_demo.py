@@ -84,10 +84,10 @@ def test_a_run_and_another_beside_it(cli: Cli, tmp_path: Path):
     folder(tmp_path / "gru", "parity", model="gru")
     assert cli("demo", "--beside", "gru", "--out", "two.html").code == 0
     data = data_of(tmp_path / "two.html")
-    assert (data["label"], data["rival"]["name"]) == ("RegularGPT", "GRU")
-    assert "a network of another make, the GRU, which was trained on words of at most 40 symbols" in (
-        tmp_path / "two.html"
-    ).read_text("utf-8")
+    assert (data["label"], data["rival"]["label"]) == ("RegularGPT", "GRU")
+    text = (tmp_path / "two.html").read_text("utf-8")
+    assert "a network of another make, the GRU, adjusted 1 times for words of at most 40 symbols." in text
+    assert "It gives a wrong answer to <code>" in text
 
 
 REFUSED = [

@@ -251,6 +251,7 @@ MEMBERS_GO_WITH = "t: samplers of members go with balanced sampling only"
 WEIGHTS = "t: weights are one number >= 0 for each symbol, not all 0"
 REFUSED = [
     (UNIFORM | {"sampling": "balanced"}, NO_CLASSIFICATION),
+    (UNIFORM | {"glyphs": ("(",)}, "t: glyphs are one for each of the 2 symbols, or none"),
     (BALANCED | {"weights": (1.0, 1.0)}, UNIFORM_ONLY),
     (BALANCED | {"domain": dyck_dfa(2)}, UNIFORM_ONLY),
     (UNIFORM | {"members": (dyck_dfa(1),)}, MEMBERS_GO_WITH),

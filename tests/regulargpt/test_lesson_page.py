@@ -122,6 +122,18 @@ def test_before_anything_is_done_no_step_is(shown: Browser):
     assert not shown.evaluate("document.querySelectorAll('.way .done').length")
 
 
+@pytest.mark.parametrize("step", page.STEPS)
+def test_an_address_that_names_a_step_opens_there(browser: Browser, written: Path, step: str):
+    browser.look(1280)
+    browser.open(written, f"#{step}")
+    browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    top = browser.evaluate(f"document.querySelector('#{step}').getBoundingClientRect().top")
+    # At the top, below the way through the steps.
+    assert 0 <= top < 150
+    assert browser.evaluate("address.link()").endswith(f"#{step}")
+    silent(browser, written)
+
+
 def test_language_a_word_is_answered_and_kept_in_its_pile(shown: Browser):
     for word in WORDS:
         write(shown, "language", word)
@@ -141,18 +153,22 @@ def test_language_a_word_is_answered_and_kept_in_its_pile(shown: Browser):
     assert text(shown, "#language .said") == "011: even."
 
 
-def test_language_five_right_answers_in_a_row_and_no_fewer(shown: Browser):
+def test_language_ten_right_answers_in_a_row_and_no_fewer(shown: Browser):
     def guess(right: bool) -> None:
         truth = label(text(shown, "#language .question code"))
         answer = truth if right else next(name for name in TASK.output_names if name != truth)
         shown.evaluate(f"document.querySelector('#language [data-guess={answer}]').click()")
 
-    for right in [True] * 4 + [False] + [True] * 4:
+    for right in [True] * 9 + [False] + [True] * 9:
         guess(right)
         assert text(shown, "#language .verdict").startswith("✓ Right" if right else "✗ No")
         assert not is_done(shown, "language")
     guess(True)
     assert is_done(shown, "language")
+    said = text(shown, "#language .verdict")
+    assert "10 right answers in a row: guesses come so far less than once in 1,000 times." in said
+    assert "only at the first symbol, the last symbol, the length or which symbols occur. They may fit others" in said
+    assert "You know" not in said
     assert shown.evaluate("document.querySelector('#language .rule').open")
     assert "odd if the number of 1s is odd" in text(shown, "#language .rule").lower()
 
@@ -208,21 +224,21 @@ def test_monoid_words_do_the_same_where_they_are_one_element(shown: Browser):
         assert verdict.startswith(expected)
         assert (" do the same" in verdict) == (same and u != v)
         if " do the same" in verdict:
-            assert verdict.endswith(f"of the kind [{monoid.words[monoid.of_word(u).item()] or 'ε'}].")
+            assert verdict.endswith(f"their monoid element is [{monoid.words[monoid.of_word(u).item()] or 'ε'}].")
         ends = shown.evaluate("[...document.querySelectorAll('#monoid tbody tr')].map((e) => e.className)")
         assert ends == ["same" if same else "other"] * 2  # parity is a group: words agree everywhere or nowhere
         met |= {monoid.of_word(u).item(), monoid.of_word(v).item()}
         assert is_done(shown, "monoid") or (len(met) < 3 and verdict.startswith(("✗", "This")))
     assert is_done(shown, "monoid")
-    assert text(shown, "#monoid .kinds").endswith("2 of 2.")
+    assert text(shown, "#monoid .elements").endswith("2 of 2.")
 
 
-def test_tree_every_order_of_merging_gives_the_kind_of_the_word(shown: Browser):
+def test_tree_every_order_of_merging_gives_the_monoid_element_of_the_word(shown: Browser):
     monoid = TransitionMonoid.of(TASK.machine)
     order, shapes = random.Random(0), []
     chips = "[...document.querySelectorAll('#tree .chip small')].map((e) => e.textContent)"
     word = "".join(shown.evaluate(chips))
-    kind = monoid.words[monoid.of_word(word).item()] or "ε"
+    element = monoid.words[monoid.of_word(word).item()] or "ε"
     for turn in range(4):
         for left in range(len(word) - 1, 0, -1):
             assert shown.evaluate("document.querySelectorAll('#tree .gap').length") == left
@@ -231,18 +247,18 @@ def test_tree_every_order_of_merging_gives_the_kind_of_the_word(shown: Browser):
             shown.key("Enter")
             assert "".join(shown.evaluate(chips)) == word
         said = text(shown, "#tree .said")
-        assert f"The whole word is of the kind [{kind}], merged as (" in said
+        assert f"The monoid element of the whole word is [{element}], merged as (" in said
         assert said.endswith(f"Its answer: {label(word)}.")
         shapes.append(said.split("merged as ")[1].split(".")[0])
         again = turn > 0 and shapes[-1] != shapes[-2]
-        assert ("In another order it was the same kind." in said) == again
+        assert ("In another order it was the same." in said) == again
         press(shown, "tree", "Begin again")
     assert is_done(shown, "tree")
     assert len(set(shapes)) > 1
     for left in (3, 2, 1):
         press(shown, "tree", "Merge a level")
         assert shown.evaluate("document.querySelectorAll('#tree .chip').length") == left
-    assert f"of the kind [{kind}]" in text(shown, "#tree .said")
+    assert f"of the whole word is [{element}]" in text(shown, "#tree .said")
     press(shown, "tree", "Another word")
     assert len("".join(shown.evaluate(chips))) >= 6
 
@@ -289,8 +305,8 @@ def test_network_a_hundred_words_and_a_wrong_one(shown: Browser):
         assert shown.evaluate("document.querySelector('#long-length').value") == length
 
 
-def kinds_of_nodes(word: str, C: int = 2) -> Counter[str]:
-    """The kinds of all nodes of a word's tree, whose windows are counted from the right end."""
+def elements_of_nodes(word: str, C: int = 2) -> Counter[str]:
+    """The monoid elements of all nodes of a word's tree, whose windows are counted from the right end."""
     found: Counter[str] = Counter()
     spans = [(i, i + 1) for i in range(len(word))]
     while True:
@@ -302,17 +318,17 @@ def kinds_of_nodes(word: str, C: int = 2) -> Counter[str]:
             return found
 
 
-def test_clusters_each_node_falls_on_the_prototype_of_its_kind(shown: Browser):
+def test_clusters_each_node_falls_on_the_prototype_of_its_monoid_element(shown: Browser):
     expected: Counter[str] = Counter()
     counts = """Object.fromEntries([...document.querySelectorAll('#clusters .prototype')].map((e) =>
       [e.querySelector('.name').textContent, Number(e.dataset.count)]))"""
     for word in WORDS:
         write(shown, "clusters", word)
         press(shown, "clusters", "Add this word")
-        expected += kinds_of_nodes(word)
-        assert shown.evaluate(counts) == {kind: expected[kind] for kind in ("[ε]", "[1]")}
+        expected += elements_of_nodes(word)
+        assert shown.evaluate(counts) == {name: expected[name] for name in ("[ε]", "[1]")}
         listed = shown.evaluate("[...document.querySelectorAll('#clusters li')].map((e) => e.textContent)")
-        assert listed == [f"{kind} {expected[kind]}" for kind in ("[ε]", "[1]")]
+        assert listed == [f"{name} {expected[name]}" for name in ("[ε]", "[1]")]
     rings = shown.evaluate("document.querySelectorAll('#clusters .ring').length")
     assert rings == sum(expected.values())
     said = text(shown, "#clusters .said")
@@ -378,7 +394,7 @@ def test_proof_a_wrong_case_is_found_and_nothing_is_proven(browser: Browser, les
 def test_words_are_explained_under_the_pointer_and_the_focus(shown: Browser):
     width = shown.evaluate("document.documentElement.clientWidth")
     count = shown.evaluate("document.querySelectorAll('.term').length")
-    assert count == 16
+    assert count == 17
     for i in range(count):
         term = f"document.querySelectorAll('.term')[{i}]"
         shown.evaluate(f"{term}.scrollIntoView({{ block: 'center' }})")

@@ -112,10 +112,11 @@ def test_the_page_says_what_the_network_says(browser: Browser, trained: Path, fa
             continue
         words = task.sample(languages.randomness.rng(0, "said", length), length, 8)
         assert run.live.network is not None
+        assert run.machine is not None
         found = torch.stack(computed(browser, run.live.network, words.tolist()))
         torch.testing.assert_close(found, logits_of(run, words).double(), rtol=0, atol=1e-4)
         for word, said, truth in zip(words, answers(run, words), task.labels(words), strict=True):
-            found = browser.evaluate(f"({SAY})({json.dumps(task.machine.decode(word))})")
+            found = browser.evaluate(f"({SAY})({json.dumps(run.machine.decode(word))})")
             assert found["said"] == said
             agree = "They agree." if said == task.output_names[truth] else "They disagree: the network is wrong."
             assert agree in found["answer"]

@@ -25,7 +25,7 @@ from regulargpt.construct.configuration import configuration
 from regulargpt.models.tree.levels import tree_levels
 from regulargpt.report import facts
 from regulargpt.report.automaton import drawing, table
-from regulargpt.report.data import Gathered, gather
+from regulargpt.report.data import Gathered, as_shown, gather
 from regulargpt.report.document import embedded
 from regulargpt.report.layout import positions
 from regulargpt.report.lesson.material import material
@@ -184,9 +184,9 @@ def test_every_node_of_every_typed_word_is_what_python_computes(browser, tmp_pat
     browser.open(tmp_path / "run" / "report.html")
     browser.evaluate("document.querySelector('.tree details:has([data-part=nodes])').open = true")
     browser.evaluate("new Promise(requestAnimationFrame)")
-    verdicts = set()
+    verdicts, typed = set(), as_shown(machine, language)
     for word in words(language, machine.n_symbols):
-        found = browser.evaluate(f"({TYPE})({json.dumps(machine.decode(np.array(word)))})")
+        found = browser.evaluate(f"({TYPE})({json.dumps(typed.decode(np.array(word)))})")
         tree = expected(word, machine, certificate)
         assert [node(row) for row in found["nodes"]] == tree
         assert {node(row) for row in found["drawn"]} <= set(tree)

@@ -22,7 +22,7 @@ class ClustersStep {
     const add = (word) => this.add([word]);
     const tools = html("div", { class: "tools" }, action("Add this word", () => add(this.field.word)), action("Add 20 random words", () => this.add(Array.from({ length: 20 }, () => anyWord(2 + Math.floor(Math.random() * 19), lesson)))));
     this.said = html("p", { class: "said", "aria-live": "polite" });
-    this.list = html("ul", { class: "kinds" });
+    this.list = html("ul", { class: "elements" });
     place.append(this.field.place, tools, this.picture, this.said, html("details", {}, html("summary", {}, "Prototypes as a list"), this.list));
     this.field.set(anyWord(5, lesson));
     this.say();
@@ -31,9 +31,9 @@ class ClustersStep {
   mark(point, k) {
     const { lesson } = this;
     const [x, y] = this.at(point);
-    const kinds = lesson.network.elements[k];
-    const [colour, ink] = kinds.length ? lesson.colours[kinds[0]] : ["var(--panel)", "var(--ink)"];
-    const name = kinds.map((e) => kindName(e, lesson)).join(" ");
+    const elements = lesson.network.elements[k];
+    const [colour, ink] = elements.length ? lesson.colours[elements[0]] : ["var(--panel)", "var(--ink)"];
+    const name = elements.map((e) => elementName(e, lesson)).join(" ");
     const made = svg("g", { class: "prototype", "data-prototype": k + 1, "data-count": 0 });
     made.append(
       svg("title", {}, `stands for ${name}`),
@@ -86,7 +86,7 @@ class ClustersStep {
       mark.dataset.count = this.counts[k];
       mark.querySelector(".number").textContent = this.counts[k] || "";
     });
-    this.list.replaceChildren(...this.lesson.network.elements.map((kinds, k) => html("li", {}, ...kinds.map((e) => chip(e, this.lesson)), ` ${this.counts[k]}`)));
+    this.list.replaceChildren(...this.lesson.network.elements.map((elements, k) => html("li", {}, ...elements.map((e) => chip(e, this.lesson)), ` ${this.counts[k]}`)));
     const met = this.counts.filter(Boolean).length;
     const [off, apart] = [this.farthest, this.apart].map((value) => (value < 0.005 ? "less than 0.01" : value.toFixed(2)));
     const nodes = this.count === 1 ? "1 node" : `${this.count.toLocaleString("en")} nodes`;

@@ -19,16 +19,26 @@ from regulargpt.report.live.gathering import Live
 from regulargpt.report.network import is_listed
 
 MOST_ELEMENTS = 60
-"""Of a monoid: its kinds are told apart by colour, and its cases are tried one by one."""
+"""Of a monoid: its elements have a colour each, and its cases are tried one by one."""
 
 
 @dataclass(frozen=True)
 class Rival:
     """Another network of the same language, beside the one of the lesson."""
 
+    run: Gathered
     label: str
-    live: Live
-    train_len: int
+
+    @property
+    def live(self) -> Live:
+        """The network itself."""
+        return self.run.live
+
+    @property
+    def wrong(self) -> tuple[int, ...]:
+        """The first word that it answers wrongly, among those that were tried, the shortest first; empty if none is."""
+        found = self.live.wrong
+        return found.words[0] if found and found.words else ()
 
 
 @dataclass(frozen=True)
@@ -98,7 +108,7 @@ def of_rival(rival: Gathered, language: str) -> Rival:
         )
     if rival.live.network is None:
         raise UserError(f"--beside {place}: {rival.live.reason[:-1]}; choose a smaller network")
-    return Rival(label(rival.config.model), rival.live, rival.config.data.train_len)
+    return Rival(rival, label(rival.config.model))
 
 
 NAMES = {"transformer": "Transformer", "lstm": "LSTM", "rnn": "RNN", "gru": "GRU", "regulargpt": "RegularGPT"}

@@ -6,8 +6,8 @@ class MonoidStep {
     this.fields = ["First word", "Second word"].map((label) => new WordField(lesson, label, () => this.show()));
     this.table = html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Where both words lead" });
     this.verdict = html("p", { class: "said", "aria-live": "polite" });
-    this.kinds = html("p", { class: "kinds" });
-    place.append(...this.fields.map((field) => field.place), this.table, this.verdict, this.kinds);
+    this.elements = html("p", { class: "elements" });
+    place.append(...this.fields.map((field) => field.place), this.table, this.verdict, this.elements);
     const [one, other] = [0, lesson.alphabet.length - 1];
     this.fields[0].set([one]);
     this.fields[1].set([other]);
@@ -43,7 +43,7 @@ class MonoidStep {
     } else if (alike) {
       this.verdict.textContent = "This is one word twice: change one of them.";
     } else {
-      this.verdict.textContent = `✓ ${shown} do the same: they are of the kind ${kindName(element(u, lesson), lesson)}.`;
+      this.verdict.textContent = `✓ ${shown} do the same: their monoid element is ${elementName(element(u, lesson), lesson)}.`;
       this.done();
     }
   }
@@ -52,6 +52,6 @@ class MonoidStep {
     const { lesson, met } = this;
     words.forEach((word) => met.add(element(word, lesson)));
     const chips = [...met].sort((a, b) => a - b).map((e) => chip(e, lesson));
-    this.kinds.replaceChildren("Kinds that you have met: ", ...chips, ` ${met.size} of ${lesson.elements.words.length}.`);
+    this.elements.replaceChildren("Monoid elements that you have met: ", ...chips, ` ${met.size} of ${lesson.elements.words.length}.`);
   }
 }

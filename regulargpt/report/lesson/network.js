@@ -7,8 +7,7 @@ const AT_ONCE = 5; // words between two pictures
 class NetworkStep {
   constructor(place, lesson, done, live) {
     Object.assign(this, { lesson, done });
-    this.networks = [{ name: lesson.label, live }];
-    if (lesson.rival) this.networks.push({ name: lesson.rival.name, live: new Live(lesson.rival.live) });
+    this.networks = [this.network(lesson, live), ...(lesson.rival ? [this.network(lesson.rival, new Live(lesson.rival.live))] : [])];
     this.field = new WordField(lesson, "Word", (word) => this.show(word));
     this.table = html("div", { class: "scroll" });
     this.strip = html("div", { class: "strip" });
@@ -19,12 +18,17 @@ class NetworkStep {
     this.field.set(anyWord(4, lesson));
   }
 
+  network({ label }, live) {
+    return { name: live.is_constructed ? `${label}, made by hand` : label, live };
+  }
+
   show(word) {
     const truth = word.length ? answerOf(word, this.lesson) : "";
     const rows = [["Automaton", truth, ""]];
     for (const { name, live } of this.networks) rows.push([name, ...this.answer(word, truth, live)]);
-    const body = rows.map(([name, answer, sure]) => html("tr", { "data-name": name }, html("th", { scope: "row" }, name), html("td", { "data-answer": answer }, answer), html("td", {}, sure)));
-    const heads = ["", "answer", "how sure"].map((name) => html("th", { scope: "col" }, name));
+    const columns = this.networks.every(({ live }) => live.is_constructed) ? 2 : 3;
+    const body = rows.map(([name, answer, sure]) => html("tr", { "data-name": name }, ...[html("th", { scope: "row" }, name), html("td", { "data-answer": answer }, answer), html("td", {}, sure)].slice(0, columns)));
+    const heads = ["", "answer", "how sure"].slice(0, columns).map((name) => html("th", { scope: "col" }, name));
     this.table.replaceChildren(html("table", { class: "answers" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...body)));
     this.numbers(word);
   }
@@ -35,8 +39,7 @@ class NetworkStep {
     const found = live.answer(word);
     if (!found) return ["its numbers overflow", ""];
     const mark = truth === NO_ANSWER ? "" : found.name === truth ? "✓ " : "✗ ";
-    const digits = found.share > 0.995 && found.share < 0.99995 ? 2 : 0;
-    return [`${mark}${found.name}`, `${(100 * found.share).toFixed(digits)} %`];
+    return [`${mark}${found.name}`, live.sure(found) ?? "not trained"];
   }
 
   // The numbers of the last node, as a row of bars.

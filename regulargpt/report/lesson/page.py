@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import chain, cycle, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from regulargpt.config.recipes import CONSTRUCTED
-from regulargpt.models.tree.depth import depth
+import languages
 from regulargpt.report import automaton
+from regulargpt.report.data import Gathered
 from regulargpt.report.document import document
+from regulargpt.report.lesson.facts import in_a_row, traits_of, values_of
 from regulargpt.report.lesson.material import Material, label
 from regulargpt.report.lesson.wording import (
-    TERM,
     Step,
     glossary,
     of_lesson,
     rule,
     said,
     slug,
-    term,
     terms,
     wording,
 )
@@ -36,9 +33,7 @@ from regulargpt.storage.atomic import write_text
 
 SHARED = ("word.js", "nodes.js", "live.js", "parting.js")
 STEPS = ("language", "automaton", "monoid", "tree", "network", "clusters", "proof")
-SCRIPTS = (*SHARED, *(f"lesson/{name}.js" for name in ("terms", "field", "chips", "shadow", *STEPS, "lesson")))
-TOGETHER = {2: "in pairs", 3: "in threes"}
-LONG = 1000  # symbols in a word whose levels are counted
+SCRIPTS = (*SHARED, *(f"lesson/{name}.js" for name in ("terms", "field", "chips", "shadow", "cases", *STEPS, "lesson")))
 
 
 def write(lesson: Material, out: Path) -> int:
@@ -69,7 +64,8 @@ def body(lesson: Material) -> str:
     """The opening, the way through the steps, the steps, and the words."""
     found, traits, values = wording(), traits_of(lesson), values_of(lesson)
     opening = tag("p", " ".join(said(sentence, values) for sentence in found.opening), class_="opening")
-    about = tag("p", "The language of this lesson: ", tag("code", text(lesson.run.config.data.name)), class_="about")
+    name = lesson.run.config.data.name
+    about = tag("p", "The language of this lesson: ", tag("code", text(name)), text(other_signs(name)), class_="about")
     links = [
         tag("li", tag("a", tag("b", str(i)), tag("span", text(f" {step.name}")), href=f"#{step.name}"))
         for i, step in enumerate(found.steps, 1)
@@ -82,6 +78,18 @@ def body(lesson: Material) -> str:
     if lesson.rival is not None and lesson.rival.label in glossary():
         used.append(lesson.rival.label)
     return tag("div", opening, about, without, class_="lead") + way + tag("main", *steps, words(used), class_="lesson")
+
+
+def other_signs(language: str) -> str:
+    """What the data write for the symbols of this page, where they write something else.
+
+    >>> other_signs("dyck-2"), other_signs("parity")
+    ('. In its data the symbols ( and ) are 0 and 1.', '')
+    """
+    task = languages.get(language)
+    if not task.glyphs:
+        return ""
+    return f". In its data the symbols {' and '.join(task.glyphs)} are {' and '.join(task.alphabet)}."
 
 
 def section(i: int, step: Step, lesson: Material, traits: set[str], values: Mapping[str, str]) -> str:
@@ -125,78 +133,13 @@ def words(used: Iterable[str]) -> str:
     return tag("section", heading, tag("dl", *entries), id="words", class_="words", aria_labelledby="words-heading")
 
 
-def traits_of(lesson: Material) -> set[str]:
-    """Which sentences this lesson says."""
-    machine, accepted, config = lesson.machine, lesson.certificate.accepted, lesson.run.config
-    return {
-        "partial" if -1 in machine.outputs else "total",
-        "accepts" if accepts(lesson) else "transduces",
-        "constructed" if config.recipe in CONSTRUCTED else "trained",
-        "regulargpt" if config.model.name == "regulargpt" else "other-tree",
-        "one-to-one" if max(map(len, lesson.certificate.words)) == 1 else "shared",
-        "as-it-is" if accepted.unquantised_claim else "quantised",
-        *(["absent"] if absent(lesson) else []),
-        *(["beside"] if lesson.rival else []),
-    }
-
-
-def accepts(lesson: Material) -> bool:
-    """Whether the drawing shows the answer by a second circle."""
-    return set(lesson.machine.output_names) == {"accept", "reject"}
-
-
-def absent(lesson: Material) -> str:
-    """The one kind that no node is of; empty if there is none, or more than one."""
-    met = set(chain.from_iterable(lesson.certificate.words))
-    missing = [word for word in lesson.monoid.words if word not in met]
-    return (missing[0] or "ε") if len(missing) == 1 else ""
-
-
-def values_of(lesson: Material) -> dict[str, str]:
-    """What differs from language to language, as markup."""
-    machine, certificate, network = lesson.machine, lesson.certificate, lesson.run.live.network
-    assert network is not None, "`material` refuses a run without one"
-    C = certificate.record["chunk_size"]
-    example = np.array(list(islice(cycle(range(machine.n_symbols)), 4)))
-    names = [name for i, name in enumerate(machine.output_names) if i in machine.outputs]
-    label, seen = (lesson.rival.label, lesson.rival.train_len) if lesson.rival else ("", 0)
-    return {
-        "symbols": listed(machine.alphabet, "or"),
-        "example": tag("code", text(machine.decode(example))),
-        "outputs": listed(names, "or"),
-        "states": f"{machine.n_states}",
-        "kinds": f"{lesson.monoid.size}",
-        "together": TOGETHER.get(C, f"in groups of {C}"),
-        "levels": f"{depth(LONG, C)}",
-        "chunk": f"{C}",
-        "weights": f"{sum(tensor.size for tensor in network.weights.values()):,}",
-        "size": f"{len(certificate.record['prototypes'][0])}",
-        "places": f"{certificate.accepted.prototypes}",
-        "absent": text(absent(lesson)),
-        "signs": f"{machine.n_symbols}",
-        "entries": f"{certificate.accepted.entries:,}",
-        "rival_length": f"{seen}",
-        "rival": TERM.sub(term, f"[[{label}]]") if label in glossary() else text(label),
-    }
-
-
-def listed(names: Iterable[str], last: str) -> str:
-    """Names in a sentence, as code.
-
-    >>> listed("012", "or")
-    '<code>0</code>, <code>1</code> or <code>2</code>'
-    """
-    *most, end = (tag("code", text(name)) for name in names)
-    return f"{', '.join(most)} {last} {end}" if most else end
-
-
 def script_data(lesson: Material) -> dict[str, Any]:
     """JSON values for the scripts. A case is a window by offset, 0 what is absent, then its prototype."""
     machine, record = lesson.machine, lesson.certificate.record
     number = {word: i for i, word in enumerate(lesson.monoid.words)}
     elements = [[number[word] for word in words] for words in lesson.certificate.words]
     every = by_element([[i] for i in range(lesson.monoid.size)])
-    rival = lesson.rival and {"name": lesson.rival.label, "live": live_data(lesson.rival.live)}
+    rival = lesson.rival and network_data(lesson.rival.run)
     return machine_data(machine, lesson.monoid) | {
         "table": lesson.monoid.table.tolist(),
         "colours": every,
@@ -208,10 +151,15 @@ def script_data(lesson: Material) -> dict[str, Any]:
         },
         "leaves": list(map(list, zip(record["leaves"]["windows"], record["leaves"]["images"], strict=True))),
         "nodes": list(map(list, zip(record["nodes"]["windows"], record["nodes"]["images"], strict=True))),
-        "label": label(lesson.run.config.model),
-        "live": live_data(lesson.run.live),
+        "in_a_row": in_a_row(len(set(machine.outputs) - {-1})),
+        **network_data(lesson.run),
         "rival": rival,
     }
+
+
+def network_data(run: Gathered) -> dict[str, Any]:
+    """A network for the scripts, and what it is called."""
+    return {"label": label(run.config.model), "live": live_data(run.live)}
 
 
 def live_data(live: Live) -> dict[str, Any] | None:

@@ -6,19 +6,38 @@ const LAST_SHOWN = 4; // cases in words
 
 class ProofStep {
   constructor(place, lesson, done, live) {
-    Object.assign(this, { lesson, done, live });
+    Object.assign(this, { lesson, done, live, squares: [] });
     this.nearest = new Nearest(lesson.live.prototypes);
     this.cases = [...this.level("leaves"), ...this.level("nodes"), ...this.answers()];
     this.progress = html("progress", { max: this.cases.length, value: 0, "aria-label": "Cases tried" });
     this.count = html("p", { class: "count", "aria-live": "polite" });
     this.list = html("ol", { class: "cases" });
-    this.squares = html("div", { class: "squares", "aria-hidden": "true" }, ...(this.cases.length > MOST_SQUARES ? [] : this.cases.map(() => html("i", {}))));
     this.next = action("Next case", () => this.step());
     this.all = action("All cases", () => this.rest());
     const tools = html("div", { class: "tools" }, this.next, this.all, action("Begin again", () => this.begin()));
-    const claim = place.querySelector(".claim");
-    claim.before(tools, this.progress, this.squares, this.count, this.list);
+    place.querySelector(".claim").before(tools, this.progress, this.count, this.list, ...this.tables());
     this.begin();
+  }
+
+  // A square for each case, unless there are too many.
+  tables() {
+    if (this.cases.length > MOST_SQUARES) return [];
+    const { lesson } = this;
+    const parts = [
+      levelSquares(lesson, "leaves", "First level", (row) => this.name("leaves", row)),
+      levelSquares(lesson, "nodes", "All other levels", (row) => this.name("nodes", row)),
+      answerSquares(this.ends().map((k) => this.standsFor(k + 1))),
+    ];
+    this.squares = parts.flatMap(({ squares }) => squares);
+    const [whole, other] = lesson.network.aligned === "right" ? ["right", "left"] : ["left", "right"];
+    const note = html("p", { class: "caption" }, `${MISSING} stands where no word with an answer has these two neighbours. At all other levels the ${whole} one covers 2, 4, 8 or more symbols, and the ${other} one at most as many.`);
+    const isPart = parts.some(({ place }) => place.textContent.includes(MISSING));
+    return [html("div", { class: "squares" }, ...parts.map(({ place }) => place)), ...(isPart ? [note] : [])];
+  }
+
+  // What may stand below a node.
+  name(part, row) {
+    return row === 0 ? PAD : part === "leaves" ? this.lesson.alphabet[row - 1] : this.standsFor(row);
   }
 
   // The cases of symbols, or of prototypes: what the network makes of each window, computed when it is tried.
@@ -28,22 +47,26 @@ class ProofStep {
     const states = part === "leaves" ? live.model.leaves() : [absent, ...this.nearest.points];
     const [{ over }] = live.model.treeLayers(lesson.network.chunk_size);
     const merge = over(states);
-    const name = (row) => (part === "leaves" ? lesson.alphabet[row - 1] : this.standsFor(row));
     return lesson[part].map(([window, image]) => () => {
       const found = Array.from(merge(window));
       const here = this.nearest.of(found);
-      const names = window.filter(Boolean).map(name);
+      const names = window.map((row) => this.name(part, row));
       if (lesson.network.aligned === "right") names.reverse();
       const off = distance(found, Array.from(this.nearest.points[here - 1]));
       return { words: `${names.join(" and ")} → ${this.standsFor(here)}`, right: here === image, off };
     });
   }
 
+  // The prototypes at which a word with an answer may end.
+  ends() {
+    return this.lesson.network.answers.flatMap((answer, k) => (answer === null ? [] : [k]));
+  }
+
   // What the network answers at each prototype where a word may end.
   answers() {
     const { lesson, live } = this;
-    const known = lesson.network.answers.map((answer, k) => [answer, k]).filter(([answer]) => answer !== null);
-    return known.map(([answer, k]) => () => {
+    return this.ends().map((k) => () => {
+      const answer = lesson.network.answers[k];
       const logits = Array.from(live.model.readout(this.nearest.points[k]));
       const { name } = lesson.live.reading === "member" ? live.member(logits[logits.length - 1]) : { name: lesson.live.output_names[logits.indexOf(Math.max(...logits))] };
       return { words: `A word that ends at ${this.standsFor(k + 1)} → ${name}`, right: name === answer, off: null };
@@ -51,13 +74,13 @@ class ProofStep {
   }
 
   standsFor(prototype) {
-    return this.lesson.network.elements[prototype - 1].map((e) => kindName(e, this.lesson)).join(" or ") || `prototype ${prototype}`;
+    return this.lesson.network.elements[prototype - 1].map((e) => elementName(e, this.lesson)).join(" or ") || `prototype ${prototype}`;
   }
 
   begin() {
     Object.assign(this, { tried: 0, wrong: 0, farthest: 0, running: null });
     this.list.replaceChildren();
-    this.squares.querySelectorAll("i").forEach((square) => square.removeAttribute("class"));
+    this.squares.forEach((square) => colour(square, null));
     this.say();
   }
 
@@ -68,7 +91,7 @@ class ProofStep {
 
   try() {
     const found = this.cases[this.tried]();
-    this.squares.children[this.tried]?.setAttribute("class", found.right ? "right" : "wrong");
+    if (this.squares.length) colour(this.squares[this.tried], found.right);
     this.tried += 1;
     this.wrong += found.right ? 0 : 1;
     this.farthest = Math.max(this.farthest, found.off ?? 0);

@@ -26,14 +26,16 @@ class TreeStep {
   begin(word) {
     const { lesson } = this;
     Object.assign(this, { word, merges: [], levels: 0 });
-    this.parts = word.map((a) => ({ kind: lesson.elements.right[0][a], text: lesson.alphabet[a], shape: lesson.alphabet[a] }));
+    this.parts = word.map((a) => ({ element: lesson.elements.right[0][a], text: lesson.alphabet[a], shape: lesson.alphabet[a] }));
     this.draw(null);
     this.said.textContent = `${word.length} symbols, ${word.length - 1} merges.`;
   }
 
+  // Brackets say what was merged; where they are symbols, others do.
   together(left, right) {
+    const [open, close] = this.lesson.alphabet.includes("(") ? "⟨⟩" : "()";
     const space = this.lesson.alphabet.every((symbol) => [...symbol].length === 1) ? "" : " ";
-    return { kind: this.lesson.table[left.kind][right.kind], text: left.text + space + right.text, shape: `(${left.shape}${space}${right.shape})` };
+    return { element: this.lesson.table[left.element][right.element], text: left.text + space + right.text, shape: open + left.shape + space + right.shape + close };
   }
 
   merge(i) {
@@ -59,25 +61,25 @@ class TreeStep {
 
   say(merge) {
     const { lesson } = this;
-    const step = merge ? `${merge[0].text} and ${merge[1].text} make ${kindName(merge[2].kind, lesson)}. ` : `Level ${this.levels}: ${this.parts.length} ${this.parts.length === 1 ? "kind is" : "kinds are"} left. `;
+    const step = merge ? `${merge[0].text} and ${merge[1].text} make ${elementName(merge[2].element, lesson)}. ` : `Level ${this.levels}: ${this.parts.length} ${this.parts.length === 1 ? "part is" : "parts are"} left. `;
     this.said.textContent = step + (this.parts.length > 1 ? "" : this.end());
   }
 
   end() {
     const { lesson, before } = this;
-    const [{ kind, shape }] = this.parts;
+    const [{ element, shape }] = this.parts;
     const state = this.word.reduce((q, a) => lesson.delta[q][a], lesson.initial);
-    const again = before && before !== shape ? " In another order it was the same kind." : "";
+    const again = before && before !== shape ? " In another order it was the same." : "";
     this.before = shape;
     this.done();
-    return `The whole word is of the kind ${kindName(kind, lesson)}, merged as ${short(shape, 60)}.${again} Its answer: ${lesson.outputs[state] ?? NO_ANSWER}.`;
+    return `The monoid element of the whole word is ${elementName(element, lesson)}, merged as ${short(shape, 60)}.${again} Its answer: ${lesson.outputs[state] ?? NO_ANSWER}.`;
   }
 
   // The chips, with a gap to press between neighbours; `at` is the gap that gets the focus.
   draw(at) {
     const { lesson, parts } = this;
     const shown = parts.flatMap((part, i) => {
-      const made = chip(part.kind, lesson, part.text);
+      const made = chip(part.element, lesson, part.text);
       if (i === 0) return [made];
       const gap = action("⋈", () => this.merge(i - 1), { class: "gap", "aria-label": `merge ${parts[i - 1].text} and ${part.text}` });
       return [gap, made];

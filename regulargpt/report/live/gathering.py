@@ -10,6 +10,7 @@ import numpy as np
 
 import languages
 from languages.automata import MooreMachine
+from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
 from regulargpt.models import MODELS
 from regulargpt.report.live.network import Network, not_computed
@@ -31,7 +32,10 @@ NO_LANGUAGE = "This page does not compute the network: its language is not found
 
 @dataclass(frozen=True)
 class Live:
-    """A network in the page: `reason` says why there is none. `wrong` is None where none is looked for."""
+    """A network in the page: `reason` says why there is none. `wrong` is None where none is looked for.
+
+    Nobody trained one that `is_constructed`: the numbers behind its answers do not say how sure it is.
+    """
 
     network: Network | None = None
     reason: str = ""
@@ -40,6 +44,7 @@ class Live:
     prototypes: Prototypes | None = None
     map: StateMap | None = None
     snapshots: Snapshots = field(default_factory=Snapshots)
+    is_constructed: bool = False
 
     def data(self) -> dict[str, Any] | None:
         """JSON values for the script."""
@@ -48,7 +53,7 @@ class Live:
         prototypes = self.prototypes and self.prototypes.data()
         found = {**self.network.data(), "output_names": list(self.output_names), "prototypes": prototypes}
         where = self.map and self.map.data() | {"colours": self.colours()}
-        return found | {"map": where, "snapshots": self.snapshots.data()}
+        return found | {"map": where, "snapshots": self.snapshots.data(), "is_constructed": self.is_constructed}
 
     def colours(self) -> list[tuple[str, str]]:
         """Colour and ink of each anchor of the map: by monoid element, or by state of the automaton."""
@@ -85,6 +90,7 @@ def gather(
         prototypes=known,
         map=known and node_map(known),
         snapshots=gather_snapshots(folder, weights),
+        is_constructed=config.recipe in CONSTRUCTED,
     )
     return found if is_proven else looked_into(found, folder, config, machine)
 
