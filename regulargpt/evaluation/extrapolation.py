@@ -11,7 +11,8 @@ import numpy as np
 
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
-from regulargpt.evaluation.by_length import Point, Value
+from regulargpt.evaluation.by_length import Point
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import exp
 from regulargpt.evaluation.segments import NLL
 
@@ -22,13 +23,13 @@ GAINS, HOLDS, EXPLODES = 0.99, 1.05, 1.5
 class Extrapolation:
     """The perplexity at each length over that at the shortest, with 95 % intervals over the segments.
 
-    >>> found = Extrapolation(64, {128: Value(1.0, 0.9, 1.1), 256: Value(1.8, 1.7, 1.9)})
+    >>> found = Extrapolation(64, {128: Interval(1.0, 0.9, 1.1), 256: Interval(1.8, 1.7, 1.9)})
     >>> found.verdict, found.worst
     ('explodes', 256)
     """
 
     base: int
-    ratios: Mapping[int, Value]
+    ratios: Mapping[int, Interval]
     attention: str = "full"
 
     @property
@@ -54,7 +55,7 @@ class Extrapolation:
     def sentence(self) -> str:
         """The verdict with its figure, at the longest length if it holds, else at the worst.
 
-        >>> Extrapolation(64, {128: Value(1.0, 0.998, 1.002)}, "bca").sentence
+        >>> Extrapolation(64, {128: Interval(1.0, 0.998, 1.002)}, "bca").sentence
         'With attention bca it extrapolates: at 2 times the training length, perplexity x 1.000 (95 % interval 0.998 to 1.002).'
         """  # noqa: E501
         length = max(self.ratios) if self.verdict in ("improves", "holds") else self.worst
@@ -77,11 +78,13 @@ class Extrapolation:
         return {"base": self.base, "ratios": ratios, "verdict": self.verdict, "sentence": self.sentence}
 
 
-def extrapolation(nll: Mapping[int, np.ndarray], base: int, attention: str = "full") -> Extrapolation | None:
+def extrapolation(
+    nll: Mapping[int, np.ndarray], base: int, attention: str = "full", files: Mapping[int, np.ndarray] = {}
+) -> Extrapolation | None:
     """The ratios to the length `base`, from the nats per symbol of each segment; None without a longer length.
 
     Where every length has the same segments, differences are taken segment by segment: they vary far less than the
-    segments do.
+    segments do. `files` has the file that each segment lies in: those of one file are not independent.
 
     >>> found = extrapolation({64: np.array([1.0, 3.0]), 128: np.array([1.1, 3.1])}, base=64)
     >>> round(found.ratios[128].value, 4), round(found.ratios[128].high, 4)
@@ -90,19 +93,25 @@ def extrapolation(nll: Mapping[int, np.ndarray], base: int, attention: str = "fu
     longer = {T: values for T, values in nll.items() if base < T}
     if base not in nll or not longer:
         return None
-    return Extrapolation(base, {T: ratio(values, nll[base]) for T, values in longer.items()}, attention)
+    return Extrapolation(
+        base,
+        {T: ratio((values, files.get(T)), (nll[base], files.get(base))) for T, values in longer.items()},
+        attention,
+    )
 
 
-def ratio(values: np.ndarray, base: np.ndarray) -> Value:
+# Of each segment: nats a symbol, and its file where that is known.
+Measured = tuple[np.ndarray, np.ndarray | None]
+
+
+def ratio(longer: Measured, base: Measured) -> Interval:
     """exp of the difference of the means, in pairs where there are as many."""
-    if len(values) == len(base):
-        mean = Value.of_mean(values - base)
-    else:
-        parts = [Value.of_mean(part) for part in (values, base)]
-        middle = parts[0].value - parts[1].value
-        half = math.hypot(*(part.high - part.value for part in parts))
-        mean = Value(middle, middle - half, middle + half)
-    return Value(exp(mean.value), exp(mean.low), exp(mean.high))
+    if len(longer[0]) == len(base[0]):
+        return Interval.of_mean(longer[0] - base[0], longer[1]).through(exp)
+    parts = [Interval.of_mean(*part) for part in (longer, base)]
+    middle = parts[0].value - parts[1].value
+    half = math.hypot(*(part.high - part.value for part in parts))
+    return Interval(middle, middle - half, middle + half, parts[0].over).through(exp)
 
 
 def text_facts(points: Sequence[Point], config: RunConfig) -> dict[str, Any]:
@@ -110,7 +119,8 @@ def text_facts(points: Sequence[Point], config: RunConfig) -> dict[str, Any]:
     nll = {point.length: point.of_words[NLL] for point in points if NLL in point.of_words}
     if not nll:
         return {}
-    found = extrapolation(nll, config.data.train_len, config.evaluation.attention)
+    files = {point.length: point.files for point in points if point.files is not None}
+    found = extrapolation(nll, config.data.train_len, config.evaluation.attention, files)
     return {
         "scoring": as_mapping(config.data).get("scoring"),
         "attention": config.evaluation.attention,

@@ -153,9 +153,12 @@ def test_the_page_says_which_claims_hold(place: Path):
     first = record.claims[0]
     assert first.figure.startswith("PPL(rotary+bca) / PPL(rotary) at 2x = 0.50")
     assert first.published == "PG22 0.383"
-    assert first.rules == ("PPL ratio below 1 at all lengths named",)
+    assert first.rules == ("PPL(rotary+bca) / PPL(rotary) at 2x, 8x below 1",)
+    assert first.seeds == 3
     text = (place / "page.md").read_text()
-    assert "Of 8 claims: 5 hold, 3 do not, 0 are not decidable." in text
+    assert (
+        "Of 8 claims about models and encodings, of three seeds or more: 5 hold, 3 do not, 0 are not decidable." in text
+    )
     assert "| Rotary | **2.164**<br>PG22 26.68 | **3.164 (×2.000)**<br>PG22 68.86 (×2.58) |" in re.sub(
         r"\*\*2\.\d+\*\*", "**2.164**", re.sub(r"\*\*3\.\d+ \(×[\d.]+\)", "**3.164 (×2.000)", text)
     )
@@ -170,6 +173,7 @@ def test_the_page_is_made_of_its_record_alone(place: Path):
     assert data == files.to_json(files.read_record(place))
     assert sorted(path.name for path in place.rglob("*") if path.is_file()) == [
         "bits-per-byte.svg",
+        "losses.json",
         "page.json",
         "page.md",
     ]
