@@ -33,6 +33,7 @@ INTERVALS = {
     SEGMENTS: "The losses of single segments were not kept. So intervals are over segments of one network each, not "
     "clustered by file: they are up to 1.8 times narrower than they should be. Of several seeds they go from the "
     "lowest end to the highest. All claims here are about just these networks.",
+    "": "The figures are exact, of just these networks.",
     WORDS: "Intervals are over words of one network each. Of several seeds they go from the lowest end to the highest. "
     "All claims here are about just these networks.",
 }
@@ -91,7 +92,7 @@ def counted(found: Sequence[ClaimRecord], what: str) -> str:
 
 def verdict(claim: ClaimRecord) -> Entry:
     """The verdict, of which networks if they are few, and why."""
-    few = {0: "of these networks", 1: "of this network"}.get(claim.seeds, f"of these {claim.seeds} networks")
+    few = {0: "for these networks", 1: "for this network"}.get(claim.seeds, f"for these {claim.seeds} networks")
     is_few = claim.answer != OPEN and not claim.is_of_a_kind
     return Entry((Line(claim.answer, "ours"), *[Line(few)] * is_few, *[Line(claim.why)] * bool(claim.why)))
 

@@ -84,8 +84,8 @@ class TextRecord(Made):
     `conditions` are rows of a table: what, as published, here. `doubts` are about published values. `axis` is what the
     columns are: lengths, positions, or what a figure counts. `unlearned` are runs that learned too little to count,
     with what they come to at their training length. `over` is what intervals are over beside seeds: "files" of the text
-    (or words); in pages whose runs are gone, "segments" or "words" of one network each. `losses` is the file beside the
-    page that has what each segment cost, "" where there is none.
+    (or words); in pages whose runs are gone, "segments" or "words" of one network each, "" where figures are exact.
+    `losses` is the file beside the page that has what each segment cost, "" where there is none.
     """
 
     scoring: str
