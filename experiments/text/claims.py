@@ -20,6 +20,7 @@ Answer = Literal["holds", "does not", "not decidable here"]
 HOLDS: Answer = "holds"
 FAILS: Answer = "does not"
 OPEN: Answer = "not decidable here"
+NOTHING = "there is nothing to compare"
 EXPLODES = 1.5
 MULTIPLES = (1, 2, 4, 8, 16)
 LONGER = MULTIPLES[1:]
@@ -206,6 +207,8 @@ class Bound:
         >>> stays_within("alibi", 0.5, (2, 4)).rule
         'alibi, PPL(2x, 4x) / PPL(1x) below 1.005'
         """
+        if not self.figures:
+            return NOTHING
         multiples: dict[str, list[str]] = {}
         for figure in self.figures:
             multiples.setdefault(figure.form, []).append(f"{figure.multiple}x")
@@ -226,8 +229,8 @@ class Bound:
         seeds = min((interval.seeds for _, interval in found), default=0)
         if FAILS in answers:
             return Verdict(FAILS, figure, seeds=seeds)
-        if unknown:
-            return Verdict(OPEN, figure, "; ".join(dict.fromkeys(unknown)), seeds)
+        if unknown or not found:
+            return Verdict(OPEN, figure, "; ".join(dict.fromkeys(unknown)) or NOTHING, seeds)
         if OPEN in answers:
             return Verdict(OPEN, figure, "the interval holds the bound", seeds)
         return Verdict(HOLDS, figure, seeds=seeds)
@@ -296,8 +299,8 @@ class Claim:
         """The tests, those of one kind and bound as one: of many rows the figure that decides is shown."""
         found: dict[tuple[object, ...], Bound] = {}
         for test in self.tests:
-            first = test.figures[0]
-            kind = (type(first), getattr(first, "measure", ""), test.side, test.bound)
+            what = frozenset((type(one), getattr(one, "measure", "")) for one in test.figures)
+            kind = (what, test.side, test.bound)
             known = found.get(kind)
             found[kind] = replace(known, figures=(*known.figures, *test.figures)) if known else test
         return tuple(found.values())

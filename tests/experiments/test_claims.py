@@ -106,6 +106,49 @@ def test_every_rule(test: Bound, answer: str):
     assert test(RESULTS).answer == answer
 
 
+def test_what_has_no_figure_does_not_hold():
+    nothing = Bound((), "below", 0.0)
+    assert (nothing(RESULTS).answer, nothing(RESULTS).why) == ("not decidable here", nothing.rule)
+    assert Claim("", "", (nothing, claims.falls_below("falling"))).verdict(RESULTS).answer == "not decidable here"
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_a_rule_is_printed_with_the_bound_that_is_tested(table: TextTable):
+    for test in (test for claim in table.claims for test in claim.bounds):
+        printed, bound = test.rule.rsplit(maxsplit=1)
+        assert float(bound) == pytest.approx(test.bound, rel=1e-11)
+        assert printed.endswith(test.side)
+        assert all(figure.form.partition("{k}")[0] in printed for figure in test.figures)
+
+
+def test_no_end_of_an_interval_is_printed_as_the_bound_that_it_is_beside():
+    losses = {L: np.array([0.0, 0.0]), 2 * L: np.log(1.00496) + np.array([0.0, 1e-9])}
+    verdict = claims.stays_within("near", 0.5, (2,))(Results(L, {"near": {0: losses}}))
+    assert (verdict.answer, verdict.seeds) == ("holds", 1)
+    assert verdict.figure == "near, PPL(2x) / PPL(1x) = 1.00496 [1.00496, 1.00496]"
+
+
+def test_a_claim_is_of_as_many_seeds_as_its_figures_have_at_least():
+    many = {seed: model(1, 0.9) for seed in range(4)}
+    results = Results(L, {"many": many, "few": {0: model(1, 0.8), 1: model(1, 0.8)}})
+    assert claims.falls_below("many")(results).seeds == 4
+    assert claims.beats("few", "many", at=(2,))(results).seeds == 2
+    both = Claim("", "", (claims.falls_below("many"), claims.falls_below("few")))
+    assert (both.verdict(results).answer, both.verdict(results).seeds) == ("holds", 2)
+
+
+def test_segments_of_one_file_count_together():
+    numbers = np.repeat([0.01, 0.03, 0.05, 0.07], 8)
+    losses = {L: np.zeros(32), 2 * L: numbers}
+    alone, in_files = (
+        Results(L, {"row": {0: losses}}, files=files).difference(("row", 2), ("row", 1))
+        for files in ({}, {0: {32: np.repeat(np.arange(4), 8)}})
+    )
+    assert alone.value == in_files.value
+    assert in_files.over == {"seeds": 1, "files": 4}
+    assert in_files.high - in_files.low > 3 * (alone.high - alone.low)
+
+
 def test_the_figure_is_the_one_that_decides():
     verdict = claims.stays_within("rising", 3)(RESULTS)
     assert verdict.figure.startswith("rising, PPL(16x) / PPL(1x) = 1.400 [1.3")
