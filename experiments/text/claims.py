@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 
 from experiments.text.results import Results, Unknown
 from regulargpt.evaluation.interval import Interval
+from regulargpt.evaluation.measures import exp
 
 Answer = Literal["holds", "does not", "not decidable here"]
 HOLDS: Answer = "holds"
@@ -76,7 +77,7 @@ class Ratio:
 
     def of(self, results: Results) -> Interval:
         """Paired by seed and segment."""
-        return results.difference((self.row, self.multiple), (self.row, self.base)).through(math.exp)
+        return results.difference((self.row, self.multiple), (self.row, self.base)).through(exp)
 
     def printed(self, value: Printed) -> float | None:
         """Of published perplexities."""
@@ -98,7 +99,7 @@ class Against:
 
     def of(self, results: Results) -> Interval:
         """Paired by seed and segment."""
-        return results.difference((self.row, self.multiple), (self.other, self.multiple)).through(math.exp)
+        return results.difference((self.row, self.multiple), (self.other, self.multiple)).through(exp)
 
     def printed(self, value: Printed) -> float | None:
         """Of published perplexities."""

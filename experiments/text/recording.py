@@ -24,7 +24,7 @@ from regulargpt import plots
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.data import build
 from regulargpt.evaluation.interval import FILES, Interval
-from regulargpt.evaluation.measures import measure
+from regulargpt.evaluation.measures import exp, measure
 from regulargpt.plots import Line
 from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder
@@ -262,7 +262,7 @@ def cells(row: str, gathered: Gathered) -> Iterator[TextCell]:
         measure = known(results.measure, table.shown, row, multiple) if table.shown else None
         printed = tuple(published(table, row, multiple))
         length = results.train_len * multiple
-        yield TextCell(row, title, multiple, length, bits, longer and longer.through(math.exp), measure, printed)
+        yield TextCell(row, title, multiple, length, bits, longer and longer.through(exp), measure, printed)
 
 
 def known(ask: Callable[..., Interval], *of: Any) -> Interval | None:

@@ -147,7 +147,7 @@ def crossed(samples: Sequence[Sample]) -> tuple[float, float, float, int]:
     What seeds add to the variance is V_S - V_R, what files add V_F - V_R, what remains V_R; a part below zero counts as
     zero. So V = V_S + V_F - V_R with both, and the degrees of freedom are Satterthwaite's:
     V^2 / (V_S^2 / (S - 1) + V_F^2 / (G - 1) + V_R^2 / ((S - 1)(G - 1))), where G = 1 / sum q^2 is the effective number
-    of files. With one network V = V_F: it is about files, and about just this network.
+    of files, at least two. With one network V = V_F: it is about files, and about just this network.
 
     Sources: Satterthwaite 1946, An approximate distribution of estimates of variance components; Searle, Casella and
     McCulloch 1992, Variance Components, chapter 4; Clark 1973, The language-as-fixed-effect fallacy, for the ratio
@@ -165,7 +165,7 @@ def crossed(samples: Sequence[Sample]) -> tuple[float, float, float, int]:
     added, q = (total - share * value) / seeds, share.mean(0)
     squares, cubes = float((q**2).sum()), float((q**3).sum())
     # E sum (q (b - mean b))^2 is var b * sum q^2 over this, for independent b: F / (F - 1) of files of one size.
-    small, freedom = 1 / (1 - 2 * cubes / squares + squares), 1 / squares - 1
+    small, freedom = 1 / (1 - 2 * cubes / squares + squares), max(1.0, 1 / squares - 1)
     of_files = small * float((added.sum(0) ** 2).sum())
     if seeds == 1:
         return value, of_files, freedom, count

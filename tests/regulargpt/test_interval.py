@@ -114,6 +114,13 @@ def test_segments_of_one_file_take_the_place_of_files():
     assert found.over == {"seeds": 1, "segments": 3}
 
 
+def test_where_nearly_all_segments_lie_in_one_file_the_interval_is_wide_and_finite():
+    numbers = np.random.default_rng(3).normal(0, 1, 1000)
+    found = Interval.of_mean(numbers, (np.arange(1000) == 7).astype(int))
+    assert np.isfinite(found.high)
+    assert found.high - found.low > 12 * abs(numbers[7] - numbers.mean()) / 1000
+
+
 def test_one_segment_has_no_interval():
     assert Interval.of_networks([(np.array([2.0]), np.array([7]))]).high == 2.0
 
