@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import re
 import shutil
 import statistics
@@ -539,6 +540,21 @@ def test_the_guide_to_alignment_quotes_what_was_measured():
     assert f"| t5 | {' | '.join(t5)} |" in text
     for row in ("none", "rotary", "alibi", "kerple_log"):
         assert f"| {row} | {ratios[row]} | {ratios[f'{row}+p_max']} |" in text
+    results = kept.read(RESULTS / "table-5.3-cpu")
+    plain, p_max = (
+        [math.exp((one[1024] - one[64]).mean()) for one in results.losses[row].values()] for row in ("t5", "t5+p_max")
+    )
+    first, *others = plain
+    assert (
+        f"the first has {first:.2f} times its perplexity at 64, the others {' and '.join(f'{x:.2f}' for x in others)}"
+        in text
+    )
+    assert f"with `p_max` they have {p_max[0]:.2f}, {p_max[1]:.2f} and {p_max[2]:.2f} times" in text
+    figure = page["claims"][1]["figure"].replace("[", "\\[").replace("]", "\\]").partition(" = ")[2]
+    assert f"the temperature makes the perplexity {figure} times as high" in text
+    answers = {claim["sentence"]: (claim["answer"], claim["seeds"]) for claim in page["claims"]}
+    assert answers["A model without positions gains too."] == ("does not", 3)
+    assert answers["Rotary is not rescued: it explodes all the same."] == ("holds", 3)
 
 
 def test_the_guide_to_retrieval_quotes_what_its_commands_print():
@@ -672,7 +688,7 @@ def test_the_results_quote_how_perplexities_grow():
     assert min(others["rotary"], others["sinusoidal"]) > EXPLODES
     rows = ("rotary+bca", "xpos+bca", "rotary+sliding", "xpos+sliding")
     assert max(abs(blockwise[row] - 1) for row in rows) < 0.005
-    assert f"is {sharp['t5+p_max']:.2f} times that at 64 instead of {sharp['t5']:.2f} times" in text
+    assert f"is {sharp['t5+p_max']:.2f} times that at 64 instead of {sharp['t5']:.2f} times, on the mean" in text
     assert sharp["none+p_max"] > sharp["none"]
     assert min(trees["regulargpt-32/6"], trees["regulargpt-64/6"], trees["regulargpt-128/12"]) > EXPLODES
     four = ratios_of("table-4.3-cpu", 4)
