@@ -5,28 +5,29 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from experiments.atlas.groups import INTERVAL, Estimate, resamples
+from experiments.atlas.groups import INTERVAL, LANGUAGES, resamples
+from regulargpt.evaluation.interval import Interval
 
 Floats = npt.NDArray[np.float64]
 FEWEST = 5
 """Languages without which nothing is said."""
 
 
-def spearman(x: Floats, y: Floats) -> Estimate | None:
+def spearman(x: Floats, y: Floats) -> Interval | None:
     """The rank correlation of two columns (n,); None if one is constant, or there are fewer than `FEWEST` languages.
 
     Resamples in which one is constant say nothing and are left out.
 
     >>> found = spearman(np.arange(10.0), np.arange(10.0) ** 3)
-    >>> found is not None and (round(found.value, 6), round(found.low, 6), found.n)
-    (1.0, 1.0, 10)
+    >>> found is not None and (round(found.value, 6), round(found.low, 6), dict(found.over))
+    (1.0, 1.0, {'languages': 10})
     """
     if len(x) < FEWEST or min(np.ptp(x), np.ptp(y)) == 0:
         return None
     at = resamples(len(x))
     found = of_ranks(x[at], y[at])  # (resamples,)
     low, high = np.percentile(found[np.isfinite(found)], INTERVAL)
-    return Estimate(float(of_ranks(x[None], y[None])[0]), float(low), float(high), len(x))
+    return Interval(float(of_ranks(x[None], y[None])[0]), float(low), float(high), {LANGUAGES: len(x)})
 
 
 def of_ranks(x: Floats, y: Floats) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,14 @@ import numpy.typing as npt
 
 from experiments.atlas.columns import DONE, Row
 from languages.randomness import rng
+from regulargpt.evaluation.interval import Interval
 
 RESAMPLES = 2_000
+LANGUAGES = "languages"
 INTERVAL = (2.5, 97.5)
 """Percentiles of the resampled values: a 95 % interval."""
 SOLVED = 99.0
 """An accuracy in percent from which on a network is said to extrapolate."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value over `n` languages and its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-    n: int
 
 
 def finished(rows: Iterable[Row]) -> list[Row]:
@@ -59,15 +50,15 @@ def resamples(n: int) -> npt.NDArray[np.intp]:
     return rng(0, "atlas bootstrap").integers(n, size=(RESAMPLES, n))
 
 
-def mean(rows: Sequence[Row], measured: Callable[[Row], float]) -> Estimate:
+def mean(rows: Sequence[Row], measured: Callable[[Row], float]) -> Interval:
     """The mean of a measure over rows, of which there is at least one.
 
     >>> mean([{"accuracy": 50.0}, {"accuracy": 50.0}], accuracy)
-    Estimate(value=50.0, low=50.0, high=50.0, n=2)
+    Interval(value=50.0, low=50.0, high=50.0, over={'languages': 2}, level=0.95)
     """
     values = np.array([measured(row) for row in rows])  # (n,)
     low, high = np.percentile(values[resamples(len(values))].mean(axis=1), INTERVAL)
-    return Estimate(float(values.mean()), float(low), float(high), len(values))
+    return Interval(float(values.mean()), float(low), float(high), {LANGUAGES: len(values)})
 
 
 def bands(rows: Iterable[Row], column: str, edges: Sequence[float]) -> dict[float, list[Row]]:

@@ -11,10 +11,11 @@ from experiments.atlas import columns, pictures
 from experiments.atlas.algebra import KINDS, NUMBERS
 from experiments.atlas.columns import DONE, Row
 from experiments.atlas.correlation import spearman
-from experiments.atlas.groups import SOLVED, Estimate, accuracy, finished, mean, of_network, proven, solved
+from experiments.atlas.groups import SOLVED, accuracy, finished, mean, of_network, proven, solved
 from experiments.atlas.networks import NETWORKS
 from experiments.atlas.rule import rule
 from experiments.page.markdown import items, safe, table
+from regulargpt.evaluation.interval import Interval
 from regulargpt.storage.atomic import make_folder, write_text
 
 PAGE = "atlas.md"
@@ -55,10 +56,10 @@ def counted(rows: Sequence[Row]) -> str:
     )
 
 
-def shown(found: Estimate | None, digits: int = 1) -> str:
+def shown(found: Interval | None, digits: int = 1) -> str:
     """A value with its interval.
 
-    >>> shown(Estimate(0.5, 0.25, 0.75, 10), digits=2), shown(None)
+    >>> shown(Interval(0.5, 0.25, 0.75), digits=2), shown(None)
     ('0.50 [0.25, 0.75]', '–')
     """
     if found is None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from experiments.atlas.algebra import KINDS
 from experiments.atlas.columns import Row
-from experiments.atlas.groups import Estimate, accuracy, bands, mean, of_network, proven
+from experiments.atlas.groups import accuracy, bands, mean, of_network, proven
 from experiments.atlas.networks import NETWORKS
 from regulargpt import plots
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import measure
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def by_kind(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def kinds(rows: Sequence[Row]) -> Mapping[str, Estimate]:
+def kinds(rows: Sequence[Row]) -> Mapping[str, Interval]:
     """The mean accuracy on each kind of monoid that there is among the rows."""
     found = {kind: [row for row in rows if row["kind"] == kind] for kind in KINDS}
     return {kind: mean(of_kind, accuracy) for kind, of_kind in found.items() if of_kind}

@@ -4,6 +4,7 @@ table      what such a table is, and the runs behind its rows
 subjects   the rows that tables share
 claims     published claims as sentences that can be tested
 results    losses of trained runs on the same segments, and paired differences
+kept       losses.json beside a page, from which each paired verdict follows
 tested     trained runs under other protocols and attentions
 measures   how far back they look, how sharply
 record     what a page says; recording makes it, page is its Markdown

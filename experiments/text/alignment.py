@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.text.results import Interval, of_mean
+from experiments.text.results import of_mean
 from regulargpt.config.schema import RunConfig
+from regulargpt.evaluation.interval import Interval
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:

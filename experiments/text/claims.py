@@ -1,22 +1,27 @@
 """Published claims as sentences that can be tested, and what our results say of each.
 
 A claim holds where every figure's 95 % interval lies on its side of the bound, does not where one lies on the other
-side, and is not decidable here in between, or where a run is missing.
+side, and is not decidable here in between, or where a run is missing. It is about an encoding (or a model) where each
+figure is of three seeds or more, and else about just these networks.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, Protocol
 
-from experiments.text.results import Interval, Results, Unknown
+from experiments.text.results import Results, Unknown
+from regulargpt.evaluation.interval import Interval
+from regulargpt.evaluation.measures import exp
 
 Answer = Literal["holds", "does not", "not decidable here"]
 HOLDS: Answer = "holds"
 FAILS: Answer = "does not"
 OPEN: Answer = "not decidable here"
+NOTHING = "there is nothing to compare"
 EXPLODES = 1.5
 MULTIPLES = (1, 2, 4, 8, 16)
 LONGER = MULTIPLES[1:]
@@ -26,19 +31,26 @@ Printed = Callable[[str, int], float | None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the results say: the figure that decides, in words, and why where that is known."""
+    """What the results say: the figure that decides, in words, why where that is known, and of how many seeds at least
+    each figure is: 0 where there is none."""
 
     answer: Answer
     figure: str = ""
     why: str = ""
+    seeds: int = 0
 
 
 class Figure(Protocol):
     """A number that results have with an interval, and published tables often without."""
 
     @property
-    def name(self) -> str:
-        """What it is."""
+    def form(self) -> str:
+        """What it is, with {k} for the multiple of the training length."""
+        ...
+
+    @property
+    def multiple(self) -> int:
+        """Which multiple that is; any number where there is none."""
         ...
 
     def of(self, results: Results) -> Interval:
@@ -59,13 +71,13 @@ class Ratio:
     base: int = 1
 
     @property
-    def name(self) -> str:
-        """What it is."""
-        return f"{self.row}, PPL({self.multiple}x) / PPL({self.base}x)"
+    def form(self) -> str:
+        """Of any multiple."""
+        return f"{self.row}, PPL({{k}}x) / PPL({self.base}x)"
 
     def of(self, results: Results) -> Interval:
-        """Paired by segment."""
-        return results.difference((self.row, self.multiple), (self.row, self.base)).exp()
+        """Paired by seed and segment."""
+        return results.difference((self.row, self.multiple), (self.row, self.base)).through(exp)
 
     def printed(self, value: Printed) -> float | None:
         """Of published perplexities."""
@@ -81,13 +93,13 @@ class Against:
     multiple: int
 
     @property
-    def name(self) -> str:
-        """What it is."""
-        return f"PPL({self.row}) / PPL({self.other}) at {self.multiple}x"
+    def form(self) -> str:
+        """Of any multiple."""
+        return f"PPL({self.row}) / PPL({self.other}) at {{k}}x"
 
     def of(self, results: Results) -> Interval:
-        """Paired by segment."""
-        return results.difference((self.row, self.multiple), (self.other, self.multiple)).exp()
+        """Paired by seed and segment."""
+        return results.difference((self.row, self.multiple), (self.other, self.multiple)).through(exp)
 
     def printed(self, value: Printed) -> float | None:
         """Of published perplexities."""
@@ -104,9 +116,9 @@ class Level:
     is_printed: bool = False
 
     @property
-    def name(self) -> str:
-        """What it is."""
-        return f"{self.measure}, {self.row} at {self.multiple}x"
+    def form(self) -> str:
+        """Of any multiple."""
+        return f"{self.measure}, {self.row} at {{k}}x"
 
     def of(self, results: Results) -> Interval:
         """As it was measured."""
@@ -128,9 +140,9 @@ class Change:
     is_printed: bool = False
 
     @property
-    def name(self) -> str:
-        """What it is."""
-        return f"{self.measure}, {self.row} at {self.multiple}x - at {self.base}x"
+    def form(self) -> str:
+        """Of any multiple."""
+        return f"{self.measure}, {self.row} at {{k}}x - at {self.base}x"
 
     def of(self, results: Results) -> Interval:
         """The difference, with the interval that holds both."""
@@ -154,9 +166,9 @@ class Lead:
     multiple: int
 
     @property
-    def name(self) -> str:
-        """What it is."""
-        return f"{self.measure}, {self.row} - {self.other} at {self.multiple}x"
+    def form(self) -> str:
+        """Of any multiple."""
+        return f"{self.measure}, {self.row} - {self.other} at {{k}}x"
 
     def of(self, results: Results) -> Interval:
         """The difference, with the interval that holds both."""
@@ -183,12 +195,26 @@ def difference(a: float | None, b: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Bound:
-    """All figures lie below, or above, a bound. `rule` says so in words."""
+    """All figures lie below, or above, a bound."""
 
-    rule: str
     figures: tuple[Figure, ...]
     side: Literal["below", "above"]
     bound: float
+
+    @property
+    def rule(self) -> str:
+        """What is tested, to the last digit.
+
+        >>> stays_within("alibi", 0.5, (2, 4)).rule
+        'alibi, PPL(2x, 4x) / PPL(1x) below 1.005'
+        """
+        if not self.figures:
+            return NOTHING
+        multiples: dict[str, list[str]] = {}
+        for figure in self.figures:
+            multiples.setdefault(figure.form, []).append(f"{figure.multiple}x")
+        named = "; ".join(form.replace("{k}x", ", ".join(each)) for form, each in multiples.items())
+        return f"{named} {self.side} {digits(self.bound)}"
 
     def __call__(self, results: Results) -> Verdict:
         """The verdict, with the figure that is nearest to the bound, or farthest beyond it."""
@@ -200,14 +226,15 @@ class Bound:
             except Unknown as reason:
                 unknown.append(str(reason))
         answers = [self.answer(interval) for _, interval in found]
-        figure = shown(*self.worst(found)) if found else ""
+        figure = shown(*self.worst(found), self.bound) if found else ""
+        seeds = min((interval.seeds for _, interval in found), default=0)
         if FAILS in answers:
-            return Verdict(FAILS, figure)
-        if unknown:
-            return Verdict(OPEN, figure, "; ".join(dict.fromkeys(unknown)))
+            return Verdict(FAILS, figure, seeds=seeds)
+        if unknown or not found:
+            return Verdict(OPEN, figure, "; ".join(dict.fromkeys(unknown)) or NOTHING, seeds)
         if OPEN in answers:
-            return Verdict(OPEN, figure, "the interval holds the bound")
-        return Verdict(HOLDS, figure)
+            return Verdict(OPEN, figure, "the interval holds the bound", seeds)
+        return Verdict(HOLDS, figure, seeds=seeds)
 
     def answer(self, interval: Interval) -> Answer:
         """What one interval says."""
@@ -226,23 +253,37 @@ class Bound:
         return None if not known else max(known) if self.side == "below" else min(known)
 
 
-def shown(figure: Figure, found: Interval) -> str:
-    """A figure in words.
+def shown(figure: Figure, found: Interval, bound: float = math.nan) -> str:
+    """A figure in words: no end of its interval is printed as the bound, if it is not that.
 
-    >>> shown(Ratio("alibi", 16), Interval(1.0123, 1.0204, 1.0289))
+    >>> shown(Ratio("alibi", 16), Interval(1.0204, 1.0123, 1.0289))
     'alibi, PPL(16x) / PPL(1x) = 1.020 [1.012, 1.029]'
+    >>> shown(Ratio("alibi", 16), Interval(1.0029, 1.0012, 1.00496), bound=1.005)
+    'alibi, PPL(16x) / PPL(1x) = 1.00290 [1.00120, 1.00496]'
     """
-    return f"{figure.name} = {number(found.value)} [{number(found.low)}, {number(found.high)}]"
+    name, ends = figure.form.replace("{k}", str(figure.multiple)), (found.value, found.low, found.high)
+    more = next((n for n in range(6) if all(number(end, n) != number(bound, n) or end == bound for end in ends)), 6)
+    value, low, high = (number(end, more) for end in ends)
+    return f"{name} = {value} [{low}, {high}]"
 
 
-def number(value: float) -> str:
-    """A ratio or difference, with as many decimals as can matter.
+def number(value: float, more: int = 0) -> str:
+    """A ratio or difference, with as many decimals as can matter, or more.
 
-    >>> number(1.0204), number(23.456), number(412.7)
-    ('1.020', '23.46', '413')
+    >>> number(1.0204), number(23.456), number(412.7), number(1.0204, more=1)
+    ('1.020', '23.46', '413', '1.0204')
     """
     size = abs(value)
-    return f"{value:.3f}" if size < 10 else f"{value:.2f}" if size < 100 else f"{value:,.0f}"
+    return f"{value:,.{more + (3 if size < 10 else 2 if size < 100 else 0)}f}"
+
+
+def digits(value: float) -> str:
+    """A bound as it is tested.
+
+    >>> digits(1.005), digits(1 - 3 / 100), digits(1.0)
+    ('1.005', '0.97', '1')
+    """
+    return f"{value:.12g}"
 
 
 @dataclass(frozen=True)
@@ -256,11 +297,13 @@ class Claim:
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
-        """The tests, those of one rule as one: of many rows the figure that decides is shown."""
-        found: dict[str, Bound] = {}
+        """The tests, those of one kind and bound as one: of many rows the figure that decides is shown."""
+        found: dict[tuple[object, ...], Bound] = {}
         for test in self.tests:
-            known = found.get(test.rule)
-            found[test.rule] = replace(known, figures=(*known.figures, *test.figures)) if known else test
+            what = frozenset((type(one), getattr(one, "measure", "")) for one in test.figures)
+            kind = (what, test.side, test.bound)
+            known = found.get(kind)
+            found[kind] = replace(known, figures=(*known.figures, *test.figures)) if known else test
         return tuple(found.values())
 
     def verdict(self, results: Results) -> Verdict:
@@ -272,54 +315,54 @@ class Claim:
         if answer != HOLDS and self.why:
             reasons.append(self.why)
         figures = [one.figure for one in found if one.figure]
-        return Verdict(answer, "; ".join(dict.fromkeys(figures)), "; ".join(dict.fromkeys(reasons)))
+        seeds = min((one.seeds for one in found), default=0)
+        return Verdict(answer, "; ".join(dict.fromkeys(figures)), "; ".join(dict.fromkeys(reasons)), seeds)
 
 
 def stays_within(row: str, percent: float, at: Iterable[int] = LONGER, base: int = 1) -> Bound:
     """The perplexity is at most so many percent above its value at the training length, or at a multiple of it."""
-    rule = f"PPL(kx) / PPL({base}x) below {1 + percent / 100:.3g} at all k > {base}"
-    return Bound(rule, tuple(Ratio(row, k, base) for k in at), "below", 1 + percent / 100)
+    return Bound(tuple(Ratio(row, k, base) for k in at), "below", 1 + percent / 100)
 
 
 def falls_below(row: str, at: Iterable[int] = (2,)) -> Bound:
     """The perplexity is lower than at the training length."""
-    return Bound("PPL(kx) / PPL(1x) below 1", tuple(Ratio(row, k) for k in at), "below", 1.0)
+    return Bound(tuple(Ratio(row, k) for k in at), "below", 1.0)
 
 
 def rises(row: str, at: Iterable[int] = (16,), base: int = 1) -> Bound:
     """The perplexity is higher than at the training length, or another base."""
-    return Bound(f"PPL(kx) / PPL({base}x) above 1", tuple(Ratio(row, k, base) for k in at), "above", 1.0)
+    return Bound(tuple(Ratio(row, k, base) for k in at), "above", 1.0)
 
 
 def explodes(row: str, beyond: int = 1, by: float = EXPLODES, among: Iterable[int] = MULTIPLES) -> Bound:
     """The perplexity is so many times that at the training length, at every tested length beyond a multiple of it."""
     figures = tuple(Ratio(row, k) for k in among if k > beyond)
-    return Bound(f"PPL(kx) / PPL(1x) above {by:g} at all k > {beyond}", figures, "above", by)
+    return Bound(figures, "above", by)
 
 
 def falls_on(row: str, at: Iterable[int]) -> Bound:
     """From each of these lengths to the next the perplexity falls."""
     lengths = tuple(at)
     figures = tuple(Ratio(row, longer, shorter) for shorter, longer in pairwise(lengths))
-    return Bound("PPL(2kx) / PPL(kx) below 1", figures, "below", 1.0)
+    return Bound(figures, "below", 1.0)
 
 
 def beats(row: str, *others: str, at: Iterable[int] = LONGER) -> Bound:
     """A row has a lower perplexity than others at the same length."""
     figures = tuple(Against(row, other, k) for other in others for k in at)
-    return Bound("PPL ratio below 1 at all lengths named", figures, "below", 1.0)
+    return Bound(figures, "below", 1.0)
 
 
 def no_better(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> Bound:
     """A row is at most so many percent better than another."""
     figures = tuple(Against(row, other, k) for k in at)
-    return Bound(f"PPL ratio above {1 - percent / 100:.3g} at all lengths named", figures, "above", 1 - percent / 100)
+    return Bound(figures, "above", 1 - percent / 100)
 
 
 def no_worse(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> Bound:
     """A row is at most so many percent worse than another."""
     figures = tuple(Against(row, other, k) for k in at)
-    return Bound(f"PPL ratio below {1 + percent / 100:.3g} at all lengths named", figures, "below", 1 + percent / 100)
+    return Bound(figures, "below", 1 + percent / 100)
 
 
 def same(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> tuple[Bound, Bound]:
@@ -331,14 +374,14 @@ def same(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> tu
 def leads(measure: str, row: str, *others: str, at: int) -> Bound:
     """Another measure of a row is higher than that of others."""
     figures = tuple(Lead(measure, row, other, at) for other in others)
-    return Bound(f"{measure} higher at {at}x", figures, "above", 0.0)
+    return Bound(figures, "above", 0.0)
 
 
 def above(measure: str, row: str, bound: float, at: int, is_printed: bool = False) -> Bound:
     """Another measure of a row is above a bound."""
-    return Bound(f"{measure} above {bound:g} at {at}x", (Level(measure, row, at, is_printed),), "above", bound)
+    return Bound((Level(measure, row, at, is_printed),), "above", bound)
 
 
 def below(measure: str, row: str, bound: float, at: int, is_printed: bool = False) -> Bound:
     """Another measure of a row is below a bound."""
-    return Bound(f"{measure} below {bound:g} at {at}x", (Level(measure, row, at, is_printed),), "below", bound)
+    return Bound((Level(measure, row, at, is_printed),), "below", bound)

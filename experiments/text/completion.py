@@ -7,12 +7,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Int
 
-from experiments.text.results import Interval, of_mean
+from experiments.text.results import of_mean
 from experiments.text.sharpening import reader_at
 from experiments.text.table import Source
 from regulargpt import data
 from regulargpt.config.schema import RunConfig
+from regulargpt.evaluation.interval import Interval
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ AS_LONG = {4: "3000", 8: "6000"}
 
 
 @lru_cache(maxsize=8)
-def lines(folder: RunFolder, strategy: str) -> Mapping[int, list[Line]]:
-    """The same lines of the test part, by how much of the text before them is read."""
+def lines(folder: RunFolder, strategy: str) -> tuple[Mapping[int, list[Line]], Int[np.ndarray, " lines"]]:
+    """The same lines of the test part by how much of the text before them is read, and the file of each."""
     from regulargpt.analysis.completion import completed, places
     from regulargpt.data.text import TextData
 
@@ -40,15 +42,15 @@ def lines(folder: RunFolder, strategy: str) -> Mapping[int, list[Line]]:
     for length in config.tested:
         read, searched = (train_len, "") if strategy == TRUNCATION else (length, strategy)
         found[length] = completed(reader_at(folder, length, searched), source, read, at)
-    return found
+    return found, source.corpus.test_documents(at)
 
 
 def of_lines(number: Callable[[Line], float]) -> Callable[[RunFolder, str], Mapping[int, Interval]]:
     """A number of each line, as the mean by length."""
 
     def measured(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
-        found = lines(folder, strategy).items()
-        return {length: of_mean(np.array([number(line) for line in some])) for length, some in found}
+        found, files = lines(folder, strategy)
+        return {length: of_mean(np.array([number(line) for line in some]), files) for length, some in found.items()}
 
     return measured
 

@@ -13,8 +13,7 @@ ROWS = {"t5": alone(T5), "none": encoding("No positions", "none")}
 def changes(measure: str, rises: bool, base: int) -> tuple[Bound, ...]:
     """A measure of every row is higher, or lower, at 16x than at a smaller multiple."""
     side = "above" if rises else "below"
-    rule = f"{measure} at 16x {'higher' if rises else 'lower'} than at {base}x"
-    return (Bound(rule, tuple(Change(measure, row, 16, base) for row in ROWS), side, 0.0),)
+    return (Bound(tuple(Change(measure, row, 16, base) for row in ROWS), side, 0.0),)
 
 
 CLAIMS = (

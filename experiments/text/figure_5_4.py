@@ -18,9 +18,9 @@ def claims(task: str) -> tuple[Claim, Claim, Claim]:
     """What the temperatures of a task do."""
 
     def level(measure: str, side: Literal["below", "above"]) -> Bound:
-        return Bound(f"{side} 0 at 16x", (Level(measure, task, 16),), side, 0.0)
+        return Bound((Level(measure, task, 16),), side, 0.0)
 
-    falls = Bound("lower at 16x than at 2x", (Change(TAU, task, 16, 2),), "below", 0.0)
+    falls = Bound((Change(TAU, task, 16, 2),), "below", 0.0)
     return (
         Claim(f"The temperature falls with the length: {task}.", "thesis, section 5.7", (falls,)),
         Claim(

@@ -16,7 +16,9 @@ CLAIMS = (
         SHORT,
     ),
     Claim(
-        "LEX is better than all others at every length.", SECTION, (beats("xpos+bca", "sinusoidal", "alibi", "rotary"),)
+        "LEX is better than all others at every longer length.",
+        SECTION,
+        (beats("xpos+bca", "sinusoidal", "alibi", "rotary"),),
     ),
     Claim("Rotary explodes from 2x on.", SECTION, (explodes("rotary"),)),
     Claim("Absolute positions explode from 2x on.", SECTION, (explodes("sinusoidal"),)),

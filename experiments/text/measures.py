@@ -11,13 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 
-from experiments.text.results import Interval, Unknown, Z, of_mean
+from experiments.text.results import Unknown, of_mean
 from languages.randomness import rng
 from regulargpt import data
 from regulargpt.config.schema import FURTHEST, RunConfig, value_of
+from regulargpt.evaluation.interval import FILES, Interval, student
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -42,23 +43,28 @@ VARIED, PARTS = 512, 16
 
 
 @lru_cache(maxsize=1)
-def gradients(folder: RunFolder, attention: str) -> Float[ndarray, "segments length"]:
-    """The share of each read symbol in the gradient of the true next one; Unknown if it depends on none."""
+def gradients(
+    folder: RunFolder, attention: str
+) -> tuple[Float[ndarray, "segments length"], Int[ndarray, " segments"] | None]:
+    """The share of each read symbol in the gradient of the true next one, and the file of each segment.
+
+    Unknown if it depends on none.
+    """
     from regulargpt.analysis.receptive_field import gradient_norms
     from regulargpt.evaluation.by_length import seen_through
     from regulargpt.runs.load import load_reader
 
     config = RunConfig.parse(folder.config_text)
     # Rows of a longer training length are looked at on segments as long as those of the others.
-    words = data.build(config.data).test(config.seed, REACH * config.tested[-1] // FURTHEST, SEGMENTS)
-    model = load_reader(folder)
+    text, length, model = data.build(config.data), REACH * config.tested[-1] // FURTHEST, load_reader(folder)
+    words, files = text.test(config.seed, length, SEGMENTS), text.files(config.seed, length, SEGMENTS)
     with seen_through(model, attention, config.data.train_len):
         norms = gradient_norms(model, words[:, :-1], targets=words[:, -1])  # (segments, length)
     total = norms.sum(1)
     whole = (total > 0) & np.isfinite(total)
     if whole.sum() < 2:
         raise Unknown("the prediction depends on no symbol")
-    return norms[whole] / total[whole, None]
+    return norms[whole] / total[whole, None], None if files is None else files[whole]
 
 
 def share_of_gradient(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
@@ -66,31 +72,35 @@ def share_of_gradient(folder: RunFolder, attention: str) -> Mapping[int, Interva
 
     The empirical receptive field is within the training length where it is above 0.99.
     """
-    found, train_len = gradients(folder, attention), train_len_of(folder)
-    return {found.shape[1]: of_mean(found[:, -train_len:].sum(1))}
+    (found, files), train_len = gradients(folder, attention), train_len_of(folder)
+    return {found.shape[1]: of_mean(found[:, -train_len:].sum(1), files)}
 
 
 def cumulative_gradient(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     """The same for any number of recent symbols: the curves c_m of Figures 4.4 to 4.11, read from the last symbol."""
     from regulargpt.analysis.receptive_field import cumulative
 
-    curves = cumulative(gradients(folder, attention))  # (segments, length)
+    found, files = gradients(folder, attention)
+    curves = cumulative(found)  # (segments, length)
     step = max(1, train_len_of(folder) // POINTS)
-    return {m: of_mean(curves[:, m - 1]) for m in range(step, curves.shape[1] + 1, step)}
+    return {m: of_mean(curves[:, m - 1], files) for m in range(step, curves.shape[1] + 1, step)}
 
 
 def field_length(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     """The fewest recent symbols that hold 99 % of the gradient, over the training length.
 
-    The interval is that of the mean curves of segments drawn again and again from those that were looked at.
+    The interval is that of the mean curves of files drawn again and again from those that were looked at.
     """
     from regulargpt.analysis.receptive_field import cumulative, erf
 
-    curves, train_len = cumulative(gradients(folder, attention)), train_len_of(folder)
-    again = rng(0, "segments of an interval").integers(0, len(curves), (DRAWS, len(curves)))
-    found = np.array([erf(curves[each].mean(0), HELD) for each in again])
-    low, high = np.quantile(found, (0.025, 0.975))
-    return {curves.shape[1]: Interval(low / train_len, erf(curves.mean(0), HELD) / train_len, high / train_len)}
+    (found, files), train_len = gradients(folder, attention), train_len_of(folder)
+    curves = cumulative(found)  # (segments, length)
+    names, of = np.unique(np.arange(len(curves)) if files is None else files, return_inverse=True)
+    again = rng(0, "files of an interval").integers(0, len(names), (DRAWS, len(names)))
+    weights = np.array([np.bincount(each, minlength=len(names))[of] for each in again])  # (draws, segments)
+    low, high = np.quantile([erf(weight @ curves / weight.sum(), HELD) for weight in weights], (0.025, 0.975))
+    found = Interval(erf(curves.mean(0), HELD), float(low), float(high), {FILES: len(names)})
+    return {curves.shape[1]: found.through(lambda length: length / train_len)}
 
 
 def jump(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
@@ -98,8 +108,8 @@ def jump(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
 
     An even gradient has an eighth there.
     """
-    found, train_len = gradients(folder, attention), train_len_of(folder)
-    return {found.shape[1]: of_mean(found[:, 3 * train_len // 4 : 5 * train_len // 4].sum(1))}
+    (found, files), train_len = gradients(folder, attention), train_len_of(folder)
+    return {found.shape[1]: of_mean(found[:, 3 * train_len // 4 : 5 * train_len // 4].sum(1), files)}
 
 
 @lru_cache(maxsize=1)
@@ -116,7 +126,7 @@ def by_distance(folder: RunFolder, values: Sequence[float] | ndarray) -> Mapping
     """Values at the distances 0, 1, ..., as far as the run is tested, at some of them; they are exact."""
     config = RunConfig.parse(folder.config_text)
     longest, step = config.tested[-1], max(1, config.data.train_len // POINTS)
-    return {x: Interval(*[float(values[x])] * 3) for x in range(step, longest + 1, step)}
+    return {x: Interval.exactly(float(values[x])) for x in range(step, longest + 1, step)}
 
 
 def heads_within(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
@@ -160,8 +170,8 @@ def variances(folder: RunFolder) -> list[Float[ndarray, "layers length"]]:
 def left_out(folder: RunFolder, of: Callable[[Float[ndarray, "layers length"]], ndarray]) -> list[Interval]:
     """What `of` makes of these variances, number by number (Lemma 2.3, Figure 2.7); intervals are the jackknife's."""
     value, *each = map(of, variances(folder))
-    half = Z * np.sqrt((PARTS - 1) * np.array(each).var(0))
-    return [Interval(v - h, v, v + h) for v, h in zip(value.tolist(), half.tolist(), strict=True)]
+    half = student(PARTS - 1) * np.sqrt((PARTS - 1) * np.array(each).var(0))
+    return [Interval(v, v - h, v + h, {"parts": PARTS}) for v, h in zip(value.tolist(), half.tolist(), strict=True)]
 
 
 def variance_by_position(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
@@ -203,5 +213,5 @@ def attention_resolution(folder: RunFolder, attention: str) -> Mapping[int, Inte
         for length in (train_len, 2 * train_len):
             words = text.test(config.seed, length, SEGMENTS)[:, :-1]
             each = [resolution_of_heads(mean_logits(model, words[at : at + 1])).mean for at in range(len(words))]
-            found[length] = of_mean(np.array(each))
+            found[length] = of_mean(np.array(each), text.files(config.seed, length, SEGMENTS))
     return found

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.page.record import Made, Picture, part
 from experiments.text.claims import Answer
-from experiments.text.results import Interval
+from regulargpt.evaluation.interval import ENOUGH_SEEDS, SEGMENTS, Interval
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,8 @@ class TextRow:
 
 @dataclass(frozen=True)
 class ClaimRecord:
-    """A claim, the rules that test it, the figures that were published, and the verdict."""
+    """A claim, the rules that test it, the figures that were published, the verdict, and of how many seeds each figure
+    is at least: 0 where that was not noted."""
 
     sentence: str
     source: str
@@ -68,6 +69,12 @@ class ClaimRecord:
     answer: Answer
     figure: str
     why: str
+    seeds: int = 0
+
+    @property
+    def is_of_a_kind(self) -> bool:
+        """Whether it is about an encoding or a model, and not about just these networks."""
+        return self.seeds >= ENOUGH_SEEDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +83,9 @@ class TextRecord(Made):
 
     `conditions` are rows of a table: what, as published, here. `doubts` are about published values. `axis` is what the
     columns are: lengths, positions, or what a figure counts. `unlearned` are runs that learned too little to count,
-    with what they come to at their training length.
+    with what they come to at their training length. `over` is what intervals are over beside seeds: "files" of the text
+    (or words); in pages whose runs are gone, "segments" or "words" of one network each, "" where figures are exact.
+    `losses` is the file beside the page that has what each segment cost, "" where there is none.
     """
 
     scoring: str
@@ -90,6 +99,8 @@ class TextRecord(Made):
     notes: tuple[str, ...]
     axis: str = "length"
     unlearned: tuple[Mapping[str, Any], ...] = ()
+    over: str = SEGMENTS
+    losses: str = ""
 
     @property
     def rows(self) -> list[tuple[TextCell, ...]]:

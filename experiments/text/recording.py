@@ -13,15 +13,18 @@ import numpy as np
 from experiments.experiment import Scale
 from experiments.page.details import source
 from experiments.page.record import Picture
+from experiments.text import kept
 from experiments.text.claims import OPEN, Bound, Claim, quotient
 from experiments.text.record import ClaimRecord, Printed, TextCell, TextRecord, TextRow
-from experiments.text.results import BITS, Interval, Losses, Measured, Results, Unknown
+from experiments.text.results import Losses, Measured, Results, Unknown
 from experiments.text.table import BY_POSITION, Source, TextTable
 from experiments.text.tested import Notice, by_position, losses, measured, sharpened
 from languages.errors import UserError
 from regulargpt import plots
 from regulargpt.config.schema import RunConfig, value_of
-from regulargpt.evaluation.measures import measure
+from regulargpt.data import build
+from regulargpt.evaluation.interval import FILES, Interval
+from regulargpt.evaluation.measures import exp, measure
 from regulargpt.plots import Line
 from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder
@@ -108,6 +111,7 @@ class Gathered:
     def gather(self, notice: Notice) -> Results:
         """Every row tested as the table says; a row that cannot be has a reason in `problems`."""
         found: dict[str, dict[int, Losses]] = {}
+        files: dict[int, dict[int, Any]] = {}
         names = (*self.table.measuring, *self.table.sharpening)
         further: dict[str, dict[str, Mapping[int, Measured]]] = {name: {} for name in names}
         for row in self.configs:
@@ -117,12 +121,22 @@ class Gathered:
             try:
                 for config, name in self.done(row) if self.table.is_tested else ():
                     view = self.table.subjects[row].view(config.data.train_len)
-                    found.setdefault(row, {})[config.seed] = self.test(self.open(name), row, view, notice)
+                    tested = self.test(self.open(name), row, view, notice)
+                    found.setdefault(row, {})[config.seed] = kept.rounded(tested)
+                    files.setdefault(config.seed, {}).update(self.files(config, tested))
                 for what, found_by_seed in self.measures(row, notice).items():
                     further[what][row] = found_by_seed
             except UserError as error:
                 self.problems[row] = str(error)
-        return Results(self.train_len, found, further)
+        return Results(self.train_len, found, further, files)
+
+    def files(self, config: RunConfig, tested: Losses) -> dict[int, Any]:
+        """The files of a run's test segments, by how many there are."""
+        scoring, longest = self.table.scoring, self.train_len * self.table.multiples[-1]
+        by_position = scoring == BY_POSITION
+        text = build(config.replaced({"data.scoring": "position" if by_position else scoring}).data)
+        # By position, a segment is as long as the longest, whatever the position.
+        return kept.files_of(tested, lambda n, count: text.files(config.seed, longest if by_position else n, count))
 
     def measures(self, row: str, notice: Notice) -> dict[str, dict[int, Measured]]:
         """Further measures of a row by name: of its first run, and of every run where they are what is drawn."""
@@ -183,6 +197,8 @@ def record(
         conditions=tuple(conditions(gathered)),
         doubts=tuple(doubts(table)),
         notes=table.remarks,
+        over=FILES,
+        losses=kept.LOSSES if gathered.results.losses else "",
     )
 
 
@@ -211,7 +227,7 @@ def claim(one: Claim, table: TextTable, scale: Scale, results: Results) -> Claim
     verdict, rules = one.verdict(results), tuple(bound.rule for bound in one.bounds)
     published = "; ".join(dict.fromkeys(text for bound in one.bounds if (text := printed_figures(bound, table))))
     answer, why = (OPEN, "hardly trained at this scale") if scale == "smoke" else (verdict.answer, verdict.why)
-    return ClaimRecord(one.sentence, one.source, rules, published, answer, verdict.figure, why)
+    return ClaimRecord(one.sentence, one.source, rules, published, answer, verdict.figure, why, verdict.seeds)
 
 
 def printed_figures(test: Bound, table: TextTable) -> str:
@@ -241,12 +257,12 @@ def cells(row: str, gathered: Gathered) -> Iterator[TextCell]:
     first = table.multiples[0]
     for multiple in table.multiples:
         loss = known(results.loss, row, multiple)
-        bits = loss and in_bits(loss)
+        bits = loss and loss.through(in_bits)
         longer = known(results.difference, (row, multiple), (row, first)) if multiple != first else None
         measure = known(results.measure, table.shown, row, multiple) if table.shown else None
         printed = tuple(published(table, row, multiple))
         length = results.train_len * multiple
-        yield TextCell(row, title, multiple, length, bits, longer and longer.exp(), measure, printed)
+        yield TextCell(row, title, multiple, length, bits, longer and longer.through(exp), measure, printed)
 
 
 def known(ask: Callable[..., Interval], *of: Any) -> Interval | None:
@@ -365,18 +381,20 @@ def line_of(row: str, gathered: Gathered) -> Line:
         shown = [results.train_len * multiple for multiple in table.multiples]
         tested = results.lengths(row)
         drawn = [n for n in tested if (n >= FIRST_DRAWN if table.scoring == BY_POSITION else n in shown)]
-        found = {length: in_bits(results.loss_at(row, length)) for length in drawn}
+        found = {length: results.loss_at(row, length).through(in_bits) for length in drawn}
     values = np.array([[one.value, one.low, one.high] for one in found.values()]).reshape(-1, 3).T  # (3, points)
     return Line(table.subjects[row].title, list(found), *map(list, values))
 
 
-def in_bits(nats: Interval) -> Interval:
+def in_bits(nats: float) -> float:
     """The same loss in bits."""
-    return Interval(*(BITS * end for end in (nats.low, nats.value, nats.high)))
+    return nats / math.log(2)
 
 
 def draw(gathered: Gathered, place: Path) -> None:
-    """Write the picture of the page into its folder."""
+    """Write the pictures of the page, and the losses that it is made of, into its folder."""
+    if gathered.results.losses:
+        kept.write(place, gathered.results)
     table, marks = gathered.table, {"training length": gathered.results.train_len}
     for drawn, lines in curves(gathered):
         atomic.make_folder((place / drawn.file).parent)

@@ -2,71 +2,45 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import NormalDist
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from languages.errors import UserError
+from regulargpt.evaluation.interval import Interval, Sample
 
-Z = NormalDist().inv_cdf(0.975)  # 95 % of a normal distribution lie within so many standard deviations
-BITS = 1 / math.log(2)
 # The loss of each segment in nats a symbol, by tested length.
 Losses = Mapping[int, Float[np.ndarray, " segments"]]
+# The file that each segment lies in, by seed and how many segments there are.
+Files = Mapping[int, Mapping[int, Int[np.ndarray, " segments"]]]
 
 
 class Unknown(UserError):
     """Something that cannot be said of these results, in a sentence."""
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A value and its 95 % confidence interval."""
-
-    low: float
-    value: float
-    high: float
-
-    def minus(self, other: Interval) -> Interval:
-        """The difference of two that are not paired: its interval holds all differences of their numbers.
-
-        >>> Interval(1.0, 2.0, 3.0).minus(Interval(0.0, 1.0, 1.5))
-        Interval(low=-0.5, value=1.0, high=3.0)
-        """
-        return Interval(self.low - other.high, self.value - other.value, self.high - other.low)
-
-    def exp(self) -> Interval:
-        """Of a difference in nats, the ratio of perplexities."""
-        return Interval(*map(math.exp, (self.low, self.value, self.high)))
-
-
 # A measure of one run, by tested length.
 Measured = Mapping[int, Interval]
 
 
-def of_mean(numbers: Float[np.ndarray, " n"]) -> Interval:
-    """The mean of at least two numbers, with its normal interval.
+def of_mean(numbers: Float[np.ndarray, " n"], files: Int[np.ndarray, " n"] | None = None) -> Interval:
+    """The mean of at least two numbers of one network; Unknown of fewer.
 
-    >>> of_mean(np.array([1.0, 1.0, 1.0]))
-    Interval(low=1.0, value=1.0, high=1.0)
+    >>> of_mean(np.array([1.0, 1.0, 1.0])).high
+    1.0
     """
     if len(numbers) < 2:
         raise Unknown("one segment has no interval")
-    mean, half = float(numbers.mean()), Z * float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
-    return Interval(mean - half, mean, mean + half)
+    return Interval.of_mean(numbers, files)
 
 
-def over_seeds(found: list[Interval]) -> Interval:
-    """The mean over seeds, from the lowest end of their intervals to the highest: what is outside, is for every seed.
-
-    >>> over_seeds([Interval(1.0, 2.0, 3.0), Interval(2.0, 4.0, 6.0)])
-    Interval(low=1.0, value=3.0, high=6.0)
-    """
-    value = sum(one.value for one in found) / len(found)
-    return Interval(min(one.low for one in found), value, max(one.high for one in found))
+def of_networks(samples: list[Sample]) -> Interval:
+    """The mean over networks of at least two segments each; Unknown of fewer."""
+    if any(len(numbers) < 2 for numbers, _ in samples):
+        raise Unknown("one segment has no interval")
+    return Interval.of_networks(samples)
 
 
 def paired(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " m"]) -> Float[np.ndarray, " pairs"]:
@@ -88,12 +62,14 @@ def paired(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " m"]) -> Float[np.n
 class Results:
     """What the rows of a table came to: `losses[row][seed][length]`, and further `measured[name][row][seed][length]`.
 
-    A point is a row and a multiple of the training length.
+    `files[seed][segments]` has the file of each of so many segments; where it is not known, segments count as if drawn
+    one by one. A point is a row and a multiple of the training length.
     """
 
     train_len: int
     losses: Mapping[str, Mapping[int, Losses]]
     measured: Mapping[str, Mapping[str, Mapping[int, Measured]]] = field(default_factory=dict)
+    files: Files = field(default_factory=dict)
 
     def seeds(self, row: str) -> Mapping[int, Losses]:
         """The runs of a row by seed; Unknown if none is done."""
@@ -103,49 +79,55 @@ class Results:
         return found
 
     def loss(self, row: str, multiple: int) -> Interval:
-        """The mean loss in nats a symbol; this interval is over segments, which all rows share."""
+        """The mean loss in nats a symbol; its interval has what makes texts hard, which all rows share."""
         return self.loss_at(row, self.train_len * multiple)
 
     def loss_at(self, row: str, length: int) -> Interval:
         """The same at a length, or at the position that stands for one."""
-        return over_seeds([of_mean(at(run, length)) for run in self.seeds(row).values()])
+        return of_networks([self.sample(seed, at(run, length)) for seed, run in self.seeds(row).items()])
+
+    def sample(self, seed: int, losses: Float[np.ndarray, " segments"]) -> Sample:
+        """Numbers of a network, with the file of each segment."""
+        known = self.files.get(seed, {}).get(len(losses))
+        return losses, np.arange(len(losses)) if known is None else known
 
     def lengths(self, row: str) -> list[int]:
         """Where the row was tested, every run of it."""
         return sorted(set.intersection(*(set(run) for run in self.losses.get(row, {0: {}}).values())))
 
     def difference(self, a: tuple[str, int], b: tuple[str, int]) -> Interval:
-        """The loss at point `a` minus that at `b`, in nats, paired by segment, over the seeds that both have.
+        """The loss at point `a` minus that at `b`, in nats: paired by seed and segment, over the seeds that both have.
 
         Raises Unknown for a point that was not tested, and where no seed is in both.
 
         >>> losses = {64: np.array([1.0, 2.0]), 128: np.array([1.5, 2.5])}
-        >>> Results(64, {"alibi": {0: losses}}).difference(("alibi", 2), ("alibi", 1))
-        Interval(low=0.5, value=0.5, high=0.5)
+        >>> Results(64, {"alibi": {0: losses}}).difference(("alibi", 2), ("alibi", 1)).high
+        0.5
         """
         first, second = self.seeds(a[0]), self.seeds(b[0])
         common = sorted(first.keys() & second.keys())
         if not common:
             raise Unknown(f"{a[0]} and {b[0]} have no seed in common")
-        ends = [(at(first[s], self.train_len * a[1]), at(second[s], self.train_len * b[1])) for s in common]
-        return over_seeds([of_mean(paired(*both)) for both in ends])
+        ends = {s: (at(first[s], self.train_len * a[1]), at(second[s], self.train_len * b[1])) for s in common}
+        return of_networks([self.sample(seed, paired(*both)) for seed, both in ends.items()])
 
     def measure(self, name: str, row: str, multiple: int) -> Interval:
         """Another measure at a point; Unknown if there is none."""
-        return over_seeds(list(self.measures(name, row, multiple).values()))
+        return Interval.over_seeds(list(self.measures(name, row, multiple).values()))
 
     def change(self, name: str, a: tuple[str, int], b: tuple[str, int]) -> Interval:
         """A measure at point `a` minus that at `b`, over the seeds that both have; the two intervals are added up.
 
-        >>> runs = {0: {64: Interval(1.0, 2.0, 3.0), 128: Interval(4.0, 4.0, 4.0)}}
-        >>> Results(64, {}, {"H": {"t5": runs}}).change("H", ("t5", 2), ("t5", 1))
-        Interval(low=1.0, value=2.0, high=3.0)
+        >>> runs = {0: {64: Interval(2.0, 1.0, 3.0), 128: Interval(4.0, 4.0, 4.0)}}
+        >>> found = Results(64, {}, {"H": {"t5": runs}}).change("H", ("t5", 2), ("t5", 1))
+        >>> found.value, found.low, found.high
+        (2.0, 1.0, 3.0)
         """
         first, second = self.measures(name, *a), self.measures(name, *b)
         common = sorted(first.keys() & second.keys())
         if not common:
             raise Unknown(f"{a[0]} and {b[0]} have no seed in common")
-        return over_seeds([first[seed].minus(second[seed]) for seed in common])
+        return Interval.over_seeds([first[seed].minus(second[seed]) for seed in common])
 
     def measures(self, name: str, row: str, multiple: int) -> Mapping[int, Interval]:
         """A measure at a point by seed; Unknown unless every seed has it."""
@@ -158,7 +140,7 @@ class Results:
         """A measure at the lengths that all seeds have."""
         found = list(self.measured.get(name, {}).get(row, {0: {}}).values())
         lengths = [length for length in found[0] if all(length in one for one in found)]
-        return {length: over_seeds([one[length] for one in found]) for length in lengths}
+        return {length: Interval.over_seeds([one[length] for one in found]) for length in lengths}
 
 
 def at(losses: Losses, length: int) -> Float[np.ndarray, " segments"]:

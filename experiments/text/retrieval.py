@@ -10,13 +10,14 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from experiments.experiment import Fields, Scale
-from experiments.text.results import Interval, of_mean
+from experiments.text.results import of_mean
 from experiments.text.sharpening import reader_at
 from experiments.text.table import PUBLISHED_LENGTH, Source, Subject
 from experiments.text.tested import tested_as
 from regulargpt import data
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
+from regulargpt.evaluation.interval import Interval
 from regulargpt.storage.folder import RunFolder
 
 EXACT = "exact match in %"

@@ -12,9 +12,9 @@ from typing import Any
 from experiments.experiment import Column, Experiment, Fields, Scale
 from experiments.published import Published, published
 from experiments.text.claims import MULTIPLES, Claim
-from experiments.text.results import Interval
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig, flat
+from regulargpt.evaluation.interval import Interval
 from regulargpt.storage.folder import RunFolder
 
 CPU_CORPUS, FULL_CORPUS = "text:code", "text:code-large"

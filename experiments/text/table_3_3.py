@@ -15,7 +15,7 @@ CLAIMS = (
         (beats("kerple_log", "alibi", "rotary", "sinusoidal"),),
     ),
     Claim(
-        "KERPLE-log is no worse than KERPLE-power at any length.",
+        "KERPLE-log is at most 0.5 % worse than KERPLE-power at any length.",
         SECTION,
         (no_worse("kerple_log", "kerple_power", 0.5, MULTIPLES),),
     ),

@@ -90,15 +90,15 @@ def claims(section: str) -> tuple[Claim, ...]:
     )
 
 
-def table(name: str, title: str, data: dict[str, str]):
-    """The table of a data set."""
+def table(name: str, title: str, data: dict[str, str], *more: str):
+    """The table of a data set; `more` are remarks."""
     return text_table(
         name,
         title,
         SUBJECTS,
         [Source(name, data, by_length)],
         claims(SECTIONS[name]),
-        remarks=REMARKS,
+        remarks=(*REMARKS, *more),
         measuring={SHARE: share_of_gradient},
     )
 

@@ -27,7 +27,7 @@ CLAIMS = (
     Claim(
         "The search finds a higher temperature than Proposition 5.1 does.",
         "thesis, section 5.10.4, Figure 5.8",
-        (Bound("difference at 16x above 0", (Level(ABOVE, f"{PLAIN}+p_max", 16),), "above", 0.0),),
+        (Bound((Level(ABOVE, f"{PLAIN}+p_max", 16),), "above", 0.0),),
         "where the proposition has no solution there is nothing to compare",
     ),
 )

@@ -20,18 +20,17 @@ OTHERS = {"none": "no positions", "rotary": "rotary", "alibi": "ALiBi", "kerple_
 def leads(row: str, *others: str) -> Bound:
     """More is found than by other rows, at 8x and 16x."""
     figures = tuple(Lead(EXACT, row, other, k) for other in others for k in FAR)
-    return Bound("more is found at 8x and 16x", figures, "above", 0.0)
+    return Bound(figures, "above", 0.0)
 
 
 def below(*rows: str, bound: float, at: int = 16) -> Bound:
     """Less is found than that."""
-    return Bound(f"{EXACT} below {bound:g} at {at}x", tuple(Level(EXACT, row, at) for row in rows), "below", bound)
+    return Bound(tuple(Level(EXACT, row, at) for row in rows), "below", bound)
 
 
 def falls(*rows: str) -> Bound:
     """Less is found at 16x than at the training length."""
-    rule = "less is found at 16x than at 1x"
-    return Bound(rule, tuple(Change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
+    return Bound(tuple(Change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
 
 
 def rows() -> dict[str, Subject]:

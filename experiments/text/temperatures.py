@@ -9,7 +9,7 @@ from experiments.text.claims import Bound, Change, Claim, Lead
 def falls(base: str, strategy: str, far: int, near: int) -> Bound:
     """The temperature is lower at the greater length."""
     change = Change(TEMPERATURE, f"{base}+{strategy}", far, near)
-    return Bound(f"{TEMPERATURE} at {far}x lower than at {near}x", (change,), "below", 0.0)
+    return Bound((change,), "below", 0.0)
 
 
 def temperatures_fall(
@@ -21,7 +21,7 @@ def temperatures_fall(
     'Entropy lowers the temperature more than P_max does: line.'
     """
     end = f": {of}." if of else "."
-    lower = Bound(f"lower at {far}x", (Lead(TEMPERATURE, f"{base}+entropy", f"{base}+p_max", far),), "below", 0.0)
+    lower = Bound((Lead(TEMPERATURE, f"{base}+entropy", f"{base}+p_max", far),), "below", 0.0)
     return (
         Claim(f"The temperature by P_max falls with the length{end}", section, (falls(base, "p_max", far, near),)),
         Claim(f"The temperature by entropy falls with the length{end}", section, (falls(base, "entropy", far, near),)),

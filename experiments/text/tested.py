@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.text.results import Interval, Losses
+from experiments.text.results import Losses
 from experiments.text.sharpening import temperature_at
 from experiments.text.table import BY_POSITION
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import segments
+from regulargpt.evaluation.interval import Interval
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
@@ -83,10 +85,9 @@ def tested_as(name: str) -> Callable[[RunFolder, str], Mapping[int, Interval]]:
         if not strategy:
             found = folder.load_summary()["measures"][name]
             ends = found["intervals"]
-            return {int(T): Interval(ends[T][0], value, ends[T][1]) for T, value in found["values"].items()}
+            return {int(T): Interval(value, *ends[T]) for T, value in found["values"].items()}
         points = sharpened_points(folder, RunConfig.parse(folder.config_text), strategy)
-        values = {point.length: point.measures[name] for point in points}
-        return {length: Interval(one.low, one.value, one.high) for length, one in values.items()}
+        return {point.length: point.measures[name] for point in points}
 
     return measured
 
@@ -135,11 +136,11 @@ def measured(
     if not path.exists():
         notice(", ".join(filter(None, (f"{folder.path.name}: {name}", seen))))
         found = measuring(folder, seen)
-        values = {str(length): [one.low, one.value, one.high] for length, one in found.items()}
+        values = {str(length): asdict(one) for length, one in found.items()}
         atomic.make_folder(path.parent)
         atomic.write_json(path, {"measure": name, "seen": seen, "intervals": values})
     known = atomic.parse_json(atomic.read_bytes(path), path)
-    return {int(length): Interval(*ends) for length, ends in known["intervals"].items()}
+    return {int(length): Interval(**one) for length, one in known["intervals"].items()}
 
 
 def kept(folder: RunFolder, name: str, ending: str) -> Path:

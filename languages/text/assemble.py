@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 FORMAT = 1  # of the cached file and of all that makes its symbols: another number is another text
 
 
+# More documents than these are not noted: hardly two test segments lie in one of them.
+MOST_NOTED = 4_096
+
+
 @dataclass(frozen=True)
 class Document:
     """A file, or a row of a data set: nothing crosses from one into the next."""
@@ -101,6 +105,7 @@ class _Writer:
         self.dtype = np.dtype(tokens.dtype if tokens else np.uint8).newbyteorder("<")
         self.listing, self.symbols = sha256(tokens.digest.encode() if tokens else b""), sha256()
         self.n_symbols, self.n_bytes = {"train": 0, "test": 0}, {"train": 0, "test": 0}
+        self.ends: list[int] = []  # of the documents of the test part
 
     def add(self, part: str, document: Document) -> None:
         """Write a document of a part of the corpus, and list its name and size."""
@@ -110,6 +115,8 @@ class _Writer:
             self.symbols.update(block)
             size += len(block) // self.dtype.itemsize
         self.n_symbols[part] += size
+        if part == "test" and len(self.ends) <= MOST_NOTED:
+            self.ends.append(self.n_symbols[part])
         self.listing.update(json.dumps([part, document.name, size]).encode())
 
     def counted(self, part: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -129,4 +136,5 @@ class _Writer:
         train, test = self.n_symbols["train"], self.n_symbols["test"]
         vocabulary = self.tokens.vocabulary_size if self.tokens else 256
         each = self.n_bytes["train"] / train if self.tokens and train else 1.0
-        return Layout(self.dtype.str, vocabulary, train, test, files, self.listing.hexdigest(), each)
+        ends = self.ends if len(self.ends) <= MOST_NOTED else []
+        return Layout(self.dtype.str, vocabulary, train, test, files, self.listing.hexdigest(), each, ends)

@@ -108,6 +108,19 @@ class Corpus:
         """
         return NO_RECURRENCES if self.find_recurrences is None else self.find_recurrences(self.test)
 
+    def test_documents(self, positions: ArrayLike) -> Int[np.ndarray, " count"]:
+        """(count,) the number of the document that each position of the test part lies in.
+
+        Positions of a text whose documents are too many to be noted have each a number of their own.
+
+        >>> from languages.text import corpus
+        >>> corpus("text:code").test_documents([0, 7_345, 7_346, 516_574]).tolist()
+        [0, 0, 1, 23]
+        """
+        at, ends = np.asarray(positions, dtype=np.int64), self.stored.layout.ends
+        one = self.stored.layout.files == 1
+        return np.searchsorted(ends, at, side="right") if ends or one else np.arange(len(at))
+
     def encode(self, text: str | bytes) -> Symbols:
         """(symbols,) of a text. CorpusError from a tokenizer, if the text is not UTF-8.
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -27,6 +28,8 @@ class Layout:
     files: int
     listing: str  # SHA-256 of the tokenizer, and of the files' names, parts and sizes
     bytes_per_symbol: float = 1.0
+    # Where each document of the test part ends in it; empty where they are too many to be noted.
+    ends: Sequence[int] = ()
 
     def digest(self, symbols: str) -> str:
         """SHA-256 of the SHA-256 of the symbols and of all that matters here."""

@@ -14,7 +14,8 @@ from numpy import ndarray
 
 from languages.text.retrieval import Retrieval
 from regulargpt.data.base import Words
-from regulargpt.evaluation.by_length import Value, words_at_once
+from regulargpt.evaluation.by_length import words_at_once
+from regulargpt.evaluation.interval import Interval
 from regulargpt.models.base import Model
 from regulargpt.objectives.retrieval import Retrieve
 
@@ -38,14 +39,16 @@ class ByDepth:
         return cls(*map(tuple, counts))
 
     @property
-    def values(self) -> tuple[Value | None, ...]:
+    def values(self) -> tuple[Interval | None, ...]:
         """The share found in each bin in percent, with Wilson's interval; None where no needle stands."""
-        return tuple(Value.of_right(*pair) if pair[1] else None for pair in zip(self.found, self.needles, strict=True))
+        return tuple(
+            Interval.of_right(*pair) if pair[1] else None for pair in zip(self.found, self.needles, strict=True)
+        )
 
     @property
-    def value(self) -> Value:
+    def value(self) -> Interval:
         """The same of all needles."""
-        return Value.of_right(sum(self.found), sum(self.needles))
+        return Interval.of_right(sum(self.found), sum(self.needles))
 
 
 def needle_depths(task: Retrieval, words: Words) -> Float[ndarray, "batch needles"]:

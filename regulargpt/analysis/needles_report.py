@@ -20,7 +20,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data import noun_of
 from regulargpt.data.retrieval import RetrievalData
 from regulargpt.evaluation.again import refuse_other_symbols
-from regulargpt.evaluation.by_length import Value
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import measure
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.objectives.retrieval import Retrieve
@@ -139,7 +139,7 @@ def of_length(found: ByDepth) -> dict[str, Any]:
     }
 
 
-def of_value(value: Value | None, found: int, needles: int) -> dict[str, Any]:
+def of_value(value: Interval | None, found: int, needles: int) -> dict[str, Any]:
     """A share in percent with its interval; None where no needle stands."""
     numbers = (None, None, None) if value is None else (value.value, value.low, value.high)
     return {"needles": needles, "found": found, **dict(zip(("value", "low", "high"), numbers, strict=True))}

@@ -9,15 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 
 from regulargpt.data.base import Words
-from regulargpt.evaluation.by_length import Value, words_at_once
+from regulargpt.evaluation.by_length import words_at_once
+from regulargpt.evaluation.interval import Interval
 from regulargpt.models.base import Model
 from regulargpt.objectives.language_model import LanguageModel
 
 BINS_A_DOUBLING = 2
+Files = Int[ndarray, " segments"] | None
 
 
 @torch.no_grad()
@@ -45,17 +47,17 @@ class Bin:
 
     first: int
     last: int
-    nats: Value
+    nats: Interval
 
 
-def bins(nats: Float[ndarray, "segments length"]) -> list[Bin]:
-    """The positions in logarithmic bins.
+def bins(nats: Float[ndarray, "segments length"], files: Files = None) -> list[Bin]:
+    """The positions in logarithmic bins; intervals are over the files that the segments lie in, if they are given.
 
     >>> import numpy as np
     >>> [(part.first, part.last, part.nats.value) for part in bins(np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]]))]
     [(1, 1, 3.0), (2, 2, 2.0), (3, 3, 1.0)]
     """
-    return [Bin(first, last, Value.of_mean(each)) for (first, last), each in binned(nats).items()]
+    return [Bin(first, last, Interval.of_mean(each, files)) for (first, last), each in binned(nats).items()]
 
 
 def binned(nats: Float[ndarray, "segments length"]) -> dict[tuple[int, int], Float[ndarray, " segments"]]:
@@ -71,14 +73,17 @@ def binned(nats: Float[ndarray, "segments length"]) -> dict[tuple[int, int], Flo
 
 
 def beyond(
-    nats: Float[ndarray, "segments length"], reference: Float[ndarray, "segments length"], train_len: int
-) -> Value | None:
+    nats: Float[ndarray, "segments length"],
+    reference: Float[ndarray, "segments length"],
+    train_len: int,
+    files: Files = None,
+) -> Interval | None:
     """How much more a symbol costs behind position `train_len` than in the reference, in pairs; None if none is there.
 
     >>> import numpy as np
-    >>> beyond(np.array([[1.0, 2.0], [1.0, 2.5]]), np.array([[1.0, 1.5], [1.0, 2.0]]), 1)
-    Value(value=0.5, low=0.5, high=0.5)
+    >>> beyond(np.array([[1.0, 2.0], [1.0, 2.5]]), np.array([[1.0, 1.5], [1.0, 2.0]]), 1).value
+    0.5
     """
     if nats.shape[1] <= train_len:
         return None
-    return Value.of_mean((nats - reference)[:, train_len:].mean(1))
+    return Interval.of_mean((nats - reference)[:, train_len:].mean(1), files)

@@ -10,7 +10,7 @@ from regulargpt import objectives, plots
 from regulargpt.analysis.positions import Bin, beyond, bins, losses
 from regulargpt.analysis.rounding import rounded
 from regulargpt.analysis.text_subject import TextSubject, text_subject
-from regulargpt.evaluation.by_length import Value
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import measure
 from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.storage import atomic
@@ -42,7 +42,7 @@ def positions_report(
         **run.facts,
         "scoring": "position",
         "nll": nats.mean(0).tolist(),
-        "bins": [as_json(part) for part in bins(nats)],
+        "bins": [as_json(part) for part in bins(nats, run.files)],
         "reference": None,
         "difference": [],
         "beyond": None,
@@ -51,12 +51,12 @@ def positions_report(
     if attention is not None:
         with run.seen(attention):
             other = losses(run.model, objective, run.segments)
-        found = beyond(nats, other, run.train_len)
-        of_reference = {"nll": other.mean(0).tolist(), "bins": [as_json(part) for part in bins(other)]}
+        found = beyond(nats, other, run.train_len, run.files)
+        of_reference = {"nll": other.mean(0).tolist(), "bins": [as_json(part) for part in bins(other, run.files)]}
         report |= {
             "reference": {"attention": attention, **of_reference},
-            "difference": [as_json(part) for part in bins(nats - other)],
-            "beyond": None if found is None else vars(found),
+            "difference": [as_json(part) for part in bins(nats - other, run.files)],
+            "beyond": None if found is None else {end: getattr(found, end) for end in ("value", "low", "high")},
         }
     report = rounded({**report, "summary": sentence(found, run, attention)})
     write(run, report)
@@ -73,7 +73,7 @@ def as_json(part: Bin) -> dict[str, Any]:
     return {"first": part.first, "last": part.last, "nll": part.nats.value, "interval": [part.nats.low, part.nats.high]}
 
 
-def sentence(found: Value | None, run: TextSubject, attention: str | None) -> str:
+def sentence(found: Interval | None, run: TextSubject, attention: str | None) -> str:
     """Whether context beyond the training length helps, by the paired interval."""
     if attention is None:
         return f"{run.config.model.name} has no attention that could be restricted: there is no reference"

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jaxtyping import Int
+from numpy import ndarray
+
 from languages.errors import UserError, shown
 from regulargpt import data
 from regulargpt.analysis.subject import Looked, config_of, refuse_file, refuse_many
@@ -36,6 +39,11 @@ class TextSubject(Looked):
     def length(self) -> int:
         """How many symbols of a segment are read."""
         return self.segments.shape[1] - 1
+
+    @property
+    def files(self) -> Int[ndarray, "segments"]:
+        """The file that each segment lies in."""
+        return self.data.files(self.seed, self.length, len(self.segments))
 
     @property
     def transformer(self) -> Transformer:

@@ -53,6 +53,10 @@ class Data(Protocol):
         """The test words of one length: the same for every model that is tested with this seed."""
         ...
 
+    def files(self, seed: int, length: int, count: int) -> npt.NDArray[np.integer] | None:
+        """(count,) the file that each test segment lies in; None of words that are drawn one by one."""
+        ...
+
     def describe_length(self, length: int) -> str:
         """One line about what is missing at this length; empty if nothing is."""
         ...

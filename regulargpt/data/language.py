@@ -63,6 +63,9 @@ class LanguageData:
         """Symbols are numbers to the network: which is which, and what its answers are called."""
         return {"alphabet": list(self.task.alphabet), "output_names": list(self.task.output_names)}
 
+    def files(self, seed: int, length: int, count: int) -> None:
+        """Each word is drawn by itself."""
+
     def fingerprint(self) -> Mapping[str, Any]:
         """A language is what its name says, but for an automaton from outside, which may change under its name."""
         if is_built_in(self.options.name) and not self.options.name.startswith("dfa:"):

@@ -69,6 +69,9 @@ class RetrievalData:
         """Which symbol is which number, and what the answers are called."""
         return {"symbols": list(self.task.symbols), "answers": list(self.task.answers)}
 
+    def files(self, seed: int, length: int, count: int) -> None:
+        """Each word is drawn by itself."""
+
     def fingerprint(self) -> Mapping[str, Any]:
         """A task is what its name says."""
         return {}

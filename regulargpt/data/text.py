@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+from jaxtyping import Int
 from numpy.lib.stride_tricks import sliding_window_view
 
 from languages.randomness import rng
@@ -76,14 +78,34 @@ class TextData:
         Where the last symbols count, the same `count` symbols are predicted at every length: only how much of the text
         before them is read differs. Otherwise the segments lie side by side, or `step` apart, in the same region.
         """
-        if self.options.scoring in ("nonoverlapping", "sliding"):
+        if self.is_side_by_side:
             self.corpus.check()
             # A view: windows that overlap may hold far more symbols than the text.
             return sliding_window_view(self.corpus.test, length + 1)[self.side_by_side(length)]
-        ends = rng(seed, "test").integers(self.reach + 1, len(self.corpus.test) + 1, size=count)
-        return self.corpus.segments("test", length + 1, ends - length - 1)
+        return self.corpus.segments("test", length + 1, self.starts(seed, length, count))
 
     test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+
+    @property
+    def is_side_by_side(self) -> bool:
+        """Whether the test segments cover a region, instead of being drawn."""
+        return self.options.scoring in ("nonoverlapping", "sliding")
+
+    def starts(self, seed: int, length: int, count: int) -> Int[np.ndarray, " count"]:
+        """Where each test segment of a length begins."""
+        if self.is_side_by_side:
+            return np.arange(len(self.corpus.test) - length)[self.side_by_side(length)]
+        return rng(seed, "test").integers(self.reach + 1, len(self.corpus.test) + 1, size=count) - length - 1
+
+    def files(self, seed: int, length: int, count: int) -> Int[np.ndarray, " count"]:
+        """The file that the symbols of each test segment lie in, by the middle one of those that count.
+
+        >>> from regulargpt.data import read_data
+        >>> read_data("text:recurrent").files(seed=0, length=64, count=4).tolist()
+        [5, 15, 2, 5]
+        """
+        # A row has one symbol more than its length, the last of which is predicted.
+        return self.corpus.test_documents(self.starts(seed, length, count) + length - self.counted(length) // 2)
 
     def side_by_side(self, length: int) -> slice:
         """Where segments begin that cover the region: end to end, or windows `step` apart."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 from languages.errors import UserError
 from regulargpt.config.schema import EvaluationOptions, RunConfig
 from regulargpt.data.base import Data
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import Guess, measure
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
@@ -27,44 +27,6 @@ CPU_PAIRS_AT_ONCE, GPU_PAIRS_AT_ONCE = 1 << 19, 1 << 22
 LOGITS_AT_ONCE = 1 << 26  # 256 MiB: the word pieces of a tokenizer are many
 # Shares of each word's positions, whose interval stays between 0 and 100 %.
 BY_POSITION = ("accuracy_by_position", "next_sets_by_position")
-Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
-
-
-@dataclass(frozen=True)
-class Value:
-    """A measure at one length, with its 95 % confidence interval.
-
-    >>> Value.of_right(512, 512)
-    Value(value=100.0, low=99.25530242771171, high=100.0)
-    """
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of_right(cls, right: float, n: int) -> Value:
-        """The share of right words in percent, with Wilson's interval.
-
-        Of words that are each right in part it is too wide rather than too narrow: shares vary most if they are 0 or 1.
-        """
-        p = right / n
-        centre = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
-        half = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
-        # Rounding may put the interval's end beside a share of 0 or 1, which is in it.
-        return cls(100 * p, 100 * max(0.0, min(p, centre - half)), 100 * min(1.0, max(p, centre + half)))
-
-    @classmethod
-    def of_mean(cls, numbers: np.ndarray) -> Value:
-        """The mean of numbers, with the normal interval of a mean.
-
-        >>> Value.of_mean(np.array([1.0, 1.0, 1.0]))
-        Value(value=1.0, low=1.0, high=1.0)
-        """
-        mean, n = float(numbers.mean()), len(numbers)
-        # One word says nothing about others: its interval is itself, and `samples` says why.
-        half = Z * float(numbers.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
-        return cls(mean, mean - half, mean + half)
 
 
 @dataclass(frozen=True)
@@ -72,13 +34,15 @@ class Point:
     """The result at one length: every measure by name, of how many words, and what guessing has of it.
 
     `of_words` has each word's own number where a measure is a mean of numbers: differences are taken word by word.
+    `files` is the file of the text that each segment lies in, None of words that are drawn one by one.
     """
 
     length: int
     samples: int
-    measures: Mapping[str, Value]
+    measures: Mapping[str, Interval]
     guesses: Mapping[str, Guess] = field(default_factory=dict)
     of_words: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
+    files: np.ndarray | None = field(default=None, compare=False)
 
     @property
     def main(self) -> float:
@@ -156,19 +120,19 @@ def point_at(
     found = {name: torch.cat([part[name] for part in parts]).cpu() for name in parts[0]}
     if not all(bool(of_words.isfinite().all()) for of_words in found.values()):
         raise UserError(f"the network's numbers overflow at length {length:,}; test it at shorter lengths")
-    measures = {name: _value(name, of_words) for name, of_words in found.items()}
+    files = data.files(seed, length, samples)
+    measures = {name: _value(name, of_words, files) for name, of_words in found.items()}
     numbers = {name: of_words.double().numpy() for name, of_words in found.items() if of_words.dtype != torch.bool}
-    return Point(length, len(words), measures, objective.guesses(words), numbers)
+    return Point(length, len(words), measures, objective.guesses(words), numbers, files)
 
 
-def _value(name: str, of_words: Tensor) -> Value:
+def _value(name: str, of_words: Tensor, files: np.ndarray | None) -> Interval:
     """A measure of all words (samples,): a share where each is right or wrong, else made from their mean."""
     if of_words.dtype == torch.bool:
-        return Value.of_right(int(of_words.sum()), len(of_words))
+        return Interval.of_right(int(of_words.sum()), len(of_words))
     if name in BY_POSITION:
-        return Value.of_right(float(of_words.mean()) / 100 * len(of_words), len(of_words))
-    mean, made = Value.of_mean(of_words.double().numpy()), measure(name).of_mean
-    return Value(made(mean.value), made(mean.low), made(mean.high))
+        return Interval.of_right(float(of_words.mean()) / 100 * len(of_words), len(of_words))
+    return Interval.of_mean(of_words.double().numpy(), files).through(measure(name).of_mean)
 
 
 def words_at_once(model: nn.Module, length: int) -> int:
@@ -202,8 +166,8 @@ def score(points: list[Point], scored: Container[int], name: str = "") -> Score:
     Of the measure of this name, else of the first.
 
     >>> fair = {"accuracy": Guess(0.5, (0.5, 0.5))}
-    >>> points = [Point(41, 512, {"accuracy": Value(100.0, 99.0, 100.0)}, fair),
-    ...           Point(42, 512, {"accuracy": Value(95.0, 93.0, 97.0)}, fair)]
+    >>> points = [Point(41, 512, {"accuracy": Interval(100.0, 99.0, 100.0)}, fair),
+    ...           Point(42, 512, {"accuracy": Interval(95.0, 93.0, 97.0)}, fair)]
     >>> score(points, range(41, 501))
     Score(measure='accuracy', score=97.5, worst=95.0, first_below_99=42, first_below_90=None, chance=50.0, majority=...)
     """

@@ -11,7 +11,8 @@ import numpy as np
 
 from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
-from regulargpt.evaluation.by_length import Point, Value
+from regulargpt.evaluation.by_length import Point
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import exp
 from regulargpt.evaluation.reference import Reference
 from regulargpt.evaluation.segments import NLL
@@ -25,18 +26,18 @@ LEARNED = 0.9
 class Extrapolation:
     """The perplexity at each length over that of the network as it was trained, at the training length `base`.
 
-    With 95 % intervals over the segments. The ratio at `base` itself is there if the network was tested otherwise than
+    With 95 % intervals. The ratio at `base` itself is there if the network was tested otherwise than
     it was trained: with a temperature, a restricted attention, or options changed. `bigram` is the perplexity as it was
     trained over that of a bigram, both at `base`.
 
-    >>> found = Extrapolation(64, {128: Value(1.0, 0.9, 1.1), 256: Value(1.8, 1.7, 1.9)}, Value(0.4, 0.3, 0.5))
+    >>> found = Extrapolation(64, {128: Interval(1.0, 0.9, 1.1), 256: Interval(1.8, 1.7, 1.9)}, Interval(0.4, 0.3, 0.5))
     >>> found.verdict, found.worst
     ('explodes', 256)
     """
 
     base: int
-    ratios: Mapping[int, Value]
-    bigram: Value
+    ratios: Mapping[int, Interval]
+    bigram: Interval
     attention: str = "full"
 
     @property
@@ -68,11 +69,11 @@ class Extrapolation:
     def sentence(self) -> str:
         """The verdict with its figure: of the longest length if it holds, else of the worst.
 
-        >>> Extrapolation(64, {128: Value(1.0, 0.998, 1.002)}, Value(0.4, 0.3, 0.5), "bca").sentence
+        >>> Extrapolation(64, {128: Interval(1.0, 0.998, 1.002)}, Interval(0.4, 0.3, 0.5), "bca").sentence
         'With attention bca it extrapolates: at 2 times the training length, perplexity x 1.000 (95 % interval 0.998 to 1.002).'
-        >>> Extrapolation(64, {64: Value(2.8, 2.7, 2.9), 128: Value(2.8, 2.7, 2.9)}, Value(0.4, 0.3, 0.5)).sentence
+        >>> Extrapolation(64, {64: Interval(2.8, 2.7, 2.9), 128: Interval(2.8, 2.7, 2.9)}, Interval(0.4, 0.3, 0.5)).sentence
         'As tested, it is worse already at the training length: perplexity x 2.800 that of the network as it was trained (95 % interval 2.700 to 2.900).'
-        >>> Extrapolation(64, {128: Value(1.0, 0.998, 1.002)}, Value(1.1, 1.0, 1.2)).sentence
+        >>> Extrapolation(64, {128: Interval(1.0, 0.998, 1.002)}, Interval(1.1, 1.0, 1.2)).sentence
         'It says nothing about length: at the training length, perplexity x 1.100 that of a bigram (95 % interval 1.000 to 1.200).'
         """  # noqa: E501
         verdict = self.verdict
@@ -108,10 +109,10 @@ class Extrapolation:
         }
 
 
-def figure(ratio: Value, more: str = "") -> str:
+def figure(ratio: Interval, more: str = "") -> str:
     """A ratio of perplexities in words.
 
-    >>> figure(Value(1.5, 1.25, 12.0), " that of a bigram")
+    >>> figure(Interval(1.5, 1.25, 12.0), " that of a bigram")
     'perplexity x 1.500 that of a bigram (95 % interval 1.250 to 12)'
     """
     value, low, high = (f"{x:.3f}" if x < 10 else f"{x:.4g}" for x in (ratio.value, ratio.low, ratio.high))
@@ -119,12 +120,17 @@ def figure(ratio: Value, more: str = "") -> str:
 
 
 def extrapolation(
-    nll: Mapping[int, np.ndarray], base: int, reference: Reference, attention: str = "full"
+    nll: Mapping[int, np.ndarray],
+    base: int,
+    reference: Reference,
+    attention: str = "full",
+    files: Mapping[int, np.ndarray] = {},
 ) -> Extrapolation | None:
     """The ratios to the network as it was trained at length `base`, from the nats per symbol of each segment.
 
     None if no longer length was tested, or not this one. Where every length has the same segments, differences are
-    taken segment by segment: they vary far less than the segments do.
+    taken segment by segment: they vary far less than the segments do. `files` has the file that each segment lies in:
+    those of one file are not independent.
 
     >>> trained, bigram = np.array([1.0, 3.0]), np.array([2.0, 4.0])
     >>> found = extrapolation({64: trained, 128: np.array([1.1, 3.1])}, 64, Reference(trained, bigram))
@@ -135,20 +141,23 @@ def extrapolation(
         return None
     # Computed once more, the same network may round otherwise.
     first = base + 1 if np.allclose(nll[base], reference.trained, rtol=1e-5, atol=1e-6) else base
-    ratios = {T: ratio(values, reference.trained) for T, values in nll.items() if first <= T}
-    return Extrapolation(base, ratios, ratio(reference.trained, reference.bigram), attention)
+    trained = reference.trained, reference.files
+    ratios = {T: ratio((values, files.get(T)), trained) for T, values in nll.items() if first <= T}
+    return Extrapolation(base, ratios, ratio(trained, (reference.bigram, reference.files)), attention)
 
 
-def ratio(values: np.ndarray, base: np.ndarray) -> Value:
+# Of each segment: nats a symbol, and its file where that is known.
+Measured = tuple[np.ndarray, np.ndarray | None]
+
+
+def ratio(longer: Measured, base: Measured) -> Interval:
     """exp of the difference of the means, in pairs where there are as many."""
-    if len(values) == len(base):
-        mean = Value.of_mean(values - base)
-    else:
-        parts = [Value.of_mean(part) for part in (values, base)]
-        middle = parts[0].value - parts[1].value
-        half = math.hypot(*(part.high - part.value for part in parts))
-        mean = Value(middle, middle - half, middle + half)
-    return Value(exp(mean.value), exp(mean.low), exp(mean.high))
+    if len(longer[0]) == len(base[0]):
+        return Interval.of_mean(longer[0] - base[0], longer[1]).through(exp)
+    parts = [Interval.of_mean(*part) for part in (longer, base)]
+    middle = parts[0].value - parts[1].value
+    half = math.hypot(*(part.high - part.value for part in parts))
+    return Interval(middle, middle - half, middle + half, parts[0].over).through(exp)
 
 
 def text_facts(points: Sequence[Point], config: RunConfig, reference: Reference | None) -> dict[str, Any]:
@@ -157,7 +166,8 @@ def text_facts(points: Sequence[Point], config: RunConfig, reference: Reference 
     if not nll:
         return {}
     length, attention = config.data.train_len, config.evaluation.attention
-    found = None if reference is None else extrapolation(nll, length, reference, attention)
+    files = {point.length: point.files for point in points if point.files is not None}
+    found = None if reference is None else extrapolation(nll, length, reference, attention, files)
     return {
         "scoring": as_mapping(config.data).get("scoring"),
         "attention": attention,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import nn
 
 from languages.text.bigram import Bigram
@@ -23,10 +23,14 @@ from regulargpt.objectives.answers import Objective
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Nats a symbol of each test segment at the training length: of the network as it was trained, and of a bigram."""
+    """Nats a symbol of each test segment at the training length: of the network as it was trained, and of a bigram.
+
+    `files` is the file of the text that each segment lies in, None where that is not known.
+    """
 
     trained: Float[np.ndarray, "segments"]
     bigram: Float[np.ndarray, "segments"]
+    files: Int[np.ndarray, "segments"] | None = None
 
 
 @torch.no_grad()
@@ -45,7 +49,7 @@ def reference(
         point = point_at(model, words, objective, length, samples, seed, device)
     bigram = Bigram.of(words.corpus.train, words.corpus.vocabulary_size)
     ends = words.test(seed, length, samples)[:, -words.counted(length) - 1 :]  # (segments, counted + 1)
-    return Reference(point.of_words[NLL], bigram.nats(ends).mean(1))
+    return Reference(point.of_words[NLL], bigram.nats(ends).mean(1), point.files)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Published claims on results made by hand: one that holds, one that does not, one that cannot be decided."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,8 +11,9 @@ from experiments.text import claims
 from experiments.text.checkpoint.claims import Gap, Place
 from experiments.text.claims import Against, Bound, Change, Claim, Lead, Level, Ratio
 from experiments.text.recording import points
-from experiments.text.results import Interval, Results, Unknown, paired
+from experiments.text.results import Results, Unknown, paired
 from experiments.text.table import TextTable
+from regulargpt.evaluation.interval import Interval
 
 L, SEGMENTS = 64, 32
 NOISE = np.random.default_rng(0).normal(0, 0.5, SEGMENTS)
@@ -41,19 +43,19 @@ RESULTS = Results(
     },
     {
         "share": {
-            "flat": {0: {256: Interval(0.98, 0.995, 0.999)}},
-            "rising": {0: {256: Interval(0.4, 0.5, 0.6)}},
+            "flat": {0: {256: Interval(0.995, 0.98, 0.999)}},
+            "rising": {0: {256: Interval(0.5, 0.4, 0.6)}},
             # Each seed falls by 0.2, and one begins where the other ends.
             "apart": {
                 0: {64: Interval(0.9, 0.9, 0.9), 256: Interval(0.7, 0.7, 0.7)},
-                1: {64: Interval(0.7, 0.7, 0.7), 256: Interval(0.45, 0.5, 0.55)},
+                1: {64: Interval(0.7, 0.7, 0.7), 256: Interval(0.5, 0.45, 0.55)},
             },
             "other": {2: {64: Interval(0, 0, 0), 256: Interval(0, 0, 0)}},
             "half": {0: {64: Interval(0, 0, 0), 256: Interval(0, 0, 0)}, 1: {64: Interval(0, 0, 0)}},
         }
     },
 )
-BOTH = Bound("both", (Ratio("falling", 2), Ratio("rising", 2)), "below", 1.0)
+BOTH = Bound((Ratio("falling", 2), Ratio("rising", 2)), "below", 1.0)
 CASES: list[tuple[Bound, str]] = [
     (claims.stays_within("flat", 3), "holds"),
     (claims.stays_within("rising", 3), "does not"),
@@ -92,16 +94,59 @@ CASES: list[tuple[Bound, str]] = [
     (claims.leads("share", "flat", "rising", at=4), "holds"),
     (claims.leads("share", "rising", "flat", at=4), "does not"),
     (claims.leads("share", "flat", "falling", at=4), "not decidable here"),
-    (claims.Bound("falls", (claims.Change("share", "apart", 4, 1),), "below", -0.1), "holds"),
-    (claims.Bound("falls", (claims.Change("share", "apart", 4, 1),), "below", -0.18), "not decidable here"),
-    (claims.Bound("falls", (claims.Change("share", "half", 4, 1),), "below", 1.0), "not decidable here"),
+    (Bound((claims.Change("share", "apart", 4, 1),), "below", -0.1), "holds"),
+    (Bound((claims.Change("share", "apart", 4, 1),), "below", -0.18), "not decidable here"),
+    (Bound((claims.Change("share", "half", 4, 1),), "below", 1.0), "not decidable here"),
     (BOTH, "does not"),
 ]
 
 
-@pytest.mark.parametrize(("test", "answer"), CASES, ids=[f"{test.rule}-{test.figures[0]}" for test, _ in CASES])
+@pytest.mark.parametrize(("test", "answer"), CASES, ids=[test.rule for test, _ in CASES])
 def test_every_rule(test: Bound, answer: str):
     assert test(RESULTS).answer == answer
+
+
+def test_what_has_no_figure_does_not_hold():
+    nothing = Bound((), "below", 0.0)
+    assert (nothing(RESULTS).answer, nothing(RESULTS).why) == ("not decidable here", nothing.rule)
+    assert Claim("", "", (nothing, claims.falls_below("falling"))).verdict(RESULTS).answer == "not decidable here"
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_a_rule_is_printed_with_the_bound_that_is_tested(table: TextTable):
+    for test in (test for claim in table.claims for test in claim.bounds):
+        printed, bound = test.rule.rsplit(maxsplit=1)
+        assert float(bound) == pytest.approx(test.bound, rel=1e-11)
+        assert printed.endswith(test.side)
+        assert all(figure.form.partition("{k}")[0] in printed for figure in test.figures)
+
+
+def test_no_end_of_an_interval_is_printed_as_the_bound_that_it_is_beside():
+    losses = {L: np.array([0.0, 0.0]), 2 * L: np.log(1.00496) + np.array([0.0, 1e-9])}
+    verdict = claims.stays_within("near", 0.5, (2,))(Results(L, {"near": {0: losses}}))
+    assert (verdict.answer, verdict.seeds) == ("holds", 1)
+    assert verdict.figure == "near, PPL(2x) / PPL(1x) = 1.00496 [1.00496, 1.00496]"
+
+
+def test_a_claim_is_of_as_many_seeds_as_its_figures_have_at_least():
+    many = {seed: model(1, 0.9) for seed in range(4)}
+    results = Results(L, {"many": many, "few": {0: model(1, 0.8), 1: model(1, 0.8)}})
+    assert claims.falls_below("many")(results).seeds == 4
+    assert claims.beats("few", "many", at=(2,))(results).seeds == 2
+    both = Claim("", "", (claims.falls_below("many"), claims.falls_below("few")))
+    assert (both.verdict(results).answer, both.verdict(results).seeds) == ("holds", 2)
+
+
+def test_segments_of_one_file_count_together():
+    numbers = np.repeat([0.01, 0.03, 0.05, 0.07], 8)
+    losses = {L: np.zeros(32), 2 * L: numbers}
+    alone, in_files = (
+        Results(L, {"row": {0: losses}}, files=files).difference(("row", 2), ("row", 1))
+        for files in ({}, {0: {32: np.repeat(np.arange(4), 8)}})
+    )
+    assert alone.value == in_files.value
+    assert in_files.over == {"seeds": 1, "files": 4}
+    assert in_files.high - in_files.low > 3 * (alone.high - alone.low)
 
 
 def test_the_figure_is_the_one_that_decides():
@@ -118,7 +163,7 @@ def test_a_difference_is_paired_by_segment():
 
 
 def test_seeds_that_disagree_decide_nothing():
-    gap = RESULTS.difference(("seeds", 2), ("seeds", 1)).exp()
+    gap = RESULTS.difference(("seeds", 2), ("seeds", 1)).through(math.exp)
     assert gap.low < 0.91
     assert gap.high > 1.09
     # Rows are compared in the seeds that both have.
@@ -178,7 +223,7 @@ def test_claims_are_about_rows_that_are_there(table: TextTable):
 
 # What a paper claims of all its tables, or of their averages, and some of the numbers contradict.
 CONTRADICTED = {
-    ("lex-table-2", "LEX is better than all others at every length.", "arXiv"),
+    ("lex-table-2", "LEX is better than all others at every longer length.", "arXiv"),
     ("table-5.4", "P_max finds more than entropy does.", "Flan-T5-XL"),
     ("table-5.4", "P_max finds more than entropy does.", "Flan-T5-XXL"),
     ("table-5.4", "P_max finds more than the rule that knows lengths alone.", "Flan-T5-Large"),

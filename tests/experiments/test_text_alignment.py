@@ -85,10 +85,10 @@ def test_lines_are_completed_with_the_temperature_or_with_what_was_read_in_train
     at = places(source, 32, completion.LINES, config.seed)
     sharp = load_reader(folder)
     find(setting_of(folder, 32), "entropy").set_on(sharp)
-    assert completion.lines(folder, "entropy")[32] == completed(sharp, source, 32, at)
+    assert completion.lines(folder, "entropy")[0][32] == completed(sharp, source, 32, at)
     plain = load_reader(folder)
-    assert completion.lines(folder, "")[32] == completed(plain, source, 32, at)
-    assert completion.lines(folder, TRUNCATION)[32] == completed(plain, source, TRAIN_LEN, at)
+    assert completion.lines(folder, "")[0][32] == completed(plain, source, 32, at)
+    assert completion.lines(folder, TRUNCATION)[0][32] == completed(plain, source, TRAIN_LEN, at)
 
 
 def test_what_is_measured_at_the_training_length_stands_before_the_longer_ones(folder: RunFolder):

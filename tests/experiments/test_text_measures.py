@@ -8,10 +8,10 @@ import pytest
 from experiments.experiment import Scale
 from experiments.text import measures, tested
 from experiments.text.measures import attention_resolution, share_of_gradient
-from experiments.text.results import Interval, Z
 from experiments.text.table import sized
 from regulargpt.analysis import trained_variance_report
 from regulargpt.analysis.positions_report import positions_report
+from regulargpt.evaluation.interval import Interval, student
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 
@@ -130,16 +130,18 @@ def test_the_jackknife_of_a_mean_is_its_standard_error(tmp_path: Path, monkeypat
     (found,) = measures.left_out(folder, kept)
     # The mean of equal parts: its standard error is theirs.
     parts = measures.PARTS * numbers[0] - (measures.PARTS - 1) * np.array(numbers[1:])
-    assert found.high - found.value == pytest.approx(Z * parts.std(ddof=1) / np.sqrt(measures.PARTS))
+    assert found.high - found.value == pytest.approx(
+        student(measures.PARTS - 1) * parts.std(ddof=1) / np.sqrt(measures.PARTS)
+    )
 
 
 @pytest.mark.parametrize(("seen", "said"), [("sliding:4", "run: share, sliding:4"), ("", "run: share")])
 def test_a_measure_is_announced_with_what_is_seen_if_that_is_said(tmp_path: Path, seen: str, said: str):
     told: list[str] = []
     once = tested.measured(
-        RunFolder(tmp_path / "run"), "share", seen, lambda folder, seen: {8: Interval(0.1, 0.2, 0.3)}, told.append
+        RunFolder(tmp_path / "run"), "share", seen, lambda folder, seen: {8: Interval(0.2, 0.1, 0.3)}, told.append
     )
-    assert once == {8: Interval(0.1, 0.2, 0.3)}
+    assert once == {8: Interval(0.2, 0.1, 0.3)}
     assert told == [said]
 
 

@@ -15,13 +15,13 @@ from experiments import reproduction
 from experiments.experiment import Scale
 from experiments.text import retrieval
 from experiments.text.claims import Bound, Change, Claim
-from experiments.text.results import Interval
 from experiments.text.retrieval import EXACT, Found, exact_match, found_at, gain_by_third, middle_gain, retriever
 from experiments.text.table import TextTable, text_table, trained
 from regulargpt import data
 from regulargpt.analysis.alignment.setting import find, setting_of
 from regulargpt.analysis.needles_report import needles_report
 from regulargpt.config.recipes import resolve
+from regulargpt.evaluation.interval import Interval
 from regulargpt.runs.run import run
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
@@ -106,11 +106,11 @@ def test_a_row_is_the_recipe_for_its_task(task: str, scale: Scale):
 
 def share(folder: RunFolder, strategy: str) -> dict[int, Interval]:
     values = folder.load_summary()["measures"]["exact_match"]["values"]
-    return {int(T): Interval(value, value, value) for T, value in values.items()}
+    return {int(T): Interval.exactly(value) for T, value in values.items()}
 
 
 def table_of(rows: tuple[str, ...]) -> TextTable:
-    falls = Bound("less is found", tuple(Change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
+    falls = Bound(tuple(Change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
     return text_table(
         "made-up",
         "Made up",

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from experiments import reproduction
 from experiments.experiment import SCALES, Scale
 from experiments.page import files
 from experiments.registry import EXPERIMENTS, experiment
-from experiments.text import tested
+from experiments.text import kept, tested
 from experiments.text.record import TextRecord
 from experiments.text.table import TextTable
 from languages.errors import UserError
@@ -153,9 +154,12 @@ def test_the_page_says_which_claims_hold(place: Path):
     first = record.claims[0]
     assert first.figure.startswith("PPL(rotary+bca) / PPL(rotary) at 2x = 0.50")
     assert first.published == "PG22 0.383"
-    assert first.rules == ("PPL ratio below 1 at all lengths named",)
+    assert first.rules == ("PPL(rotary+bca) / PPL(rotary) at 2x, 8x below 1",)
+    assert first.seeds == 3
     text = (place / "page.md").read_text()
-    assert "Of 8 claims: 5 hold, 3 do not, 0 are not decidable." in text
+    assert (
+        "Of 8 claims about models and encodings, of three seeds or more: 5 hold, 3 do not, 0 are not decidable." in text
+    )
     assert "| Rotary | **2.164**<br>PG22 26.68 | **3.164 (×2.000)**<br>PG22 68.86 (×2.58) |" in re.sub(
         r"\*\*2\.\d+\*\*", "**2.164**", re.sub(r"\*\*3\.\d+ \(×[\d.]+\)", "**3.164 (×2.000)", text)
     )
@@ -170,9 +174,50 @@ def test_the_page_is_made_of_its_record_alone(place: Path):
     assert data == files.to_json(files.read_record(place))
     assert sorted(path.name for path in place.rglob("*") if path.is_file()) == [
         "bits-per-byte.svg",
+        "losses.json",
         "page.json",
         "page.md",
     ]
+
+
+def test_each_verdict_follows_from_the_losses_beside_the_page(place: Path):
+    record, results = files.read_record(place), kept.read(place)
+    assert isinstance(record, TextRecord)
+    assert record.losses == kept.LOSSES
+    for claim, written in zip(LEX_5.claims, record.claims, strict=True):
+        verdict = claim.verdict(results)
+        assert (verdict.answer, verdict.figure, verdict.seeds) == (written.answer, written.figure, 3)
+    for cell in record.cells:
+        loss = results.loss(cell.row, cell.multiple)
+        assert cell.bits is not None
+        assert (cell.bits.value, cell.bits.over) == (loss.value / np.log(2), loss.over)
+        assert set(loss.over) == {"seeds", "files"}
+
+
+FEW = [
+    (1, "files", kept.LOSSES, "**holds**<br>for this network", "The loss of each segment is in losses.json"),
+    (2, "files", kept.LOSSES, "**holds**<br>for these 2 networks", "Of fewer they are over files alone"),
+    (0, "segments", "", "**holds**<br>for these networks", "up to 1.8 times narrower than they should be"),
+    (0, "words", "", "**holds**<br>for these networks", "Intervals are over words of one network each"),
+]
+
+
+@pytest.mark.parametrize(("seeds", "over", "losses", "verdict", "said"), FEW)
+def test_fewer_than_three_seeds_are_just_these_networks(
+    place: Path, seeds: int, over: str, losses: str, verdict: str, said: str
+):
+    record = files.read_record(place)
+    assert isinstance(record, TextRecord)
+    first, *others = record.claims
+    few = replace(record, claims=(replace(first, seeds=seeds), *others), over=over, losses=losses)
+    text = files.page(few)
+    assert (
+        "Of 7 claims about models and encodings, of three seeds or more: 4 hold, 3 do not, 0 are not decidable." in text
+    )
+    assert "Of 1 claims about just these networks: 1 hold, 0 do not, 0 are not decidable." in text
+    assert verdict in text
+    assert said in text
+    assert (kept.LOSSES in text) == bool(losses)
 
 
 def test_a_failed_row_leaves_its_claims_open(tmp_path: Path):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from languages.budget import TooLarge
 from languages.errors import CorpusError
-from languages.text import Corpus, corpus, files, listing, split
+from languages.text import Corpus, assemble, corpus, files, listing, split
 from languages.text.registry import PINNED
 
 
@@ -58,6 +58,23 @@ def test_every_file_of_a_folder_is_in_one_part(notes: Path):
     assert train | test == every
     assert test == {name for name in every if split.is_test(name)}
     assert (text.files, text.vocabulary_size, text.bytes_per_symbol) == (30, 256, 1.0)
+
+
+def test_each_position_of_the_test_part_lies_in_its_file(notes: Path, tmp_path: Path):
+    text = corpus(f"text:{notes}")
+    tested = sorted(name for path in notes.rglob("*.txt") if split.is_test(name := path.relative_to(notes).as_posix()))
+    sizes = [(notes / name).stat().st_size for name in tested]
+    expected = np.repeat(np.arange(len(tested)), sizes)
+    # Once as it was assembled, once as it lies in the cache.
+    for found in (text, corpus(f"text:{notes}")):
+        assert found.test_documents(np.arange(len(text.test))).tolist() == expected.tolist()
+    (tmp_path / "alone").write_bytes(b"x" * 100)
+    assert set(corpus(f"text:{tmp_path / 'alone'}").test_documents(range(10)).tolist()) == {0}
+
+
+def test_of_too_many_documents_each_position_counts_by_itself(notes: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(assemble, "MOST_NOTED", 2)
+    assert corpus(f"text:{notes}").test_documents([5, 5, 9]).tolist() == [0, 1, 2]
 
 
 def test_files_stand_in_the_order_of_their_names(notes: Path):

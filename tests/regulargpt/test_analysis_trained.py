@@ -22,7 +22,7 @@ from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation import again
 from regulargpt.evaluation.again import evaluate
-from regulargpt.evaluation.by_length import Value
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.segments import NLL
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer, attention
@@ -230,13 +230,13 @@ def test_a_model_without_attention_has_no_reference(recurrent: RunFolder, tmp_pa
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (Value(0.5, 0.4, 0.6), "hurts by 0.5000 nats"),
-        (Value(-0.5, -0.6, -0.4), "helps by 0.5000 nats"),
-        (Value(0.1, -0.1, 0.3), "changes nothing that can be told: +0.1000 nats"),
+        (Interval(0.5, 0.4, 0.6), "hurts by 0.5000 nats"),
+        (Interval(-0.5, -0.6, -0.4), "helps by 0.5000 nats"),
+        (Interval(0.1, -0.1, 0.3), "changes nothing that can be told: +0.1000 nats"),
         (None, "no position lies beyond the training length 8"),
     ],
 )
-def test_the_sentence_of_positions(trained: RunFolder, value: Value | None, words: str):
+def test_the_sentence_of_positions(trained: RunFolder, value: Interval | None, words: str):
     assert words in positions_report.sentence(value, text_subject(trained, "x", segments=2), "sliding:8")
 
 

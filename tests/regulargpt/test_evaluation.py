@@ -18,7 +18,6 @@ from regulargpt.evaluation import by_length as evaluation
 from regulargpt.evaluation.by_length import (
     Point,
     Score,
-    Value,
     first_below,
     lengths_of,
     measures_by_length,
@@ -26,6 +25,7 @@ from regulargpt.evaluation.by_length import (
     score,
     words_at_once,
 )
+from regulargpt.evaluation.interval import Interval, student
 from regulargpt.evaluation.measures import Guess
 from regulargpt.objectives.answers import Last, Next, Objective, Prefixes
 
@@ -143,7 +143,7 @@ def test_every_measure_of_an_objective_is_kept_by_its_name():
     point = measured(Knows(), [20], Surprise(PARITY))[0]
     ones = PARITY.test(0, 20, 100).sum(1)
     found = point.measures["ones"]
-    half = 1.959963984540054 * ones.std(ddof=1) / 10
+    half = student(99) * ones.std(ddof=1) / 10
     assert (found.value, found.low, found.high) == pytest.approx((ones.mean(), ones.mean() - half, ones.mean() + half))
     assert list(lengths_of([point])["measures"]) == ["accuracy", "ones"]
     assert lengths_of([point])["measures"]["ones"]["intervals"] == {"20": [found.low, found.high]}
@@ -217,7 +217,7 @@ def test_how_many_words_are_drawn(length: int, samples: int, symbols: int):
 @given(st.integers(1, 5000), st.data())
 def test_wilsons_bounds_are_where_the_score_test_is_just_not_significant(n: int, data: st.DataObject):
     right = data.draw(st.integers(0, n))
-    found = Value.of_right(right, n)
+    found = Interval.of_right(right, n)
     assert 0.0 <= found.low <= found.value == 100 * (right / n) <= found.high <= 100.0
     for bound in (found.low / 100, found.high / 100):
         if 1e-9 < bound < 1 - 1e-9:
@@ -229,7 +229,7 @@ def points_of(
     values: dict[int, float], shares: tuple[float, ...] = (0.25, 0.75), measure: str = "accuracy"
 ) -> list[Point]:
     guesses = {measure: Guess(1 / len(shares), shares)} if shares else {}
-    return [Point(T, 100, {measure: Value(value, value, value)}, guesses) for T, value in values.items()]
+    return [Point(T, 100, {measure: Interval(value, value, value)}, guesses) for T, value in values.items()]
 
 
 def test_the_score_is_the_mean_of_the_range_and_failures_are_looked_for_everywhere():

@@ -26,8 +26,8 @@ from regulargpt.data.options import TextOptions
 from regulargpt.data.text import TextData
 from regulargpt.evaluation import segments
 from regulargpt.evaluation.again import evaluate
-from regulargpt.evaluation.by_length import Value
 from regulargpt.evaluation.extrapolation import Extrapolation
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.reference import as_trained
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.report.data import gather
@@ -210,8 +210,8 @@ def test_the_bigram_is_asked_for_the_symbols_that_count(place: Path, scoring: st
     assert found["extrapolation"]["bigram"][0] == pytest.approx(math.exp(trained - np.mean(nats)), rel=1e-6)
 
 
-def value(middle: float, half: float = 0.0) -> Value:
-    return Value(middle, middle - half, middle + half)
+def value(middle: float, half: float = 0.0) -> Interval:
+    return Interval(middle, middle - half, middle + half)
 
 
 def test_only_what_has_learned_and_is_not_damaged_extrapolates():

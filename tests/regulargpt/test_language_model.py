@@ -15,6 +15,7 @@ from regulargpt.config.schema import EvaluationOptions
 from regulargpt.data.options import TextOptions
 from regulargpt.data.text import TextData
 from regulargpt.evaluation.by_length import measures_by_length
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import exp
 from regulargpt.objectives.language_model import LanguageModel
 from regulargpt.runs.run import run
@@ -93,6 +94,28 @@ def test_the_symbols_that_count_and_what_is_read_before_them(scoring: str, tmp_p
         mean = float(np.mean(wanted))
         assert point.measures["bits_per_byte"].value == pytest.approx(mean / math.log(2), abs=1e-5)
         assert point.measures["perplexity"].value == pytest.approx(math.exp(mean), rel=1e-5)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_intervals_are_over_the_files_that_segments_lie_in(scoring: str, tmp_path: Path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    names = [f"{at}.txt" for at in range(60)]
+    for at, name in enumerate(names):
+        (folder / name).write_bytes(bytes([at]) * 37)
+    options = TextOptions(f"text:{folder}", train_len=8, scoring=cast(Any, scoring), last=5, step=7, region=200)
+    data = TextData(corpus(options.name), options)
+    inside = list(dict.fromkeys(np.asarray(data.corpus.test).tolist()))
+    for length in (8, 16):
+        words, counted = data.test(3, length, 20), data.counted(length)
+        # A file has one symbol: that in the middle of those that count names it.
+        middle = [inside.index(int(row[length - counted // 2])) for row in words]
+        assert data.files(3, length, 20).tolist() == middle
+    for point in measured(data, [8, 16]):
+        assert point.files is not None
+        found = Interval.of_mean(point.of_words["nll"], point.files)
+        assert point.measures["perplexity"].over == found.over
+        assert point.measures["perplexity"].low == pytest.approx(math.exp(found.low))
 
 
 def ends_of(data: TextData, count: int) -> np.ndarray:

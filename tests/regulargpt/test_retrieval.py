@@ -18,7 +18,8 @@ from regulargpt.config.validation import validate
 from regulargpt.data import noun_of, read_data
 from regulargpt.data.options import RetrievalOptions
 from regulargpt.data.retrieval import RetrievalData
-from regulargpt.evaluation.by_length import Value, measures_by_length
+from regulargpt.evaluation.by_length import measures_by_length
+from regulargpt.evaluation.interval import Interval
 from regulargpt.models import MODELS
 from regulargpt.models.base import Model
 from regulargpt.objectives.retrieval import MOST_ANSWERS, Retrieve
@@ -94,7 +95,7 @@ def test_a_lone_needle_is_found_or_not_and_has_the_interval_of_a_share():
         seed=0,
         device=CPU,
     )
-    assert point.measures == {"exact_match": Value.of_right(16, 16)}
+    assert point.measures == {"exact_match": Interval.of_right(16, 16)}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from experiments.text.checkpoint.plan import NONE, Plan
 from experiments.text.claims import Bound, Claim, Printed, difference
-from experiments.text.results import Interval, Results, Unknown
+from experiments.text.results import Results, Unknown
 from languages.text.retrieval.prompts import PROMPTS
+from regulargpt.evaluation.interval import Interval
 
 EXACT, TEMPERATURE = "exact match in %", "temperature"
 SECTION, OF_TEMPERATURES = "thesis, section 5.5.2", "thesis, section 5.10.5"
@@ -47,7 +48,12 @@ class Gap:
     second: Place
 
     @property
-    def name(self) -> str:
+    def multiple(self) -> int:
+        """The places say it."""
+        return 1
+
+    @property
+    def form(self) -> str:
         """What it is."""
         return f"{self.measure}, {self.first.text} − {self.second.text}"
 
@@ -71,7 +77,7 @@ class Gap:
 def more(tasks: Iterable[str], strategy: str, other: str) -> Bound:
     """More is found with one strategy than with another, all sizes of a task together."""
     gaps = tuple(Gap(EXACT, Place(task, strategy), Place(task, other)) for task in tasks)
-    return Bound("more is found", gaps, "above", 0.0)
+    return Bound(gaps, "above", 0.0)
 
 
 def claims(plan: Plan) -> tuple[Claim, ...]:
@@ -82,8 +88,7 @@ def claims(plan: Plan) -> tuple[Claim, ...]:
 def as_trained(plan: Plan) -> Claim:
     """Without a temperature, longer inputs are harder."""
     sentence = "As trained, the model finds less in the longest inputs than in the shortest."
-    rule = "less is found at the last size of each task that was asked than at its first"
-    return Claim(sentence, SECTION, (Bound(rule, from_first_to_last(plan, EXACT, NONE), "below", 0.0),))
+    return Claim(sentence, SECTION, (Bound(from_first_to_last(plan, EXACT, NONE), "below", 0.0),))
 
 
 def of_strategies() -> Iterator[Claim]:
@@ -99,12 +104,11 @@ def of_strategies() -> Iterator[Claim]:
 
 def of_temperatures(plan: Plan) -> Iterator[Claim]:
     """They fall with the length, those by entropy most."""
-    rule = "lower at the last size of each task that was asked than at its first"
     for strategy, title in (("p_max", "P_max"), ("entropy", "entropy")):
-        lower = Bound(rule, from_first_to_last(plan, TEMPERATURE, strategy), "below", 0.0)
+        lower = Bound(from_first_to_last(plan, TEMPERATURE, strategy), "below", 0.0)
         yield Claim(f"The temperature by {title} falls with the length.", OF_TEMPERATURES, (lower,))
     below = tuple(Gap(TEMPERATURE, Place(t, "entropy", size), Place(t, "p_max", size)) for t, size in plan.columns)
-    each = Bound("lower in every column", below, "below", 0.0)
+    each = Bound(below, "below", 0.0)
     yield Claim("Entropy lowers the temperature more than P_max does.", "thesis, section 5.7", (each,))
 
 

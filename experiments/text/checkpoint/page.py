@@ -8,8 +8,8 @@ from experiments.page.markdown import items, safe, table
 from experiments.page.wording import Entry, Line
 from experiments.text import page as text_page
 from experiments.text.checkpoint.record import AskedCell, CheckpointRecord
-from experiments.text.results import Interval
 from languages.text.retrieval.prompts import PROMPTS
+from regulargpt.evaluation.interval import Interval
 
 VERDICTS = (
     "A claim holds where the 95 % interval of each figure lies on its side of the bound, does not where one lies on "
@@ -66,7 +66,7 @@ def entry(cell: AskedCell) -> Entry:
 def share(found: Interval) -> str:
     """A share with its interval.
 
-    >>> share(Interval(85.0, 92.0, 95.94))
+    >>> share(Interval(92.0, 85.0, 95.94))
     '92 [85.0, 95.9]'
     """
     return f"{found.value:.4g} [{found.low:.1f}, {found.high:.1f}]"

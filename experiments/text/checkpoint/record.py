@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.page.record import Made, Picture, part
 from experiments.text.record import ClaimRecord
-from experiments.text.results import Interval
+from regulargpt.evaluation.interval import Interval
 
 
 @dataclass(frozen=True)

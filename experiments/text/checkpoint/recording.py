@@ -22,9 +22,9 @@ from experiments.text.checkpoint.plan import (
 from experiments.text.checkpoint.record import AskedCell, CheckpointRecord
 from experiments.text.claims import OPEN, Bound, Claim
 from experiments.text.record import ClaimRecord
-from experiments.text.results import Interval, Results
+from experiments.text.results import Results
 from languages.text.retrieval.prompts import PROMPTS
-from regulargpt.evaluation.by_length import Value
+from regulargpt.evaluation.interval import Interval
 
 # By task, size and strategy.
 Found = Mapping[tuple[str, int, str], Column]
@@ -121,8 +121,7 @@ def exact(plan: Plan, found: Found) -> dict[str, dict[int, Interval]]:
 
 def wilson(columns: Collection[Column]) -> Interval:
     """The share of right answers of columns together, in percent."""
-    value = Value.of_right(sum(one.right for one in columns), sum(len(one.answers) for one in columns))
-    return Interval(value.low, value.value, value.high)
+    return Interval.of_right(sum(one.right for one in columns), sum(len(one.answers) for one in columns))
 
 
 def temperatures(plan: Plan, found: Found) -> dict[str, dict[int, Interval]]:
@@ -130,7 +129,7 @@ def temperatures(plan: Plan, found: Found) -> dict[str, dict[int, Interval]]:
     rows: dict[str, dict[int, Interval]] = {}
     for (task, size, strategy), column in found.items():
         if size in plan.sizes.get(task, ()):
-            rows.setdefault(f"{task}/{strategy}", {})[size] = Interval(column.tau, column.tau, column.tau)
+            rows.setdefault(f"{task}/{strategy}", {})[size] = Interval.exactly(column.tau)
     return rows
 
 
@@ -156,7 +155,7 @@ def claim(one: Claim, plan: Plan, model: str, results: Results) -> ClaimRecord:
     figures = (printed(bound, plan, model) for bound in one.bounds)
     published_figures = "; ".join(f"{value:.3g}" for value in figures if value is not None)
     answer, why = (OPEN, "too few prompts at this scale") if plan.scale == "smoke" else (verdict.answer, verdict.why)
-    return ClaimRecord(one.sentence, one.source, rules, published_figures, answer, verdict.figure, why)
+    return ClaimRecord(one.sentence, one.source, rules, published_figures, answer, verdict.figure, why, verdict.seeds)
 
 
 def printed(bound: Bound, plan: Plan, model: str) -> float | None:

@@ -22,7 +22,8 @@ from regulargpt.analysis.alignment.report import FOLDER, aligned
 from regulargpt.analysis.alignment.setting import LONGEST, SEGMENTS, TIMES, Setting
 from regulargpt.analysis.subject import refuse_file, refuse_many
 from regulargpt.data.base import Words
-from regulargpt.evaluation.by_length import Point, Value
+from regulargpt.evaluation.by_length import Point
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import measure
 from regulargpt.evaluation.temperature import Temperature, at_temperature
 from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
@@ -49,8 +50,7 @@ class Continuation:
         tau, on = (None, "all") if temperature is None else (np.array(temperature.tau), temperature.on)
         with at_temperature(self.loaded.model, tau, on):
             nll = np.array([self.loss(to_tensor(one[None], torch.device("cpu"))) for one in self.segments])
-        mean, made = Value.of_mean(nll), measure("perplexity").of_mean
-        value = Value(made(mean.value), made(mean.low), made(mean.high))
+        value = Interval.of_mean(nll).through(measure("perplexity").of_mean)
         read = self.segments.shape[1] - CONTINUED
         return Point(read, len(nll), {"perplexity": value}, of_words={"nll": nll})
 

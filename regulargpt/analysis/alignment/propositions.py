@@ -8,6 +8,8 @@ import math
 def of_p_max(train_len: int, length: int, sigma_tr: float, sigma_ex: float, p_max: float) -> float | None:
     """Proposition 5.1: the temperature at which Gaussian logits with one maximum have P_max as in training.
 
+    The thesis takes the larger root. Where sigma_tr^2 > 2 A it is the wrong one: at L_ex = L_tr it is C / A and not 1.
+
     With A = ln L_ex + ln P, B = ln L_tr + ln P + sigma_tr^2 / 2 and C = sigma_ex^2 / 2 it is the larger root of
     A tau^2 - B tau + C = 0. None where there is no real one above 0: a head that is peaked enough to begin with has
     none if its logits spread widely (sigma = 2 from 512 to 15,000 symbols).

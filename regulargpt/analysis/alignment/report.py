@@ -20,7 +20,8 @@ from regulargpt.analysis.subject import config_of, refuse_file
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import temperature as files_of_temperature
 from regulargpt.evaluation.again import points_again
-from regulargpt.evaluation.by_length import Point, Value
+from regulargpt.evaluation.by_length import Point
+from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import measure
 from regulargpt.evaluation.temperature import Temperature, shown
 from regulargpt.report import alignment_page
@@ -170,7 +171,7 @@ def difference(after: Point, before: Point) -> dict[str, float] | None:
     """After minus before in nats, paired by segment; None where a measure is no mean of numbers."""
     if "nll" not in after.of_words:
         return None
-    found = Value.of_mean(after.of_words["nll"] - before.of_words["nll"])
+    found = Interval.of_mean(after.of_words["nll"] - before.of_words["nll"], after.files)
     return {"value": found.value, "low": found.low, "high": found.high}
 
 
