@@ -316,7 +316,7 @@ def test_partial_automata_of_automata_lib_are_completed() -> None:
         (from_networkx, nx.DiGraph(), "DiGraph is no MultiDiGraph, whose edges have symbols as their keys"),
         (from_networkx, EVEN, "Dfa is no MultiDiGraph"),
     ],
-    ids=str,
+    ids=lambda part: getattr(part, "__name__", type(part).__name__),
 )
 def test_another_kind_of_machine_is_refused_by_name(convert, given, said: str) -> None:
     with pytest.raises(AutomatonError) as refused:
