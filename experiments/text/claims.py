@@ -243,9 +243,9 @@ class Bound:
         return HOLDS if high < bound else FAILS if low >= bound else OPEN
 
     def worst(self, found: Sequence[tuple[Figure, Interval]]) -> tuple[Figure, Interval]:
-        """The figure that decides."""
-        sign = 1 if self.side == "below" else -1
-        return max(found, key=lambda pair: sign * pair[1].value)
+        """The figure that decides: one that is beyond the bound, else one whose interval holds it, else the nearest."""
+        sign, rank = (1 if self.side == "below" else -1), (HOLDS, OPEN, FAILS)
+        return max(found, key=lambda pair: (rank.index(self.answer(pair[1])), sign * pair[1].value))
 
     def printed(self, value: Printed) -> float | None:
         """The published figure that decides, None if none was published."""

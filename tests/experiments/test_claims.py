@@ -106,6 +106,14 @@ def test_every_rule(test: Bound, answer: str):
     assert test(RESULTS).answer == answer
 
 
+def test_a_figure_that_fails_is_shown_before_one_that_is_larger_and_open():
+    certain, open_ = Ratio("seeds", 2), Ratio("noisy", 2)
+    results = Results(L, {"seeds": {0: model(1, 1.01, spread=0.001)}, "noisy": {0: model(1, 1.02, spread=1.0)}})
+    verdict = Bound((certain, open_), "below", 1.0)(results)
+    assert verdict.answer == "does not"
+    assert verdict.figure.startswith("seeds, ")
+
+
 def test_what_has_no_figure_does_not_hold():
     nothing = Bound((), "below", 0.0)
     assert (nothing(RESULTS).answer, nothing(RESULTS).why) == ("not decidable here", nothing.rule)
