@@ -45,7 +45,7 @@ def describe(task: Task, seed: int) -> dict[str, Any]:
 
 
 def monoid(machine: MooreMachine) -> dict[str, Any]:
-    """The transition monoid of a minimal machine in numbers; of one that is too large to enumerate, what is known without."""
+    """The transition monoid of a machine in numbers; of one that is too large to enumerate, what is known without."""
     from languages import TransitionMonoid
     from languages.automata.green import GreenRelations
     from languages.automata.monoid import most_elements
