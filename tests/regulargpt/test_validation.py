@@ -106,6 +106,12 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"objective.name": "subwords", "model.name": "rnn"},
         "objective.name = 'subwords': rnn computes no tree of sub-words; choose 'last' or 'prefixes'",
     ),
+    (
+        "parity",
+        {"objective.name": "subwords", "model.name": "ldru"},
+        "objective.name = 'subwords': ldru is no regulargpt or gated-regulargpt, whose nodes alone are shown answers; "
+        "choose 'last' or 'prefixes'",
+    ),
     *(
         (
             "parity",

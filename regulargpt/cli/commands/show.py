@@ -38,14 +38,14 @@ def describe(task: Task, seed: int) -> dict[str, Any]:
         "states": machine.n_states,
         "minimal_states": machine.minimise().n_states,
         "machine": json.loads(to_json(machine)),
-        "monoid": monoid(machine),
+        "monoid": monoid(machine.minimise()),
         "examples": [{"word": word, "label": label} for word, label in task.examples],
         "samples": samples(task, seed),
     }
 
 
 def monoid(machine: MooreMachine) -> dict[str, Any]:
-    """The transition monoid in numbers; of one that is too large to enumerate, what is known without."""
+    """The transition monoid of a machine in numbers; of one that is too large to enumerate, what is known without."""
     from languages import TransitionMonoid
     from languages.automata.green import GreenRelations
     from languages.automata.monoid import most_elements
