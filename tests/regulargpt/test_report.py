@@ -401,7 +401,8 @@ def test_runs_side_by_side_share_the_word_and_may_lack_a_certificate(browser: Br
     answers = browser.evaluate("[...document.querySelectorAll('.run > .answer')].map((e) => e.textContent)")
     for answer, truth, certified in zip(answers[:4], ["even", "even", "even", "2"], [1, 0, 0, 1], strict=True):
         quantised = f" Quantised network: ✓ {truth}. 3 of 3 nodes right." if certified else ""
-        said = r"Network: (✓ \w+, [\w ]*[\d.]+\s% sure. They agree|✗ \w+, [\w ]*[\d.]+\s% sure. They disagree: the network is wrong)\."
+        sure = r"(over )?[\d.]+\s% sure"
+        said = rf"Network: (✓ \w+, {sure}. They agree|✗ \w+, {sure}. They disagree: the network is wrong)\."
         assert re.fullmatch(rf"Automaton: {truth}\. {said}{quantised}", answer)
     # A tree without a certificate is the network's own.
     trees = browser.evaluate("[...document.querySelectorAll('.run')].map((e) => e.querySelectorAll('.node').length)")
@@ -612,9 +613,9 @@ def test_every_measure_of_a_run_is_a_line_of_its_own():
 
 
 @needs_browser
-def test_marks_of_nodes_are_explained_where_there_are_nodes_and_no_share_is_rounded_up(browser: Browser, tmp_path: Path):
-    gallery = Path(__file__).parents[2] / "docs"
-    proven, wrong = gather(gallery / "certified" / "parity"), gather(gallery / "gallery" / "runs" / "parity-transformer")
+def test_marks_are_explained_where_there_are_nodes_and_no_share_is_rounded_up(browser: Browser, tmp_path: Path):
+    docs = Path(__file__).parents[2] / "docs"
+    proven, wrong = gather(docs / "certified" / "parity"), gather(docs / "gallery" / "runs" / "parity-transformer")
     assert "<footer>" in render([proven])
     assert "<footer>" not in render([wrong])
     write([proven], tmp_path / "page.html")
