@@ -305,7 +305,7 @@ def prepare(axes: Axes, lines: Sequence[Line], measure: Measure, long: float = L
     if lengths and (lengths[-1] > long or grow(lengths)):
         axes.set_xscale("log")
     else:
-        axes.xaxis.get_major_locator().set_params(integer=True)  # no word has half a symbol
+        axes.locator_params(axis="x", integer=True)  # no word has half a symbol
     if grow(lengths):
         # Powers of ten would say little of them.
         axes.set_xticks(lengths, [f"{T:,}" for T in lengths])
