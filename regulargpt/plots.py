@@ -76,8 +76,8 @@ def of_run(path: Path, summary: Mapping[str, Any], title: str) -> None:
     lengths = sorted(map(int, found["values"]))
     low, high = zip(*(found["intervals"][str(T)] for T in lengths), strict=True)
     line = Line("", lengths, [found["values"][str(T)] for T in lengths], low, high)
-    of_text = summary.get("factor", 1) > 1
-    trained, tested = ("training length", "segments") if of_text else ("longest training word", "words")
+    of_text = bool(summary.get("scoring"))  # a task has longer and longer words, too, but no segments of files
+    trained, tested = ("training length", "segments, by file") if of_text else ("longest training word", "words")
     marks = {trained: summary["train_len"]} if summary["steps"] else {}
     levels = {"chance": summary["chance"]} if summary.get("chance") is not None else {}
     band = f"95 % interval over the {tested}"
@@ -304,6 +304,8 @@ def prepare(axes: Axes, lines: Sequence[Line], measure: Measure, long: float = L
     lengths = sorted({length for line in lines for length in line.lengths})
     if lengths and (lengths[-1] > long or grow(lengths)):
         axes.set_xscale("log")
+    else:
+        axes.locator_params(axis="x", integer=True)  # no word has half a symbol
     if grow(lengths):
         # Powers of ten would say little of them.
         axes.set_xticks(lengths, [f"{T:,}" for T in lengths])

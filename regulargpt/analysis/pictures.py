@@ -49,6 +49,7 @@ def pca_png(path: Path, nodes: NodeStates, points: States, names: list[str], sha
     shapes = [
         Line2D([], [], color=GREY, marker=MARKERS[i % len(MARKERS)], linestyle="", label=f"depth {depth}")
         for i, depth in enumerate(depths)
+        if len(depths) > 1  # a network without a tree has none
     ]
     rest = [Line2D([], [], linestyle="", label=f"and {len(dots) - MAX_IN_LEGEND} more")]
     dots = dots if len(dots) <= MAX_IN_LEGEND else [*dots[:MAX_IN_LEGEND], *rest]

@@ -194,12 +194,14 @@ def scoring(result: dict[str, Any]) -> str:
 
 
 def sharpened(result: dict[str, Any]) -> str:
-    """The temperature of a test; nothing without one.
+    """The temperature of a test, and the options of the network that it changed; nothing without them.
 
-    >>> sharpened({"temperature": "0.6"}), sharpened({})
-    (', temperature 0.6', '')
+    >>> sharpened({"temperature": "0.6", "changes": {"encoding.scaling": "yarn"}}), sharpened({})
+    (', temperature 0.6, encoding.scaling = yarn', '')
     """
-    return f", temperature {result['temperature']}" if result.get("temperature") else ""
+    temperature = {"temperature": result["temperature"]} if result.get("temperature") else {}
+    changes = {f"{key} =": value for key, value in result.get("changes", {}).items()}
+    return "".join(f", {name} {value}" for name, value in (temperature | changes).items())
 
 
 def text_lengths(result: dict[str, Any]) -> list[str]:

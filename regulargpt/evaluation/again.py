@@ -58,6 +58,7 @@ def evaluate(
         **text_facts(points, config, reference_of(folder, config, lengths, seed)),
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
+        "changes": dict(changes),
         "prototypes": None if prototypes is None else len(prototypes),
         "changed_classes": changed(folder, config),
     }

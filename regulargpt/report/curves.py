@@ -131,7 +131,9 @@ def by_length(rows: Sequence[tuple[int, float]], summary: Mapping[str, Any]) -> 
     if summary.get("chance") is not None:
         y = axes.y(summary["chance"])
         parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="chance"))
-        parts.append(tag("text", "chance", x=RIGHT, y=y - 5, class_="chance end"))
+        # A linear axis begins at 0, where nothing was tested: there the word lies on no curve.
+        where = {"x": RIGHT, "class_": "chance end"} if axes.log else {"x": LEFT + 32, "class_": "chance"}
+        parts.append(tag("text", "chance", y=y - 5, **where))
     if summary.get("steps"):
         parts += axes.mark(train_len, f"trained up to {train_len}")
     parts.append(tag("polyline", points=points(axes.at(*row) for row in rows), class_="curve"))

@@ -2,6 +2,11 @@
 
 const MOST_MULTIPLICATIONS = 2e9; // a second or two on a laptop
 
+// A share in words: what is less than all is never called 100 %.
+function certainty(share) {
+  return share > 0.9999 ? "over 99.99\u00a0%" : `${(100 * share).toFixed(share >= 0.995 ? 2 : 0)}\u00a0%`;
+}
+
 // A part of a network: its options say in which script its class is.
 function build(given) {
   const [file, name] = given.options.class;
@@ -56,7 +61,7 @@ class Live {
 
   // How sure the network is of an answer; null of one that nobody trained, whose numbers do not say that.
   sure({ share }) {
-    return this.is_constructed ? null : `${(100 * share).toFixed(share > 0.995 && share < 0.99995 ? 2 : 0)}\u00a0%`;
+    return this.is_constructed ? null : certainty(share);
   }
 
   // Whether the word may end here: of what the network says may follow, the last is the end.

@@ -9,7 +9,7 @@ class Plane {
     const { Weights } = modules["regulargpt/models/weights.js"];
     [this.mean, ...this.axes] = Weights.decoded({ shapes: { rows: shape }, numbers: rows }).rows("rows");
     const [first, second] = explained.map((share) => `${Math.round(100 * share)}%`);
-    this.names = [`component 1: ${first} of the variance of the ${source}`, `component 2: ${second}`];
+    this.names = [`component 1: ${first} of ${source}' variance`, `component 2: ${second}`];
     // Differences that are rounding are not blown up: float32 keeps seven digits.
     this.least = 1e-9 + 1e-5 * Math.hypot(...this.mean);
     this.box = box;

@@ -10,7 +10,7 @@ from regulargpt.report.svg import section, tag, text
 
 WHAT = {
     "nodes": (
-        "Each point is the state of a node of the typed word. Its colour is the true element of its sub-word. "
+        "Each point is the state of a node of the typed word. Its colour is the true monoid element of its sub-word. "
         "A ring is what the states are compared with. ✗ marks a point that is nearest to another element's ring. "
         "Both axes have one unit."
     ),

@@ -66,11 +66,12 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
     if sum(isinstance(run, Gathered) and run.live.network is not None for run in runs) > 1:
         articles.insert(0, file("compare.html"))
     body = Template(file("page.html")).substitute(form=file("form.html") if has_words else "", runs="\n".join(articles))
+    has_trees = any(isinstance(run, Gathered) and has_tree(run, of_run) for run, of_run in zip(runs, data, strict=True))
     return document(
         title=f"What a network learned: {names}",
         heading="What a network learned",
         skip=("runs", "To the runs"),
-        body=body + (file("footer.html") if has_words else ""),
+        body=body + (file("footer.html") if has_trees else ""),
         data=data,
         styles=("page.css", *(["states.css"] if has_words else []), *(["text.css"] if on_texts else [])),
         scripts=SCRIPTS if has_words else (),
@@ -85,6 +86,11 @@ def data_of(run: Gathered | TextRun) -> dict[str, Any]:
     return script_data(run.machine, run.certificate, run.config.model.aligned) | {"live": run.live.data()}
 
 
+def has_tree(run: Gathered, data: Mapping[str, Any]) -> bool:
+    """Whether the nodes of a word are drawn, and named by monoid elements."""
+    return bool(data["network"]) or (run.live.prototypes is not None and bool(data["elements"]))
+
+
 def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
     """All sections of one run."""
     language = tag("h2", text(run.config.data.name), id=f"run-{i}")
@@ -97,9 +103,9 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
         parts.append(machine_section(run))
     if data["network"]:
         parts += [tree_section(run.live), prototypes_section(run, data), cayley_section(data)]
-    elif run.live.prototypes is not None and data["elements"]:
+    elif has_tree(run, data):
         why = "The certificate's table is too large for a page." if run.certificate else "There is no certificate."
-        note = f"{why} Each node is named by the element whose states lie nearest to its own."
+        note = f"{why} Each node is named by the monoid element whose states lie nearest to its own."
         parts.append(tree_section(run.live, tag("p", note)))
     elif run.machine is not None:
         parts.append(section("tree", "The network's tree", tag("p", no_table(run))))

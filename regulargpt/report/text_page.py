@@ -152,7 +152,8 @@ def field_section(run: TextRun) -> str:
     field = run.seen.field
     words = (
         f"Of the gradient of the next symbol's prediction, {100 * run.seen.share:.1f} % lies on the last "
-        f"{run.train_len:,} symbols, the training length, and 99 % on the last {field.erf:,} of {len(field.c):,}."
+        f"{run.train_len:,} symbols, the training length, and 99 % on the last {field.erf:,} of {len(field.c):,}. "
+        "The dotted line is where each symbol has the same share."
     )
     picture = curves.receptive_field(field, run.train_len)
     return section("field", "Receptive field", picture, tag("p", text(words)))

@@ -64,7 +64,7 @@ class Training {
     if (!answer) this.output.textContent = `${when} has no answer.`;
     else {
       const same = truth === null ? "unknown" : answer.name === truth ? "right" : "wrong";
-      this.output.replaceChildren(`${when} answers `, html("span", { class: same, "data-at": steps[at] ?? "" }, `${MARKS[same]} ${answer.name}`), `, ${percent(answer.share)} sure.`);
+      this.output.replaceChildren(`${when} answers `, html("span", { class: same, "data-at": steps[at] ?? "" }, `${MARKS[same]} ${answer.name}`), `, ${certainty(answer.share)} sure.`);
     }
   }
 }

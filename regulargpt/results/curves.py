@@ -67,9 +67,12 @@ def picture(
 ) -> None:
     """Draw the groups: up to eight in one picture, more in a panel each value of the first column.
 
-    `names` are those of the columns `by`. A curve has the marks of its group. Raises UserError if a panel
-    would have more lines than can be told apart, or there is nothing to draw.
+    `names` are those of the columns `by`; a length among them is the axis. A curve has the marks of its group. Raises
+    UserError if a panel would have more lines than can be told apart, or there is nothing to draw.
     """
+    kept = [at for at, column in enumerate(by) if column != "length"]
+    by, names = [by[at] for at in kept], [names[at] for at in kept]
+    beside = {tuple(key[at] for at in kept): of for key, of in beside.items()}
     found = curves(rows, by, measure)
     if not any(curve.lengths for curve in found):
         raise UserError(f"--plot {shown(path)}: no run here was tested")

@@ -93,7 +93,8 @@ def pivot(
 ) -> Table:
     """Means over runs with their standard deviation: the last of the names goes across, the others down.
 
-    The best of a row stands out: all that print the same. None does in a row whose cells are under different conditions.
+    The best of a row stands out: all that print the same. None does in a row whose cells are under different conditions,
+    nor in a row of lengths, which do not compete.
 
     >>> pair = [Group(("parity", m), 2, 0, (), None, mean, 0.5, *[None] * 4, 0, 0) for m, mean in (("gru", 99.0), ("rnn", 80.0))]
     >>> print(tables.text(pivot(pair, ["language", "model"])))
@@ -101,7 +102,8 @@ def pivot(
     parity    99.00 ± 0.50*  80.00 ± 0.50
     """  # noqa: E501
     cells, across = crossed(groups)
-    rows = [(*map(one_line, down), *best(found, across, measure, beside)) for down, found in cells.items()]
+    competes = names[-1] != "length"
+    rows = [(*map(one_line, down), *best(found, across, measure, beside, competes)) for down, found in cells.items()]
     filled = [tuple(cell or "–" for cell in row) for row in rows]
     return Table((*names[:-1], *headings(across, names[-1])), filled, len(names) - 1, caption, notes)
 
@@ -131,11 +133,15 @@ def headings(across: Iterable[Value], name: str) -> list[str]:
 
 
 def best(
-    found: Mapping[Value, Group], across: Sequence[Value], measure: Measure, beside: Mapping[Key, Beside]
+    found: Mapping[Value, Group],
+    across: Sequence[Value],
+    measure: Measure,
+    beside: Mapping[Key, Beside],
+    competes: bool = True,
 ) -> list[str]:
     """The cells of a row of a pivot, the best in bold if they can be compared, and how many runs failed."""
     marks = {at: beside.get(group.key, NOTHING) for at, group in found.items()}
-    comparable = len(found) > 1 and len({mark.mark for mark in marks.values()}) == 1
+    comparable = competes and len(found) > 1 and len({mark.mark for mark in marks.values()}) == 1
     means = [group.mean for group in found.values() if group.mean is not None]
     top = (max if measure.higher_is_better else min)(means, default=None)
     cells = []

@@ -33,10 +33,10 @@ def blobs(count: int, each: int = 20, width: int = 24, noise: float = 0.1, seed:
     return means[elements] + noise * random.normal(size=(count * each, width)), elements
 
 
-def nodes(states, elements) -> NodeStates:
+def nodes(states, elements, depths=1) -> NodeStates:
     n = len(elements)
     words, zeros = np.arange(n) % 10, np.zeros(n, int)
-    return NodeStates(states.astype(np.float32), elements, zeros + 1, words, zeros, zeros + 1, zeros + 1)
+    return NodeStates(states.astype(np.float32), elements, zeros + depths, words, zeros, zeros + 1, zeros + 1)
 
 
 @given(count=st.integers(2, 60), seed=st.integers(0, 1000), noise=st.sampled_from([0.0, 0.01, 0.1, 0.3]))
@@ -107,6 +107,18 @@ def test_the_plane_is_the_singular_vectors():
     u, s, _ = np.linalg.svd(centred, full_matrices=False)
     assert np.allclose(np.abs(points), np.abs(u[:, :2] * s[:2]))
     assert np.allclose(shares, (s**2 / (s**2).sum())[:2])
+
+
+@pytest.mark.parametrize("depths", [1, 3])
+def test_the_picture_names_depths_where_there_are_several(depths: int, monkeypatch):
+    states, elements = blobs(4, width=6)
+    points, shares = plane(states)
+    drawn: list = []
+    monkeypatch.setattr(pictures, "save", lambda path, figure: drawn.append(figure))
+    of = np.arange(len(states)) % depths + 1
+    pictures.pca_png(Path("pca.png"), nodes(states, elements, of), points, list("abcd"), shares, "blobs")
+    named = [text.get_text() for legend in drawn[0].legends for text in legend.get_texts()]
+    assert sum(name.startswith("depth") for name in named) == (depths if depths > 1 else 0)
 
 
 @pytest.mark.parametrize("size", [1e-4, 1.0, 1e3])

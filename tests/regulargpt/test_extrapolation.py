@@ -187,6 +187,7 @@ def test_the_api_and_the_command_line_change_the_network_alike(place: Path, caps
     settings = [part for key, value in options.items() for part in ("--set", f"{key}={value}")]
     assert call(["evaluate", str(place / "rotary"), *settings]) == 0
     printed = capsys.readouterr().out
+    assert ", encoding.scaling = yarn, encoding.factor = 16.0\n" in printed.splitlines(keepends=True)[0]
     assert "to the network as trained, at its training length" in printed
     assert "x {:.3f} ({:.3f}-{:.3f})".format(*wanted["ratios"]["8"]) in printed
     assert printed.endswith(f"{wanted['sentence']}\n")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,6 +48,27 @@ def test_a_picture_of_a_run_whose_measure_nobody_described(tmp_path: Path):
     assert "perplexity" in text
     assert "accuracy" not in text
     assert "longest training word" not in text
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, ["95 % interval over the words", "longest training word"]),
+        ({"factor": 2}, ["95 % interval over the words", "longest training word"]),  # a retrieval task
+        ({"factor": 2, "scoring": "last_k"}, ["95 % interval over the segments, by file", "training length"]),
+    ],
+)
+def test_the_picture_of_a_run_says_what_its_interval_is_over(more: dict[str, Any], said: list[str], tmp_path: Path):
+    plots.of_run(tmp_path / "a.svg", summary({41: 90.0, 42: 80.0}, **more), "a run")
+    text = (tmp_path / "a.svg").read_text()
+    assert all(f">{words}<" in text for words in said)
+
+
+def test_lengths_on_the_axis_are_whole_numbers():
+    lengths = [*range(11, 31)]
+    figure = plots.single([plots.Line("rnn", lengths, [50.0] * 20, [40.0] * 20, [60.0] * 20)], measure_of("accuracy"))
+    figure.draw_without_rendering()
+    assert all(float(tick) == int(tick) for tick in figure.axes[0].get_xticks())
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])

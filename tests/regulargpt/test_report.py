@@ -401,7 +401,8 @@ def test_runs_side_by_side_share_the_word_and_may_lack_a_certificate(browser: Br
     answers = browser.evaluate("[...document.querySelectorAll('.run > .answer')].map((e) => e.textContent)")
     for answer, truth, certified in zip(answers[:4], ["even", "even", "even", "2"], [1, 0, 0, 1], strict=True):
         quantised = f" Quantised network: ✓ {truth}. 3 of 3 nodes right." if certified else ""
-        said = r"Network: (✓ \w+, \d+\s% sure. They agree|✗ \w+, \d+\s% sure. They disagree: the network is wrong)\."
+        sure = r"(over )?[\d.]+\s% sure"
+        said = rf"Network: (✓ \w+, {sure}. They agree|✗ \w+, {sure}. They disagree: the network is wrong)\."
         assert re.fullmatch(rf"Automaton: {truth}\. {said}{quantised}", answer)
     # A tree without a certificate is the network's own.
     trees = browser.evaluate("[...document.querySelectorAll('.run')].map((e) => e.querySelectorAll('.node').length)")
@@ -609,3 +610,15 @@ def test_every_measure_of_a_run_is_a_line_of_its_own():
         "mean accuracy 90.00 % over lengths 41 to 50, worst 80.00 %",
         "mean words 5.00 %, worst 0.00 %",
     ]
+
+
+@needs_browser
+def test_marks_are_explained_where_there_are_nodes_and_no_share_is_rounded_up(browser: Browser, tmp_path: Path):
+    docs = Path(__file__).parents[2] / "docs"
+    proven, wrong = gather(docs / "certified" / "parity"), gather(docs / "gallery" / "runs" / "parity-transformer")
+    assert "<footer>" in render([proven])
+    assert "<footer>" not in render([wrong])
+    write([proven], tmp_path / "page.html")
+    browser.open(tmp_path / "page.html", "#word=0110")
+    said = browser.evaluate("document.querySelector('.run > .answer').textContent")
+    assert re.search(r"Network: ✓ even, over 99\.99\s% sure\.", said)

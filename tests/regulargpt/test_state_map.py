@@ -181,7 +181,7 @@ def test_what_hardly_varies_is_drawn_flat(browser: Browser, tmp_path: Path):
     assert np.ptp(rings[:, 0]) == pytest.approx(332)
     assert np.ptp([*rings[:, 1], *dots[:, 1]]) < 5
     said = browser.evaluate("[...document.querySelectorAll('.map .axis')].map((axis) => axis.textContent)")
-    assert said == ["component 1: 100% of the variance of the prototypes", "component 2: 0%"]
+    assert said == ["component 1: 100% of prototypes' variance", "component 2: 0%"]
     svg = browser.evaluate("document.querySelector('svg.scatter').outerHTML")
     assert len(set(re.findall(r'cy="([^"]*)"', svg))) == 1
 

@@ -44,7 +44,11 @@ SAID = {
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the test words.  [default: the run's]")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Test with other data.*, objective.* or evaluation.*."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Test with other data.*, objective.* or evaluation.*; some model.encoding.* may change, too.",
 )
 @printed
 def command(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from languages.errors import UserError
+from regulargpt import plots
 from regulargpt.plots import COLOURS, Line, panels, single
 from regulargpt.results.beside import Beside
 from regulargpt.results.curves import ACCURACY, curves, in_panels, label, picture
@@ -65,6 +66,16 @@ def test_a_picture_names_every_group_and_what_failed():
     assert [line.get_color() for line in axes.lines] == list(COLOURS)
     assert axes.get_xscale() == "linear"
     assert axes.get_title() == ""
+
+
+def test_lengths_that_are_grouped_by_are_the_axis(tmp_path: Path, monkeypatch):
+    drawn: list = []
+    monkeypatch.setattr(plots, "save", lambda path, figure: drawn.append(figure))
+    for by in ([LANGUAGE], [LANGUAGE, "length"]):
+        picture(tmp_path / "a.png", runs(2), by, ["language", "length"][: len(by)])
+    plain, pivoted = ([line.get_xydata().tolist() for line in figure.axes[0].lines] for figure in drawn)
+    assert plain == pivoted
+    assert [text.get_text() for text in drawn[1].legends[0].get_texts()] == ["tomita-0", "tomita-1"]
 
 
 def test_groups_of_which_every_run_failed_are_named_too():

@@ -120,6 +120,11 @@ def test_where_less_is_better_the_least_is_bold():
     )
 
 
+def test_lengths_of_a_pivot_do_not_compete():
+    pair = crossed(("alibi", 64, 1.5, 0.1, 0), ("alibi", 128, 2.5, 0.1, 0))
+    assert "*" not in render.FORMATS["text"](render.pivot(pair, ["encoding", "length"], BITS))
+
+
 def test_a_pivot_over_numbers_names_them_and_sorts_them():
     groups = crossed(("a", 10, 1.0, None, 0), ("a", 9, 2.0, None, 0), ("b", None, 3.0, None, 0))
     assert render.pivot(groups, ["language", "chunk_size"]).header == (
