@@ -155,7 +155,7 @@ class RotaryOptions(PairsOptions):
         at_test=True,
     )
     beta_fast: float = of_yarn(
-        32.0, "YaRN leaves pairs alone that turn more often in a training word.", 1e-6, "above 0"
+        32.0, "YaRN leaves pairs alone that turn more often in a training word.", 1e-5, "it is above beta_slow"
     )
     beta_slow: float = of_yarn(1.0, "YaRN interpolates pairs that turn less often in a training word.", 1e-6, "above 0")
     attention_factor: float = of_yarn(

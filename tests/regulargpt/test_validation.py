@@ -188,6 +188,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "model.d_model": {"model.n_heads": 1},
     "training.batch_size": {"training.lengths_per_step": 1},
     "training.lengths_per_step": {"training.batch_size": 1_048_576},
+    "model.encoding.beta_fast": {"model.encoding.beta_slow": 1e-6},
 }
 NUMBERS = [key for key, (_, place) in PLACES.items() if place.kind in (int, float)]
 
