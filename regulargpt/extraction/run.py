@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-import languages
 from languages import rng
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.task import Task
+from regulargpt import data
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.proof import prove
@@ -28,6 +28,7 @@ from regulargpt.extraction.recurrent import Automaton, Step
 from regulargpt.models.recurrent import Stepwise
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model
+from regulargpt.runs.run import refuse_other_data
 from regulargpt.storage.folder import RunFolder
 
 Ints = npt.NDArray[np.int64]
@@ -58,9 +59,11 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, 
     """The machine of a finished run of a weight-shared tree or a `Stepwise` model, and the task it is compared with.
 
     Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
-    language has other symbols or answers than the run was trained on.
+    language has other symbols or answers than the run was trained on, or its file is no longer what it was.
     """
-    task = languages.get(config.data.name)
+    of_language = data.of_words(config.data)
+    refuse_other_data(folder, of_language)
+    task = of_language.task
     record = folder.load_model_config()
     if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
         raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
