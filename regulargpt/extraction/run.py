@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+import languages
 from languages import rng
 from languages.automata import MooreMachine
-from languages.errors import UserError
+from languages.errors import Notice, UserError
 from languages.task import Task
-from regulargpt import data
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.proof import prove
 from regulargpt.certificate.search.specification import Specification, specified_machine
 from regulargpt.certificate.search.table import QuantisedTable
+from regulargpt.certificate.verdict import has_changed
 from regulargpt.config.schema import RunConfig
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.clusters import Cut
@@ -28,7 +30,6 @@ from regulargpt.extraction.recurrent import Automaton, Step
 from regulargpt.models.recurrent import Stepwise
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model
-from regulargpt.runs.run import refuse_other_data
 from regulargpt.storage.folder import RunFolder
 
 Ints = npt.NDArray[np.int64]
@@ -59,14 +60,14 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, 
     """The machine of a finished run of a weight-shared tree or a `Stepwise` model, and the task it is compared with.
 
     Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
-    language has other symbols or answers than the run was trained on, or its file is no longer what it was.
+    language has other symbols or answers than the run was trained on. A `Notice` says that its file has changed.
     """
-    of_language = data.of_words(config.data)
-    refuse_other_data(folder, of_language)
-    task = of_language.task
+    task = languages.get(config.data.name)
     record = folder.load_model_config()
     if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
         raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
+    if has_changed(folder, task):
+        warnings.warn(f"{task.name} is no longer the automaton that the run was trained on", Notice, stacklevel=2)
     model = load_model(folder)
     torch.set_num_threads(config.threads)
     words = samples(task, config.seed, config.data.train_len)
