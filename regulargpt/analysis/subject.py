@@ -19,7 +19,7 @@ from regulargpt.evaluation.by_length import seen_through
 from regulargpt.models.base import Model
 from regulargpt.models.regulargpt.options import LONGEST_PAIRED
 from regulargpt.runs.load import load_model
-from regulargpt.runs.run import prepare
+from regulargpt.runs.run import prepare, refuse_other_data
 from regulargpt.storage.folder import RunFolder
 
 Picture = Callable[[Path, dict[str, Any], str], None]
@@ -104,13 +104,15 @@ def subject(
     """A finished run with so many words, drawn as in its test by `seed` (by default the run's).
 
     Without a length, the longest up to `LENGTH` that the language has words of. Results go to `out`, by default
-    RUN/`name`. Raises UserError, before anything is computed, for a run that is not finished, a length that is not
-    longer than the training words or that has no words, too many symbols, or an `out` that is a file.
+    RUN/`name`. Raises UserError, before anything is computed, for a run that is not finished, a language whose
+    file has changed, a length that is not longer than the training words or that has no words, too many symbols, or an
+    `out` that is a file.
     """
     out = refuse_file(folder.path / name if out is None else out)
     config = config_of(folder, attention)
     folder.load_summary()
     of_language = data.of_words(config.data)
+    refuse_other_data(folder, of_language)
     task = of_language.task
     length = default_length(task, config) if length is None else length
     seed = config.seed if seed is None else seed

@@ -21,7 +21,7 @@ from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.compared import against
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.networks import numpy_network
-from regulargpt.certificate.verdict import certified_files, remember
+from regulargpt.certificate.verdict import remember
 from regulargpt.extraction.from_answers import LearnedMachine, answers_of
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
@@ -57,8 +57,6 @@ class Outcome:
                     disk.remove(folder.path / name)
         for name, text in self.files.items():
             write_text(folder.path / name, text)
-        if self.report["proven"]:
-            remember(*certified_files(folder))
 
 
 def outcome_of(
@@ -103,6 +101,7 @@ def outcome_of(
     else:
         unquantised |= wide_enough(searched)
     found |= {"levels": accepted.levels, "homomorphism": accepted.homomorphism, "unquantised": unquantised}
+    remember(certificate.encode(), files)
     return Outcome({"proven": True, **found}, {AUTOMATON: automaton, CERTIFICATE: certificate})
 
 

@@ -14,6 +14,7 @@ import languages
 from languages.automata import MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import UserError
+from languages.task import Task
 from languages.text import cache
 from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import against, automaton_of, difference
@@ -61,8 +62,7 @@ def acceptance(folder: RunFolder, progress: Progress = lambda part, done, count:
             attempt = folder.load_attempt()
             return Verdict(False, attempt["reason"] if attempt else f"there is no {CERTIFICATE}")
         certificate, files = certified_files(folder)
-        mark = mark_of(certificate, files)
-        if mark is None or not mark.exists():
+        if not was_accepted(certificate, files):
             decide(certificate, files, progress=progress, name=CERTIFICATE)
             remember(certificate, files)
     except (Malformed, Rejected) as error:
@@ -91,6 +91,14 @@ def mark_of(certificate: bytes, files: dict[str, bytes]) -> Path | None:
     return None
 
 
+def was_accepted(certificate: bytes, files: dict[str, bytes]) -> bool:
+    """Whether there is a note that this checker has accepted these bytes; a note that cannot be read is none."""
+    with suppress(OSError):
+        mark = mark_of(certificate, files)
+        return mark is not None and mark.exists()
+    return False
+
+
 def remember(certificate: bytes, files: dict[str, bytes]) -> None:
     """Note that the checker has just accepted these bytes, if that can be: without a note it is asked again."""
     mark = mark_of(certificate, files)
@@ -106,14 +114,16 @@ def of_another(folder: RunFolder, machine: MooreMachine, language: str) -> str:
         task = languages.get(language)
     except UserError as error:
         return f"{language} cannot be read: {error}"
-    began = began_with(folder)
-    if began is not None and began != digest(to_json(task.machine).encode()):
+    if has_changed(folder, task):
         return f"{language} is no longer the automaton that the run was trained on"
+    # A certificate is of numbers: machines over other symbols or answers could pass for equal.
+    if (machine.alphabet, machine.output_names) != (task.machine.alphabet, task.machine.output_names):
+        return f"its automaton has other symbols or answers than {language}"
     found: dict[str, Any] = against(machine, task)
     return "" if found["equal"] else f"its automaton is {difference(found)}"
 
 
-def began_with(folder: RunFolder) -> str | None:
-    """The digest of the automaton in a file that the run was trained on; None for a language with a name."""
+def has_changed(folder: RunFolder, task: Task) -> bool:
+    """Whether a language is no longer the automaton that the run was trained on: that of a file may be another now."""
     known = atomic.parse_json(folder.final_bytes(ENVIRONMENT), folder.path / ENVIRONMENT)
-    return known.get("automaton", {}).get("sha256")
+    return known.get("automaton", {}).get("sha256") not in (None, digest(to_json(task.machine).encode()))

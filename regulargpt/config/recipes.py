@@ -402,9 +402,10 @@ def shared(recipe: str | None, models: Sequence[str], language: str, sampling: s
     >>> shared(None, ["lstm", "regulargpt"], "modular-arithmetic", "uniform").apart
     {'regulargpt': {'data.name': 'modular-arithmetic:plus=true'}}
     """
-    alone = {} if recipe else {model: recommended(language, model) for model in models}
+    alone = {} if recipe is not None else {model: recommended(language, model) for model in models}
     agreed = set(alone.values())
-    recipe = recipe or (agreed.pop() if len(agreed) == 1 else "robust")
+    if recipe is None:
+        recipe = agreed.pop() if len(agreed) == 1 else "robust"
     names = {model: MODELS.written(model, "model")["name"] for model in models}
     found = RECIPES.get(recipe)
     if found is None or any(name not in found.fields and "*" not in found.fields for name in names.values()):

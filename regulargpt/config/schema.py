@@ -465,6 +465,8 @@ def network_of_test(config: RunConfig, keys: Iterable[str]) -> dict[str, Any]:
     {'encoding.scaling': 'yarn'}
     """
     for key in keys:
+        if key == "data.train_len":  # a test would take it for the length of the training
+            raise ConfigError(f"{key}: the run was trained at its own length; --lengths says at which it is tested")
         if not (key.startswith(("data.", "objective.", "evaluation.")) or is_of_the_test(config, key)):
             raise ConfigError(f"{key}: a trained run can be tested under other data, objective or evaluation only")
     return {key.removeprefix("model."): value_of(config, key) for key in keys if key.startswith("model.")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,14 @@ import torch
 import languages
 from languages import rng
 from languages.automata import MooreMachine
-from languages.errors import UserError
+from languages.errors import Notice, UserError
 from languages.task import Task
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.proof import prove
 from regulargpt.certificate.search.specification import Specification, specified_machine
 from regulargpt.certificate.search.table import QuantisedTable
+from regulargpt.certificate.verdict import has_changed
 from regulargpt.config.schema import RunConfig
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.clusters import Cut
@@ -58,12 +60,14 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, 
     """The machine of a finished run of a weight-shared tree or a `Stepwise` model, and the task it is compared with.
 
     Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
-    language has other symbols or answers than the run was trained on.
+    language has other symbols or answers than the run was trained on. A `Notice` says that its file has changed.
     """
     task = languages.get(config.data.name)
     record = folder.load_model_config()
     if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
         raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
+    if has_changed(folder, task):
+        warnings.warn(f"{task.name} is no longer the automaton that the run was trained on", Notice, stacklevel=2)
     model = load_model(folder)
     torch.set_num_threads(config.threads)
     words = samples(task, config.seed, config.data.train_len)

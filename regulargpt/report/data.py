@@ -16,7 +16,7 @@ from languages.errors import UserError
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.certificate.sentences import sentences
-from regulargpt.certificate.verdict import of_another
+from regulargpt.certificate.verdict import has_changed, of_another
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_language, is_text
 from regulargpt.report.field import Field
@@ -95,7 +95,7 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> G
     points = tuple(sorted((int(length), value) for length, value in values.items()))
     certificate, machine = certified(folder, progress)
     if certificate is None or machine is None:
-        machine, reasons = of_language(config.data.name), uncertified(folder)
+        machine, reasons = of_language(folder, config.data.name), uncertified(folder)
     else:
         reasons = tuple(filter(None, [of_another(folder, machine, config.data.name)]))
         machine = as_shown(machine, config.data.name)
@@ -159,12 +159,13 @@ def uncertified(folder: RunFolder) -> tuple[str, ...]:
         raise folder.no_attempt(error) from error
 
 
-def of_language(name: str) -> MooreMachine | None:
-    """The automaton of a language, None if it cannot be found: the user may have deleted its file."""
+def of_language(folder: RunFolder, name: str) -> MooreMachine | None:
+    """The automaton that the run was trained on, None if its file is gone, or has another by now."""
     try:
-        return as_shown(specified_machine(languages.get(name)), name)
+        task = languages.get(name)
     except UserError:
         return None
+    return None if has_changed(folder, task) else as_shown(specified_machine(task), name)
 
 
 def as_shown(machine: MooreMachine, language: str) -> MooreMachine:

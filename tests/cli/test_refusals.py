@@ -212,7 +212,8 @@ REFUSED = [
     ("evaluate missing", "run folder missing does not exist"),
     ("evaluate folder", "folder is not a run folder"),
     ("evaluate run --lengths 5-3", "'5-3' is not a length or an increasing range; write 41-500,1000"),
-    ("evaluate run --lengths 1-999999999", "at most 1,000,000 at once"),
+    ("evaluate run --lengths 1-9999999", "at most 1,000,000 at once"),
+    ("evaluate run --lengths 1-999999999", "a word has at most 100,000,000 symbols"),
     ("evaluate run --lengths x", "'x' is not a length"),
     ("evaluate run --lengths=", "'' is not a length"),
     ("evaluate run --samples 0", "--samples"),
@@ -365,6 +366,7 @@ def finished(tmp_path_factory) -> Path:
             "--set model.d_model=3",
             "model.d_model: a trained run can be tested under other data, objective or evaluation only",
         ),
+        ("--set data.train_len=4", "data.train_len: the run was trained at its own length; --lengths says"),
         (
             "--set training.lr=3",
             "training.lr: a trained run can be tested under other data, objective or evaluation only",

@@ -1,6 +1,7 @@
 """Proven is what the checker accepts now, of the run's own language, wherever it is said."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -113,10 +114,21 @@ def test_what_was_accepted_is_not_checked_again_and_a_folder_cannot_say_so(
     assert not verdict(parity, "parity").proven
 
 
-def test_without_a_cache_folder_it_is_checked_every_time(cached: Path, parity: RunFolder):
+def test_without_a_cache_folder_it_is_checked_every_time(
+    cached: Path, parity: RunFolder, monkeypatch: pytest.MonkeyPatch
+):
     cached.write_text("a file where the folder should be")
     assert verdict(parity, "parity").proven
     assert verdict(parity, "parity").proven
+    # A name that no file can have, as one that may not be read.
+    monkeypatch.setenv("LANGUAGES_CACHE", str(cached.parent / ("long" * 1000)))
+    assert verdict(parity, "parity").proven
+
+
+@pytest.mark.parametrize("language", ["cycle-navigation", "modular-arithmetic", "regex:(b|ab*a)*", "tomita-3"])
+def test_an_automaton_over_other_symbols_or_answers_is_another(parity: RunFolder, language: str):
+    """That of parity has two symbols, and as many answers as a language that accepts by parity."""
+    assert verdict(parity, language).reason == f"its automaton has other symbols or answers than {language}"
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +154,7 @@ def file(of_a_file: Path, tmp_path: Path) -> Path:
 
 def everywhere(cli: Cli) -> tuple[str, str, bool, str]:  # noqa: F811
     """What `results`, `report` and its page, `demo --run` and `resume` say of the run."""
-    table = cli("results", "run").out.split()[-3]
+    (table,) = re.findall(r"(\d) of 1\b", cli("results", "run").out)
     report = cli("report", "run").out.partition(" bytes, ")[2].strip()
     badge = 'class="badge proven"' in Path("run/report.html").read_text()
     lesson = cli("demo", "--run", "run")
@@ -160,10 +172,24 @@ def test_a_language_in_a_file_is_the_one_that_the_run_was_trained_on(cli: Cli, f
     assert "no longer the automaton that the run was trained on" in cli("results", "run").err
     file.unlink()
     answer = cli("results", "run")
-    assert answer.out.split()[-3:] == ["0", "of", "1"]
+    assert "0 of 1" in answer.out
     assert "dfa:mine.json cannot be read" in answer.err
     file.write_text(to_json(EVEN))
     assert everywhere(cli) == said
+
+
+def test_a_changed_file_is_not_held_against_the_network_in_silence(cli: Cli, tmp_path: Path):  # noqa: F811
+    """Of a model without certificates too; its page says no more of that automaton."""
+    (tmp_path / "mine.json").write_text(to_json(EVEN))
+    size = ("--steps", "1", "--train-len", "4", "--test-len", "6", "--extra-lengths", "", "--d-model", "4")
+    assert cli("run", "dfa:mine.json", "--model", "lstm", *size, "--out", "run").code == 0
+    (tmp_path / "mine.json").write_text(to_json(TRAP))
+    assert "dfa:mine.json is no longer the automaton that the run was trained on" in cli("extract", "run").err
+    answer = cli("verify", "run")
+    assert (answer.code, answer.out) == (2, "")
+    assert "dfa:mine.json is not what run began with" in answer.err
+    assert cli("report", "run").code == 0
+    assert "its language is not found here, or its file has changed." in (tmp_path / "run/report.html").read_text()
 
 
 def test_proven_of_another_automaton_is_not_proven_also_once_the_file_says_that_one(cli: Cli, file: Path):  # noqa: F811

@@ -76,11 +76,11 @@ def command(
     from regulargpt.config.validation import validate
 
     words = validate(config)
-    notice_trivial(words)
 
     from regulargpt.cli.running import supervised
     from regulargpt.runs import run
 
     further = run.phases_of(config, words, refuse) if certify else None
+    notice_trivial(words)  # after the refusals that can be had before there is a folder: each of them stands alone
     folder = out or default_folder(config)
     return supervised(lambda watch: run.run(config, folder, watch, further), config, folder, as_json)

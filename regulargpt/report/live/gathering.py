@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS = "No word can be typed for this network: it reads documents with questions, not words of a language."
 RESTRICTED = "This page does not compute the network: it was tested with attention that sees a part of the word."
-NO_LANGUAGE = "This page does not compute the network: its language is not found here."
+NO_LANGUAGE = "This page does not compute the network: its language is not found here, or its file has changed."
 
 
 @dataclass(frozen=True)
