@@ -25,7 +25,8 @@ def test_the_network_of_the_theorem_is_tested_and_asked(cli: Cli, proven: Path):
     test = ("evaluate", proven, "--lengths", "41-50,3000", "--samples", 64)
     said = cli(*test, "--quantised").out.splitlines()[-1]
     assert said.startswith(
-        "11 lengths, each state above the symbols replaced by the nearest of 2 prototypes: mean 100 %, worst 100 %"
+        "11 lengths, each state above the symbols replaced by the nearest of 2 prototypes: "
+        "mean accuracy 100 %, worst 100 %"
     )
     assert "replaced" not in cli(*test).out
     assert json.loads(cli(*test, "--quantised", "--json").out)["prototypes"] == len(certificate["prototypes"])

@@ -48,7 +48,7 @@ SUMMARY |= {"first_below_99": None, "first_below_90": None, "run_dir": "nowhere"
 SHORTCUTS: dict[str, Any] = {"language": "parity", "test_from": 9, "test_len": 9, "train_from": 1, "train_len": 8}
 RULE = {"score": 50.0, "worst": 50.0, "trained": 50.0, "rule": "x", "accuracy": {"9": 50.0}}
 SHORTCUTS |= {"best": "first", "shortcuts": {"first": RULE}}
-TESTED = MEASURED | {"scored": ["9"]}
+TESTED = MEASURED | {"scored": ["9"], "changed_classes": []}
 
 
 class Confined(atomic.Disk):

@@ -77,7 +77,7 @@ def test_refused_json(data: object, message: str) -> None:
 
 def test_refused_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
     nested = refusal(from_dot, "digraph {" + "{" * 100_000, "x.dot")
-    assert nested == "x.dot, line 1: subgraphs are not read; expected a node or an edge, found {"
+    assert nested == "x.dot, line 1: expected at most 50 groups in one another, found {"
     monkeypatch.setattr(dot_parser, "MAX_TOKENS", 40)
     monkeypatch.setattr(dot, "MAX_LABELLED", 20)
     allowed = "are allowed, LANGUAGES_BUDGET=2 allows more"

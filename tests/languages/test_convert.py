@@ -46,7 +46,9 @@ def machines(draw: st.DrawFn) -> Dfa | MooreMachine:
 @given(machines())
 def test_there_and_back(machine: Dfa | MooreMachine) -> None:
     assert read_json(to_json(machine)) == from_json(to_json(machine), how=EMPTY) == machine
-    assert from_dot(to_dot(machine), how=EMPTY) == machine
+    # A drawing says by its outputs that it is a Moore machine.
+    if isinstance(machine, Dfa) or any(output >= 0 for output in machine.outputs):
+        assert from_dot(to_dot(machine), how=EMPTY) == machine
     assert from_networkx(to_networkx(machine), EMPTY) == machine
     if isinstance(machine, Dfa) and all(len(symbol) == 1 for symbol in machine.alphabet):
         assert from_automata_lib(to_automata_lib(machine), how=EMPTY).equivalent(machine)

@@ -43,7 +43,7 @@ EVIL = {
     "alphabet": ["<b>", "'\"&"],
     "initial": "</script>",
     "transitions": {"</script>": {"<b>": "<!--", "'\"&": "</script>"}, "<!--": {"<b>": "</script>", "'\"&": "<!--"}},
-    "outputs": {"</script>": "\u2028no", "<!--": "<i>yes"},
+    "outputs": {"</script>": "☃no", "<!--": "<i>yes"},
 }
 # Language, C, and whether the table is spoilt.
 CASES = [
