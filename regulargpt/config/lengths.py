@@ -30,10 +30,10 @@ def read_lengths(text: str) -> tuple[int, ...]:
             raise ConfigError(
                 f"lengths {text!r}: {part.strip()!r} is not a length or an increasing range; write 41-500,1000"
             )
-        if len(lengths) + last - first >= MOST_LENGTHS:
-            raise ConfigError(f"lengths {text!r}: at most {MOST_LENGTHS:,} at once; name single long ones, as in 10000")
         if last > LONGEST_WORD:
             raise ConfigError(f"lengths {text!r}: a word has at most {LONGEST_WORD:,} symbols")
+        if len(lengths) + last - first >= MOST_LENGTHS:
+            raise ConfigError(f"lengths {text!r}: at most {MOST_LENGTHS:,} at once; name single long ones, as in 10000")
         lengths += range(first, last + 1)
     return tuple(sorted(set(lengths)))
 

@@ -159,7 +159,7 @@ class RotaryOptions(PairsOptions):
     )
     beta_slow: float = of_yarn(1.0, "YaRN interpolates pairs that turn less often in a training word.", 1e-6, "above 0")
     attention_factor: float = of_yarn(
-        0.0, "YaRN multiplies queries and keys by it; 0: 0.1 ln f + 1, f the factor.", 0, "it is not negative"
+        0.0, "YaRN multiplies queries and keys by it; 0: 0.1 ln f + 1, f the factor.", 0.0, "it is not negative"
     )
     train_len: int = train_len()
 

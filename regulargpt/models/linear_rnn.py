@@ -52,7 +52,7 @@ def pairs(x: Complex[Tensor, "*rows n"]) -> Float[Tensor, "*rows 2*n"]:
     return torch.view_as_real(x).flatten(-2)  # (*rows, 2 * n)
 
 
-def unpaired(x: Float[Tensor, "*rows 2*n"]) -> Complex[Tensor, "*rows n"]:
+def unpaired(x: Float[Tensor, "*rows twice_n"]) -> Complex[Tensor, "*rows n"]:
     """The complex numbers behind `pairs`."""
     return torch.view_as_complex(x.unflatten(-1, (-1, 2)))  # (*rows, n)
 

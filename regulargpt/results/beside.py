@@ -12,7 +12,7 @@ from statistics import fmean
 from string import ascii_lowercase
 
 from regulargpt.evaluation.measures import Measure
-from regulargpt.results.columns import merged
+from regulargpt.results.columns import unequal
 from regulargpt.results.row import Key, Row, Value, cell, sortable
 from regulargpt.results.statistics import key_of
 
@@ -59,7 +59,7 @@ def beside(
             found[key_of(row, by)].append(row)
     # In the order of the table, so that its first letter is an a.
     found = {key: found[key] for key in sorted(found, key=lambda key: [*map(sortable, key)])}
-    differ = {key: tuple(names.get(k, k) for k in merged(of, by)) for key, of in found.items()}
+    differ = {key: tuple(names.get(k, k) for k in unequal(of, by)) for key, of in found.items()}
     letters, texts = conditions(found, names)
     marks = {key: Beside(*guesses(of, measure), differ[key], letters.get(key, "")) for key, of in found.items()}
     mixed = dict.fromkeys(name for of in differ.values() for name in of)

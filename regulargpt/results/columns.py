@@ -99,11 +99,11 @@ def unlike(rows: Iterable[Row], by: Sequence[str]) -> list[str]:
     return [key for key in found if key not in IMMATERIAL]
 
 
-def merged(rows: Iterable[Row], by: Sequence[str]) -> list[str]:
+def unequal(rows: Iterable[Row], by: Sequence[str]) -> list[str]:
     """The keys in which runs differ that agree in `by`: the parts of a run, and what `unlike` says.
 
     >>> rows = [Row(name, "done", config={"model.name": name, "model.d_model": at, "seed": at}) for at, name in enumerate("ab")]
-    >>> merged(rows, ["data.name"]), merged(rows, ["model.name"])
+    >>> unequal(rows, ["data.name"]), unequal(rows, ["model.name"])
     (['model.name'], [])
     """  # noqa: E501
     rows = list(rows)

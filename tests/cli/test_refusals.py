@@ -213,7 +213,7 @@ REFUSED = [
     ("evaluate folder", "folder is not a run folder"),
     ("evaluate run --lengths 5-3", "'5-3' is not a length or an increasing range; write 41-500,1000"),
     ("evaluate run --lengths 1-9999999", "at most 1,000,000 at once"),
-    ("evaluate run --lengths 1-999999999", "at most 1,000,000 at once"),
+    ("evaluate run --lengths 1-999999999", "a word has at most 100,000,000 symbols"),
     ("evaluate run --lengths x", "'x' is not a length"),
     ("evaluate run --lengths=", "'' is not a length"),
     ("evaluate run --samples 0", "--samples"),

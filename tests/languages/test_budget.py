@@ -18,7 +18,7 @@ from languages.automata.congruence import hopcroft, refine
 from languages.automata.monoid import TransitionMonoid
 from languages.automata.semiautomaton import numbered
 from languages.budget import TooLarge
-from languages.convert import dot, dot_parser, files
+from languages.convert import dot_parser, files, labels
 from languages.convert.dot import from_dot, to_dot
 from languages.convert.files import load, save
 from languages.convert.json_text import from_json
@@ -79,7 +79,7 @@ def test_refused_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
     nested = refusal(from_dot, "digraph {" + "{" * 100_000, "x.dot")
     assert nested == "x.dot, line 1: expected at most 50 groups in one another, found {"
     monkeypatch.setattr(dot_parser, "MAX_TOKENS", 40)
-    monkeypatch.setattr(dot, "MAX_LABELLED", 20)
+    monkeypatch.setattr(labels, "MAX_LABELLED", 20)
     allowed = "are allowed, LANGUAGES_BUDGET=2 allows more"
     many = f"x.dot: the drawing has 41 words and marks or more; at most 40 {allowed}"
     assert refusal(from_dot, "digraph { " + "a -> " * 20 + "a }", "x.dot") == many

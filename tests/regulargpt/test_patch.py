@@ -78,12 +78,17 @@ def assert_same(browser: Browser, states: list[torch.Tensor]) -> None:
         torch.testing.assert_close(torch.tensor(ours, dtype=torch.float64), theirs, rtol=1e-6, atol=1e-6)
 
 
+def certainty(share: torch.Tensor) -> str:
+    """A share in words: what is less than all is never called 100 %."""
+    return "over 99.99\xa0%" if share > 0.9999 else f"{100 * share:.{2 if share >= 0.995 else 0}f}\xa0%"
+
+
 def said_after(run: Any, before: torch.Tensor, after: torch.Tensor) -> str:
     """The sentence on the answer."""
     names, (was, now) = run.live.output_names, (logits.softmax(-1).max(-1) for logits in (before, after))
-    first, second = (f"{names[int(found.indices)]}, {100 * found.values:.0f}\xa0% sure" for found in (was, now))
+    first, second = (f"{names[int(found.indices)]}, {certainty(found.values)} sure" for found in (was, now))
     if was.indices == now.indices:
-        return f"The answer is still {second}; it was {100 * was.values:.0f}\xa0%."
+        return f"The answer is still {second}; it was {certainty(was.values)}."
     return f"The answer was {first}. Now it is {second}."
 
 
@@ -105,7 +110,9 @@ def assert_head_follows(browser: Browser, run: Any, logits: torch.Tensor) -> Non
     share, answer = logits.softmax(-1).max(-1)
     answer = run.live.output_names[int(answer)]
     agree = "right" if f"Automaton: {answer}." in head else "wrong"
-    found = re.search(r"The network with your changes: . (\S+), ([\d.]+)\s% sure\. They (dis)?agree\. (.*)$", head)
+    found = re.search(
+        r"The network with your changes: . (\S+), (?:over )?([\d.]+)\s% sure\. They (dis)?agree\. (.*)$", head
+    )
     assert found is not None, head
     assert found[1] == answer
     assert abs(float(found[2]) - 100 * share) < 0.6
@@ -232,7 +239,8 @@ def test_no_sentence_of_a_proven_network_is_left_over_a_changed_tree(browser: Br
     browser.evaluate(f"({FOCUS})([1, 3])")
     browser.evaluate(f"({MOVE})(1)")  # the fourth pair is 01, an odd number of 1
     assert browser.evaluate(HEAD) == (
-        "Automaton: even. The network with your changes: ✗ odd, 100\xa0% sure. They disagree. 11 of 15 nodes right."
+        "Automaton: even. The network with your changes: ✗ odd, over 99.99\xa0% sure. They disagree. "
+        "11 of 15 nodes right."
     )
     assert browser.evaluate(PARTING).startswith("With your changes: Here they part: level 1, symbols 7 to 8,")
     # The slider under the word shows a part of it: the answers are to all of it, and say so.

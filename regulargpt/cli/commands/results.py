@@ -118,7 +118,7 @@ def choose(found: Results, asked: Mapping[str, Any]) -> Chosen:
     measure = select.measured(rows, asked["measure"])
     shown = of_measure(rows, by, columns_asked or tuple(names[key] for key in by), names, measure)
     # After all refusals: each of these stands alone.
-    if differ := [names[key] for key in columns.merged(rows, by)]:
+    if differ := [names[key] for key in columns.unequal(rows, by)]:
         say(f"a group has runs that differ in {listed(differ)}; name that in --group-by to tell them apart", err=True)
     if asked["measure"] is not None or asked["pivot"] is not None:
         return shown
