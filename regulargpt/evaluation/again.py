@@ -104,9 +104,13 @@ points_again.__test__ = False  # type: ignore[attr-defined]  # its name is no in
 
 
 def reference_of(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int) -> Reference | None:
-    """What a test on a text is held against: the network with the options of its training; None of other words."""
-    if not isinstance(config.data, TextOptions):
-        return None
+    """What a test on a text is held against: the network with the options of its training.
+
+    None of other words, and where the lengths have no ratio: without the training length, or without a longer one.
+    """
+    base = config.data.train_len
+    if not isinstance(config.data, TextOptions) or base not in lengths or max(lengths) == base:
+        return None  # no ratio can be said: a second pass over the text would be for nothing
     words, objective = tested(folder, config, lengths)
     device = prepare(config)
     return reference(load_reader(folder).to(device), words, objective, config, seed, device)
