@@ -116,7 +116,9 @@ class Verbs(click.Group):
             parser = command.make_parser(ctx)
             parser.allow_interspersed_args = True
             for option, times in Counter(parser.parse_args(list(rest))[2]).items():
-                if isinstance(option, click.Option) and times > 1 and not (option.multiple or option.is_flag):
+                # A flag may stand there twice; --gates and --no-gates may not.
+                takes_one = isinstance(option, click.Option) and (option.secondary_opts or not option.is_flag)
+                if times > 1 and takes_one and not option.multiple:
                     raise click.UsageError(f"{option.opts[0]} is given {times} times; give it once")
         return name, command, rest
 

@@ -10,14 +10,15 @@ from typing import Any
 
 import click
 
-from regulargpt.config.options import Options, hints, registries
+from regulargpt.config.options import Options, hints, registries, shown
 from regulargpt.config.registry import registry
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.options import BalancedOptions
 
 ORDER = (
-    *("--chunk-size", "--train-len", "--test-len", "--extra-lengths", "--samples", "--seed", "--steps", "--lr"),
-    *("--batch-size", "--d-model", "--n-layers", "--encoding", "--supervision", "--near-misses", "--device"),
+    *("--chunk-size", "--gates/--no-gates", "--train-len", "--test-len", "--extra-lengths", "--samples", "--seed"),
+    *("--steps", "--lr", "--batch-size", "--d-model", "--n-layers", "--encoding", "--supervision"),
+    *("--near-misses", "--device"),
 )
 """What newcomers want comes first; flags that are not named here come after."""
 
@@ -62,10 +63,20 @@ def field_options(*chosen: str, several: bool = False) -> Callable[[Any], Any]:
         for flag in reversed(chosen or tuple(flags())):
             key, text = flags()[flag]
             name, form = key.replace(".", "__"), "VALUES" if several else "VALUE"
-            function = click.option(flag, name, multiple=several, metavar=form, help=text)(function)
+            form = None if "/" in flag else form  # what is on or off takes no value
+            function = click.option(
+                flag, name, multiple=several, metavar=form, help=text, default=None, callback=written
+            )(function)
         return function
 
     return decorate
+
+
+def written(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """What was given, as `--set` writes it: on is `true`."""
+    if isinstance(value, tuple):
+        return tuple(written(context, parameter, each) for each in value)
+    return shown(value) if isinstance(value, bool) else value
 
 
 def fields_of(options: Mapping[str, str | None]) -> dict[str, str | None]:

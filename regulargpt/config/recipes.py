@@ -240,7 +240,6 @@ RECIPES: dict[str, Recipe] = {
         "state norm, state noise raised as the loss allows, early stop; final answers only",
         {
             "regulargpt": SETTLED,
-            "gated-regulargpt": SETTLED,
             "ldru": {**LDRU, **UNTIL_SOLVED},
             **{name: {**fields, **UNTIL_SOLVED} for name, fields in BASELINES.items()},
             "encoder-decoder": {**ENCODER_DECODER, **UNTIL_SOLVED},
@@ -259,7 +258,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "answers": Recipe(
         "final answers only, through random trees; then the table of the automaton that the network's answers give",
-        dict.fromkeys(CHECKED, FROM_ANSWERS),
+        dict.fromkeys(CHECKED, FROM_ANSWERS) | {"regulargpt": {**FROM_ANSWERS, "model.gates": True}},
         NEAR_MISSES,
         languages={name: {"modular-arithmetic": PAIRS, "dyck-12": {**DEEP, **SLOWER}} for name in CHECKED},
     ),
@@ -274,6 +273,7 @@ RECIPES: dict[str, Recipe] = {
         {
             "regulargpt": {
                 **PUBLISHED,
+                "model.gates": False,
                 "model.n_heads": 8,
                 "model.norm": "post",
                 "model.activation": "relu",
@@ -303,6 +303,7 @@ RECIPES: dict[str, Recipe] = {
         {
             "regulargpt": {
                 **PUBLISHED,
+                "model.gates": False,
                 "model.d_model": 256,
                 "model.n_heads": 8,
                 "model.d_ff": 1024,

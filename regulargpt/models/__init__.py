@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from regulargpt.config.registry import Registry, Row
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, TransformerOptions
-from regulargpt.models.regulargpt.options import GatedRegularGPTOptions, RegularGPTOptions
+from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 
 if TYPE_CHECKING:
@@ -25,13 +25,8 @@ MODELS = Registry(
         "regulargpt": Row(
             f"{PLACE}.regulargpt.model:RegularGPT",
             RegularGPTOptions,
-            "one weight-shared block, depth log_C T, sliding-dilated attention",
+            "one weight-shared block, with gates or as in the thesis, depth log_C T, sliding-dilated attention",
             "Chi et al. 2023",
-        ),
-        "gated-regulargpt": Row(
-            f"{PLACE}.regulargpt.gated:GatedRegularGPT",
-            GatedRegularGPTOptions,
-            "regulargpt whose attention mixes gated values; gates read the whole chunk",
         ),
         "ldru": Row(
             f"{PLACE}.ldru.model:Ldru",

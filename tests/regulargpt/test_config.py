@@ -149,7 +149,7 @@ REFUSED_TEXTS = [
     ("[model]\nname = 'regulargpt'\nchunk_sise = 3", "unknown key 'model.chunk_sise'; did you mean 'chunk_size'?"),
     (
         "[model]\nname = 'lstm'\nchunk_size = 3",
-        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
+        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
     ),
     ("[model]\nchunk_size = 3", "[model] has no name; write name = 'MODEL' in it"),
     ("[model]\nname = ['rnn']", "model.name = ['rnn']; give a text"),
@@ -295,7 +295,7 @@ def test_unknown_keys_say_the_nearest_or_who_has_them(key: str, message: str):
         ("lstm:d_modle=3", "unknown key 'model.d_modle'; did you mean 'd_model'?"),
         (
             "lstm:chunk_size=3",
-            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
+            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
         ),
         ("lstm:name=rnn", "unknown key 'model.name'; known: d_model, n_layers"),
         ("lstm:d_model=0", "model.d_model = 0; a state has at least 1 number"),

@@ -109,7 +109,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "parity",
         {"objective.name": "subwords", "model.name": "ldru"},
-        "objective.name = 'subwords': ldru is no regulargpt or gated-regulargpt, whose nodes alone are shown answers; "
+        "objective.name = 'subwords': ldru is no regulargpt, whose nodes alone are shown answers; "
         "choose 'last' or 'prefixes'",
     ),
     *(

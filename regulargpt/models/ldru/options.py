@@ -55,7 +55,7 @@ class LdruOptions(Noisy):
 
     def not_a_tree(self) -> str | None:
         """It is one, but nodes are supervised only where words are cut from the right and have a pad."""
-        return "ldru is no regulargpt or gated-regulargpt, whose nodes alone are shown answers"
+        return "ldru is no regulargpt, whose nodes alone are shown answers"
 
     def not_one_map(self) -> str | None:
         """It is one, at every level."""

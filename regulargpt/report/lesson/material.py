@@ -112,6 +112,7 @@ def of_rival(rival: Gathered, language: str) -> Rival:
 
 
 NAMES = {"transformer": "Transformer", "lstm": "LSTM", "rnn": "RNN", "gru": "GRU", "regulargpt": "RegularGPT"}
+NAMES["gated-regulargpt"] = "gated RegularGPT"
 """As the field writes them."""
 
 
@@ -122,7 +123,7 @@ def label(model: ModelOptions) -> str:
     >>> label(RecurrentOptions("lstm"))
     'LSTM'
     """
-    return NAMES.get(model.name, model.label)
+    return NAMES.get(model.title, model.label)
 
 
 def named(machine: MooreMachine, users: MooreMachine) -> MooreMachine:
