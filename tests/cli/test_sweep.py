@@ -11,8 +11,8 @@ import pytest
 
 from regulargpt.cli.configure import configure
 from regulargpt.cli.flags import flags
-from regulargpt.config.options import shown
 from regulargpt.config.schema import RunConfig, flat
+from regulargpt.options import shown
 from regulargpt.runs import run as running
 from regulargpt.runs.sweep import driver
 from regulargpt.runs.sweep.driver import Outcome
