@@ -27,6 +27,7 @@ from regulargpt.certificate.tuning.settling import (
 )
 from regulargpt.certificate.tuning.state import SETTLING_FALL
 from regulargpt.models.layers import seed_counted
+from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.base import Tree
 from tests.regulargpt.test_fine_tuning import table_of
 

@@ -111,8 +111,10 @@ def of_rival(rival: Gathered, language: str) -> Rival:
     return Rival(rival, label(rival.config.model))
 
 
-NAMES = {"transformer": "Transformer", "lstm": "LSTM", "rnn": "RNN", "gru": "GRU", "regulargpt": "RegularGPT"}
-NAMES["gated-regulargpt"] = "gated RegularGPT"
+NAMES = {
+    **{"transformer": "Transformer", "lstm": "LSTM", "rnn": "RNN", "gru": "GRU"},
+    **{"regulargpt": "RegularGPT", "gated-regulargpt": "gated RegularGPT"},
+}
 """As the field writes them."""
 
 
