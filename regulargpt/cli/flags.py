@@ -62,20 +62,20 @@ def field_options(*chosen: str, several: bool = False) -> Callable[[Any], Any]:
     def decorate(function: Any) -> Any:
         for flag in reversed(chosen or tuple(flags())):
             key, text = flags()[flag]
-            name, form = key.replace(".", "__"), "VALUES" if several else "VALUE"
-            form = None if "/" in flag else form  # what is on or off takes no value
+            name = key.replace(".", "__")
+            form = None if "/" in flag else "VALUES" if several else "VALUE"  # on or off takes no value
             function = click.option(
-                flag, name, multiple=several, metavar=form, help=text, default=None, callback=written
+                flag, name, multiple=several, metavar=form, help=text, default=None, callback=as_text
             )(function)
         return function
 
     return decorate
 
 
-def written(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+def as_text(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """What was given, as `--set` writes it: on is `true`."""
     if isinstance(value, tuple):
-        return tuple(written(context, parameter, each) for each in value)
+        return tuple(as_text(context, parameter, each) for each in value)
     return shown(value) if isinstance(value, bool) else value
 
 

@@ -39,7 +39,7 @@ def read(place: Place, progress: Progress = lambda part, done, count: None) -> l
 
 def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
     """The rows of a finished run, each file that says something of it checked against the manifest."""
-    config, summary = known(folder.config_text), folder.load_summary()
+    config, summary = named_config(folder.config_text), folder.load_summary()
     folder.final_bytes(MEASURES)
     of_run = {key: summary.get(key) for key in ("steps", "train_seconds")} | {"measure": summary["measure"]}
     of_run |= proof(folder, summary, str(config["data.name"]), progress)
@@ -121,7 +121,7 @@ def unfinished(place: Place, status: str, reason: str) -> Row:
     config: dict[str, Value] = {}
     for text in texts(place):
         with suppress(UserError):
-            config = known(text)
+            config = named_config(text)
             break
     return Row(place.name, status, " ".join(reason.split()), config, tested=str(config.get("protocol", "")))
 
@@ -135,10 +135,10 @@ def texts(place: Place) -> Iterator[str]:
             yield atomic.parse_text(atomic.read_bytes(place.config), place.config)
 
 
-def known(text: str) -> dict[str, Value]:
+def named_config(text: str) -> dict[str, Value]:
     """The values of a config.toml; the model's name is what the network is called.
 
-    >>> known("[model]\\nname = 'regulargpt'\\ngates = true")
+    >>> named_config("[model]\\nname = 'regulargpt'\\ngates = true")
     {'model.name': 'gated-regulargpt', 'model.gates': True}
     """
     sections = toml.parse(text)

@@ -58,8 +58,10 @@ class RegularGPT(Network):
         found = {"pad": (1, d), "embedding.weight": (len(self.alphabet), d), R: (self.n_heads, self.C)}
         for name in ("query", "key", "value", "out"):
             found |= linear_shapes(ATTENTION + name, d, d, self.model["attention_bias"])
-        for name, out, into in zip(GATES, (2 * d, 4 * d, self.C * d), (self.C * d, 2 * d, 4 * d), strict=True):
-            found |= linear_shapes(name, out, into) if self.gated else {}
+        if self.gated:
+            whole = self.C * d
+            for name, (out, into) in zip(GATES, ((2 * d, whole), (4 * d, 2 * d), (whole, 4 * d)), strict=True):
+                found |= linear_shapes(name, out, into)
         found |= linear_shapes(block + "ff_in", d_ff, d) | linear_shapes(block + "ff_out", d, d_ff)
         return found | linear_shapes("readout", len(self.output_names), d) | norm_shapes(norms, d)
 

@@ -61,9 +61,9 @@ class Attention(Hooked):
         self, x: Float[Tensor, "rows d_model"]
     ) -> tuple[Float[Tensor, "rows d_model"], Float[Tensor, "rows d_model"]]:
         """Of each row of states, as `hook_k` and `hook_v` leave them; heads are split for listeners alone."""
-        return self.heard(self.hook_k, self.key(x)), self.heard(self.hook_v, self.value(x))
+        return self.through(self.hook_k, self.key(x)), self.through(self.hook_v, self.value(x))
 
-    def heard(self, point: HookPoint, rows: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows d_model"]:
+    def through(self, point: HookPoint, rows: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows d_model"]:
         """Rows as a hook point leaves them."""
         return point(self.heads(rows)).flatten(-2) if point.listened_to() else rows  # (rows, d_model)
 

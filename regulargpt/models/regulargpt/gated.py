@@ -29,7 +29,7 @@ class GatedAttention(Attention):
         self, x: Float[Tensor, "rows d_model"]
     ) -> tuple[Float[Tensor, "rows d_model"], Float[Tensor, "rows d_model"]]:
         """The keys, and the rows themselves: a value depends on the window that it is in."""
-        return self.heard(self.hook_k, self.key(x)), x
+        return self.through(self.hook_k, self.key(x)), x
 
     def values_of(
         self, children: Int[Tensor, "windows C"], values: Float[Tensor, "nodes d_model"]
