@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from languages.errors import nearest, one_of
-from regulargpt.config.options import ConfigError, shown
 from regulargpt.config.schema import Draft, EvaluationOptions, RunConfig, flat, parts_first
 from regulargpt.data import is_language, noun_of, sampling
 from regulargpt.data.options import TestMixture
+from regulargpt.options import ConfigError, shown
 
 Fields = Mapping[str, Any]
 
@@ -302,7 +302,7 @@ def protocol(name: str) -> Protocol:
     'hard-2'
     >>> protocol("theses")
     Traceback (most recent call last):
-    regulargpt.config.options.ConfigError: unknown protocol 'theses'; did you mean 'thesis'?
+    regulargpt.options.ConfigError: unknown protocol 'theses'; did you mean 'thesis'?
     """
     if name in PROTOCOLS:
         return PROTOCOLS[name]

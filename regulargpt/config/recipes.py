@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
-from regulargpt.certificate.options import no_certificate
 from regulargpt.config.protocols import MANY, protocol, without_sampling
 from regulargpt.config.schema import Draft, RunConfig
 from regulargpt.data import is_language, kind_of, sampling
 from regulargpt.models import MODELS
 from regulargpt.models.recipes import PERT2026
 from regulargpt.models.regulargpt.recipes import PAIRS
+from regulargpt.training.table_fine_tuning import no_certificate
 
 Fields = Mapping[str, Any]
 

@@ -10,16 +10,16 @@ import languages
 from languages.errors import UserError
 from languages.registry import names
 from regulargpt import data
-from regulargpt.certificate.options import CHECKED
 from regulargpt.cli.configure import configure
-from regulargpt.config.lengths import read_lengths
-from regulargpt.config.options import ConfigError, Options, as_mapping, describe, hints, read, shown
 from regulargpt.config.recipes import CERTIFY, RECIPES, resolve
 from regulargpt.config.schema import RunConfig, flat, keys, type_of, value_of
 from regulargpt.config.validation import validate
 from regulargpt.models import MODELS
 from regulargpt.models.regulargpt.recipes import RUN_SH
+from regulargpt.options import ConfigError, Options, as_mapping, describe, hints, read, shown
+from regulargpt.options.lengths import read_lengths
 from regulargpt.runs import run as running
+from regulargpt.training.table_fine_tuning import CHECKED
 from tests.regulargpt.parts import NAMES, PLACES, configs, places
 
 

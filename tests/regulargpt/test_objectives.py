@@ -10,11 +10,11 @@ from languages.randomness import rng
 from languages.task import Task
 from regulargpt import objectives
 from regulargpt.data import read_data
-from regulargpt.evaluation.measures import Guess
 from regulargpt.models.gru import Gru
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.objectives import OBJECTIVES
 from regulargpt.objectives.answers import Last, Next, Objective, Prefixes
+from regulargpt.objectives.measures import Guess
 
 
 def value(scalar: torch.Tensor) -> float:
