@@ -33,7 +33,7 @@ LIGHT = [
     ("list models regulargpt", 0),
     ("list phases table_fine_tuning --json", 0),
     ("list models lstmm", 2),
-    ("list recipes robust", 2),
+    ("list recipes words", 2),
     ("list retrieval", 0),
     ("sample parity --length 5", 0),
     ("show retrieval:line", 0),
@@ -141,7 +141,7 @@ def test_help_listings_and_refusals_import_nothing_heavy(arguments: str, code: i
 
 def finished_run(path: Path, data: str, recipe: str) -> None:
     """A run on a text or a retrieval task whose weights are nothing: enough to be refused."""
-    run = RunFolder.create(path, resolve(recipe, "transformer", data, recipe).render(), {})
+    run = RunFolder.create(path, resolve(recipe, "transformer", data).render(), {})
     run.append_metrics([{"step": 1, "loss": 0.5}])
     (path / WEIGHTS).write_bytes(b"weights")
     (path / MODEL_CONFIG).write_text("{}")
