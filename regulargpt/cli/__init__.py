@@ -47,7 +47,7 @@ VERBS = {
     "demo": "Write a lesson: how a network can be known to be right on every word.",
     "bench": "Measure speed and memory, side by side in one process.",
 }
-RUN = "runs/parity-regulargpt-C2-seed0"
+RUN = "runs/parity-gated-regulargpt-C2-seed0"
 RUN_ON_TEXT = "runs/text-code-transformer-seed0"
 RUN_ON_RETRIEVAL = "runs/retrieval-line-transformer-seed0"
 EXAMPLES = {

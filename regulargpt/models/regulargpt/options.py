@@ -98,14 +98,14 @@ class RegularGPTOptions(Noisy):
         gates = self.gates * (6 * self.chunk_size + 8) * self.d_model
         return self.thickness * self.distinct_levels * self.d_model * (4 * self.d_model + 2 * self.d_ff + gates)
 
-    def not_a_tree(self) -> str | None:
-        """A node is one map of C children or pads, in a tree as deep as its word is long.
+    def not_one_map(self) -> str | None:
+        """It is one layer, a node of which is one map of C children or pads, in a tree as deep as its word is long.
 
-        >>> RegularGPTOptions("regulargpt", attention="full").not_a_tree()
+        >>> RegularGPTOptions("regulargpt", attention="full").not_one_map()
         "model.attention = 'full' makes a state depend on every earlier one; needed is 'dilated'"
         """
-        if self.thickness > 1:
-            return f"model.thickness = {self.thickness}: sub-words would overlap; needed is 1"
+        if self.thickness > 1 or self.distinct_levels > 1:
+            return "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"
         if self.levels:
             return f"model.levels = {self.levels} fixes the depth; needed is 0, a depth that grows with the word"
         if self.pad != "learned":
@@ -115,12 +115,6 @@ class RegularGPTOptions(Noisy):
                 f"model.attention = '{self.attention}' makes a state depend on every earlier one; needed is 'dilated'"
             )
         return None
-
-    def not_one_map(self) -> str | None:
-        """Besides a tree it takes one weight-shared layer."""
-        if self.thickness > 1 or self.distinct_levels > 1:
-            return "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"
-        return self.not_a_tree()
 
     def no_words(self) -> str | None:
         """A tied readout answers with symbols."""
@@ -136,11 +130,19 @@ class RegularGPTOptions(Noisy):
             return None
         return f"at most {LONGEST_PAIRED:,} with model.attention = 'full'; choose a shorter length"
 
-    def problems(self) -> Iterator[str]:
-        """Gates without every place of a chunk; heads that do not divide the width; levels that are never used."""
+    def contradiction(self) -> str | None:
+        """Gates read every place of a chunk.
+
+        >>> RegularGPTOptions("regulargpt", gates=True, pad="masked").contradiction()
+        "model.pad = 'masked': gates need 'learned'; set it, or model.gates = false"
+        """
         for name, usual in (("pad", "learned"), ("attention", "dilated")):
             if self.gates and getattr(self, name) != usual:
-                yield f"{name} = {getattr(self, name)!r}: gates need {usual!r}; set it, or model.gates = false"
+                return f"model.{name} = {getattr(self, name)!r}: gates need {usual!r}; set it, or model.gates = false"
+        return None
+
+    def problems(self) -> Iterator[str]:
+        """Heads that do not divide the width; levels that are never used."""
         if self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
         if 0 < self.levels < self.distinct_levels:
