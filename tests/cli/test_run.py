@@ -122,9 +122,9 @@ def test_run_json_and_the_folder_say_the_same(cli: Cli, tmp_path: Path, model: s
 
 def test_the_table_for_people(cli: Cli):
     code, out, err = cli("run", "parity", *SMALL)
-    folder = "runs/parity-regulargpt-C2-seed0"
+    folder = "runs/parity-gated-regulargpt-C2-seed0"
     assert code == 0
-    assert err == f"parity: regulargpt, recipe answers, into {folder}\n"
+    assert err == f"parity: gated-regulargpt, recipe answers, into {folder}\n"
     starts = [
         "training  ",
         "testing  ",

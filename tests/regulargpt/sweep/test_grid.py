@@ -305,7 +305,7 @@ def test_what_differs_names_the_options_of_a_part_that_is_swept_over():
     assert [row.get("model.encoding.slopes") for row in rows] == ["press", "geometric", None]
 
 
-TOGETHER = ("lstm", "regulargpt", "regulargpt:gates=true", "ldru", "transformer", "regulargpt:chunk_size=3")
+TOGETHER = ("lstm", "regulargpt", "regulargpt:gates=false", "ldru", "transformer", "regulargpt:chunk_size=3")
 
 
 def batches(config: RunConfig) -> list[list[list[int]]]:
