@@ -477,3 +477,19 @@ def test_the_limit_and_zeros_in_front_are_lengths():
 def test_a_range_too_long_to_test_is_refused_before_it_fills_the_memory():
     with pytest.raises(ConfigError, match="lengths '1-999999999'"):
         read_lengths("1-999999999")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "user", "title"),
+    [
+        (None, {}, "gated-regulargpt"),
+        (None, {"model.gates": False}, "regulargpt"),
+        (None, {"model.pad": "masked"}, "regulargpt"),  # falls back to words: it can have no certificate
+        ("words", {}, "regulargpt"),
+        ("words", {"model.gates": True}, "gated-regulargpt"),
+        ("paper", {}, "regulargpt"),
+        ("gpt2", {}, "regulargpt"),
+    ],
+)
+def test_the_usual_recipe_has_gates_and_the_published_ones_have_none(recipe: str | None, user: dict, title: str):
+    assert resolve(recipe, "regulargpt", "parity", user).model.title == title
