@@ -60,7 +60,7 @@ EXAMPLES = {
     "resume": (RUN, f"{RUN} --json"),
     "evaluate": (f"{RUN} --lengths 100,1000", f"{RUN} --protocol hard"),
     "shortcuts": ("parity", "dyck-2 --protocol hard"),
-    "verify": (RUN, f"{RUN} --length 64 --words 100"),
+    "verify": (RUN, f"{RUN} --words 100"),
     "check": (RUN, f"{RUN} --language parity"),
     "extract": (RUN, f"{RUN} --out parity.dot"),
     "generate": (f"{RUN_ON_TEXT} --symbols 50", f"{RUN_ON_TEXT} --temperature 0"),
