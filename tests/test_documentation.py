@@ -89,6 +89,8 @@ def test_every_command_it_shows_has_these_options(page: Path):
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines() if "regulargpt " in line]
     for line in lines:
         verb, *words = shlex.split(line.partition("regulargpt ")[2], comments=True)
+        if verb == "margin":  # the measurement that docs/your-own.md adds: its own test runs it
+            continue
         command = group.get_command(click.Context(group), verb)
         assert command is not None, line
         known = {option for parameter in command.params for option in parameter.opts}
