@@ -541,10 +541,8 @@ def test_the_page_says_how_much_there_is_to_read_and_in_how_many_ways_it_was_tri
     page = " ".join((ROOT / "docs" / "certificate.md").read_text().split())
     files = {path.stem: path for path in (ROOT / "regulargpt" / "certificate" / "checker").glob("*.py")}
     code = {name: code_lines(path) for name, path in files.items() if name != "__init__"}
-    whole = sum(len(files[name].read_text().splitlines()) for name in code)
     arithmetic = sum(code[name] for name in ARITHMETIC)
-    assert f"{sum(code.values())} lines of code in {len(code)} files ({whole:,} lines with" in page
-    assert f"{arithmetic} of them ({', '.join(ARITHMETIC)}) are the arithmetic" in page
+    assert f"{sum(code.values())} lines of code in {len(code)} files to read; {arithmetic} are the arithmetic" in page
     ways = len(FORGERIES) + len(MALFORMED) + len(WEIGHTS) + len(NETWORKS) + len(AUTOMATA)
     assert f"in {ways} ways" in page
 
