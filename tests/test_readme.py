@@ -38,7 +38,7 @@ def test_the_output_shown_is_what_a_run_prints():
     summary |= {"train_seconds": 0.0, "test_seconds": 0.0, "first_below_99": None, "first_below_90": None}
     summary |= {"run_dir": "runs/parity-regulargpt-C2-seed0", "samples": {"10000": 512, "1000000": 33}}
     summary |= {"measures": {"accuracy": {"values": {"500": 100.0, "10000": 100.0, "1000000": 100.0}}}}
-    assert timeless(text(summary)) == timeless(block("After a minute the output ends"))
+    assert timeless(text(summary)) == timeless(block("After ten seconds the output ends"))
 
 
 @pytest.mark.slow
@@ -68,9 +68,9 @@ def test_the_main_job_on_a_fresh_checkout_shows_what_the_readme_promises(tmp_pat
         shutil.copy(ROOT / name, tmp_path / name)
     run = subprocess.run(marked("run"), shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    assert timeless(run.stdout.strip()) == timeless(block("After a minute the output ends"))
+    assert timeless(run.stdout.strip()) == timeless(block("After ten seconds the output ends"))
     shown = dict(re.split(r"  +", line, maxsplit=1) for line in run.stdout.strip().splitlines())
-    assert shown["length 1,000,000"] == "100 % of 33 words"
+    assert shown["length 1,000,000"] == "100 % of 4 words"
     folder = tmp_path / shown["run folder"]
     assert (folder / "DONE").exists()
     assert (folder / "accuracy.png").read_bytes().startswith(b"\x89PNG")
