@@ -11,7 +11,6 @@ from regulargpt.construct.representation import Representation, Vectors, answers
 
 
 def n_paths(n_states: int, chunk_size: int) -> int:
-    """A path is a sequence of C + 1 states."""
     return n_states ** (chunk_size + 1)
 
 

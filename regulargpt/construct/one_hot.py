@@ -10,7 +10,6 @@ from regulargpt.construct.representation import Representation, answers
 
 
 def n_paths(n_elements: int, chunk_size: int) -> int:
-    """A path is a tuple of C elements."""
     return n_elements**chunk_size
 
 

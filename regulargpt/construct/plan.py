@@ -27,7 +27,6 @@ class Construction:
 
 
 def matrix_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
-    """|Q|^2 numbers, |Q|^(C + 1) paths."""
     return machine.n_states**2, matrix.n_paths(machine.n_states, chunk_size)
 
 
@@ -61,12 +60,10 @@ class Plan:
 
     @property
     def d_model(self) -> int:
-        """A slot for each of the C children."""
         return self.chunk_size * self.size
 
     @property
     def d_ff(self) -> int:
-        """Two units a path, one a number."""
         return 2 * self.paths + self.d_model
 
     @property
@@ -76,7 +73,6 @@ class Plan:
 
 
 def plan(machine: MooreMachine, chunk_size: int, representation: str) -> Plan:
-    """The sizes of a machine's construction."""
     return Plan(chunk_size, *REPRESENTATIONS[representation].sizes(machine, chunk_size))
 
 

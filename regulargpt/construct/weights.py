@@ -112,5 +112,4 @@ def undo(norm: nn.LayerNorm, share: float) -> None:
 
 
 def tensor(array: np.ndarray) -> Float[Tensor, "rows size"]:
-    """As float32."""
     return torch.from_numpy(array).float()

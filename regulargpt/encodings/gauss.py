@@ -32,12 +32,10 @@ class GaussBias2(Kernel):
     r2: nn.Parameter
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """+r_1 exp(-r_2 x^2)."""
         x = self.distances(q, at)
         return (self.r1.to(x) * torch.exp(-self.r2.to(x) * self.inner(x)))[None]  # (1, n_heads, queries, keys)
 
     def inner(self, x: Float[Tensor, "queries keys"]) -> Float[Tensor, "*n_heads queries keys"]:
-        """x^2."""
         return x * x
 
 
@@ -52,7 +50,6 @@ class GaussBias3(GaussBias2):
     r3: nn.Parameter  # (n_heads, 1, 1)
 
     def inner(self, x: Float[Tensor, "queries keys"]) -> Float[Tensor, "n_heads queries keys"]:
-        """x^{r_3}."""
         return power(x, self.r3.to(x))
 
 
@@ -68,12 +65,10 @@ class GaussWeight1(Kernel):
     r1: nn.Parameter  # (n_heads, 1, 1)
 
     def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
-        """The logits times exp(-r_1 x^2)."""
         x = self.distances(q, at)
         return logits * torch.exp(-self.r1.to(x) * self.inner(x)).to(logits.dtype)
 
     def inner(self, x: Float[Tensor, "queries keys"]) -> Float[Tensor, "*n_heads queries keys"]:
-        """x^2."""
         return x * x
 
 
@@ -88,5 +83,4 @@ class GaussWeight2(GaussWeight1):
     r2: nn.Parameter  # (n_heads, 1, 1)
 
     def inner(self, x: Float[Tensor, "queries keys"]) -> Float[Tensor, "n_heads queries keys"]:
-        """x^{r_2}."""
         return power(x, self.r2.to(x))

@@ -33,7 +33,6 @@ class KerplePower(Kernel):
     r2: nn.Parameter
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """-r_1 x^{r_2}."""
         x = self.distances(q, at)
         return -(self.r1.to(x) * power(x, self.r2.to(x)))[None]  # (1, n_heads, queries, keys)
 
@@ -55,7 +54,6 @@ class KerpleLog(Kernel):
     r2: nn.Parameter
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """-r_1 ln(1 + r_2 x)."""
         x = self.distances(q, at)
         return -(self.r1.to(x) * torch.log1p(self.r2.to(x) * x))[None]  # (1, n_heads, queries, keys)
 
@@ -76,7 +74,6 @@ class KerpleLog3(Kernel):
     r3: nn.Parameter
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """-r_1 ln(1 + r_2 x^{r_3})."""
         x = self.distances(q, at)
         return -(self.r1.to(x) * torch.log1p(self.r2.to(x) * power(x, self.r3.to(x))))[
             None
@@ -97,7 +94,6 @@ class KerpleBiasWeight(KerplePower):
     r4: nn.Parameter
 
     def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
-        """The logits times exp(-r_3 x^{r_4})."""
         x = self.distances(q, at)
         weight = torch.exp(-self.r3.to(x) * power(x, self.r4.to(x)))  # (n_heads, queries, keys)
         return logits * weight.to(logits.dtype)

@@ -65,7 +65,7 @@ def positions_report(
 
 def reference_of(run: TextSubject) -> str | None:
     """The attention of the reference; None for a model that has none that could be restricted."""
-    return None if run.config.model.no_views() is not None else f"sliding:{run.train_len}"
+    return None if run.config.model.why_no_views() is not None else f"sliding:{run.train_len}"
 
 
 def as_json(part: Bin) -> dict[str, Any]:

@@ -113,12 +113,10 @@ class RunFolder:
 
     @property
     def is_done(self) -> bool:
-        """Whether the run came to its end."""
         with atomic.reported(self.path / DONE):
             return atomic.disk.exists(self.path / DONE)
 
     def append_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Add rows to metrics.jsonl."""
         metrics.append(self.path / METRICS, metrics.render_rows(rows))
 
     def metrics_offset(self) -> int:
@@ -164,7 +162,6 @@ class RunFolder:
         atomic.write_json(self.path / MODEL_CONFIG, dict(model_config))
 
     def write_snapshot(self, step: int, weights: Mapping[str, "Tensor"]) -> None:
-        """The weights at a step of the training, beside the last ones."""
         atomic.write_bytes(self.path / snapshot_name(step), tensors.render_weights(weights))
 
     def snapshot_steps(self) -> list[int]:
@@ -189,7 +186,6 @@ class RunFolder:
         atomic.write_text(self.path / MEASURES, metrics.render_measures(samples, measures))
 
     def write_segments(self, text: str) -> None:
-        """segments.csv."""
         atomic.write_text(self.path / SEGMENTS, text)
 
     def load_segments(self) -> str:

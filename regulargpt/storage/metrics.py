@@ -49,7 +49,6 @@ def render_measures(samples: Mapping[str, int], measures: Mapping[str, Mapping[s
 
 
 def columns_at(of: Mapping[str, Mapping[str, Any]], length: str) -> list[float]:
-    """What a measure has at a length."""
     return [of["values"][length], *of["intervals"][length], *(of[key][length] for key in GUESSED if key in of)]
 
 

@@ -11,7 +11,7 @@ from regulargpt.bench.subjects import difference, every_all, last, masked_all, p
 from regulargpt.bench.timing import Effort, compare, exponent, in_turn
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.regulargpt import RegularGPT, block
-from regulargpt.models.regulargpt import every as shifting
+from regulargpt.models.regulargpt import all_positions as shifting
 from regulargpt.models.regulargpt.dense import dense_state
 
 

@@ -86,7 +86,6 @@ def accuracies(
 
 
 def shortcut(name: str, trained: float, accuracy: dict[int, float], config: RunConfig) -> Shortcut:
-    """One rule's scores, and their mean and minimum over the scored lengths."""
     scored = [value for T, value in accuracy.items() if T in config.scored]
     return Shortcut(RULES[name], float(np.mean(scored)), min(scored), trained, accuracy)
 
@@ -115,5 +114,4 @@ def shortcut_report(config: RunConfig) -> dict[str, Any]:
 
 
 def as_json(row: Shortcut) -> dict[str, Any]:
-    """A row with its lengths as text, as in summary.json."""
     return dataclasses.asdict(row) | {"accuracy": {str(T): value for T, value in row.accuracy.items()}}

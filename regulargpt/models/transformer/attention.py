@@ -66,14 +66,12 @@ class MultiHead(Hooked):
         self.hook_pattern, self.hook_z = HookPoint(), HookPoint()
 
     def queries(self, x: Float[Tensor, "batch queries d_model"]) -> Float[Tensor, "batch n_heads queries d_head"]:
-        """The queries alone."""
         q = F.linear(x, self.qkv.weight[: self.inner])
         return q.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, queries, d_head)
 
     def keys_values(
         self, x: Float[Tensor, "batch keys d_model"]
     ) -> tuple[Float[Tensor, "batch n_heads keys d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
-        """Keys and values alone."""
         split = F.linear(x, self.qkv.weight[self.inner :])
         split = split.unflatten(-1, (2, self.n_heads, -1))  # (batch, keys, 2, n_heads, d_head)
         k, v = split.permute(2, 0, 3, 1, 4)  # each (batch, n_heads, keys, d_head)
@@ -86,13 +84,11 @@ class MultiHead(Hooked):
         return hook.permuted(x, 0, 2, 1, 3)
 
     def scaled(self, q: Float[Tensor, "batch n_heads queries d_head"]) -> Float[Tensor, "batch n_heads queries d_head"]:
-        """Queries that are divided by sqrt(d_head) later, or not."""
         return q if self.times == 1 else q * self.times
 
     def mixed(
         self, whole: Piece, v: Float[Tensor, "batch n_heads keys d_head"], masks: Masks
     ) -> Float[Tensor, "batch queries d_model"]:
-        """The pattern times the values, all heads together."""
         if self.hook_pattern.listened_to():
             mixed = self.hook_pattern(whole.pattern(whole.bias())) @ v
         else:
@@ -158,7 +154,6 @@ class Attention(MultiHead):
         Float[Tensor, "batch n_heads length d_head"],
         Float[Tensor, "batch n_heads length d_head"],
     ]:
-        """Queries, of every position or the last alone, and the keys and values of every position."""
         if readout == "last":
             # One query a word: the projection of the others would be thrown away.
             return self.queries(x[:, -1:]), *self.keys_values(x)
@@ -187,7 +182,6 @@ class CrossAttention(MultiHead):
     def read(
         self, memory: Float[Tensor, "batch keys d_model"]
     ) -> tuple[Float[Tensor, "batch n_heads keys d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
-        """The keys and values of the other text."""
         k, v = self.keys_values(memory)
         return self.heard(self.hook_k, k), self.heard(self.hook_v, v)
 
@@ -198,7 +192,6 @@ class CrossAttention(MultiHead):
         v: Float[Tensor, "batch n_heads keys d_head"],
         layer: int,
     ) -> Float[Tensor, "batch queries d_model"]:
-        """The mixture of the values, for every query."""
         if k.shape[-2] == 0:
             return torch.zeros_like(x)
         q = self.scaled(self.heard(self.hook_q, self.queries(x)))
@@ -269,7 +262,6 @@ def rows(whole: Piece) -> Iterator[tuple[slice, slice]]:
 def part(
     piece: Piece, v: Float[Tensor, "batch n_heads keys d_head"], masks: Masks
 ) -> Float[Tensor, "batch n_heads queries d_head"]:
-    """One piece of the pattern times its values."""
     encoding, q = piece.encoding, piece.q
     made = masks.get(piece) if encoding.shared_bias or encoding.fixed_bias else None
     bias = piece.bias() if made is None else made
