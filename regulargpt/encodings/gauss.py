@@ -6,6 +6,7 @@ the height r_1 at U(0, 2), what stands within at U(0, 1).
 
 from __future__ import annotations
 
+from math import inf
 from typing import ClassVar
 
 import torch
@@ -16,8 +17,6 @@ from regulargpt.encodings.base import Keys, Logits, Positions, Queries
 from regulargpt.encodings.distance import Kernel, power
 from regulargpt.encodings.options import KernelOptions
 
-INFINITE = float("inf")
-
 
 class GaussBias2(Kernel):
     """+r_1 exp(-r_2 x^2) added to the logits.
@@ -27,7 +26,7 @@ class GaussBias2(Kernel):
     """
 
     Options = KernelOptions
-    drawn: ClassVar = {"r1": (2.0, INFINITE), "r2": (1.0, INFINITE)}
+    drawn: ClassVar = {"r1": (2.0, inf), "r2": (1.0, inf)}
     r1: nn.Parameter  # (n_heads, 1, 1)
     r2: nn.Parameter
 
@@ -61,7 +60,7 @@ class GaussWeight1(Kernel):
     """
 
     Options = KernelOptions
-    drawn: ClassVar = {"r1": (1.0, INFINITE)}
+    drawn: ClassVar = {"r1": (1.0, inf)}
     r1: nn.Parameter  # (n_heads, 1, 1)
 
     def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:

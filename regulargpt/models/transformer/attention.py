@@ -233,30 +233,21 @@ def joined(
 
 
 def pieces(whole: Piece) -> Iterator[tuple[slice, slice]]:
-    """Some queries at a time, which are the last positions, with the keys from the first that one of them sees."""
-    n_queries, n_keys = whole.shape
-    if not whole.encoding.causal:
-        yield from rows(whole)
-        return
+    """Some queries at a time with the keys that one of them sees; in a causal model the last positions are queries."""
+    causal, (n_queries, n_keys) = whole.encoding.causal, whole.shape
     span = whole.encoding.span or n_keys
     most = min(whole.view.most or n_keys, span)
     # A score of its own holds as much again beside the logits.
     patterns = whole.k.shape[:-2].numel() * (1 + whole.encoding.changes_score)
-    count = rows_at_once(patterns, most, n_keys, whole.k.device)
+    count = rows_at_once(patterns, most, n_keys, whole.k.device, 0 if causal else BOTH_WAYS_AT_ONCE)
     for begin in range(0, n_queries, count):
         end, m = min(n_queries, begin + count), n_keys - n_queries + begin
+        if not causal:
+            yield slice(begin, end), slice(0, n_keys)
+            continue
         oldest = max(0, whole.view.first(whole.begin + m) - whole.begin, m - span + 1)
         # Behind the last of these queries no key may be seen.
         yield slice(begin, end), slice(oldest, n_keys - n_queries + end)
-
-
-def rows(whole: Piece) -> Iterator[tuple[slice, slice]]:
-    """Some queries at a time with all keys, as every query sees them that looks both ways."""
-    n_queries, n_keys = whole.shape
-    patterns = whole.k.shape[:-2].numel() * (1 + whole.encoding.changes_score)
-    count = rows_at_once(patterns, n_keys, n_keys, whole.k.device, BOTH_WAYS_AT_ONCE)
-    for begin in range(0, n_queries, count):
-        yield slice(begin, min(n_queries, begin + count)), slice(0, n_keys)
 
 
 def part(
