@@ -27,16 +27,17 @@ class Construction:
 
 
 def matrix_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
-    return machine.n_states**2, matrix.n_paths(machine.n_states, chunk_size)
+    """|Q|^2 numbers, |Q|^(C + 1) paths: sequences of C + 1 states."""
+    return machine.n_states**2, machine.n_states ** (chunk_size + 1)
 
 
 def one_hot_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
-    """M numbers, M^C paths; of a monoid too large to count, at least so many."""
+    """M numbers, M^C paths: tuples of C elements; of a monoid too large to count, at least so many."""
     try:
         size = TransitionMonoid.of(machine, MAX_ELEMENTS).size
     except AutomatonError:
         size = MAX_ELEMENTS
-    return size, one_hot.n_paths(size, chunk_size)
+    return size, size**chunk_size
 
 
 REPRESENTATIONS = {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -109,9 +108,8 @@ def shortcut_report(config: RunConfig) -> dict[str, Any]:
         "samples": config.evaluation.samples,
         "seed": config.seed,
         "best": max(scores, key=lambda name: scores[name].score),
-        "shortcuts": {name: as_json(row) for name, row in scores.items()},
+        "shortcuts": {
+            name: asdict(row) | {"accuracy": {str(T): value for T, value in row.accuracy.items()}}
+            for name, row in scores.items()
+        },
     }
-
-
-def as_json(row: Shortcut) -> dict[str, Any]:
-    return dataclasses.asdict(row) | {"accuracy": {str(T): value for T, value in row.accuracy.items()}}
