@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 import languages
-from regulargpt import bench
+from experiments.bench.memory import STATUS
 from regulargpt.analysis import kernels_report, needles_report, pictures, position_variance_report
-from regulargpt.bench.memory import STATUS
 from regulargpt.cli import call
 from regulargpt.cli.commands import demo
 from regulargpt.config.schema import RunConfig
@@ -97,7 +96,6 @@ def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
     monkeypatch.setattr(demo, "trained", language_only)
     monkeypatch.setattr(demo, "at_once", language_only)
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
-    monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
     for preset in position_variance_report.PRESETS:
         monkeypatch.setitem(position_variance_report.PRESETS, preset, TINY)
     monkeypatch.setattr(scores, "shortcut_report", lambda config: SHORTCUTS)

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt import bench
 from regulargpt.cli import output
-from regulargpt.cli.commands import bench as command
 from regulargpt.cli.output import say, table
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
@@ -99,7 +97,6 @@ PRINTED = [
     "results sweep --group-by recipe,language,seed",
     "sweep parity tomita-3 --model gru,lstm --lr 1e-4,3e-4 --set training.clip=0.5,1 --dry-run",
     "reproduce table-6.2 --dry-run --scale smoke",
-    "bench tree",
 ]
 
 
@@ -107,9 +104,6 @@ PRINTED = [
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("command", PRINTED)
 def test_no_verb_is_wider_than_the_terminal(cli: Cli, places: Path, tmp_path: Path, monkeypatch, command: str):
-    row = dict.fromkeys(("variant", "against", "device", "length of the words", "how it was measured"), "quite a text")
-    part = {"method": "One method. " * 20, "rows": [row | {"ratio": 1.5, "low": 1.25, "high": 2.0}], "sizes": [row]}
-    monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {"tree": part}})
     os.symlink(places / "run", tmp_path / "run")
     os.symlink(places / "sweep", tmp_path / "sweep")
     answer = cli(*command.split())

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from regulargpt.bench.masked import masked_state
+from experiments.bench.masked import masked_state
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.model import Computation
 

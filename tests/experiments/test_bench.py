@@ -1,14 +1,17 @@
 """What the bench compares is equal, and its arithmetic is right; how long things take is not tested."""
 
+import json
 import math
 
 import pytest
 import torch
 
-from regulargpt.bench import every, memory, tree
-from regulargpt.bench.masked import additive_mask, bytes_needed, masked_state
-from regulargpt.bench.subjects import difference, every_all, last, masked_all, parity_sized, random_words
-from regulargpt.bench.timing import Effort, compare, exponent, in_turn
+from experiments.bench import memory, regular
+from experiments.bench.__main__ import CASES, main
+from experiments.bench.masked import additive_mask, bytes_needed, masked_state
+from experiments.bench.subjects import difference, every_all, last, masked_all, parity_sized, random_words
+from experiments.bench.timing import Effort, exponent, in_turn, ratio
+from regulargpt.models import MODELS
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.regulargpt import RegularGPT, block
 from regulargpt.models.regulargpt import every as shifting
@@ -55,8 +58,8 @@ def test_short_calls_are_repeated():
 
 def test_ratios_are_taken_round_by_round():
     # A busy machine that slows both down tenfold in one round changes nothing.
-    row = compare({"a": [1.0, 10.0, 1.0, 1.0], "b": [3.0, 30.0, 3.0, 3.0]}, of="a", over="b")
-    assert (row["ratio"], row["low"], row["high"], row["rounds"]) == (3.0, 3.0, 3.0, 4)
+    row = ratio("", {"a": [1.0, 10.0, 1.0, 1.0], "b": [3.0, 30.0, 3.0, 3.0]}, of="a", over="b")
+    assert (row.value, row.low, row.high) == (3.0, 3.0, 3.0)
 
 
 def test_the_exponent_of_a_power_law():
@@ -64,13 +67,9 @@ def test_the_exponent_of_a_power_law():
 
 
 def test_what_does_not_fit_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(every, "MEMORY_LIMIT", 0)
-    monkeypatch.setattr(tree, "MEMORY_LIMIT", 0)
-    row, left_out = every.compared("training", 2, 32, every.SIZES["smoke"])
-    assert row["ratio"] is None
-    assert row["seconds"] > 0
-    assert left_out == ["sdpa, training, C = 2, T = 32"]
-    assert [name for name in tree.FORWARDS if tree.fits(name, parity_sized(2), 60, 2)] == ["tree", "plain-tree"]
+    monkeypatch.setattr(regular, "MEMORY_LIMIT", 0)
+    assert [row.value for row in regular.every_at("training", 2, [32], Effort(1, 0, 0))] == [None]
+    assert [name for name in regular.LAST if regular.fits_last(name, parity_sized(2), 60, 2)] == ["tree", "plain-tree"]
 
 
 def test_memory_needed_grows_with_the_square():
@@ -81,7 +80,7 @@ def test_memory_needed_grows_with_the_square():
 
 @pytest.mark.slow
 def test_memory_is_measured_in_a_process_of_its_own():
-    small, large = memory.peaks("sdpa", "inference", 2, [256, 3072])
+    small, large = memory.peaks("experiments.bench.regular", ["sdpa", "inference", "C2"], [256, 3072])
     mask = bytes_needed(parity_sized(2), 3072, training=False)
     assert 0 <= small < mask <= large < 4 * mask
 
@@ -123,3 +122,33 @@ def test_few_nodes_are_not_compared(monkeypatch: pytest.MonkeyPatch):
     for words in (few, many):
         assert torch.allclose(last("tree")(model, words), last("plain-tree")(model, words), rtol=0, atol=1e-12)
     assert [tuple(shape) for shape in seen] == [(8, 20, 2), (8, 10, 2)]
+
+
+@pytest.mark.slow
+def test_every_case_reports_rows_and_what_is_compared_is_equal(capsys: pytest.CaptureFixture[str]):
+    main(["--scale", "smoke", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert list(dict.fromkeys(row["case"] for row in found["rows"])) == list(CASES)
+    assert found["environment"]["threads"] == 1
+    for row in found["rows"]:
+        if row["variant"] == "largest difference":
+            assert row["value"] < row["wanted"]
+        elif row["low"] is not None:
+            assert 0 < row["low"] <= row["value"] <= row["high"], row
+    assert {row["variant"] for row in found["rows"]} > {*MODELS, "parity", "flip-flop", "regex:(ab)*"}
+
+
+def test_the_table_is_markdown(capsys: pytest.CaptureFixture[str]):
+    main(["samplers", "--scale", "smoke"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("| case | what | variant | figure |")
+    assert len({line.count(" | ") for line in lines}) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [(["forest"], "unknown case 'forest'"), (["--threads", "0"], "--threads 0")]
+)
+def test_what_is_wrong_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert said in capsys.readouterr().err

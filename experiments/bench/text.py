@@ -1,11 +1,13 @@
-"""Language models: training, long texts, decoding, memory (its child is `python -m regulargpt.bench.text`)."""
+"""Language models on bytes: width 128, 4 heads, FFN 512; Transformers have two blocks and a tied readout.
+
+Steps of training have 2,048 symbols, against a Transformer written out with `scaled_dot_product_attention`, of which
+`learned` is the same function. One more symbol by cached decoding stands against computing all again, RegularGPT at all
+positions against the Transformer.
+"""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,21 +17,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from regulargpt.bench.memory import resident
-from regulargpt.bench.subjects import random_words
-from regulargpt.bench.timing import Effort, Row, compare, exponent, in_turn, quartiles
+from experiments.bench.memory import peaks
+from experiments.bench.subjects import random_words
+from experiments.bench.timing import Effort, Row, exponent, in_turn, quartiles, ratio, seconds_at
 from regulargpt.models.base import Model
 from regulargpt.models.layers import Readout
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.transformer import Transformer
 
-METHOD = (
-    "Byte models of width 128, 4 heads, FFN 512; Transformers have two blocks and a tied readout. train: steps of "
-    "2048 symbols against a Transformer written out with scaled_dot_product_attention; `learned` is the same function. "
-    "decode: one more symbol by cached decoding against computing all again. every: RegularGPT at all positions over "
-    "the Transformer. views: seconds of one word by length; exponent: as a power of the length. memory: rise of "
-    "the largest resident size of a fresh process, on one word."
-)
 SYMBOLS, D_MODEL, N_HEADS, D_FF, N_LAYERS = 256, 128, 4, 512, 2
 AT_A_STEP = 2048
 TRAIN_LEN, LONGEST = 128, 512
@@ -119,19 +114,20 @@ def words(batch: int, length: int) -> Int[Tensor, "batch length"]:
     return random_words(batch, length, SYMBOLS)
 
 
-def measure(scale: str) -> dict[str, Any]:
-    """The part `text` of the bench."""
+def texts(scale: str) -> Iterator[Row]:
+    """Language models: training, decoding, long texts, memory."""
     sizes = SIZES[scale]
-    views = [by_length(view, encoding, sizes) for view, encoding in VIEWS.items()]
-    off = max(difference(length) for length in sizes.train)
-    return {
-        "method": METHOD,
-        "equal": off < 1e-10,
-        "difference": off,
-        "rows": [*(row for length in sizes.train for row in trained(length, sizes)), *decoded(sizes), *read(sizes)],
-        "views": views,
-        "memory": [used(name, sizes.memory) for name in AT_TEST if sizes.memory],
-    }
+    for length in sizes.train:
+        yield Row(f"T = {length}", "largest difference", difference(length), "", wanted=1e-10)
+        yield from trained(length, sizes)
+    yield from decoded(sizes)
+    yield from read(sizes)
+    for view, encoding in VIEWS.items():
+        yield from by_length(view, encoding, sizes)
+    for name in AT_TEST if sizes.memory else ():
+        lengths = [16 * train_len for train_len in sizes.memory]
+        for length, size in zip(lengths, peaks(__name__, [name], lengths), strict=True):
+            yield Row(f"test at 16 x, T = {length:,}", name, size / 2**20, "MiB")
 
 
 @torch.no_grad()
@@ -152,10 +148,9 @@ def trained(length: int, sizes: Sizes) -> list[Row]:
     for name in sizes.encodings:
         ours = transformer(name).train()
         steps[name] = step(ours, lambda seen, ours=ours: ours(seen, readout="all"), text)
-    seconds = in_turn(steps, sizes.effort)
-    case = {"what": "train", "T": length, "batch": len(text)}
-    wanted = {"learned": 1.0}
-    return [{**case, **compare(seconds, name, "plain"), "wanted": wanted.get(name)} for name in sizes.encodings]
+    seconds, wanted = in_turn(steps, sizes.effort), {"learned": 1.0}
+    what = f"training, T = {length}, batch {len(text)}"
+    return [ratio(what, seconds, name, "plain", wanted.get(name)) for name in sizes.encodings]
 
 
 def step(model: nn.Module, logits: Callable[[Tensor], Tensor], text: Int[Tensor, "batch length"]) -> Callable[[], None]:
@@ -182,8 +177,8 @@ def decoded(sizes: Sizes) -> list[Row]:
         decoder = model.decoder(window=sizes.decode)
         decoder.feed(text)
         recompute = {"cached": partial(decoder.feed, text[:, :1]), "all again": asked(model, text)}
-        row = compare(in_turn(recompute, sizes.effort), "cached", "all again")
-        rows.append({"what": f"decode {name}", "T": sizes.decode, "batch": 1, **row, "wanted": 20.0})
+        seconds = in_turn(recompute, sizes.effort)
+        rows.append(ratio(f"one more symbol, {name}, T = {sizes.decode:,}", seconds, "cached", "all again", 20.0))
     return rows
 
 
@@ -193,8 +188,8 @@ def read(sizes: Sizes) -> list[Row]:
     models = {f"C = {chunk_size}": regulargpt(chunk_size) for chunk_size in CHUNK_SIZES}
     both = {"transformer": ours, **models}
     seconds = in_turn({name: asked(model, text, "all") for name, model in both.items()}, sizes.effort)
-    case = {"what": "every", "T": sizes.every, "batch": 1}
-    return [{**case, **compare(seconds, name, "transformer"), "wanted": 10.0} for name in models]
+    what = f"every position, T = {sizes.every:,}"
+    return [ratio(what, seconds, name, "transformer", 10.0) for name in models]
 
 
 def regulargpt(chunk_size: int) -> RegularGPT:
@@ -214,38 +209,17 @@ def asked(model: Model, text: Int[Tensor, "batch length"], readout: Readout = "l
     return answer
 
 
-def by_length(view: str, encoding: str, sizes: Sizes) -> Row:
+def by_length(view: str, encoding: str, sizes: Sizes) -> Iterator[Row]:
     """Seconds of one word of each length under a view, and the power of the length that they grow with."""
     model = transformer(encoding).eval()
     model.set_attention(view, train_len=TRAIN_LEN)
     seconds = in_turn({str(T): asked(model, words(1, T), "all") for T in sizes.views}, sizes.effort)
     medians = {T: quartiles(seconds[str(T)])[1] for T in sizes.views}
-    grows = exponent(list(medians), list(medians.values()))
-    return {"view": view, "encoding": encoding, "exponent": grows, "seconds": {f"{T}": s for T, s in medians.items()}}
+    yield from (seconds_at(T, f"{encoding}, {view}", each) for T, each in medians.items())
+    yield Row("every length", f"{encoding}, {view}", exponent(list(medians), list(medians.values())), "power of T")
 
 
-def used(name: str, train_lens: Sequence[int]) -> Row:
-    """Peak bytes of a test at 16 times the training length."""
-    by = {str(16 * train_len): {name: peak(name, 16 * train_len)} for train_len in train_lens}
-    return {"what": "test at 16 x", "encoding": name, "bytes": by}
-
-
-def peak(name: str, length: int) -> int:
-    """Bytes by which a fresh process rises, at most."""
-    command = [sys.executable, "-m", "regulargpt.bench.text", name, str(length)]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-
-
-def child(name: str, length: int) -> int:
-    """What the child does: a small word first, for all that is loaded and set up once."""
-    torch.set_num_threads(1)
+def working(name: str) -> Callable[[int], None]:
+    """What a process does whose memory is measured: one word of a length, as a test has it."""
     model = regulargpt(2) if name == "regulargpt" else transformer(name).eval()
-    asked(model, words(1, 64), "all")()
-    base, _ = resident()
-    # Of such lengths, a test of a Transformer has one word at once.
-    asked(model, words(1, length), "all")()
-    return resident()[1] - base
-
-
-if __name__ == "__main__":
-    print(json.dumps(child(sys.argv[1], int(sys.argv[2]))))
+    return lambda length: asked(model, words(1, length), "all")()

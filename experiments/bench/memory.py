@@ -1,4 +1,4 @@
-"""Peak memory of one computation, in a process of its own: `python -m regulargpt.bench.memory` is the child."""
+"""Peak memory of one computation, in a process of its own: `python -m experiments.bench.memory` is the child."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import torch
 
-from regulargpt.bench.subjects import answering, every_all, last, masked_all, parity_sized, random_words, training
-
-FORWARDS = {"every": every_all, "sdpa": masked_all, "tree": last("tree"), "plain-tree": last("plain-tree")}
 STATUS = Path("/proc/self/status")
 
 
@@ -31,26 +29,21 @@ def resident() -> tuple[int, int]:
     return largest, largest
 
 
-def peaks(forward: str, what: str, chunk_size: int, lengths: Sequence[int]) -> list[int]:
+def peaks(module: str, arguments: Sequence[str], lengths: Sequence[int]) -> list[int]:
     """Bytes by which the resident memory of a fresh process rises, at most, up to each length.
 
-    The largest resident size never falls, so lengths are measured in increasing order.
+    The process calls the function that `module.working(*arguments)` returns with each length, in increasing order: the
+    largest resident size never falls.
     """
-    arguments = [forward, what, str(chunk_size), *map(str, sorted(lengths))]
-    command = [sys.executable, "-m", "regulargpt.bench.memory", *arguments]
+    command = [sys.executable, "-m", "experiments.bench.memory", module, *arguments, *map(str, sorted(lengths))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def child(forward: str, what: str, chunk_size: int, lengths: Sequence[int]) -> list[int]:
+def child(module: str, arguments: Sequence[str], lengths: Sequence[int]) -> list[int]:
     """What the child does: a small word first, for all that is loaded and set up once; then each length."""
     torch.set_num_threads(1)
-    model = parity_sized(chunk_size)
-    make = {"training": training, "inference": answering}[what]
-
-    def work(length: int) -> None:
-        make(FORWARDS[forward], model, [random_words(1, length)])()
-
+    work = import_module(module).working(*arguments)
     work(64)
     base, _ = resident()
     found = []
@@ -61,5 +54,6 @@ def child(forward: str, what: str, chunk_size: int, lengths: Sequence[int]) -> l
 
 
 if __name__ == "__main__":
-    name, what, C, *texts = sys.argv[1:]
-    print(json.dumps(child(name, what, int(C), [int(text) for text in texts])))
+    name, *rest = sys.argv[1:]
+    texts = [text for text in rest if not text.isdecimal()]
+    print(json.dumps(child(name, texts, [int(text) for text in rest if text.isdecimal()])))

@@ -6,13 +6,28 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 
 Seconds = dict[str, list[float]]
-Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure: of `what` and which `variant`, its median and quartiles in a unit, and the seconds of a call.
+
+    `value` is None where the variant was left out because it needs too much memory; `wanted` is our goal, if any.
+    """
+
+    what: str
+    variant: str
+    value: float | None
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    seconds: float | None = None
+    wanted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -85,25 +100,20 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     return low, median, high
 
 
-def compare(seconds: Seconds, of: str, over: str) -> Row:
-    """How many times faster `of` is than `over`: the median of the ratios of each round, and their quartiles.
+def ratio(what: str, seconds: Seconds, of: str, over: str, wanted: float | None = None) -> Row:
+    """How many times as fast `of` is as `over`: the median of the ratios of each round, and their quartiles.
 
-    >>> row = compare({"tree": [1.0, 1.0, 2.0], "dense": [8.0, 9.0, 10.0]}, of="tree", over="dense")
-    >>> row["ratio"], row["low"], row["high"]
-    (8.0, 6.5, 8.5)
+    >>> row = ratio("", {"tree": [1.0, 1.0, 2.0], "dense": [8.0, 9.0, 10.0]}, of="tree", over="dense")
+    >>> row.variant, row.value, row.low, row.high, row.seconds
+    ('tree over dense', 8.0, 6.5, 8.5, 1.0)
     """
-    low, ratio, high = quartiles([b / a for a, b in zip(seconds[of], seconds[over], strict=True)])
-    median = {name: quartiles(seconds[name])[1] for name in (of, over)}
-    return {
-        "of": of,
-        "over": over,
-        "ratio": ratio,
-        "low": low,
-        "high": high,
-        "seconds": median[of],
-        "seconds_over": median[over],
-        "rounds": len(seconds[of]),
-    }
+    low, median, high = quartiles([b / a for a, b in zip(seconds[of], seconds[over], strict=True)])
+    return Row(what, f"{of} over {over}", median, "times as fast", low, high, quartiles(seconds[of])[1], wanted)
+
+
+def seconds_at(length: int, variant: str, seconds: float) -> Row:
+    """The seconds of a word."""
+    return Row(f"T = {length:,}", variant, seconds, "seconds")
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
