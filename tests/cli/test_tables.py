@@ -30,7 +30,6 @@ tomita-3  no odd run of ones        98.12"""
 @pytest.fixture
 def narrow(monkeypatch) -> None:
     monkeypatch.setattr(output, "width", lambda err=False: 80)
-    monkeypatch.setattr(command, "width", lambda err=False: 80)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +102,7 @@ PRINTED = [
 @pytest.mark.slow
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("command", PRINTED)
-def test_no_verb_is_wider_than_the_terminal(cli: Cli, places: Path, tmp_path: Path, monkeypatch, command: str):
+def test_no_verb_is_wider_than_the_terminal(cli: Cli, places: Path, tmp_path: Path, command: str):
     os.symlink(places / "run", tmp_path / "run")
     os.symlink(places / "sweep", tmp_path / "sweep")
     answer = cli(*command.split())
