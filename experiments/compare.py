@@ -9,7 +9,7 @@ from types import MappingProxyType
 from experiments.cells import STATISTICS, Compared, Comparison, has_conditions
 from experiments.conditions import differences, words_and_supervision
 from experiments.experiment import Column, Experiment, Scale, Shows
-from experiments.figure import Figure, Finding
+from experiments.figure import Analysis, Figure
 from experiments.published import Published, published
 from regulargpt.config.schema import RunConfig
 from regulargpt.results.beside import family
@@ -23,7 +23,7 @@ def compare(
     scale: Scale,
     table: Sequence[Row],
     requested: Set[str],
-    findings: Mapping[str, Finding] = MappingProxyType({}),
+    findings: Mapping[str, Analysis] = MappingProxyType({}),
 ) -> Comparison:
     """The experiment's cells from the rows of a folder (`regulargpt.results.rows`), for a figure with its findings.
 
@@ -92,7 +92,7 @@ def is_shown(test: Row, shows: Shows) -> bool:
     return test.length == shows.length if shows.what == "accuracy" and shows.length else bool(test.in_score)
 
 
-def with_finding(cell: Compared, findings: Mapping[str, Finding]) -> Compared:
+def with_finding(cell: Compared, findings: Mapping[str, Analysis]) -> Compared:
     """The cell of a figure: what was found in the first of its runs stands for it."""
     found = tuple(findings[name] for name in cell.names if name in findings)
     return replace(cell, found=found, ours=(found[0].value if found else None,))

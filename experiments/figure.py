@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class Analysis:
     """What was found in a run: the value that stands beside the published one, sentences, and a picture."""
 
     value: Number
@@ -37,7 +37,7 @@ class Finding:
 class Figure(Experiment):
     """An experiment that looks into its runs; what `analyse` writes stays in the run's folder."""
 
-    analyse: Callable[[RunFolder], Finding]
+    analyse: Callable[[RunFolder], Analysis]
 
 
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.figure import COLUMNS, LENGTH, WORDS, Figure, Finding, config_of, runs, saved_report
+from experiments.figure import COLUMNS, LENGTH, WORDS, Analysis, Figure, config_of, runs, saved_report
 from regulargpt.storage.folder import RunFolder
 
 
-def analyse(folder: RunFolder) -> Finding:
+def analyse(folder: RunFolder) -> Analysis:
     """What `regulargpt receptive-field` measures: the symbols that hold 99 % of the gradient, and how straight."""
     where = folder.path / "receptive-field"
     picture, path = where / "receptive-field.png", where / "receptive-field.json"
@@ -16,10 +16,10 @@ def analyse(folder: RunFolder) -> Finding:
 
         report = receptive_field_report(folder, length=LENGTH, words=WORDS)
     if report["erf"] is None:
-        return Finding("no gradient", (report["summary"],), picture)
+        return Analysis("no gradient", (report["summary"],), picture)
     reach = f"reaches {report['erf']} of {report['length']} symbols back"
     straight = f"{report['deviation_from_line']:.3f} off a straight line"
-    return Finding(f"{reach}, {straight}", (report["summary"],), picture)
+    return Analysis(f"{reach}, {straight}", (report["summary"],), picture)
 
 
 EXPERIMENT = Figure(

@@ -19,13 +19,13 @@ from experiments import sessions
 from experiments.cells import Comparison
 from experiments.compare import compare
 from experiments.experiment import Experiment, Scale
-from experiments.figure import Figure, Finding
-from experiments.page.files import PAGE, write
-from experiments.page.record import Record
-from experiments.page.recording import draw, record
+from experiments.figure import Analysis, Figure
+from experiments.page.files import write
+from experiments.score_page import pictures, score_page
 from experiments.shortcuts import with_shortcuts
-from experiments.text import recording
-from experiments.text.record import TextRecord
+from experiments.text import kept
+from experiments.text.page import text_page
+from experiments.text.runs import TableRuns
 from experiments.text.table import TextTable
 from languages.errors import UserError
 from regulargpt.results.rows import rows
@@ -49,35 +49,31 @@ def write_page(
 
     Raises UserError if `path` is no sweep folder, or nothing of the experiment was asked for there.
     """
-    folder = SweepFolder.open(path)
-    made = text_page(folder, experiment, scale, notice) if isinstance(experiment, TextTable) else None
-    out = place(path, experiment, scale)
-    result = write(out, made or score_page(folder, experiment, scale))
-    return {**result, "page": str(out / PAGE)}
+    folder, out = SweepFolder.open(path), place(path, experiment, scale)
+    if isinstance(experiment, TextTable):
+        runs = TableRuns(experiment, scale, folder, notice)
+        page = text_page(runs, scale, made(folder, experiment, scale, runs.names, runs.left_out))
+        if runs.results.losses:
+            kept.write(out, runs.results)
+    else:
+        found = with_shortcuts(comparison(experiment, scale, folder), path)
+        page = score_page(found, made(folder, experiment, scale, found.names, found.left_out))
+        for picture, file in pictures(found):
+            atomic.make_folder((out / picture.file).parent)
+            atomic.write_bytes(out / picture.file, atomic.read_bytes(file))
+    return write(out, page)
 
 
-def score_page(folder: SweepFolder, experiment: Experiment, scale: Scale) -> Record:
-    """The record of a page of scores; its pictures are written."""
-    path = folder.path
-    found = with_shortcuts(comparison(experiment, scale, folder), path)
-    out = place(path, experiment, scale)
-    atomic.make_folder(out)
-    draw(found, out)
-    seconds = session_seconds(path, experiment, scale)
-    rows = tuple(cells[0].row for cells in found.cells)
-    called = command(experiment, scale, path, rows if found.left_out else ())
-    return record(found, called, seconds, environments(folder, found.names))
-
-
-def text_page(folder: SweepFolder, table: TextTable, scale: Scale, notice: Callable[[str], None]) -> TextRecord:
-    """The record of a text table's page; its picture is written."""
-    gathered = recording.Gathered(table, scale, folder, notice)
-    out = place(folder.path, table, scale)
-    atomic.make_folder(out)
-    recording.draw(gathered, out)
-    called = command(table, scale, folder.path, tuple(gathered.configs) if gathered.left_out else ())
-    seconds = session_seconds(folder.path, table, scale)
-    return recording.record(table, scale, called, seconds, environments(folder, gathered.names), gathered)
+def made(
+    folder: SweepFolder, experiment: Experiment, scale: Scale, names: Sequence[str], left_out: Sequence[str]
+) -> dict[str, Any]:
+    """How a page was made: the command, the time, and where its runs were made."""
+    rows = [row for row in experiment.rows if row not in left_out] if left_out else ()
+    return {
+        "command": command(experiment, scale, folder.path, rows),
+        "session_seconds": tuple(session_seconds(folder.path, experiment, scale)),
+        "environments": tuple({**known, "runs": count} for known, count in environments(folder, names)),
+    }
 
 
 def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Comparison:
@@ -91,7 +87,7 @@ def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Com
     return found
 
 
-def findings_of(figure: Figure, scale: Scale, folder: SweepFolder) -> dict[str, Finding]:
+def findings_of(figure: Figure, scale: Scale, folder: SweepFolder) -> dict[str, Analysis]:
     """What the figure's analysis says of each finished run."""
     from regulargpt.runs.sweep.names import name_of
 
@@ -102,7 +98,7 @@ def findings_of(figure: Figure, scale: Scale, folder: SweepFolder) -> dict[str, 
             try:
                 found[name] = figure.analyse(RunFolder.open(folder.run_path(name)))
             except UserError as error:
-                found[name] = Finding("not analysed", (str(error),), None)
+                found[name] = Analysis("not analysed", (str(error),), None)
     return found
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from experiments.text.record import ClaimRecord, TextRecord
 
 import languages
 from experiments.atlas import columns
@@ -26,14 +27,13 @@ from experiments.atlas.networks import (
 )
 from experiments.atlas.page import PAGE, write_page
 from experiments.atlas.pictures import PICTURES
+from experiments.claims import EXPLODES, Against, Ratio
 from experiments.page.files import page as written
 from experiments.page.files import read_record, to_json
 from experiments.page.record import Record
 from experiments.random_dfas import WANTED, seconds
 from experiments.registry import experiment
 from experiments.text import kept
-from experiments.text.claims import EXPLODES, Against, Ratio
-from experiments.text.record import ClaimRecord, TextRecord
 from experiments.text.table import TextTable
 from regulargpt.cli.commands.align import text as align_text
 from regulargpt.cli.commands.needles import text as needles_text

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Change, Claim, Lead
 from experiments.encodings_languages import runs
 from experiments.experiment import Scale
-from experiments.text.claims import Bound, Change, Claim, Lead
 from experiments.text.subjects import aligned
 from experiments.text.table import Subject, text_table
 from experiments.text.tested import tested_as

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Change, Claim, below
 from experiments.text.alignment import ENTROPY, GAP, P_MAX, TAU, dispersion, gap, temperature
-from experiments.text.claims import Bound, Change, Claim, below
 from experiments.text.subjects import T5, alone, encoding
 from experiments.text.table import Source, by_length, text_table
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from experiments.claims import Bound, Change, Claim, Level
 from experiments.text.alignment import ABOVE, ABOVE_ENTROPY, GAP, TAU, above_entropy, above_p_max, gap, temperature
-from experiments.text.claims import Bound, Change, Claim, Level
 from experiments.text.retrieval import ABOUT, retriever
 from experiments.text.subjects import alone
 from experiments.text.table import Source, by_length, text_table

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Change, Claim
 from experiments.text.alignment import ENTROPY, P_MAX, dispersion
-from experiments.text.claims import Bound, Change, Claim
 from experiments.text.retrieval import ABOUT, by_statistic, retriever
 from experiments.text.table import Source, text_table
 

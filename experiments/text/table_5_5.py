@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Bound, Change, Claim, Lead, Level
+from experiments.claims import Bound, Change, Claim, Lead, Level
 from experiments.text.retrieval import ABOUT, EXACT, MIDDLE, exact_match, middle_gain, retriever
 from experiments.text.subjects import aligned
 from experiments.text.table import Source, text_table

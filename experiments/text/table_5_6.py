@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Bound, Change, Claim, Lead
+from experiments.claims import Bound, Change, Claim, Lead
 from experiments.text.completion import EXACT, SIMILAR, TRUNCATION, exact, published_similarity, similar
 from experiments.text.subjects import T5, aligned, alone, sharpened
 from experiments.text.table import text_table

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Change, Claim, Level
 from experiments.text.alignment import ABOVE, GAUSSIAN, LARGEST, above_p_max, gaussian, largest_logit
-from experiments.text.claims import Bound, Change, Claim, Level
 from experiments.text.retrieval import ABOUT, by_statistic, retriever
 from experiments.text.table import Source, text_table
 

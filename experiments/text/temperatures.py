@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Change, Claim, Lead
 from experiments.text.alignment import TEMPERATURE
-from experiments.text.claims import Bound, Change, Claim, Lead
 
 
 def falls(base: str, strategy: str, far: int, near: int) -> Bound:

@@ -14,7 +14,7 @@ from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.storage.atomic import disk
 from regulargpt.storage.signals import StopRequested
 from tests.cli.conftest import Cli
-from tests.experiments.folders import Result, fill, filled
+from tests.experiments.folders import Result, cells_of, fill, filled
 
 SMOKE = ("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity", "--out", "r")
 KNOWN = one_of(EXPERIMENTS)
@@ -151,7 +151,7 @@ def test_more_rows_join_those_that_are_there(cli: Cli, by_hand):
     assert cli(*SMOKE).code == 0
     assert cli("reproduce", "table-6.1", "--scale", "smoke", "--only", "dyck-2", "--out", "r").code == 0
     data = json.loads(Path("r/table-6.1-smoke/page.json").read_text())
-    assert list(dict.fromkeys(cell["row"] for cell in data["cells"])) == ["parity", "dyck-2"]
+    assert list(dict.fromkeys(cell["row"] for cell in cells_of(data))) == ["parity", "dyck-2"]
     assert data["command"].endswith("--only parity,dyck-2 --out r")
 
 
@@ -176,7 +176,7 @@ def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli):
     answer = cli(*arguments, "--json")
     assert answer.code == 0, answer.err
     data = json.loads(answer.out)
-    cells = [cell for cell in data["cells"] if cell["shows"]["what"] == "accuracy"]
+    cells = [cell for cell in cells_of(data) if cell["shows"]["what"] == "accuracy"]
     assert len(cells) == 24
     assert all(cell["done"] == cell["runs"] == 1 and 0 <= cell["ours"]["mean"] <= 100 for cell in cells)
     assert all(50 <= max(cell["shortcuts"]["scores"].values()) <= 100 for cell in cells if cell["row"] == "dyck-2")

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from experiments import claims
+from experiments.claims import Against, Bound, Change, Claim, Gap, Lead, Level, Place, Ratio
 from experiments.registry import EXPERIMENTS, experiment
-from experiments.text import claims
-from experiments.text.checkpoint.claims import Gap, Place
-from experiments.text.claims import Against, Bound, Change, Claim, Lead, Level, Ratio
-from experiments.text.recording import points
+from experiments.text.page import points
 from experiments.text.results import Results, Unknown, paired
 from experiments.text.table import TextTable
 from regulargpt.evaluation.interval import Interval
