@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 from experiments.page.record import Answer, Verdict
 from experiments.text.results import Results, Unknown
 from regulargpt.evaluation.interval import Interval
-from regulargpt.evaluation.measures import exp
+from regulargpt.objectives.measures import exp
 
 HOLDS: Answer = "holds"
 FAILS: Answer = "does not"

@@ -13,7 +13,7 @@ import numpy as np
 from experiments.page.markdown import markdown
 from experiments.page.record import Page, Picture, from_json, to_json
 from regulargpt import plots
-from regulargpt.evaluation.measures import measure
+from regulargpt.objectives.measures import measure
 from regulargpt.storage import atomic
 
 RECORD, PAGE = "page.json", "page.md"

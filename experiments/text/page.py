@@ -20,7 +20,7 @@ from experiments.text.runs import TableRuns
 from experiments.text.table import BY_POSITION, Source, TextTable
 from regulargpt.config.schema import value_of
 from regulargpt.evaluation.interval import FILES, SEGMENTS, WORDS, Interval
-from regulargpt.evaluation.measures import exp
+from regulargpt.objectives.measures import exp
 from regulargpt.plots import Line as Curve
 
 MEASURE = "bits_per_byte"
