@@ -100,7 +100,6 @@ OPTIONS = {
     "objective.next": "name",
     "objective.language_model": "name",
     "objective.retrieve": "name",
-    "objective.subwords": "name weight compositions alignment",
     "phases.table_fine_tuning": "every automaton look_up_from steps settling windows lr noise contraction missed",
     "observers.snapshots": "count",
     "data.dyck-2": (
@@ -201,7 +200,7 @@ def test_registries():
         "ssmax log_n"
     )
     assert " ".join(ENCODINGS) == encodings
-    assert list(RECIPES) == ["robust", "robust-subwords", "answers", "automaton", "paper", "gpt2", "text", "retrieval"]
+    assert list(RECIPES) == ["answers", "words", "paper", "gpt2", "text", "retrieval"]
     expected = [
         "thesis-1",
         "regular-gpt-code-1",

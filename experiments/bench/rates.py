@@ -1,7 +1,7 @@
 """Labelled symbols a second of each family of languages, and steps of training a second of each model.
 
 Words and labels are drawn together, and the automata of a sampler are built before the clock starts. Steps are whole:
-those of `regulargpt run parity --model MODEL`, with words, loss, backward, clipping and optimiser, at lengths 1 to 40.
+those of `regulargpt run parity --recipe words --model MODEL`, with words, loss, backward, clipping and optimiser, at lengths 1 to 40.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def label(task: Task, length: int, count: int) -> None:
 
 
 def models(scale: str) -> Iterator[Row]:
-    """Steps of training a second of each model with its own recipe."""
+    """Steps of training a second of each model with the recipe `words`."""
     effort, steps = Effort(2, 0, 0) if scale == "smoke" else Effort(5, 8), STEPS[scale]
     trainers = {name: trainer(name) for name in MODELS}
     for name, each in in_turn({n: lambda t=t: walk(t, steps) for n, t in trainers.items()}, effort).items():
@@ -55,7 +55,7 @@ def models(scale: str) -> Iterator[Row]:
 
 def trainer(name: str) -> Trainer:
     """A new model of this name at the start of its training on parity."""
-    config = resolve(None, name, "parity", languages.get("parity").sampling)
+    config = resolve("words", name, "parity")
     words = data.build(config.data)
     goal, device = objectives.build(config.objective, words), torch.device("cpu")
     return Trainer(config, words, goal, make_model(config, goal, device), device)
