@@ -33,6 +33,8 @@ MULTIPLES = (1, 2, 4, 8, 16)
 LONGER = MULTIPLES[1:]
 # A published perplexity of a row at a multiple of the training length, None where there is none.
 Printed = Callable[[str, int], float | None]
+# A row and a multiple of the training length.
+Point = tuple[str, int]
 
 
 class Figure(Protocol):
@@ -59,119 +61,86 @@ class Figure(Protocol):
 
 @dataclass(frozen=True)
 class Ratio:
-    """The perplexity of a row at a multiple of the training length over that at another, as a rule at once."""
+    """The perplexity of a row at a multiple of the training length over that at another, as a rule at once.
+
+    With `other`, over that of another row at the same length. `printed` is of published perplexities.
+    """
 
     row: str
     multiple: int
     base: int = 1
+    other: str = ""
 
     @property
     def form(self) -> str:
         """Of any multiple."""
+        if self.other:
+            return f"PPL({self.row}) / PPL({self.other}) at {{k}}x"
         return f"{self.row}, PPL({{k}}x) / PPL({self.base}x)"
 
-    def of(self, results: Results) -> Interval:
-        """Paired by seed and segment."""
-        return results.difference((self.row, self.multiple), (self.row, self.base)).through(exp)
-
-    def printed(self, value: Printed) -> float | None:
-        """Of published perplexities."""
-        return quotient(value(self.row, self.multiple), value(self.row, self.base))
-
-
-@dataclass(frozen=True)
-class Against:
-    """The perplexity of a row over that of another, at the same length."""
-
-    row: str
-    other: str
-    multiple: int
-
     @property
-    def form(self) -> str:
-        """Of any multiple."""
-        return f"PPL({self.row}) / PPL({self.other}) at {{k}}x"
+    def points(self) -> tuple[Point, Point]:
+        """What stands over what."""
+        return (self.row, self.multiple), (self.other, self.multiple) if self.other else (self.row, self.base)
 
     def of(self, results: Results) -> Interval:
         """Paired by seed and segment."""
-        return results.difference((self.row, self.multiple), (self.other, self.multiple)).through(exp)
+        return results.difference(*self.points).through(exp)
 
     def printed(self, value: Printed) -> float | None:
         """Of published perplexities."""
-        return quotient(value(self.row, self.multiple), value(self.other, self.multiple))
+        first, second = (value(*point) for point in self.points)
+        return quotient(first, second)
 
 
 @dataclass(frozen=True)
 class Level:
-    """Another measure of a row; tables of perplexities print no such numbers, but figures do."""
+    """Another measure of a row at a multiple; minus that at a smaller one, `base`, or minus that of an `other` row.
 
-    measure: str
-    row: str
-    multiple: int
-    is_printed: bool = False
-
-    @property
-    def form(self) -> str:
-        """Of any multiple."""
-        return f"{self.measure}, {self.row} at {{k}}x"
-
-    def of(self, results: Results) -> Interval:
-        """As it was measured."""
-        return results.measure(self.measure, self.row, self.multiple)
-
-    def printed(self, value: Printed) -> float | None:
-        """As it is in print, if it is."""
-        return value(self.row, self.multiple) if self.is_printed else None
-
-
-@dataclass(frozen=True)
-class Change:
-    """Another measure of a row at a multiple minus that at a smaller one, seed by seed."""
-
-    measure: str
-    row: str
-    multiple: int
-    base: int
-    is_printed: bool = False
-
-    @property
-    def form(self) -> str:
-        """Of any multiple."""
-        return f"{self.measure}, {self.row} at {{k}}x - at {self.base}x"
-
-    def of(self, results: Results) -> Interval:
-        """The difference, with the interval that holds both."""
-        return results.change(self.measure, (self.row, self.multiple), (self.row, self.base))
-
-    def printed(self, value: Printed) -> float | None:
-        """Of published values of that measure, if it is what the table prints."""
-        return difference(value(self.row, self.multiple), value(self.row, self.base)) if self.is_printed else None
-
-
-@dataclass(frozen=True)
-class Lead:
-    """Another measure of a row minus that of another row, at the same length, seed by seed: positive if the row leads.
-
-    The two intervals of a seed are added up: words are not paired.
+    Tables of perplexities print no such numbers, but figures do (`is_printed`). Differences are taken seed by seed, and
+    the two intervals of a seed are added up.
     """
 
     measure: str
     row: str
-    other: str
     multiple: int
+    is_printed: bool = False
+    base: int = 0
+    other: str = ""
 
     @property
     def form(self) -> str:
         """Of any multiple."""
-        return f"{self.measure}, {self.row} - {self.other} at {{k}}x"
+        name, end = f"{self.measure}, {self.row}", f" - at {self.base}x" if self.base else ""
+        return f"{name}{f' - {self.other}' * bool(self.other)} at {{k}}x{end}"
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """One point, or one minus another."""
+        first = self.row, self.multiple
+        if self.other:
+            return first, (self.other, self.multiple)
+        return (first, (self.row, self.base)) if self.base else (first,)
 
     def of(self, results: Results) -> Interval:
-        """The difference, with the interval that holds both."""
-        return results.change(self.measure, (self.row, self.multiple), (self.other, self.multiple))
+        """As it was measured."""
+        first, *second = self.points
+        return results.change(self.measure, first, *second) if second else results.measure(self.measure, *first)
 
     def printed(self, value: Printed) -> float | None:
-        """Of published values of that measure."""
-        return difference(value(self.row, self.multiple), value(self.other, self.multiple))
+        """As it is in print, if it is."""
+        first, *second = (value(*point) if self.is_printed else None for point in self.points)
+        return difference(first, *second) if second else first
+
+
+def change(measure: str, row: str, multiple: int, base: int, is_printed: bool = False) -> Level:
+    """A measure of a row at a multiple minus that at a smaller one."""
+    return Level(measure, row, multiple, is_printed, base=base)
+
+
+def lead(measure: str, row: str, other: str, multiple: int) -> Level:
+    """A measure of a row minus that of another row: positive if the row leads."""
+    return Level(measure, row, multiple, True, other=other)
 
 
 @dataclass(frozen=True)
@@ -338,6 +307,12 @@ def digits(value: float) -> str:
     return f"{value:.12g}"
 
 
+def kind_of(figure: Figure) -> tuple[object, ...]:
+    """What a figure is of, whatever the rows: figures of one kind can be told in one rule."""
+    compares = bool(getattr(figure, "base", 0) and not getattr(figure, "other", "")), bool(getattr(figure, "other", ""))
+    return type(figure), getattr(figure, "measure", ""), *compares
+
+
 @dataclass(frozen=True)
 class Claim:
     """A published sentence, where it stands, what tests it, and why it may be otherwise here, where that is known."""
@@ -352,7 +327,7 @@ class Claim:
         """The tests, those of one kind and bound as one: of many rows the figure that decides is shown."""
         found: dict[tuple[object, ...], Bound] = {}
         for test in self.tests:
-            what = frozenset((type(one), getattr(one, "measure", "")) for one in test.figures)
+            what = frozenset(map(kind_of, test.figures))
             kind = (what, test.side, test.bound)
             known = found.get(kind)
             found[kind] = replace(known, figures=(*known.figures, *test.figures)) if known else test
@@ -405,19 +380,19 @@ def falls_on(row: str, at: Iterable[int]) -> Bound:
 
 def beats(row: str, *others: str, at: Iterable[int] = LONGER) -> Bound:
     """A row has a lower perplexity than others at the same length."""
-    figures = tuple(Against(row, other, k) for other in others for k in at)
+    figures = tuple(Ratio(row, k, other=other) for other in others for k in at)
     return Bound(figures, "below", 1.0)
 
 
 def no_better(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> Bound:
     """A row is at most so many percent better than another."""
-    figures = tuple(Against(row, other, k) for k in at)
+    figures = tuple(Ratio(row, k, other=other) for k in at)
     return Bound(figures, "above", 1 - percent / 100)
 
 
 def no_worse(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> Bound:
     """A row is at most so many percent worse than another."""
-    figures = tuple(Against(row, other, k) for k in at)
+    figures = tuple(Ratio(row, k, other=other) for k in at)
     return Bound(figures, "below", 1 + percent / 100)
 
 
@@ -429,7 +404,7 @@ def same(row: str, other: str, percent: float, at: Iterable[int] = LONGER) -> tu
 
 def leads(measure: str, row: str, *others: str, at: int) -> Bound:
     """Another measure of a row is higher than that of others."""
-    figures = tuple(Lead(measure, row, other, at) for other in others)
+    figures = tuple(lead(measure, row, other, at) for other in others)
     return Bound(figures, "above", 0.0)
 
 

@@ -1,7 +1,7 @@
 """Labelled symbols a second of each family of languages, and steps of training a second of each model.
 
-Words and labels are drawn together, and the automata of a sampler are built before the clock starts. Steps are whole:
-those of `regulargpt run parity --recipe words --model MODEL`, with words, loss, backward, clipping and optimiser, at lengths 1 to 40.
+Words and labels are drawn together, and the automata of a sampler are built before the clock starts. Steps are whole,
+with words, loss, backward, clipping and optimiser: those of `regulargpt run parity --recipe words --model MODEL`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import reproduction
-from experiments.claims import Bound, Change, Claim
+from experiments.claims import Bound, Claim, change
 from experiments.experiment import Scale
 from experiments.text import retrieval
 from experiments.text.retrieval import EXACT, Found, exact_match, found_at, gain_by_third, middle_gain, retriever
@@ -110,7 +110,7 @@ def share(folder: RunFolder, strategy: str) -> dict[int, Interval]:
 
 
 def table_of(rows: tuple[str, ...]) -> TextTable:
-    falls = Bound(tuple(Change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
+    falls = Bound(tuple(change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
     return text_table(
         "made-up",
         "Made up",
