@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from experiments.experiment import Column, Experiment, Scale, Shows
-from experiments.figure import Analysis
+from experiments.experiment import Analysis, Column, Experiment, Scale, Shows
 from experiments.published import Number
 from regulargpt.config.schema import RunConfig
 from regulargpt.results.row import Row

@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 from experiments.cells import STATISTICS, Compared, Comparison, has_conditions
 from experiments.conditions import differences, words_and_supervision
-from experiments.experiment import Column, Experiment, Scale, Shows
-from experiments.figure import Analysis, Figure
+from experiments.experiment import Analysis, Column, Experiment, Scale, Shows
 from experiments.published import Published, published
 from regulargpt.config.schema import RunConfig
 from regulargpt.results.beside import family
@@ -42,7 +41,7 @@ def compare(
             left_out.append(name)
             continue
         cells = [cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns]
-        if isinstance(experiment, Figure):
+        if experiment.analyse:
             cells = [with_finding(cell, findings) for cell in cells]
         shown.append(tuple(with_notes(cell, experiment, notes) for cell in cells))
     if not (experiment.published or experiment.conditions):

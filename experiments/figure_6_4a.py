@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from experiments.figure import COLUMNS, LENGTH, WORDS, Analysis, Figure, config_of, runs, saved_report
+from experiments.experiment import Analysis, Experiment
+from experiments.figure import COLUMNS, LENGTH, WORDS, config_of, runs, saved_report
 from regulargpt.storage.folder import RunFolder
 
 
@@ -22,7 +23,7 @@ def analyse(folder: RunFolder) -> Analysis:
     return Analysis(f"{reach}, {straight}", (report["summary"],), picture)
 
 
-EXPERIMENT = Figure(
+EXPERIMENT = Experiment(
     "figure-6.4a",
     "The receptive field covers the whole word",
     ("parity",),

@@ -18,8 +18,7 @@ from typing import Any
 from experiments import sessions
 from experiments.cells import Comparison
 from experiments.compare import compare
-from experiments.experiment import Experiment, Scale
-from experiments.figure import Analysis, Figure
+from experiments.experiment import Analysis, Experiment, Scale
 from experiments.page.files import write
 from experiments.score_page import pictures, score_page
 from experiments.shortcuts import with_shortcuts
@@ -30,6 +29,7 @@ from experiments.text.table import TextTable
 from languages.errors import UserError
 from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import ENVIRONMENT, RunFolder
 
@@ -79,7 +79,7 @@ def made(
 def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Comparison:
     """Every cell from the runs of the folder."""
     requested = frozenset(folder.names)
-    findings = findings_of(experiment, scale, folder) if isinstance(experiment, Figure) else {}
+    findings = findings_of(experiment, scale, folder)
     found = compare(experiment, scale, rows(folder.path), requested, findings)
     if not found.cells:
         where = atomic.shown(folder.path)
@@ -87,14 +87,12 @@ def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Com
     return found
 
 
-def findings_of(figure: Figure, scale: Scale, folder: SweepFolder) -> dict[str, Analysis]:
+def findings_of(figure: Experiment, scale: Scale, folder: SweepFolder) -> dict[str, Analysis]:
     """What the figure's analysis says of each finished run."""
-    from regulargpt.runs.sweep.names import name_of
-
-    names = dict.fromkeys(name_of(config) for config in figure.all_configs(scale))
+    names = dict.fromkeys(name_of(config) for config in figure.all_configs(scale)) if figure.analyse else ()
     found = {}
     for name in names:
-        if folder.state(name) == "done":
+        if figure.analyse and folder.state(name) == "done":
             try:
                 found[name] = figure.analyse(RunFolder.open(folder.run_path(name)))
             except UserError as error:
