@@ -111,6 +111,7 @@ def test_all_there(cli: Cli, by_hand):
     lines = answer.out.splitlines()
     assert lines[0].split() == ["row", "column", "published", "ours", "difference", "done", "notes"]
     assert "parity RegularGPT, C = 3 100.0 / 88.7 99.00 / 99.00 −1.0 / +10.3" in " ".join(answer.out.split())
+    assert "\n1: " in answer.out
     assert lines[-1] == "r/table-6.1-smoke/page.md"
     assert answer.err.splitlines()[0] == "6 runs in r: 0 done, 6 missing, 0 failed"
     assert Path("r/results.csv").exists()

@@ -27,13 +27,15 @@ ENVIRONMENT = {
 
 def cells_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     """The values of all cells of a page.json."""
-    tables = [block for section in result["sections"] for block in section["blocks"] if "rows" in block]
-    return [cell["values"] for table in tables for row in table["rows"] for cell in row if "values" in cell]
+    blocks = [block for section in result["sections"] for block in section["blocks"] if isinstance(block, dict)]
+    cells = [cell for block in blocks for row in block.get("rows", ()) for cell in row if isinstance(cell, dict)]
+    return [cell["values"] for cell in cells if "values" in cell]
 
 
 def pictures_of(result: dict[str, Any]) -> list[str]:
     """The files of all pictures of a page.json."""
-    return [block["file"] for section in result["sections"] for block in section["blocks"] if "file" in block]
+    blocks = (block for section in result["sections"] for block in section["blocks"] if isinstance(block, dict))
+    return [block["file"] for block in blocks if "file" in block]
 
 
 def filled(

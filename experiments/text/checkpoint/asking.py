@@ -14,7 +14,7 @@ Stop = Callable[[], bool]
 
 
 class Stopped(Exception):
-    """Somebody asked to stop; what is done is kept."""
+    """A stop was requested; what is done is kept."""
 
 
 def missing(plan: Plan, store: AnswerStore) -> dict[tuple[str, int], list[str]]:

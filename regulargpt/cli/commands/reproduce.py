@@ -126,7 +126,7 @@ def conduct(
     finally:
         progress.close()
     reproduction.add_session(folder, experiment, scale, time.monotonic() - started)
-    told(reproduction.write_page(folder, experiment, scale, notice), as_json)
+    print_result(reproduction.write_page(folder, experiment, scale, notice), as_json)
     if outcome.missing:
         say(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
         return STOPPED
@@ -136,7 +136,7 @@ def conduct(
 def page_again(experiment: Any, scale: str, folder: Path, as_json: bool) -> int:
     """Write the page from what is there; the exit code says whether all of it is."""
     result = import_module("experiments.reproduction").write_page(folder, experiment, scale, notice)
-    told(result, as_json)
+    print_result(result, as_json)
     return FAILED if result["failed"] else STOPPED if result["missing"] else 0
 
 
@@ -152,7 +152,7 @@ def of_checkpoint(session: Any, dry_run: bool, page_only: bool, as_json: bool) -
         return 0
     stopped = "" if page_only else session.ask(lambda text: say(f"asking {text}", err=True))
     result = session.page()
-    told(result, as_json)
+    print_result(result, as_json)
     if stopped:
         say(f"stopped by {stopped}; the same command goes on from there", err=True)
     return STOPPED if stopped or (page_only and result["missing"]) else 0
@@ -163,7 +163,7 @@ def notice(text: str) -> None:
     say(f"testing {text}", err=True)
 
 
-def told(result: dict[str, Any], as_json: bool) -> None:
+def print_result(result: dict[str, Any], as_json: bool) -> None:
     """Print the claims, or the cells and what differs, and where the page is."""
     if as_json:
         emit(result)
@@ -173,15 +173,24 @@ def told(result: dict[str, Any], as_json: bool) -> None:
         say(table(rows, ("claim", "here", "figure")))
     else:
         say(table(list(cells_of(result)), ("row", "column", "published", "ours", "difference", "done", "notes")))
+        notes = (note for block in blocks_of(result, "numbered") for note in block["items"])
+        for number, note in enumerate(notes, 1):
+            say(f"{number}: {note}")
     for failure in result["failed"]:
         say(f"failed: {failure['run']}: {failure['reason']}")
     click.echo(f"{result['page']}")
 
 
+def blocks_of(result: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
+    """The blocks of a page that have this key."""
+    blocks = (block for section in result["sections"] for block in section["blocks"])
+    return (block for block in blocks if isinstance(block, dict) and key in block)
+
+
 def cells_of(result: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     """A line for each cell of scores."""
-    tables = (block for section in result["sections"] for block in section["blocks"] if "rows" in block)
-    for cell in (cell for found in tables for row in found["rows"] for cell in row if "values" in cell):
+    found = (cell for block in blocks_of(result, "rows") for row in block["rows"] for cell in row)
+    for cell in (cell for cell in found if isinstance(cell, dict) and "values" in cell):
         values, lines = cell["values"], cell["lines"]
         if values.get("runs") and "column" in values:
             of = {kind: [line["text"] for line in lines if line.get("kind") == kind] for kind in KINDS}
