@@ -4,11 +4,9 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import languages
 from experiments import results_page
 from experiments.atlas import columns
 from experiments.atlas.page import write_page
@@ -20,18 +18,14 @@ from experiments.random_dfas import TABLE
 from experiments.random_dfas import page as page_of_random_automata
 from experiments.random_dfas import read as read_random_automata
 from experiments.registry import experiment
-from experiments.results_page import RESULTS, cells, mean_and_proof
+from experiments.results_page import RESULTS, cells
 from experiments.text import kept
 from experiments.text.table import TextTable
 from regulargpt.cli.commands.align import text as align_text
 from regulargpt.cli.commands.needles import text as needles_text
-from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.evaluation.interval import FILES
-from regulargpt.finite.conformance import MOST, USUAL, suite
-from regulargpt.finite.from_answers import LOOKED_UP
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
-from regulargpt.runs.sweep.grid import Grid
 from regulargpt.tables import percent
 
 ROOT = Path(__file__).parent.parent
@@ -80,15 +74,6 @@ def test_what_a_page_shows_in_bold_is_what_its_record_has(name: str):
         assert any(text in bold for bold in shown), text
 
 
-def table(file: str, first: str) -> list[list[str]]:
-    """The rows of the Markdown table whose first heading is `first`."""
-    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
-    (start,) = [at for at, line in enumerate(lines) if line.startswith(f"| {first} |")]
-    below = lines[start + 2 :]
-    end = next((at for at, line in enumerate(below) if not line.startswith("|")), len(below))
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in below[:end]]
-
-
 def test_the_transformers_cells_are_those_of_the_runs_in_the_repository():
     found_cells = cells("table-6.1-cpu")
     found = groups(rows(RESULTS / "table-6.1-cpu-transformer" / "results.csv"), ["data.name"])
@@ -120,50 +105,6 @@ def test_the_results_in_the_repository_stay_small():
     # About a megabyte of them are the losses of segments.
     assert sum(path.stat().st_size for path in found) < 6_000_000
     assert {path.suffix for path in found} <= {".md", ".json", ".jsonl", ".csv", ".png", ".toml"}
-
-
-# The columns of README's table: what stands above, the file that it links, and the page's column.
-OF_README = (
-    ("RNN, answers", "table-6.1-cpu/page.md", "rnn"),
-    ("Transformer, answers", "table-6.1-cpu/page.md", "transformer"),
-    ("RegularGPT, answers", "answers-cpu/page.md", "regulargpt-C2"),
-    ("gated, answers", "answers-cpu/page.md", "gated-C2"),
-    ("RegularGPT, automaton", "checked/checked.jsonl", ""),
-)
-README_ROWS = ("parity", "cycle-navigation", "dyck-4", "modular-arithmetic")
-
-
-def test_the_whole_table_of_the_readme_is_computed_from_the_files_that_its_columns_name():
-    links = [f"[{title}](experiments/results/{file})" for title, file, _ in OF_README]
-    assert all((RESULTS / file).exists() for _, file, _ in OF_README)
-    expected = [[row, *(of_readme(row, *column[1:]) for column in OF_README)] for row in README_ROWS]
-    assert f"| language | {' | '.join(links)} |" in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    assert table("README.md", "language") == expected
-
-
-def of_readme(row: str, file: str, column: str) -> str:
-    """A cell of README: a mean, whether all runs are proven, and a mark if words are not those of the last column."""
-    if file.endswith(".jsonl"):
-        runs = [run for run in checked() if run["language"].partition(":")[0] == row]
-        assert len(runs) == 3
-        assert all(run["proven"] for run in runs)
-        return f"{percent(sum(run['score'] for run in runs) / 3)} ∎"
-    page = file.partition("/")[0]
-    return mean_and_proof(cells(page)[row, column]) + (" †" if words_of(row, page, column) != words_of(row) else "")
-
-
-def words_of(row: str, page: str = "", column: str = "") -> tuple[object, ...]:
-    """On which words the runs of a cell were trained and tested; of the last column, as the sweep of docs says."""
-    if page:
-        config, *_ = experiment(page.removesuffix("-cpu")).configs(row, column, "cpu")
-    else:
-        config, *_ = Grid((row,), certify=True).configs
-    return (config.data, config.scored[0], config.test_len)
-
-
-def checked() -> list[dict[str, Any]]:
-    """What was trained with the automaton, and checked again."""
-    return [json.loads(line) for line in (RESULTS / "checked" / "checked.jsonl").read_text().splitlines()]
 
 
 TEXT_PAGES = [RESULTS / name for name in PAGES if page(name).claims]
@@ -202,15 +143,6 @@ def test_each_paired_verdict_follows_from_the_losses_beside_its_page(folder: Pat
         if paired == list(claim.bounds):
             verdict = claim.verdict(results)
             assert (verdict.answer, verdict.figure, verdict.seeds) == (written.answer, written.figure, written.seeds)
-
-
-def test_the_guide_to_answers_says_how_many_words_are_asked_about():
-    text = " ".join((ROOT / "docs" / "answers.md").read_text(encoding="utf-8").split())
-    assert f"k is as large as {USUAL:,} words allow (k = 0: {MOST:,})" in text
-    assert suite(languages.get("dyck-20").machine, 40).classes == 0
-    first = FROM_ANSWERS["phases.table_fine_tuning.look_up_from"]
-    assert f"From step {first:,} on (`phases.table_fine_tuning.look_up_from`)" in text
-    assert f"at each attempt the right answers to at most {LOOKED_UP:,} of them" in text
 
 
 def test_the_guide_to_texts_quotes_what_its_commands_print():
