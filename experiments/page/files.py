@@ -70,7 +70,11 @@ def draw(picture: Picture, place: Path) -> None:
     long = {"even": math.inf, "log": 0, "": plots.LOG_FROM}[picture.scale]
     lines = [bent(line) if picture.from_drawing else line for line in picture.lines]
     figure = plots.single(lines, measure(picture.measure), label=picture.label, marks=picture.marks, long=long)
-    figure.axes[0].set_xlabel(picture.axis)
+    axes, places = figure.axes[0], sorted({place for line in lines for place in line.lengths})
+    axes.set_xlabel(picture.axis)
+    if picture.scale == "log" and len(places) <= plots.MAX_DOTS:
+        axes.set_xticks(places, [f"{place:,.0f}" for place in places])  # powers of ten would say little of them
+        axes.minorticks_off()
     atomic.make_folder((place / picture.file).parent)
     plots.save(place / picture.file, figure)
 
