@@ -110,7 +110,8 @@ def test_all_there(cli: Cli, by_hand):
     assert answer.code == 0, answer.err
     lines = answer.out.splitlines()
     assert lines[0].split() == ["row", "column", "published", "ours", "difference", "done", "notes"]
-    assert "parity RegularGPT, C = 3 100.0 / 88.7 99.00 / 99.00 −1.0 / +10.3" in " ".join(answer.out.split())
+    row = "parity RegularGPT, C = 3 100.0 / 88.7 99.00 / 99.00 −1.0 / +10.3"
+    assert any(" ".join(line.split()).startswith(row) for line in lines)
     assert "\n1: " in answer.out
     assert lines[-1] == "r/table-6.1-smoke/page.md"
     assert answer.err.splitlines()[0] == "6 runs in r: 0 done, 6 missing, 0 failed"
@@ -178,9 +179,9 @@ def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli):
     assert answer.code == 0, answer.err
     data = json.loads(answer.out)
     cells = [cell for cell in cells_of(data) if cell["shows"]["what"] == "accuracy"]
-    assert len(cells) == 24
+    assert len(cells) == 16
     assert all(cell["done"] == cell["runs"] == 1 and 0 <= cell["ours"]["mean"] <= 100 for cell in cells)
     assert all(50 <= max(cell["shortcuts"]["scores"].values()) <= 100 for cell in cells if cell["row"] == "dyck-2")
     page = Path(data["page"]).read_text("utf-8")
     assert "best rule" in page
-    assert cli(*arguments).err.splitlines()[0] == "16 runs in r: 16 done, 0 missing, 0 failed"
+    assert cli(*arguments).err.splitlines()[0] == "12 runs in r: 12 done, 0 missing, 0 failed"
