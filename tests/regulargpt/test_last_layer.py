@@ -66,7 +66,6 @@ def test_it_is_a_function_of_network_table_and_seed_and_no_hook_stays(monkeypatc
         model, table = case(KINDS[0])
         if at:  # windows go through in other pieces
             monkeypatch.setattr(block, "ROWS", 3)
-            monkeypatch.setattr(last_layer, "ROWS", 5 if seed else 1 << 14)
         solve_last_layer(model, table, seed)
         assert not any(module._forward_pre_hooks for module in model.modules())
         found.append(model.last_layer.weight.detach())  # type: ignore[union-attr]
