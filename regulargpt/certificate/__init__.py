@@ -13,14 +13,13 @@ search        what finds a proof, and is believed by nobody:
   settling           training on a certified table's own errors, until they shrink on their way up the tree
   last_layer         the last linear layer, solved for the table
   separation         prototypes to train towards, moved apart
-  numpy_network      what the networks share in numpy and float64; numpy_regulargpt, numpy_ldru
   affine_forms       vectors in the network while states move in balls: linear maps exactly
   remainders         what LayerNorm, activation and product leave beyond their first order
   attention_remainder  what attention leaves
   expansion          the layers of a network on such vectors
   image_bounds       how far from its prototype the image of a window of balls can be; block_bounds, gated_bounds,
                      ldru_bounds
-  networks           which of them are those of a network, by its name
+  networks           which of them bounds a network, by its name
   invariant_balls    balls around the prototypes that the unquantised network maps into themselves
 checker       the independent checker: ball arithmetic, and none of the code above
 phase         table fine-tuning in a training:

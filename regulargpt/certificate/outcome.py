@@ -17,10 +17,9 @@ from languages.task import Task
 from regulargpt.certificate import record
 from regulargpt.certificate.as_it_is import Searched, certify_unquantised, search_balls, wide_enough
 from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
-from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.compared import against
 from regulargpt.certificate.search.certify import Certifier, Quantised
-from regulargpt.certificate.search.networks import numpy_network
+from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.verdict import remember
 from regulargpt.extraction.from_answers import LearnedMachine, answers_of
 from regulargpt.models.tree.base import Tree
@@ -89,9 +88,9 @@ def outcome_of(
     try:
         certificate = record.text(record.record(quantised, files, None))
         accepted = decide(certificate.encode(), files, progress=progress)
-        as_files = numpy_network(tensors(files["weights"]), json.loads(files["network"])["model"])
-        if searched is None or not searched.is_of(as_files):
-            searched = search_balls(certifier, model, quantised, as_files)
+        of_model = Float64Network(model, json.loads(network)["model"])
+        if searched is None or not searched.is_of(of_model):
+            searched = search_balls(certifier, model, quantised, of_model)
         certified, unquantised = certify_unquantised(searched, files, progress)
     except (Rejected, Malformed) as error:
         return refused(weights, {**found, "reason": f"the independent check rejects it: {error}"})

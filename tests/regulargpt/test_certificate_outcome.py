@@ -129,5 +129,5 @@ def test_a_run_writes_what_was_checked_and_says_so_in_its_summary(tmp_path: Path
 )
 def test_a_wider_layer_is_advised_where_it_has_helped(model: dict[str, int], n_windows: int, advised: dict[str, int]):
     table = SimpleNamespace(nodes=range(n_windows))
-    searched = SimpleNamespace(network=SimpleNamespace(model=model), quantised=SimpleNamespace(table=table))
+    searched = SimpleNamespace(network=SimpleNamespace(options=model), quantised=SimpleNamespace(table=table))
     assert as_it_is.wide_enough(searched) == advised
