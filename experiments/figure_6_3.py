@@ -11,7 +11,7 @@ def analyse(folder: RunFolder) -> Finding:
     picture, path = folder.path / "verify" / "pca.png", folder.path / "verify" / "clusters.json"
     report = saved_report(path, config_of(folder), "overall", "summary") if picture.exists() else None
     if report is None:
-        from regulargpt.analysis.cluster_report import clusters
+        from regulargpt.measurements.cluster_report import clusters
 
         report = clusters(folder, length=LENGTH, words=WORDS)
     found = report["overall"]

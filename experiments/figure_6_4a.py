@@ -12,7 +12,7 @@ def analyse(folder: RunFolder) -> Finding:
     picture, path = where / "receptive-field.png", where / "receptive-field.json"
     report = saved_report(path, config_of(folder), "erf", "summary") if picture.exists() else None
     if report is None:
-        from regulargpt.analysis.receptive_field_report import receptive_field_report
+        from regulargpt.measurements.receptive_field_report import receptive_field_report
 
         report = receptive_field_report(folder, length=LENGTH, words=WORDS)
     if report["erf"] is None:

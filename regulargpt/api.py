@@ -171,7 +171,7 @@ def evaluate(
     Without lengths or protocol, at those of its own test. `quantised` is as in `load`. `options` are keys of the data,
     the objective or the evaluation, as those of `run`, of the network where a test may set them otherwise, or `device`.
     """
-    from regulargpt.evaluation.again import evaluate as evaluate_run
+    from regulargpt.runs.again import evaluate as evaluate_run
 
     folder = RunFolder.open(path)
     config, network = RunConfig.parse(folder.config_text), {}
@@ -192,7 +192,7 @@ def verify(path: str | Path, **words: Any) -> dict[str, Any]:
 
     `words` are `length`, `words`, `seed` and `out`, as the command has them.
     """
-    from regulargpt.analysis.verify import verify as verify_run
+    from regulargpt.measurements.verify import verify as verify_run
 
     folder = RunFolder.open(path)
     folder.load_summary()

@@ -40,8 +40,8 @@ from regulargpt.cli.commands.needles import text as needles_text
 from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.evaluation.interval import FILES
 from regulargpt.evaluation.temperature import shown
-from regulargpt.extraction.conformance import MOST, USUAL, suite
-from regulargpt.extraction.from_answers import LOOKED_UP
+from regulargpt.finite.conformance import MOST, USUAL, suite
+from regulargpt.finite.from_answers import LOOKED_UP
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 from regulargpt.runs.sweep.grid import Grid

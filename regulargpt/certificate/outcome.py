@@ -19,9 +19,9 @@ from regulargpt.certificate.as_it_is import Searched, certify_unquantised, searc
 from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
 from regulargpt.certificate.compared import against
 from regulargpt.certificate.search.certify import Certifier, Quantised
-from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.verdict import remember
-from regulargpt.extraction.from_answers import LearnedMachine, answers_of
+from regulargpt.finite.float64_network import Float64Network
+from regulargpt.finite.from_answers import LearnedMachine, answers_of
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder

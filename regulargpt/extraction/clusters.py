@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from languages.errors import UserError
-from regulargpt.certificate.search.table import nearest_two
 from regulargpt.extraction.dendrogram import Dendrogram
+from regulargpt.finite.table import nearest_two
 
 Ints = npt.NDArray[np.int64]
 

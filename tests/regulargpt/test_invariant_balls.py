@@ -19,7 +19,6 @@ from regulargpt.certificate.search.attention_remainder import (
     softmax_curvature,
 )
 from regulargpt.certificate.search.block_bounds import expand, projections
-from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.invariant_balls import (
     BallConditions,
     InvariantBalls,
@@ -35,6 +34,7 @@ from regulargpt.certificate.search.remainders import (
     layer_norm,
     relu_remainder,
 )
+from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.tree.base import Tree
 from tests.regulargpt.networks import (
     HEADS,

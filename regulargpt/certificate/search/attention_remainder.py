@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regulargpt.certificate.search.affine_forms import ROUND_UP, spectral_bound
-from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.finite.float64_network import Float64Network
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

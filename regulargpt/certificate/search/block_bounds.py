@@ -9,9 +9,9 @@ import numpy as np
 from regulargpt.certificate.search.affine_forms import AffineForm, Coordinates, Lengths
 from regulargpt.certificate.search.attention_remainder import AttentionExpansion, Projections
 from regulargpt.certificate.search.expansion import Expansion
-from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.image_bounds import Floats, ImageBounds, Ints, WindowBatch
 from regulargpt.certificate.search.remainders import LayerNormRemainder, layer_norm
+from regulargpt.finite.float64_network import Float64Network
 
 # What beyond the first order each p_jh moves, over which `attention` has the values' differences.
 PATTERN = Coordinates("pattern")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from regulargpt.certificate.search.affine_forms import AffineForm, Coordinates, Floats, Lengths, Source
-from regulargpt.certificate.search.float64_network import Float64Network, Ints
 from regulargpt.certificate.search.remainders import activation, layer_norm, product
+from regulargpt.finite.float64_network import Float64Network, Ints
 
 # The length (n,) of a source, or of each coordinate (n, k), for radii (n, C) of the children and the sources before it.
 Step = Callable[[Floats, Lengths], Floats]

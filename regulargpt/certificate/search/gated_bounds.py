@@ -23,8 +23,8 @@ from regulargpt.certificate.search.affine_forms import (
 )
 from regulargpt.certificate.search.block_bounds import after_attention, is_pre
 from regulargpt.certificate.search.expansion import Expansion, Step
-from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.image_bounds import ImageBounds, Ints, WindowBatch
+from regulargpt.finite.float64_network import Float64Network
 
 ATTENTION = "blocks.0.attn."
 

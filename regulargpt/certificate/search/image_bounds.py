@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from regulargpt.certificate.search.affine_forms import AffineForm, DeviationBound, Lengths, Source, spectral_norm
 from regulargpt.certificate.search.expansion import Step
-from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.finite.float64_network import Float64Network
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

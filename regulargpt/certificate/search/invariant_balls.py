@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.networks import image_bounds, max_entries
+from regulargpt.finite.float64_network import Float64Network
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

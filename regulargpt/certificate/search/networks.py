@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from regulargpt.certificate.search.block_bounds import BlockBounds
-from regulargpt.certificate.search.float64_network import Float64Network, Floats, Ints
 from regulargpt.certificate.search.gated_bounds import GatedBlockBounds
 from regulargpt.certificate.search.image_bounds import ImageBounds
 from regulargpt.certificate.search.ldru_bounds import LdruBounds
+from regulargpt.finite.float64_network import Float64Network, Floats, Ints
 
 BOUNDS: dict[str, type[ImageBounds]] = {
     "regulargpt": BlockBounds,

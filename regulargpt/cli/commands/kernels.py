@@ -50,7 +50,7 @@ def command(
         return
     ENCODINGS.options(encoding, "encoding")  # refused before torch is imported
 
-    from regulargpt.analysis.kernels_report import kernels_report
+    from regulargpt.measurements.kernels_report import kernels_report
 
     report = kernels_report(encoding, n_heads=heads or HEADS, length=length or POSITIONS, seed=seed or 0, out=out)
     emit(report) if as_json else say(text(report))
@@ -70,7 +70,7 @@ def of_run(folder: Path, length: int | None, out: Path | None) -> dict[str, Any]
     """The report of a finished run."""
     run_folder = finished(folder)
 
-    from regulargpt.analysis.trained_kernels_report import trained_kernels_report
+    from regulargpt.measurements.trained_kernels_report import trained_kernels_report
 
     return trained_kernels_report(run_folder, length=length, out=out)
 

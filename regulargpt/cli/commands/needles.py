@@ -37,14 +37,14 @@ def command(
 
     RUN is a run on a retrieval task. With its seed the documents are those of its own test.
     """
-    from regulargpt.config.lengths import read_lengths
     from regulargpt.evaluation.temperature import read, weights_of
+    from regulargpt.options.lengths import read_lengths
 
     given = None if lengths is None else read_lengths(lengths)
     run_folder = finished(folder)
     found = None if temperature is None else read(temperature, weights_of(run_folder))
 
-    from regulargpt.analysis.needles_report import needles_report
+    from regulargpt.measurements.needles_report import needles_report
 
     report = needles_report(run_folder, lengths=given, bins=bins, words=words, temperature=found, seed=seed, out=out)
     emit(report) if as_json else say(text(report))

@@ -68,7 +68,7 @@ def simulated(
     preset: str, seed: int, updates: int | None, device: str, out: Path | None, progress: Bar
 ) -> dict[str, Any]:
     """The report of a simulation."""
-    from regulargpt.analysis.position_variance_report import position_variance_report
+    from regulargpt.measurements.position_variance_report import position_variance_report
 
     return position_variance_report(preset, seed=seed, updates=updates, device=device, out=out, progress=progress)
 
@@ -79,7 +79,7 @@ def measured(
     """The report of a run."""
     run_folder = finished(folder)
 
-    from regulargpt.analysis.trained_variance_report import UPDATES, trained_variance_report
+    from regulargpt.measurements.trained_variance_report import UPDATES, trained_variance_report
 
     updates = UPDATES if updates is None else updates
     return trained_variance_report(run_folder, length=length, seed=seed, updates=updates, out=out, progress=progress)

@@ -24,7 +24,7 @@ def command(
     """
     run_folder = finished(folder)
 
-    from regulargpt.analysis.positions_report import positions_report
+    from regulargpt.measurements.positions_report import positions_report
 
     report = positions_report(run_folder, length=length, segments=words or SEGMENTS, seed=seed, out=out)
     emit(report) if as_json else say(text(report))

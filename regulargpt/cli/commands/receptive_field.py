@@ -31,7 +31,7 @@ def command(
     """
     run_folder = finished(folder)
 
-    from regulargpt.analysis.receptive_field_report import receptive_field_report
+    from regulargpt.measurements.receptive_field_report import receptive_field_report
 
     report = receptive_field_report(run_folder, length=length, words=words, seed=seed, out=out, attention=attention)
     emit(report) if as_json else say(text(report))

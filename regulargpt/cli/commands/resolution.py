@@ -31,7 +31,7 @@ def command(
     """
     run_folder = finished(folder)
 
-    from regulargpt.analysis.resolution_report import resolution_report
+    from regulargpt.measurements.resolution_report import resolution_report
 
     report = resolution_report(
         run_folder, length=length, segments=words or SEGMENTS, seed=seed, attention=attention, out=out

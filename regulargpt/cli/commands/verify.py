@@ -26,8 +26,8 @@ def command(
     """
     run_folder = finished_on_words(folder)
 
-    from regulargpt.analysis.verify import verify
     from regulargpt.certificate.sentences import sentences
+    from regulargpt.measurements.verify import verify
 
     with closing(Checking()) as progress:
         report = verify(run_folder, length=length, words=words or WORDS, seed=seed, out=out, progress=progress)

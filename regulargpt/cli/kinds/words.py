@@ -40,7 +40,7 @@ def describe(name: str, seed: int) -> dict[str, Any]:
     import json
 
     from languages.convert.json_text import to_json
-    from regulargpt.certificate.search.specification import trivial
+    from regulargpt.finite.specification import trivial
 
     task = languages.get(name)
     machine = task.machine
