@@ -62,10 +62,10 @@ def test_every_option_is_read_from_the_command_line_as_it_is_rendered(key: str):
 
 
 @pytest.mark.parametrize("key", [key for key, (_, place) in PLACES.items() if place.kind in (int, float, bool)])
-@pytest.mark.parametrize("text", ["", "many", "1,2", "True", "0x10", "1.5.2"])
-def test_every_number_and_switch_refuses_other_words(key: str, text: str):
-    with pytest.raises(ConfigError, match=f"^{key} = {text!r}; give "):
-        PLACES[key][0].reading({key: text})
+def test_every_number_and_switch_refuses_other_words(key: str):
+    for text in ("", "many", "1,2", "True", "0x10", "1.5.2"):
+        with pytest.raises(ConfigError, match=f"^{key} = {text!r}; give "):
+            PLACES[key][0].reading({key: text})
 
 
 @pytest.mark.parametrize("key", [key for key in PLACES if key not in NAMES])
@@ -368,11 +368,11 @@ def test_a_model_that_reads_a_text_at_once_is_refused_in_one_line():
 
 
 @pytest.mark.parametrize("model", [*MODELS, "regulargpt:chunk_size=3"])
-@pytest.mark.parametrize("language", [*names(), "regex:(ab)*", "parity:p_one=0.1", "dyck-9"])
-def test_the_recommended_recipe_is_for_that_model(model: str, language: str):
+def test_the_recommended_recipe_is_for_that_model(model: str):
     name = model.partition(":")[0]
-    assert name in RECIPES[recommended(language, model)].fields
-    assert recommended(language, model) == recommended(language, name)
+    for language in (*names(), "regex:(ab)*", "parity:p_one=0.1", "dyck-9"):
+        assert name in RECIPES[recommended(language, model)].fields
+        assert recommended(language, model) == recommended(language, name)
 
 
 def test_options_behind_the_models_name_decide_on_the_recipes_as_others_do():
