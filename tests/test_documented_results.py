@@ -40,7 +40,7 @@ from regulargpt.cli.commands.needles import text as needles_text
 from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.evaluation.interval import FILES
 from regulargpt.evaluation.temperature import shown
-from regulargpt.finite.conformance import MOST, USUAL, suite
+from regulargpt.finite.conformance import MOST_WORDS, USUAL, suite
 from regulargpt.finite.from_answers import LOOKED_UP
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
@@ -390,7 +390,7 @@ def test_the_sentences_about_the_atlas_count_its_rows():
 
 def test_the_guide_to_answers_says_how_many_words_are_asked_about():
     text = " ".join((ROOT / "docs" / "answers.md").read_text(encoding="utf-8").split())
-    assert f"k is as large as {USUAL:,} words allow (k = 0: {MOST:,})" in text
+    assert f"k is as large as {USUAL:,} words allow (k = 0: {MOST_WORDS:,})" in text
     assert suite(languages.get("dyck-20").machine, 40).classes == 0
     first = FROM_ANSWERS["phases.table_fine_tuning.look_up_from"]
     assert f"From step {first:,} on (`phases.table_fine_tuning.look_up_from`)" in text

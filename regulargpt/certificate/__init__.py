@@ -30,7 +30,7 @@ phase         table fine-tuning in a training:
 record        certificate.json
 compared      the automaton of a certificate beside the language
 verdict       whether a run is proven now: by the checker, of its language
-as_it_is      the balls that prove a network without replacing its states, or why there are none
+unquantised   the balls that prove a network without replacing its states, or why there are none
 outcome       what is said of a trained network
 sentences     the same in words
 """

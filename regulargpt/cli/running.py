@@ -65,10 +65,10 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2}}
     >>> proof_row({"proven": False, "run_dir": "r", "phases": phases})[0]
     ('automaton', "2 states, learned from the network's answers at step 100")
-    >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2, "is_language": False, "as_it_is": True}}
+    >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2, "is_language": False, "proven_unquantised": True}}
     >>> proof_row({"proven": False, "run_dir": "r", "language": "parity", "phases": phases})[1]
     ('every length', 'proven of that automaton, not of parity; `regulargpt verify r` says where they part')
-    >>> phases = {"table_fine_tuning": {"as_it_is": True}}
+    >>> phases = {"table_fine_tuning": {"proven_unquantised": True}}
     >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "phases": phases})
     [('every length', 'proven, as it is, in real arithmetic: r/certificate.json')]
     >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "worst": 80.0})[1]
@@ -84,14 +84,18 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if learned.get("learned_at") is not None:
         found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
         rows += [("automaton", found), *(("ruled out", others) for others in ruled_out(learned))]
-    if learned.get("is_language") is False and learned.get("as_it_is") is not None:
+    if learned.get("is_language") is False and learned.get("proven_unquantised") is not None:
         says = f"proven of that automaton, not of {summary['language']}"
         return [*rows, ("every length", f"{says}; `regulargpt verify {summary['run_dir']}` says where they part")]
     if summary["proven"]:
-        as_it_is = learned.get("as_it_is")
-        of = "as it is, in real arithmetic" if as_it_is else "states replaced by prototypes, in real arithmetic"
+        proven_unquantised = learned.get("proven_unquantised")
+        of = (
+            "as it is, in real arithmetic"
+            if proven_unquantised
+            else "states replaced by prototypes, in real arithmetic"
+        )
         rows.append(("every length", f"proven, {of}: {summary['run_dir']}/certificate.json"))
-        if not as_it_is and summary.get("worst", 100) < 100:
+        if not proven_unquantised and summary.get("worst", 100) < 100:
             tested = f"`regulargpt evaluate {summary['run_dir']} --quantised` tests what is proven"
             rows.append(("as it is", f"not right everywhere; {tested}"))
         return rows

@@ -26,8 +26,8 @@ from regulargpt.evaluation.temperature import read, weights_of
 from regulargpt.measurements.alignment import questions
 from regulargpt.measurements.alignment.extent import MOST_BYTES, extent, shown_lengths
 from regulargpt.measurements.alignment.report import align_report
-from regulargpt.measurements.alignment.seen import Seen, Shown, look
 from regulargpt.measurements.alignment.setting import setting_of
+from regulargpt.measurements.alignment.views import AttentionViews, RunFacts, look
 from regulargpt.measurements.patterns import rows_at
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.runs import run as running
@@ -94,7 +94,7 @@ def attention(part: dict[str, Any], views: int) -> np.ndarray:
     return (found.reshape(-1, views, part["stops"], part["length"]) / 255) ** 2
 
 
-def seen(place: Path, name: str = "retrieval", length: int = 128, **options: Any) -> Seen:
+def seen(place: Path, name: str = "retrieval", length: int = 128, **options: Any) -> AttentionViews:
     folder = RunFolder.open(place / name)
     strategies = ("p_max", "entropy", "log")
     found = {
@@ -105,9 +105,9 @@ def seen(place: Path, name: str = "retrieval", length: int = 128, **options: Any
     return whole
 
 
-def shown_of(folder: RunFolder) -> Shown:
+def shown_of(folder: RunFolder) -> RunFacts:
     config = RunConfig.parse(folder.config_text)
-    return Shown(config, data.build(config.data), config.seed)
+    return RunFacts(config, data.build(config.data), config.seed)
 
 
 # The rows.

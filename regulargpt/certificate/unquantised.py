@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
-from regulargpt.certificate.search.certify import Certifier, Quantised, unlabelled
+from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork, unlabelled
 from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
 from regulargpt.certificate.search.networks import max_entries
 from regulargpt.finite.float64_network import Float64Network
@@ -34,7 +34,7 @@ class Searched:
     """What a search for balls of a `network` came to: the balls, or why there are none, and around which prototypes."""
 
     network: Float64Network
-    quantised: Quantised
+    quantised: QuantisedNetwork
     balls: Balls
 
     @property
@@ -62,7 +62,7 @@ def search_in_training(
     return search_balls(certifier, model, quantised, network)
 
 
-def search_balls(certifier: Certifier, model: Tree, quantised: Quantised, network: Float64Network) -> Searched:
+def search_balls(certifier: Certifier, model: Tree, quantised: QuantisedNetwork, network: Float64Network) -> Searched:
     """The balls around the prototypes, or around these moved to the images that come to them: what leaves more slack.
 
     The second are only looked for where the first leave less than `ENOUGH`.
@@ -81,7 +81,7 @@ def most_slack(balls: Balls) -> float:
     return 0.0 if isinstance(balls, NotInvariant) else max(found.slack for found in balls)
 
 
-def around(network: Float64Network, quantised: Quantised) -> Balls:
+def around(network: Float64Network, quantised: QuantisedNetwork) -> Balls:
     """The balls around the prototypes, or why there are none."""
     C, table = quantised.table.chunk_size, quantised.table
     leaves, nodes = ((part.windows(C), part.images) for part in (table.leaves, table.nodes))
