@@ -22,7 +22,7 @@ from regulargpt.training.trainer import Diverged, Interrupted
 
 def announcement(config: RunConfig, folder: Path) -> str:
     """What is done and where."""
-    return f"{config.data.name}: {config.model.name}, recipe {config.recipe}, into {folder}"
+    return f"{config.data.name}: {config.model.title}, recipe {config.recipe}, into {folder}"
 
 
 def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folder: Path, as_json: bool) -> int:
@@ -65,7 +65,8 @@ def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
     >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2}}
     >>> proof_row({"proven": False, "run_dir": "r", "phases": phases})[0]
     ('automaton', "2 states, learned from the network's answers at step 100")
-    >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2, "is_language": False, "proven_unquantised": True}}
+    >>> of_phase = {"learned_at": 100, "states": 2, "is_language": False, "proven_unquantised": True}
+    >>> phases = {"table_fine_tuning": of_phase}
     >>> proof_row({"proven": False, "run_dir": "r", "language": "parity", "phases": phases})[1]
     ('every length', 'proven of that automaton, not of parity; `regulargpt verify r` says where they part')
     >>> phases = {"table_fine_tuning": {"proven_unquantised": True}}

@@ -42,8 +42,8 @@ class Kinds:
     """Kinds of node: what the network has there, and what the sub-word under it does.
 
     `states` (n,) count from 1 (0 is the pad); `elements` (n,) are those of the transition monoid. Of all sub-words
-    of a kind the shortest has `lengths` (n,) symbols, or `LONGEST_COUNTED` where it has more; it is made of `children` (n, C),
-    rows of the level below by offset, full nodes before rests, -1 for what is absent.
+    of a kind the shortest has `lengths` (n,) symbols, or `LONGEST_COUNTED` where it has more; it is made of
+    `children` (n, C), rows of the level below by offset, full nodes before rests, -1 for what is absent.
     """
 
     states: Ints

@@ -70,6 +70,7 @@ def in_float64(model: Tree, shape: dict[str, Any]) -> Float64Network:
         "norm": "pre",
         "activation": "gelu",
         "name": "regulargpt",
+        "gates": False,
     }
     return Float64Network(model, settings | {"chunk_size": 2} | shape)
 

@@ -8,18 +8,19 @@ from regulargpt.certificate.search.image_bounds import ImageBounds
 from regulargpt.certificate.search.ldru_bounds import LdruBounds
 from regulargpt.finite.float64_network import Float64Network, Floats, Ints
 
-BOUNDS: dict[str, type[ImageBounds]] = {
-    "regulargpt": BlockBounds,
-    "gated-regulargpt": GatedBlockBounds,
-    "ldru": LdruBounds,
-}
+BOUNDS: dict[str, type[ImageBounds]] = {"regulargpt": BlockBounds, "ldru": LdruBounds}
 
 
 def image_bounds(network: Float64Network, prototypes: Floats, windows: Ints, images: Ints) -> ImageBounds:
     """What bounds the images of windows (n, C) of prototypes, against the prototypes `images` (n,)."""
-    return BOUNDS[network.options["name"]](network, prototypes, windows, images)
+    return bounds_of(network)(network, prototypes, windows, images)
 
 
 def max_entries(network: Float64Network) -> int:
     """How many windows are tried at most."""
-    return BOUNDS[network.options["name"]].MAX_ENTRIES
+    return bounds_of(network).MAX_ENTRIES
+
+
+def bounds_of(network: Float64Network) -> type[ImageBounds]:
+    """What bounds its images: with gates, values depend on the whole window."""
+    return GatedBlockBounds if network.options.get("gates") else BOUNDS[network.options["name"]]
