@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import languages
 from experiments.atlas import columns
 from experiments.atlas.algebra import KINDS
 from experiments.atlas.networks import (
@@ -36,13 +35,9 @@ from experiments.text.record import ClaimRecord, TextRecord
 from experiments.text.table import TextTable
 from regulargpt.cli.commands.align import text as align_text
 from regulargpt.cli.commands.needles import text as needles_text
-from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.evaluation.interval import FILES
-from regulargpt.finite.conformance import MOST_WORDS, USUAL, suite
-from regulargpt.finite.from_answers import LOOKED_UP
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
-from regulargpt.runs.sweep.grid import Grid
 from regulargpt.tables import percent
 
 ROOT = Path(__file__).parent.parent
@@ -134,53 +129,6 @@ def test_the_tables_show_means_of_table_6_1_as_its_page_has_them():
     languages = dict.fromkeys(row for row, _ in page)
     expected = [[row, *(mean_and_proof(page[row, column]) for column in TABLE_6_1_COLUMNS)] for row in languages]
     assert table("docs/results.md", "row") == expected
-
-
-# The columns of README's table: what stands above, the file that it links, and the page's column.
-OF_README = (
-    ("RNN, answers", "table-6.1-cpu/page.md", "rnn"),
-    ("Transformer, answers", "table-6.1-cpu/page.md", "transformer"),
-    ("RegularGPT, answers", "answers-cpu/page.md", "regulargpt-C2"),
-    ("gated, answers", "answers-cpu/page.md", "gated-C2"),
-    ("RegularGPT, automaton", "checked/checked.jsonl", ""),
-)
-README_ROWS = ("parity", "cycle-navigation", "dyck-4", "modular-arithmetic")
-
-
-def test_the_whole_table_of_the_readme_is_computed_from_the_files_that_its_columns_name():
-    links = [f"[{title}](experiments/results/{file})" for title, file, _ in OF_README]
-    assert all((RESULTS / file).exists() for _, file, _ in OF_README)
-    expected = [[row, *(of_readme(row, *column[1:]) for column in OF_README)] for row in README_ROWS]
-    assert f"| language | {' | '.join(links)} |" in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    assert table("README.md", "language") == expected
-
-
-def of_readme(row: str, file: str, column: str) -> str:
-    """A cell of README: a mean, whether all runs are proven, and a mark if words are not those of the last column."""
-    if file.endswith(".jsonl"):
-        runs = [run for run in checked() if run["language"].partition(":")[0] == row]
-        assert len(runs) == 3
-        assert all(run["proven"] for run in runs)
-        return f"{percent(sum(run['score'] for run in runs) / 3)} ∎"
-    page = file.partition("/")[0]
-    return mean_and_proof(cells(page)[row, column]) + (" †" if words_of(row, page, column) != words_of(row) else "")
-
-
-def words_of(row: str, page: str = "", column: str = "") -> tuple[object, ...]:
-    """On which words the runs of a cell were trained and tested; of the last column, as the sweep of docs says."""
-    if page:
-        config, *_ = experiment(page.removesuffix("-cpu")).configs(row, column, "cpu")
-    else:
-        config, *_ = Grid((row,), certify=True).configs
-    return (config.data, config.scored[0], config.test_len)
-
-
-def test_the_readme_and_the_results_name_the_runs_of_the_last_column():
-    readme, results = (" ".join((ROOT / name).read_text("utf-8").split()) for name in ("README.md", "docs/results.md"))
-    assert "They are the runs of README's last column." in results
-    (arithmetic,) = [row for row in table("README.md", "language") if row[0] == "modular-arithmetic"]
-    assert f"on Modular Arithmetic their mean is {arithmetic[-1].removesuffix(' ∎')}." in results
-    assert "`dyck-4` at 51..100, trained to 50 without near misses; `modular-arithmetic` without + in front." in readme
 
 
 # The tables of docs/results.md that have a page's means, by their first headings: the page, columns, and whose seconds.
@@ -286,15 +234,12 @@ def test_what_is_said_of_answers_that_were_looked_up_is_what_both_runs_have():
     settled = [int(run["steps"]) - int(run["settling_since"]) for run in (ldru, gated)]
     minutes = [round(float(run["train_seconds"]) / 60) for run in (ldru, gated)]
     learned, told = ([int(run[name]) for run in (ldru, gated)] for name in ("learned_at", "answers_told"))
-    results, guide = (
-        " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split()) for name in ("results.md", "answers.md")
-    )
+    results = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
     assert f"automaton at step {learned[0]:,}, when {told[0]:,} answers had been told" in results
     assert (
         f"at step {learned[1]:,}, with {told[1]:,}. Both then settled, for {settled[0]:,} and {settled[1]:,}" in results
     )
     assert f"One seed, {minutes[0]} and {minutes[1]} minutes beside other work" in results
-    assert f"{told[0]:,} answers for `ldru`, {told[1]:,} for gated RegularGPT" in guide
 
 
 def test_the_table_of_random_automata_is_that_of_their_rows():
@@ -384,15 +329,6 @@ def test_the_sentences_about_the_atlas_count_its_rows():
     hours = sum(row["seconds"] for row in rows) / 3600
     guide = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
     assert f"{len(rows):,} runs, about {hours:.0f} core-hours" in guide
-
-
-def test_the_guide_to_answers_says_how_many_words_are_asked_about():
-    text = " ".join((ROOT / "docs" / "answers.md").read_text(encoding="utf-8").split())
-    assert f"k is as large as {USUAL:,} words allow (k = 0: {MOST_WORDS:,})" in text
-    assert suite(languages.get("dyck-20").machine, 40).classes == 0
-    first = FROM_ANSWERS["phases.table_fine_tuning.look_up_from"]
-    assert f"From step {first:,} on (`phases.table_fine_tuning.look_up_from`)" in text
-    assert f"at each attempt the right answers to at most {LOOKED_UP:,} of them" in text
 
 
 def test_the_results_say_how_far_robust_drops():
