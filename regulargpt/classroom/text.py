@@ -44,7 +44,7 @@ class Continuation:
 
 
 @dataclass(frozen=True)
-class Seen:
+class TextBehaviour:
     """What the network does on the test part. `share` of the gradient lies on the last `train_len` symbols."""
 
     field: Field
@@ -64,7 +64,7 @@ class TextRun:
     config: RunConfig
     summary: dict[str, Any]
     digest: str
-    seen: Seen | None
+    seen: TextBehaviour | None
     reason: str
     biases: tuple[np.ndarray, ...]  # of (n_heads, distances)
 
@@ -96,7 +96,7 @@ def gather(folder: RunFolder, config: RunConfig) -> TextRun:
     return TextRun(folder.path, config, summary, digest, seen, reason, biases)
 
 
-def look(folder: RunFolder, config: RunConfig) -> Seen:
+def look(folder: RunFolder, config: RunConfig) -> TextBehaviour:
     """What the network does on segments of the test part. UserError if the text is not what it was, or too short."""
     from regulargpt.measurements.receptive_field import receptive_field
     from regulargpt.measurements.text_subject import text_subject
@@ -110,7 +110,7 @@ def look(folder: RunFolder, config: RunConfig) -> Seen:
     if share is None:
         raise UserError("the prediction depends on no symbol: all gradients are 0 or not finite")
     c, low, high = (tuple(curve.tolist()) for curve in (field.c, field.low, field.high))
-    return Seen(Field(c, low, high, field.erf), share, passage, continuations)
+    return TextBehaviour(Field(c, low, high, field.erf), share, passage, continuations)
 
 
 def surprises(subject: TextSubject) -> tuple[Surprise, ...]:

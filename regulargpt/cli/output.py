@@ -80,7 +80,7 @@ def table(rows: Sequence[Line], header: Line = (), err: bool = False) -> str:
     return columns(rows, header, width(err))
 
 
-class Checking:
+class CheckBar:
     """Shows how far the checker of certificates has come, where somebody watches stderr: call it, then close it."""
 
     def __init__(self) -> None:

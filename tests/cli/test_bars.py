@@ -17,7 +17,7 @@ import pytest
 from regulargpt.certificate.tuning.phase import TableFineTuning
 from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.cli.bars import Bars
-from regulargpt.cli.output import Checking
+from regulargpt.cli.output import CheckBar
 from regulargpt.config.schema import RunConfig
 from regulargpt.training.progress import Progress
 from regulargpt.training.trainer import Trainer
@@ -204,7 +204,7 @@ def test_evaluate_shows_its_lengths_on_a_terminal_only(cli: Cli, terminal: Termi
 
 
 def test_what_is_checked_is_said_from_the_first_line_on(terminal: Terminal):
-    shown, checking = terminal(80), Checking()
+    shown, checking = terminal(80), CheckBar()
     checking("leaves", 0, 6)
     checking("nodes", 6, 20)
     checking.close()

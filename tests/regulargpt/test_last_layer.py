@@ -87,7 +87,7 @@ def test_what_cannot_be_solved_is_left_as_it_is():
 
 def test_of_a_large_table_some_windows_are_drawn(monkeypatch: pytest.MonkeyPatch):
     model, table = case(KINDS[0])
-    monkeypatch.setattr(last_layer, "MOST", len(table.windows) - 1)
+    monkeypatch.setattr(last_layer, "MOST_WINDOWS", len(table.windows) - 1)
     layer = model.last_layer
     assert layer is not None
     for seed in (0, 1):

@@ -125,7 +125,7 @@ def conduct(
     finally:
         progress.close()
     reproduction.add_session(folder, experiment, scale, time.monotonic() - started)
-    told(reproduction.write_page(folder, experiment, scale, notice), as_json)
+    print_result(reproduction.write_page(folder, experiment, scale, notice), as_json)
     if outcome.missing:
         say(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
         return STOPPED
@@ -135,7 +135,7 @@ def conduct(
 def page_again(experiment: Any, scale: str, folder: Path, as_json: bool) -> int:
     """Write the page from what is there; the exit code says whether all of it is."""
     result = import_module("experiments.reproduction").write_page(folder, experiment, scale, notice)
-    told(result, as_json)
+    print_result(result, as_json)
     return FAILED if result["failed"] else STOPPED if result["missing"] else 0
 
 
@@ -151,7 +151,7 @@ def of_checkpoint(session: Any, dry_run: bool, page_only: bool, as_json: bool) -
         return 0
     stopped = "" if page_only else session.ask(lambda text: say(f"asking {text}", err=True))
     result = session.page()
-    told(result, as_json)
+    print_result(result, as_json)
     if stopped:
         say(f"stopped by {stopped}; the same command goes on from there", err=True)
     return STOPPED if stopped or (page_only and result["missing"]) else 0
@@ -162,7 +162,7 @@ def notice(text: str) -> None:
     say(f"testing {text}", err=True)
 
 
-def told(result: dict[str, Any], as_json: bool) -> None:
+def print_result(result: dict[str, Any], as_json: bool) -> None:
     """Print the claims, or the cells and what differs, and where the page is."""
     if as_json:
         emit(result)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from regulargpt.cli.output import Checking, emit, say, table
+from regulargpt.cli.output import CheckBar, emit, say, table
 from regulargpt.cli.subject import finished_on_words, looks_at_words
 
 WORDS = 32
@@ -29,7 +29,7 @@ def command(
     from regulargpt.certificate.sentences import sentences
     from regulargpt.measurements.verify import verify
 
-    with closing(Checking()) as progress:
+    with closing(CheckBar()) as progress:
         report = verify(run_folder, length=length, words=words or WORDS, seed=seed, out=out, progress=progress)
     emit(report) if as_json else say("\n".join([text(report), *sentences(report["certificate"])]))
 

@@ -18,9 +18,9 @@ from regulargpt.evaluation.temperature import Temperature, shown
 from regulargpt.measurements import files
 from regulargpt.measurements.alignment import propositions
 from regulargpt.measurements.alignment.search import Groups, Search
-from regulargpt.measurements.alignment.seen import Seen, Shown, look
 from regulargpt.measurements.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
 from regulargpt.measurements.alignment.statistics import Logits, Sharpness, average_logits
+from regulargpt.measurements.alignment.views import AttentionViews, RunFacts, look
 from regulargpt.measurements.rounding import rounded
 from regulargpt.measurements.subject import config_of, refuse_file
 from regulargpt.objectives.measures import measure
@@ -59,7 +59,7 @@ def align_report(
     setting = setting_of(folder, length, words, by, on, seed)
     config = config_of(folder, "full")
     facts = {"run_dir": str(folder.path), "language": config.data.name, "model": config.model.title}
-    run = Shown(config, data.build(config.data), config.seed if seed is None else seed)
+    run = RunFacts(config, data.build(config.data), config.seed if seed is None else seed)
     return aligned(
         setting, facts, lambda tau: scores(folder, config, setting, tau), out, plots.title(config), fixed, run
     )
@@ -72,7 +72,7 @@ def aligned(
     out: Path,
     title: str,
     fixed: float | None = None,
-    run: Shown | None = None,
+    run: RunFacts | None = None,
 ) -> dict[str, Any]:
     """Find the temperatures, score without one ("") and with each, and write the files; of a run, its page too."""
     logits = {name: average_logits(setting.model, words) for name, words in setting.words.items()}
@@ -201,7 +201,7 @@ def write(
     temperatures: Mapping[str, Temperature],
     searches: Mapping[str, Search],
     logits: Mapping[str, Logits],
-    seen: Seen | None,
+    seen: AttentionViews | None,
     title: str,
 ) -> None:
     """The page; a row a strategy, layer and head; and the files for `evaluate`."""

@@ -12,10 +12,9 @@ from torch import Tensor
 
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
-from regulargpt.certificate.search.certify import Certifier, Quantised, unlabelled
+from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork, unlabelled
 from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
-from regulargpt.certificate.search.networks import max_entries, numpy_network
-from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.certificate.search.networks import max_entries
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.tree.base import Tree
 
@@ -34,8 +33,8 @@ WIDEST, STRIDE = 2048, 64
 class Searched:
     """What a search for balls of a `network` came to: the balls, or why there are none, and around which prototypes."""
 
-    network: NumpyNetwork
-    quantised: Quantised
+    network: Float64Network
+    quantised: QuantisedNetwork
     balls: Balls
 
     @property
@@ -43,7 +42,7 @@ class Searched:
         """The largest slack that any balls leave, 0 if there are none."""
         return most_slack(self.balls)
 
-    def is_of(self, network: NumpyNetwork) -> bool:
+    def is_of(self, network: Float64Network) -> bool:
         """Whether these are the weights that were looked at."""
         mine, theirs = self.network.w, network.w
         return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
@@ -56,14 +55,14 @@ def search_in_training(
 
     `options` are the model's in config.json.
     """
-    quantised = certifier.quantised(Float64Network(model), unlabelled(prototypes))
+    network = Float64Network(model, options)
+    quantised = certifier.quantised(network, unlabelled(prototypes))
     if quantised is None or not quantised.certain:
         return None
-    weights = {name: tensor.detach().cpu().double().numpy() for name, tensor in model.state_dict().items()}
-    return search_balls(certifier, model, quantised, numpy_network(weights, options))
+    return search_balls(certifier, model, quantised, network)
 
 
-def search_balls(certifier: Certifier, model: Tree, quantised: Quantised, network: NumpyNetwork) -> Searched:
+def search_balls(certifier: Certifier, model: Tree, quantised: QuantisedNetwork, network: Float64Network) -> Searched:
     """The balls around the prototypes, or around these moved to the images that come to them: what leaves more slack.
 
     The second are only looked for where the first leave less than `ENOUGH`.
@@ -82,7 +81,7 @@ def most_slack(balls: Balls) -> float:
     return 0.0 if isinstance(balls, NotInvariant) else max(found.slack for found in balls)
 
 
-def around(network: NumpyNetwork, quantised: Quantised) -> Balls:
+def around(network: Float64Network, quantised: QuantisedNetwork) -> Balls:
     """The balls around the prototypes, or why there are none."""
     C, table = quantised.table.chunk_size, quantised.table
     leaves, nodes = ((part.windows(C), part.images) for part in (table.leaves, table.nodes))
@@ -118,7 +117,7 @@ def certify_unquantised(
 def wide_enough(searched: Searched) -> dict[str, int]:
     """How wide (`d_ff`) a layer would have to be to bring each window to its prototype; nothing where it is, or where
     that has never helped."""
-    width, n_windows = searched.network.model.get("d_ff"), len(searched.quantised.table.nodes)
+    width, n_windows = searched.network.options.get("d_ff"), len(searched.quantised.table.nodes)
     if width is None or not width < n_windows <= WIDEST:
         return {}
     return {"d_ff": -(-n_windows // STRIDE) * STRIDE}

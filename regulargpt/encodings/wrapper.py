@@ -8,7 +8,7 @@ from torch import Tensor
 from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
 
 
-class Around(Encoding):
+class EncodingWrapper(Encoding):
     """All hooks and properties of the encoding `inner`."""
 
     inner: Encoding

@@ -13,7 +13,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
 from regulargpt.evaluation.temperature import Temperature, at_temperature
 from regulargpt.measurements.alignment.extent import Extent, extent, shown_lengths
-from regulargpt.measurements.alignment.questions import Asked, ask, questions_of
+from regulargpt.measurements.alignment.questions import QuestionedWord, ask, questions_of
 from regulargpt.measurements.alignment.setting import Setting
 from regulargpt.measurements.alignment.stops import Stop, stops, trained
 from regulargpt.measurements.patterns import rows_at
@@ -35,7 +35,7 @@ class Word:
     `answers` and `p` are what the network says at each temperature, and the probability of what is right.
     """
 
-    asked: Asked
+    asked: QuestionedWord
     rows: Float[ndarray, "questions views stops keys"]
     answers: tuple[tuple[str, ...], ...]  # (questions, stops)
     p: Float[ndarray, "questions stops"]
@@ -61,7 +61,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Shown:
+class RunFacts:
     """The run that a page is of, its data, and the seed of its words."""
 
     config: RunConfig
@@ -70,10 +70,10 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Seen:
+class AttentionViews:
     """What the page of an alignment shows: a word of the training length as trained, and a longer one at every stop."""
 
-    run: Shown
+    run: RunFacts
     setting: Setting
     extent: Extent
     views: tuple[View, ...]
@@ -82,7 +82,7 @@ class Seen:
     long: Word
 
 
-def look(run: Shown, setting: Setting, temperatures: Mapping[str, Temperature]) -> Seen | None:
+def look(run: RunFacts, setting: Setting, temperatures: Mapping[str, Temperature]) -> AttentionViews | None:
     """Read both words at every temperature. None where words are too long for a page, or none are longer.
 
     None for an encoder-decoder too: its encoder reads the document alone, and pays no attention from a question.
@@ -98,7 +98,7 @@ def look(run: Shown, setting: Setting, temperatures: Mapping[str, Temperature]) 
         word(setting.model, setting.on, one, views, some)
         for one, some in zip(asked, ([steps[trained(steps)]], steps), strict=True)
     )
-    return Seen(run, setting, size, views, tuple(steps), short, long)
+    return AttentionViews(run, setting, size, views, tuple(steps), short, long)
 
 
 def views_of(shape: tuple[int, int], layers: int) -> tuple[View, ...]:
@@ -112,7 +112,7 @@ def views_of(shape: tuple[int, int], layers: int) -> tuple[View, ...]:
     return (View(n_layers - 1), *heads)
 
 
-def word(model: Transformer, on: str, asked: Asked, views: tuple[View, ...], steps: list[Stop]) -> Word:
+def word(model: Transformer, on: str, asked: QuestionedWord, views: tuple[View, ...], steps: list[Stop]) -> Word:
     """What a word's questions attend to, and are answered by, at these temperatures."""
     rows, answers, p = [], [], []
     for stop in steps:

@@ -1,21 +1,36 @@
-"""Retrieval tasks as the terminal shows them: what `show` and `sample` say of them."""
+"""Retrieval tasks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from languages.randomness import rng
+from languages.registry import RETRIEVAL
+from languages.text.retrieval import Retrieval, retrieval
+from languages.text.retrieval.registry import ROWS
+from regulargpt.cli.kinds import Sample
 from regulargpt.cli.output import table
 
-if TYPE_CHECKING:
-    from languages.text.retrieval import Retrieval
-
+MOST_SYMBOLS = 10_000_000  # they are larger numbers than those of words, and all of them are drawn at once
 SAMPLE_LENGTH = 60
 MOST_NAMES = 4  # of symbols of one kind in a line
 
 
-def described(task: Retrieval, seed: int) -> dict[str, Any]:
+def rows() -> list[dict[str, str]]:
+    """One row a task."""
+    return [
+        {
+            "name": f"{RETRIEVAL}{name}",
+            "summary": row.summary,
+            "parameters": ", ".join(f"{key}={value}" for key, value in row.sizes.items()),
+        }
+        for name, row in ROWS.items()
+    ]
+
+
+def describe(name: str, seed: int) -> dict[str, Any]:
     """What a task is, and a word of it."""
+    task = retrieval(name)
     return {
         "task": task.name,
         "summary": task.summary,
@@ -49,6 +64,11 @@ def records(task: Retrieval, length: int, count: int, seed: int) -> list[dict[st
     ]
 
 
+def sample(name: str, length: int, count: int, seed: int, **mixture: Any) -> Sample:
+    """Documents with their questions."""
+    return Sample("documents", {"task": name}, records(retrieval(name), length, count, seed), passage)
+
+
 def passage(record: dict[str, Any]) -> str:
     """A word for people: the document in a line, then a line a question, and one that is empty."""
     asked = zip(record["questions"], record["answers"], record["places"], strict=True)
@@ -56,18 +76,18 @@ def passage(record: dict[str, Any]) -> str:
     return "\n".join([record["document"], *lines, "", ""])
 
 
-def shown(found: dict[str, Any]) -> str:
+def text(facts: dict[str, Any]) -> str:
     """A task for people."""
-    together = found["together"]
+    together = facts["together"]
     all_of = f", of which {together} belong together and must all be answered right" if together > 1 else ""
-    facts = [
-        ("questions", f"{found['questions']} behind each document{all_of}"),
-        ("answers", f"{len(found['answers'])}: {some(found['answers'])}"),
-        ("symbols", f"{len(found['symbols'])}: {by_kind(found['symbols'])}"),
-        ("chance", f"{found['chance']:.3g} %"),
-        ("shortest", f"{found['shortest']} symbols, questions included"),
+    lines = [
+        ("questions", f"{facts['questions']} behind each document{all_of}"),
+        ("answers", f"{len(facts['answers'])}: {some(facts['answers'])}"),
+        ("symbols", f"{len(facts['symbols'])}: {by_kind(facts['symbols'])}"),
+        ("chance", f"{facts['chance']:.3g} %"),
+        ("shortest", f"{facts['shortest']} symbols, questions included"),
     ]
-    return "\n\n".join([f"{found['task']}: {found['summary']}", table(facts), passage(found["sample"]).rstrip()])
+    return "\n\n".join([f"{facts['task']}: {facts['summary']}", table(lines), passage(facts["sample"]).rstrip()])
 
 
 def by_kind(symbols: list[str]) -> str:
