@@ -17,6 +17,7 @@ from languages.convert.json_text import to_json
 from languages.errors import UserError, WordError
 from languages.task import Task
 from regulargpt import data
+from regulargpt.analysis.measuring import measured
 from regulargpt.config.protocols import protocol as protocol_of
 from regulargpt.config.recipes import certified, resolve, usual_model
 from regulargpt.config.schema import RunConfig, key_of, network_of_test
@@ -187,13 +188,12 @@ def evaluate(
     return evaluate_run(folder, config, asked, chosen, changes=network, quantised=quantised)
 
 
-def verify(path: str | Path, **words: Any) -> dict[str, Any]:
+def verify(path: str | Path, out: Path | None = None, **words: Any) -> dict[str, Any]:
     """The clusters of a finished run's hidden states, and its certificate; `regulargpt verify --json`.
 
-    `words` are `length`, `words`, `seed` and `out`, as the command has them.
+    `words` are `length`, `words` and `seed`, as the command has them.
     """
-    from regulargpt.analysis.verify import verify as verify_run
+    from regulargpt.runs.certify import certificate_report
 
-    folder = RunFolder.open(path)
-    folder.load_summary()
-    return verify_run(folder, **words)
+    report = measured("clusters", path, out, files="verify", **words).report
+    return {**report, "certificate": certificate_report(RunFolder.open(path))}

@@ -309,11 +309,12 @@ def bends(places: Sequence[float], values: Sequence[tuple[float, ...]], toleranc
 def prepare(axes: Axes, lines: Sequence[Line], measure: Measure, long: float = LOG_FROM) -> None:
     """Scales and grid, before anything is drawn: the heights that the measure can have, or those that it has here."""
     lengths = sorted({length for line in lines for length in line.lengths})
-    if lengths and (lengths[-1] > long or grow(lengths)):
+    doubles = grow(lengths) and long < math.inf
+    if lengths and (lengths[-1] > long or doubles):
         axes.set_xscale("log")
     else:
         axes.locator_params(axis="x", integer=True)  # no word has half a symbol
-    if grow(lengths):
+    if doubles:
         # Powers of ten would say little of them.
         axes.set_xticks(lengths, [f"{T:,}" for T in lengths])
         axes.minorticks_off()
@@ -335,7 +336,7 @@ def grow(lengths: Sequence[int]) -> bool:
     (True, False, False)
     """
     pairs = list(itertools.pairwise(lengths))
-    return 0 < len(pairs) < MAX_DOTS and all(a >= 2 * b for b, a in pairs)
+    return 0 < len(pairs) < MAX_DOTS and all(a >= 2 * b > 0 for b, a in pairs)
 
 
 def wrapped(name: str, width: int = 36) -> str:

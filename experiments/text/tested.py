@@ -101,15 +101,16 @@ def by_position(folder: RunFolder, length: int, attention: str, notice: Notice =
     def test() -> Losses:
         from regulargpt import objectives
         from regulargpt.analysis import positions
-        from regulargpt.analysis.text_subject import text_subject
+        from regulargpt.analysis.sample import segments_of
         from regulargpt.objectives.language_model import LanguageModel
+        from regulargpt.runs.opened import open_run
 
         notice(f"{folder.path.name}: positions 1 to {length}, {attention} attention")
-        run = text_subject(folder, FOLDER, length=length, segments=SEGMENTS, attention=attention)
+        run = open_run(folder, on=("text",), attention=attention, scoring="position")
         objective = objectives.build(run.config.objective, run.data)
         assert isinstance(objective, LanguageModel)  # what all text tables train
-        with run.seen():
-            nats = positions.losses(run.model, objective, run.segments)
+        with run.through():
+            nats = positions.losses(run.model, objective, segments_of(run, length, SEGMENTS).words)
         return {last: each for (_, last), each in positions.binned(nats).items()}
 
     return once(kept(folder, f"{BY_POSITION}-{length}-{attention}", ".csv"), test)

@@ -5,7 +5,6 @@ Nothing here imports torch until the model is read, so that refusals are instant
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,7 +74,7 @@ class OpenedRun:
     def facts(self, *keys: str) -> dict[str, Any]:
         """Which run it is, for a report, and these further facts."""
         known = {"train_len": self.train_len, "attention": self.attention}
-        which = {"run_dir": str(self.path), "language": self.config.data.name, "model": self.config.model.name}
+        which = {"run_dir": str(self.path), "language": self.data.name, "model": self.config.model.name}
         return which | {key: known[key] for key in keys}
 
 
@@ -84,16 +83,17 @@ def open_run(
     *,
     on: tuple[str, ...] = ("words", "text", "retrieval"),
     attention: str = "",
-    changes: Mapping[str, Any] = {},
+    scoring: str = "",
     reads: bool = True,
 ) -> OpenedRun:
-    """A finished run on one of these kinds of data, under this attention or its own; `changes` are keys of its config.
+    """A finished run on one of these kinds of data, under this attention or its own, its text scored so.
 
     Raises UserError for a run that is not finished or on something else, a model without such an attention, and where
     it `reads` words, for data that have changed, or have other symbols or answers than the run was trained on.
     """
     own = RunConfig.parse(folder.config_text)
     refuse_kind(folder, own, on)
+    changes = {"data.scoring": scoring} if scoring and data.is_text(own.data.name) else {}
     config = own.replaced({**HERE, "evaluation.attention": attention or own.evaluation.attention, **changes})
     if (reason := refuse_attention(config)) is not None:
         raise UserError(reason)

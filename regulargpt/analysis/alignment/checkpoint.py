@@ -20,12 +20,13 @@ from languages.text import Corpus
 from languages.text.corpus import Part
 from regulargpt.analysis.alignment.report import FOLDER, aligned
 from regulargpt.analysis.alignment.setting import LONGEST, SEGMENTS, TIMES, Setting
-from regulargpt.analysis.subject import refuse_file, refuse_many
+from regulargpt.analysis.sample import refuse_many
 from regulargpt.data.base import Words
 from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import measure
 from regulargpt.evaluation.temperature import Temperature, at_temperature
+from regulargpt.findings.files import refuse_file
 from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
 from regulargpt.objectives.answers import to_tensor
 

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from regulargpt import data, plots
-from regulargpt.analysis import files
+from regulargpt import plots, tables
 from regulargpt.analysis.alignment import propositions
 from regulargpt.analysis.alignment.search import Groups, Search
 from regulargpt.analysis.alignment.seen import Seen, Shown, look
 from regulargpt.analysis.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
 from regulargpt.analysis.alignment.statistics import Logits, Sharpness, average_logits
 from regulargpt.analysis.rounding import rounded
-from regulargpt.analysis.subject import config_of, refuse_file
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import temperature as files_of_temperature
 from regulargpt.evaluation.again import points_again
@@ -24,7 +22,9 @@ from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.measures import measure
 from regulargpt.evaluation.temperature import Temperature, shown
+from regulargpt.findings.files import refuse_file
 from regulargpt.report import alignment_page
+from regulargpt.runs.opened import open_run
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
@@ -57,11 +57,11 @@ def align_report(
     """
     out = refuse_file(folder.path / FOLDER if out is None else out)
     setting = setting_of(folder, length, words, by, on, seed)
-    config = config_of(folder, "full")
-    facts = {"run_dir": str(folder.path), "language": config.data.name, "model": config.model.name}
-    run = Shown(config, data.build(config.data), config.seed if seed is None else seed)
+    run = open_run(folder, attention="full")
+    config = run.config
+    page = Shown(config, run.data, config.seed if seed is None else seed)
     return aligned(
-        setting, facts, lambda tau: scores(folder, config, setting, tau), out, plots.title(config), fixed, run
+        setting, run.facts(), lambda tau: scores(folder, config, setting, tau), out, plots.title(config), fixed, page
     )
 
 
@@ -214,7 +214,9 @@ def write(
         for layer, heads in enumerate(found.tau)
         for head, tau in enumerate(heads, 1)
     ]
-    files.write(out, "align", report, [COLUMNS, *rows], lambda path: picture(path, report, searches, logits, title))
+    atomic.write_text(out / "align.csv", tables.csv([COLUMNS, *rows]))
+    picture(out / "align.png", report, searches, logits, title)
+    atomic.write_json(out / "align.json", report)
     for name, found in temperatures.items():
         files_of_temperature.write(out / f"temperature-{name}.json", found)
 

@@ -9,9 +9,9 @@ import click
 
 from languages.errors import UserError
 from regulargpt.cli.output import emit, printed, say, table
-from regulargpt.cli.subject import finished
 from regulargpt.cli.types import PATH
 from regulargpt.evaluation.measures import measure
+from regulargpt.storage.folder import RunFolder
 from regulargpt.tables import number
 
 
@@ -81,7 +81,8 @@ def of_run(folder: Path, named: str | None, train_len: int | None, how: dict[str
     for flag, value in (("--text", named), ("--train-len", train_len)):
         if value is not None:
             raise UserError(f"{flag} {value}: a run has its own; leave it out, or give a checkpoint as hf:PATH")
-    found = finished(folder)
+    found = RunFolder.open(folder)
+    found.load_summary()
 
     from regulargpt.analysis.alignment.report import align_report
 
