@@ -8,10 +8,10 @@ from typing import Any
 import languages
 from experiments.phrases import distinct, listed, ordinal, span, text_of, unlike
 from experiments.published import published
-from regulargpt.config.options import defaults
 from regulargpt.config.recipes import EVERY, resolve
 from regulargpt.config.schema import RunConfig, flat, value_of, why_unused
 from regulargpt.data.options import BalancedOptions, Mixture
+from regulargpt.options import defaults
 
 HYPER_PARAMETERS = "table-6.5"
 STEPS, AUTOMATON = "phases.table_fine_tuning.steps", "phases.table_fine_tuning.automaton"

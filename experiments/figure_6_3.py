@@ -11,7 +11,7 @@ def analyse(folder: RunFolder) -> Finding:
     picture, path = folder.path / "verify" / "pca.png", folder.path / "verify" / "clusters.json"
     report = saved_report(path, config_of(folder), "overall", "summary") if picture.exists() else None
     if report is None:
-        from regulargpt.analysis.measuring import measured
+        from regulargpt.measurements.measuring import measured
 
         report = measured("clusters", folder.path, files="verify", length=LENGTH, words=WORDS).report
     found = report["overall"]

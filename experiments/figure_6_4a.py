@@ -12,7 +12,7 @@ def analyse(folder: RunFolder) -> Finding:
     picture, path = where / "receptive-field.png", where / "receptive-field.json"
     report = saved_report(path, config_of(folder), "erf", "summary") if picture.exists() else None
     if report is None:
-        from regulargpt.analysis.measuring import measured
+        from regulargpt.measurements.measuring import measured
 
         report = measured("receptive-field", folder.path, length=LENGTH, words=WORDS).report
     if report["erf"] is None:

@@ -11,9 +11,9 @@ import shlex
 import sys
 from pathlib import Path
 
+from regulargpt.classroom.document import document
+from regulargpt.classroom.svg import tag, text
 from regulargpt.cli import call
-from regulargpt.report.document import document
-from regulargpt.report.svg import tag, text
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "gallery"

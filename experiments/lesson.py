@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from regulargpt.report.lesson.wording import Sentence, plain, wording
+from regulargpt.classroom.lesson.wording import Sentence, plain, wording
 
 PAGE = Path(__file__).parents[1] / "docs" / "lesson.md"
 MARK = "<!-- sentences -->\n"

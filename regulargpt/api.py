@@ -17,7 +17,6 @@ from languages.convert.json_text import to_json
 from languages.errors import UserError, WordError
 from languages.task import Task
 from regulargpt import data
-from regulargpt.analysis.measuring import measured
 from regulargpt.config.protocols import protocol as protocol_of
 from regulargpt.config.recipes import certified, resolve, usual_model
 from regulargpt.config.schema import RunConfig, key_of, network_of_test
@@ -25,6 +24,7 @@ from regulargpt.data import is_language, noun_of, sampling
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.quantised import prototypes_of, quantise
+from regulargpt.measurements.measuring import measured
 from regulargpt.runs.load import load_model, load_reader
 from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.runs.run import resume as resume_run
@@ -172,7 +172,7 @@ def evaluate(
     Without lengths or protocol, at those of its own test. `quantised` is as in `load`. `options` are keys of the data,
     the objective or the evaluation, as those of `run`, of the network where a test may set them otherwise, or `device`.
     """
-    from regulargpt.evaluation.again import evaluate as evaluate_run
+    from regulargpt.runs.again import evaluate as evaluate_run
 
     folder = RunFolder.open(path)
     config, network = RunConfig.parse(folder.config_text), {}

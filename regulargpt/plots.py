@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from languages.errors import UserError, one_of, shown
-from regulargpt.evaluation.measures import Measure
-from regulargpt.evaluation.measures import measure as measure_of
+from regulargpt.objectives.measures import Measure
+from regulargpt.objectives.measures import measure as measure_of
 from regulargpt.storage.atomic import write_bytes
 
 if TYPE_CHECKING:

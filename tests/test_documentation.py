@@ -8,10 +8,10 @@ import click
 import pytest
 
 from languages.text.retrieval import listing, retrieval
+from regulargpt.classroom import document
+from regulargpt.classroom import page as report_page
+from regulargpt.classroom.lesson import page as lesson_page
 from regulargpt.cli import call, group
-from regulargpt.report import document
-from regulargpt.report import page as report_page
-from regulargpt.report.lesson import page as lesson_page
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("experiments/**/*.md"))]

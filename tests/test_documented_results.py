@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from regulargpt.cli.commands.needles import text as needles_text
 
 import languages
 from experiments.atlas import columns
@@ -36,12 +37,11 @@ from experiments.text.claims import EXPLODES, Against, Ratio
 from experiments.text.record import ClaimRecord, TextRecord
 from experiments.text.table import TextTable
 from regulargpt.cli.commands.align import text as align_text
-from regulargpt.cli.commands.needles import text as needles_text
 from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.evaluation.interval import FILES
 from regulargpt.evaluation.temperature import shown
-from regulargpt.extraction.conformance import MOST, USUAL, suite
-from regulargpt.extraction.from_answers import LOOKED_UP
+from regulargpt.finite.conformance import MOST, USUAL, suite
+from regulargpt.finite.from_answers import LOOKED_UP
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 from regulargpt.runs.sweep.grid import Grid

@@ -215,7 +215,7 @@ def test_no_file_uses_the_global_random_state():
 # The files that import each other in a circle, in functions and for type checkers too, and why that is so.
 CIRCLES = [
     # A section of options names its registry; a registry makes options.
-    {"regulargpt.config.options", "regulargpt.config.registry"},
+    {"regulargpt.options", "regulargpt.options.registry"},
     # One function computed three ways: each way is a file, and the model calls them.
     {f"regulargpt.models.regulargpt.{name}" for name in ("dense", "every", "model")},
     # A trainer runs phases, and a phase trains what the trainer holds.

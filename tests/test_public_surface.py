@@ -14,6 +14,7 @@ import languages
 import regulargpt
 from languages.registry import FAMILIES
 from regulargpt.cli import FAILED, REFUSED, STOPPED, VERBS
+from regulargpt.config.phases import PHASES
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.config.recipes import CONSTRUCTED, RECIPES
 from regulargpt.config.schema import RunConfig, keys
@@ -24,7 +25,6 @@ from regulargpt.objectives import OBJECTIVES
 from regulargpt.storage import folder
 from regulargpt.storage.metrics import render_measures
 from regulargpt.training.observers import OBSERVERS
-from regulargpt.training.phases import PHASES
 
 FLAGS = {
     "list": "kind name --json --wide",
@@ -235,7 +235,7 @@ def test_files_and_columns():
 
 
 def test_columns_of_the_analyses():
-    from regulargpt.analysis import cluster_report, receptive_field_report
+    from regulargpt.measurements import cluster_report, receptive_field_report
 
     assert " ".join(cluster_report.COLUMNS) == (
         "depth rows elements clusters gap ari purity silhouette probe control spread distance"

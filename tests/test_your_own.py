@@ -14,10 +14,10 @@ import pytest
 import regulargpt
 from languages import Dfa
 from languages.errors import WordError
-from regulargpt.config.options import option
 from regulargpt.config.schema import value_of
 from regulargpt.models.options import ModelOptions
 from regulargpt.models.rnn import Rnn
+from regulargpt.options import option
 from tests.regulargpt.browser import chromium, needs_browser
 
 ROOT = Path(__file__).parents[1]

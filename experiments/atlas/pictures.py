@@ -13,7 +13,7 @@ from experiments.atlas.groups import accuracy, bands, mean, of_network, proven
 from experiments.atlas.networks import NETWORKS
 from regulargpt import plots
 from regulargpt.evaluation.interval import Interval
-from regulargpt.evaluation.measures import measure
+from regulargpt.objectives.measures import measure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

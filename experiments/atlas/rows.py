@@ -67,7 +67,7 @@ def why_unproven(run: RunFolder, dfa: Dfa) -> str:
     from regulargpt.certificate.compared import automaton_of
     from regulargpt.certificate.sentences import sentences
     from regulargpt.certificate.verdict import acceptance
-    from regulargpt.extraction.nonempty import counterexample
+    from regulargpt.finite.nonempty import counterexample
 
     if (attempt := run.load_attempt()) is not None:
         return "; ".join(sentences(attempt))

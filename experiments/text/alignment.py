@@ -15,8 +15,8 @@ from regulargpt.evaluation.interval import Interval
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
-    from regulargpt.analysis.alignment.setting import Setting
-    from regulargpt.analysis.alignment.statistics import Logits
+    from regulargpt.measurements.alignment.setting import Setting
+    from regulargpt.measurements.alignment.statistics import Logits
 
 TEMPERATURE = "temperature"
 ABOVE = "temperature by P_max minus that of Proposition 5.1"
@@ -31,7 +31,7 @@ WORDS, PARTS = 8, 4
 @lru_cache(maxsize=4)
 def parts_of(folder: RunFolder, length: int) -> list[Setting]:
     """The run at a longer length, with a part of the segments each."""
-    from regulargpt.analysis.alignment.setting import setting_of
+    from regulargpt.measurements.alignment.setting import setting_of
 
     whole = setting_of(folder, length, WORDS)
     return [replace(whole, short=whole.short[at::PARTS], long=whole.long[at::PARTS]) for at in range(PARTS)]
@@ -78,7 +78,7 @@ def gap(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
 
 def tau(setting: Setting, strategy: str) -> float:
     """The one temperature of the whole model."""
-    from regulargpt.analysis.alignment.setting import find
+    from regulargpt.measurements.alignment.setting import find
 
     return find(setting, strategy).tau[0][0]
 
@@ -87,7 +87,7 @@ def of_logits(of: Callable[[Logits], float]) -> Callable[[RunFolder, str], Mappi
     """A number of the average logit vector at the training length and beyond."""
 
     def measured(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
-        from regulargpt.analysis.alignment.statistics import average_logits
+        from regulargpt.measurements.alignment.statistics import average_logits
 
         return at_all_lengths(folder, lambda s, words: of(average_logits(s.model, s.words[words])))
 
@@ -107,7 +107,7 @@ def above_proposition(
     """
 
     def measured(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
-        from regulargpt.analysis.alignment.statistics import average_logits
+        from regulargpt.measurements.alignment.statistics import average_logits
 
         def difference(setting: Setting) -> float:
             short, long = (average_logits(setting.model, words).sigma for words in (setting.short, setting.long))
@@ -122,14 +122,14 @@ def above_proposition(
 
 def of_p_max(setting: Setting, short: float, long: float) -> float | None:
     """Proposition 5.1."""
-    from regulargpt.analysis.alignment import propositions
+    from regulargpt.measurements.alignment import propositions
 
     return propositions.of_p_max(*setting.lengths, short, long, float(setting.before["short"].p_max.mean()))
 
 
 def of_entropy(setting: Setting, short: float, long: float) -> float | None:
     """Proposition 5.2."""
-    from regulargpt.analysis.alignment import propositions
+    from regulargpt.measurements.alignment import propositions
 
     return propositions.of_entropy(*setting.lengths, short, long)
 

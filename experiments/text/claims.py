@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 from experiments.text.results import Results, Unknown
 from regulargpt.evaluation.interval import Interval
-from regulargpt.evaluation.measures import exp
+from regulargpt.objectives.measures import exp
 
 Answer = Literal["holds", "does not", "not decidable here"]
 HOLDS: Answer = "holds"

@@ -18,7 +18,7 @@ from regulargpt.evaluation.interval import Interval
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
-    from regulargpt.analysis.completion import Line
+    from regulargpt.measurements.completion import Line
 
 EXACT, SIMILAR = "lines completed exactly, in %", "edit similarity of completed lines in %"
 # Reads as many symbols as it was trained on, and no temperature is needed.
@@ -32,8 +32,8 @@ AS_LONG = {4: "3000", 8: "6000"}
 @lru_cache(maxsize=8)
 def lines(folder: RunFolder, strategy: str) -> tuple[Mapping[int, list[Line]], Int[np.ndarray, " lines"]]:
     """The same lines of the test part by how much of the text before them is read, and the file of each."""
-    from regulargpt.analysis.completion import completed, places
     from regulargpt.data.text import TextData
+    from regulargpt.measurements.completion import completed, places
 
     config = RunConfig.parse(folder.config_text)
     source, train_len, found = data.build(config.data), config.data.train_len, {}

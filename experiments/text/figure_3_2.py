@@ -6,7 +6,7 @@ from experiments.text.claims import Claim, above, leads
 from experiments.text.measures import FLATTEST, KERNEL, flattest_kernel, mean_kernel
 from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, alone
 from experiments.text.table import Source, by_length, text_table
-from regulargpt.analysis.effective_length import THRESHOLD
+from regulargpt.measurements.effective_length import THRESHOLD
 
 SECTION = "thesis, section 3.5.4"
 CLAIMS = (

@@ -22,7 +22,8 @@ from regulargpt.evaluation.interval import FILES, Interval, student
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
-    from regulargpt.analysis.trained_kernels_report import Kernels
+    from regulargpt.measurements.trained_kernels_report import Kernels
+
     from regulargpt.models.transformer import Transformer
 
 RESOLUTION, HEADS = "attention resolution", "heads with an effective length up to x"
@@ -50,8 +51,8 @@ def gradients(
 
     Unknown if it depends on none.
     """
-    from regulargpt.analysis.receptive_field import gradient_norms
     from regulargpt.evaluation.by_length import seen_through
+    from regulargpt.measurements.receptive_field import gradient_norms
     from regulargpt.runs.load import load_reader
 
     config = RunConfig.parse(folder.config_text)
@@ -78,7 +79,7 @@ def share_of_gradient(folder: RunFolder, attention: str) -> Mapping[int, Interva
 
 def cumulative_gradient(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     """The same for any number of recent symbols: the curves c_m of Figures 4.4 to 4.11, read from the last symbol."""
-    from regulargpt.analysis.receptive_field import cumulative
+    from regulargpt.measurements.receptive_field import cumulative
 
     found, files = gradients(folder, attention)
     curves = cumulative(found)  # (segments, length)
@@ -91,7 +92,7 @@ def field_length(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
 
     The interval is that of the mean curves of files drawn again and again from those that were looked at.
     """
-    from regulargpt.analysis.receptive_field import cumulative, erf
+    from regulargpt.measurements.receptive_field import cumulative, erf
 
     (found, files), train_len = gradients(folder, attention), train_len_of(folder)
     curves = cumulative(found)  # (segments, length)
@@ -115,7 +116,8 @@ def jump(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
 @lru_cache(maxsize=1)
 def kernels(folder: RunFolder) -> Kernels:
     """The learned kernels of a run, which its layers share."""
-    from regulargpt.analysis.trained_kernels_report import encoding_of, kernels_of
+    from regulargpt.measurements.trained_kernels_report import encoding_of, kernels_of
+
     from regulargpt.runs.load import load_reader
 
     name = str(value_of(RunConfig.parse(folder.config_text), "model.encoding.name"))
@@ -131,7 +133,7 @@ def by_distance(folder: RunFolder, values: Sequence[float] | ndarray) -> Mapping
 
 def heads_within(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     """How many heads have an effective length of at most x: section 3.7.5 of the thesis, Figure 3.6."""
-    from regulargpt.analysis import effective_length
+    from regulargpt.measurements import effective_length
 
     return by_distance(folder, effective_length.heads_within(kernels(folder).effective["after"]))
 
@@ -157,7 +159,8 @@ def steepest_kernel(folder: RunFolder, attention: str) -> Mapping[int, Interval]
 @lru_cache(maxsize=1)
 def variances(folder: RunFolder) -> list[Float[ndarray, "layers length"]]:
     """The variances of the attention outputs over all segments, then without each of their parts in turn."""
-    from regulargpt.analysis.trained_variance_report import output_variance
+    from regulargpt.measurements.trained_variance_report import output_variance
+
     from regulargpt.runs.load import load_reader
 
     config, model = RunConfig.parse(folder.config_text), cast("Transformer", load_reader(folder))
@@ -182,14 +185,14 @@ def variance_by_position(folder: RunFolder, attention: str) -> Mapping[int, Inte
 
 def slope(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     """The slope of the logarithm of the variance by that of the position, in layer 0; -1 in Lemma 2.3."""
-    from regulargpt.analysis.position_variance import log_slope
+    from regulargpt.measurements.position_variance import log_slope
 
     return {train_len_of(folder): left_out(folder, lambda variance: np.array([log_slope(variance[0])]))[0]}
 
 
 def higher_slope(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     """How much flatter the last layer is than layer 0."""
-    from regulargpt.analysis.position_variance import log_slope
+    from regulargpt.measurements.position_variance import log_slope
 
     found = left_out(folder, lambda variance: np.array([log_slope(variance[-1]) - log_slope(variance[0])]))
     return {train_len_of(folder): found[0]}
@@ -202,9 +205,9 @@ def train_len_of(folder: RunFolder) -> int:
 
 def attention_resolution(folder: RunFolder, attention: str) -> Mapping[int, Interval]:
     """How well mean attention logits tell distances apart at L and 2 L: a mean over layers and heads, text by text."""
-    from regulargpt.analysis.attention_logits import mean_logits
-    from regulargpt.analysis.resolution import resolution_of_heads
     from regulargpt.evaluation.by_length import seen_through
+    from regulargpt.measurements.attention_logits import mean_logits
+    from regulargpt.measurements.resolution import resolution_of_heads
     from regulargpt.runs.load import load_reader
 
     config, model = RunConfig.parse(folder.config_text), cast("Transformer", load_reader(folder))

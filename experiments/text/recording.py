@@ -24,7 +24,7 @@ from regulargpt import plots
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.data import build
 from regulargpt.evaluation.interval import FILES, Interval
-from regulargpt.evaluation.measures import exp, measure
+from regulargpt.objectives.measures import exp, measure
 from regulargpt.plots import Line
 from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder

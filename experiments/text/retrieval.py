@@ -94,8 +94,8 @@ class Found:
 def found_at(folder: RunFolder, length: int, strategy: str) -> Found:
     """The test words of a length, with the strategy's temperature or as the network is."""
     from regulargpt import objectives
-    from regulargpt.analysis.needles import found_in, needle_depths
     from regulargpt.data.retrieval import RetrievalData
+    from regulargpt.measurements.needles import found_in, needle_depths
     from regulargpt.objectives.retrieval import Retrieve
 
     config = RunConfig.parse(folder.config_text)

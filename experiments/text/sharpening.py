@@ -20,7 +20,7 @@ def temperature_at(folder: RunFolder, length: int, strategy: str) -> Temperature
     It is kept: the search reads the words of both lengths again and again. Raises UserError for a model without
     attention.
     """
-    from regulargpt.analysis.alignment.setting import find, setting_of
+    from regulargpt.measurements.alignment.setting import find, setting_of
 
     if not strategy or length <= RunConfig.parse(folder.config_text).data.train_len:
         return None

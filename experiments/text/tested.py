@@ -43,7 +43,7 @@ def losses(
     farther = f"-{longest}" * (other.test_len > config.test_len)
 
     def test() -> Losses:
-        from regulargpt.evaluation.again import points_again
+        from regulargpt.runs.again import points_again
 
         notice(f"{folder.path.name}: {scoring}, {attention} attention")
         return segments.of_points(points_again(folder, other, other.tested, config.seed))
@@ -68,7 +68,7 @@ def sharpened_points(
     folder: RunFolder, config: RunConfig, strategy: str, notice: Notice = lambda text: None
 ) -> list[Point]:
     """The test of a run with the temperature that a strategy finds for each length beyond the training length."""
-    from regulargpt.evaluation.again import points_again
+    from regulargpt.runs.again import points_again
 
     points = []
     for length in config.tested:
@@ -100,8 +100,8 @@ def by_position(folder: RunFolder, length: int, attention: str, notice: Notice =
 
     def test() -> Losses:
         from regulargpt import objectives
-        from regulargpt.analysis import positions
-        from regulargpt.analysis.sample import segments_of
+        from regulargpt.measurements import positions
+        from regulargpt.measurements.sample import segments_of
         from regulargpt.objectives.language_model import LanguageModel
         from regulargpt.runs.opened import open_run
 

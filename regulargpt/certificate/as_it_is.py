@@ -13,10 +13,10 @@ from torch import Tensor
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.search.certify import Certifier, Quantised, unlabelled
-from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.invariant_balls import InvariantBalls, NotInvariant, find_invariant_balls
 from regulargpt.certificate.search.networks import max_entries, numpy_network
 from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.tree.base import Tree
 
 Balls = list[InvariantBalls] | NotInvariant

@@ -14,8 +14,8 @@ from languages.automata.moore import UNDEFINED
 from languages.convert.json_text import read_json
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.search.specification import specified_machine
-from regulargpt.extraction.nonempty import counterexample
+from regulargpt.finite.nonempty import counterexample
+from regulargpt.finite.specification import specified_machine
 from regulargpt.storage.atomic import parse_text, read_bytes
 from regulargpt.storage.folder import AUTOMATON, RunFolder
 

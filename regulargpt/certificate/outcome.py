@@ -22,7 +22,7 @@ from regulargpt.certificate.compared import against
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.networks import numpy_network
 from regulargpt.certificate.verdict import remember
-from regulargpt.extraction.from_answers import LearnedMachine, answers_of
+from regulargpt.finite.from_answers import LearnedMachine, answers_of
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, UNCERTIFIED, WEIGHTS, RunFolder

@@ -13,7 +13,7 @@ from languages.automata.moore import UNDEFINED
 from regulargpt.certificate.checker import FORMAT
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
 from regulargpt.certificate.search.certify import Quantised
-from regulargpt.certificate.search.table import Entries
+from regulargpt.finite.table import Entries
 from regulargpt.storage.folder import AUTOMATON, MODEL_CONFIG, WEIGHTS
 from regulargpt.storage.manifest import digest
 

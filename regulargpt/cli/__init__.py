@@ -15,10 +15,10 @@ from typing import Any
 import click
 
 from languages.errors import Notice, UserError, nearest, shown
-from regulargpt.analysis import MEASUREMENTS
 from regulargpt.cli.output import say
 from regulargpt.cli.streams import Unwritable, guarded, reason
-from regulargpt.config.registry import CannotImport
+from regulargpt.measurements import MEASUREMENTS
+from regulargpt.options.registry import CannotImport
 from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
 from regulargpt.storage.atomic import StorageError
 

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from regulargpt.cli.output import Checking, progress_to_stderr
 from regulargpt.evaluation.by_length import Point
-from regulargpt.evaluation.measures import MEASURES, measure, said
+from regulargpt.objectives.measures import MEASURES, measure, said
 from regulargpt.runs.run import Watch
 from regulargpt.training.trainer import Trainer
 

@@ -82,8 +82,8 @@ def refuse_twice(written: Mapping[str, str | None]) -> None:
 
 def deciding(written: Mapping[str, str]) -> dict[str, Any]:
     """The options that a recipe asks about, read."""
-    from regulargpt.config.options import read
     from regulargpt.config.recipes import DECIDING
+    from regulargpt.options import read
 
     return {key: read(key, int, written[key]) for key in DECIDING if key in written}
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from regulargpt.config.options import Options, hints, registries
-from regulargpt.config.registry import registry
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.options import BalancedOptions
+from regulargpt.options import Options, hints, registries
+from regulargpt.options.registry import registry
 
 ORDER = (
     *("--chunk-size", "--train-len", "--test-len", "--extra-lengths", "--samples", "--seed", "--steps", "--lr"),

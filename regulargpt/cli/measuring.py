@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import click
 
-from regulargpt.analysis import MEASUREMENTS
-from regulargpt.analysis.options import MeasurementOptions
 from regulargpt.cli.output import emit, printing, progress_to_stderr, say, width
 from regulargpt.cli.types import PATH, FiniteRange
-from regulargpt.config.options import OR_NONE, hints
+from regulargpt.measurements import MEASUREMENTS
+from regulargpt.measurements.options import MeasurementOptions
+from regulargpt.options import OR_NONE, hints
 
 
 def verb(name: str, callback: Callable[..., None] | None = None, files: str = "") -> click.Command:
@@ -34,8 +34,8 @@ def verb(name: str, callback: Callable[..., None] | None = None, files: str = ""
 
 def show(name: str, place: str | None, out: Path | None, as_json: bool, **values: Any) -> None:
     """Measure, and print what came out."""
-    from regulargpt.analysis.measuring import measured
     from regulargpt.findings import text
+    from regulargpt.measurements.measuring import measured
 
     with closing(Bar(name)) as progress:
         finding = measured(name, place, out, progress=progress, **values)

@@ -13,7 +13,7 @@ from regulargpt.cli import FAILED, STOPPED
 from regulargpt.cli.bars import Bars
 from regulargpt.cli.output import conclude, table
 from regulargpt.config.schema import RunConfig
-from regulargpt.evaluation.measures import denominator, measure
+from regulargpt.objectives.measures import denominator, measure
 from regulargpt.plots import name_of
 from regulargpt.runs.run import Watch
 from regulargpt.tables import number, percent

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError
 from regulargpt.cli.output import conclude, emit, say, table
-from regulargpt.config.options import shown
-from regulargpt.evaluation.measures import measure, said
+from regulargpt.objectives.measures import measure, said
+from regulargpt.options import shown
 from regulargpt.runs.exits import FAILED, STOPPED
 from regulargpt.runs.sweep import driver
 from regulargpt.runs.sweep.driver import Outcome, Plan, Watch

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from languages.errors import nearest, one_of
-from regulargpt.config.options import ConfigError, shown
 from regulargpt.config.schema import EvaluationOptions, RunConfig, flat, value_of
 from regulargpt.data.options import TestMixture
+from regulargpt.options import ConfigError, shown
 
 if TYPE_CHECKING:
     from languages.task import Task
@@ -301,7 +301,7 @@ def protocol(name: str) -> Protocol:
     'hard-2'
     >>> protocol("theses")
     Traceback (most recent call last):
-    regulargpt.config.options.ConfigError: unknown protocol 'theses'; did you mean 'thesis'?
+    regulargpt.options.ConfigError: unknown protocol 'theses'; did you mean 'thesis'?
     """
     if name in PROTOCOLS:
         return PROTOCOLS[name]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
-from regulargpt.certificate.options import CHECKED
 from regulargpt.config.protocols import protocol, without_sampling
 from regulargpt.config.schema import RunConfig, flat, value_of
 from regulargpt.data import is_language, kind_of
 from regulargpt.models import MODELS
+from regulargpt.training.table_fine_tuning import CHECKED
 
 Fields = Mapping[str, Any]
 

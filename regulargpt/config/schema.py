@@ -10,8 +10,11 @@ from functools import partial
 from typing import Any, Literal
 
 from languages.errors import nearest, one_of
-from regulargpt.config.lengths import scored_lengths
-from regulargpt.config.options import (
+from regulargpt.data.options import DataOptions, UniformOptions
+from regulargpt.models.options import ModelOptions
+from regulargpt.models.regulargpt.options import RegularGPTOptions
+from regulargpt.objectives.options import LastOptions, ObjectiveOptions
+from regulargpt.options import (
     ConfigError,
     Options,
     as_mapping,
@@ -24,13 +27,10 @@ from regulargpt.config.options import (
     section,
     shown,
     unknown,
+    views,
 )
-from regulargpt.config.registry import PATH, Registry, registry
-from regulargpt.data.options import DataOptions, UniformOptions
-from regulargpt.models import views
-from regulargpt.models.options import ModelOptions
-from regulargpt.models.regulargpt.options import RegularGPTOptions
-from regulargpt.objectives.options import LastOptions, ObjectiveOptions
+from regulargpt.options.lengths import scored_lengths
+from regulargpt.options.registry import PATH, Registry, registry
 from regulargpt.storage import toml
 from regulargpt.training.observers import ObserverOptions
 from regulargpt.training.options import PhaseOptions
@@ -153,7 +153,7 @@ class RunConfig(Options):
     True
     >>> RunConfig.parse("[model]\\nname = 'regulargpt'\\nchunk_sise = 3")
     Traceback (most recent call last):
-    regulargpt.config.options.ConfigError: unknown key 'model.chunk_sise'; did you mean 'chunk_size'?
+    regulargpt.options.ConfigError: unknown key 'model.chunk_sise'; did you mean 'chunk_size'?
     """
 
     recipe: str = option("robust", "The recipe that the options come from.")
@@ -171,7 +171,7 @@ class RunConfig(Options):
     )
     model: ModelOptions = section("regulargpt.models:MODELS", RegularGPTOptions("regulargpt"), "The model.")
     training: TrainingOptions = field(default_factory=TrainingOptions)
-    phases: tuple[PhaseOptions, ...] = section("regulargpt.training.phases:PHASES", (), "Phases beside the words.")
+    phases: tuple[PhaseOptions, ...] = section("regulargpt.config.phases:PHASES", (), "Phases beside the words.")
     observers: tuple[ObserverOptions, ...] = section(
         "regulargpt.training.observers:OBSERVERS", (), "What is kept of the training on its way."
     )

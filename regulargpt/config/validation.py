@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from languages.errors import UserError, one_of
 from regulargpt import data
-from regulargpt.config.lengths import LONGEST_WORD
-from regulargpt.config.options import ConfigError
 from regulargpt.config.protocols import protocol, task_of
 from regulargpt.config.recipes import CONSTRUCTED, RECIPES, unknown_recipe
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
-from regulargpt.models import views
+from regulargpt.options import ConfigError, views
+from regulargpt.options.lengths import LONGEST_WORD
 
 if TYPE_CHECKING:
     from languages.task import Task
@@ -29,7 +28,7 @@ def validate(config: RunConfig, task: Task | None = None) -> Data:
 
     >>> validate(RunConfig().replaced({"evaluation.test_len": 3}))
     Traceback (most recent call last):
-    regulargpt.config.options.ConfigError: evaluation.test_len = 3; test words are longer than data.train_len = 40
+    regulargpt.options.ConfigError: evaluation.test_len = 3; test words are longer than data.train_len = 40
     """
     words = data.build(config.data, task)
     for problem in _problems(config, words):

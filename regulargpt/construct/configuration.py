@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import languages
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.config.options import without_name
 from regulargpt.config.recipes import CONSTRUCTED, NEAR_MISSES
 from regulargpt.config.schema import RunConfig, flat
 from regulargpt.construct.plan import model_config, smaller
 from regulargpt.models.regulargpt.options import RegularGPTOptions
+from regulargpt.options import without_name
 
 if TYPE_CHECKING:
     from regulargpt.models.regulargpt import RegularGPT

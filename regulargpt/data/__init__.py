@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from languages.errors import UserError
 from languages.registry import is_language, is_retrieval, is_text
-from regulargpt.config.options import Options, hints
-from regulargpt.config.registry import Registry, Row
 from regulargpt.data.options import (
     BalancedOptions,
     DataOptions,
@@ -21,6 +19,8 @@ from regulargpt.data.options import (
     TextOptions,
     sampled,
 )
+from regulargpt.options import Options, hints
+from regulargpt.options.registry import Registry, Row
 
 if TYPE_CHECKING:
     from languages.task import Task

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from regulargpt.config.options import Options, option, share
+from regulargpt.options import Options, option, share
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from regulargpt.config.registry import Registry, Row
 from regulargpt.encodings.options import (
     AlibiOptions,
     CopeOptions,
@@ -26,6 +25,7 @@ from regulargpt.encodings.options import (
     WindowOptions,
     XposOptions,
 )
+from regulargpt.options.registry import Registry, Row
 
 if TYPE_CHECKING:
     import torch
@@ -129,7 +129,7 @@ def build(
     Alibi()
     >>> build("rotery", d_model=8, n_heads=2)
     Traceback (most recent call last):
-    regulargpt.config.options.ConfigError: unknown encoding 'rotery'; did you mean 'rotary'?
+    regulargpt.options.ConfigError: unknown encoding 'rotery'; did you mean 'rotary'?
     """
     options = ENCODINGS.options(encoding, "encoding") if isinstance(encoding, str) else encoding
     cls = ENCODINGS[options.name].load()

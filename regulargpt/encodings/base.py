@@ -88,7 +88,7 @@ class Encoding(nn.Module):
     a causal model and has none.
 
     >>> from dataclasses import dataclass
-    >>> from regulargpt.config.options import option
+    >>> from regulargpt.options import option
     >>> @dataclass(frozen=True)
     ... class NearOptions(EncodingOptions):
     ...     width: int = option(2, "Positions that are seen.", least=1, why="a window has at least 1 position")

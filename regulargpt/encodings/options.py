@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from regulargpt.config.options import Options, option, section
+from regulargpt.options import Options, option, section
 
 PUBLISHED = 512
 """The training length of the published models; an encoding built outside a run has it."""

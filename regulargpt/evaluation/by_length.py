@@ -15,9 +15,9 @@ from languages.errors import UserError
 from regulargpt.config.schema import EvaluationOptions, RunConfig
 from regulargpt.data.base import Data
 from regulargpt.evaluation.interval import Interval
-from regulargpt.evaluation.measures import Guess, measure
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
+from regulargpt.objectives.measures import Guess, measure
 
 FEWEST_WORDS = 32
 # Symbols in one forward pass: enough to keep a device busy, few enough for the caches and for memory. A model that

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from regulargpt.config.options import as_mapping
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.interval import Interval
-from regulargpt.evaluation.measures import exp
 from regulargpt.evaluation.reference import Reference
 from regulargpt.evaluation.segments import NLL
+from regulargpt.objectives.measures import exp
+from regulargpt.options import as_mapping
 
 GAINS, HOLDS, EXPLODES = 0.99, 1.05, 1.5
 LEARNED = 0.9

@@ -22,12 +22,12 @@ from torch import Tensor
 from languages.automata import Dfa, MooreMachine
 from languages.automata.moore import UNDEFINED
 from languages.errors import UserError
-from regulargpt.certificate.search.float64_network import Float64Network
-from regulargpt.certificate.search.levels import levels
-from regulargpt.certificate.search.specification import Specification
-from regulargpt.certificate.search.table import Entries, QuantisedTable
 from regulargpt.extraction.clusters import MAX_PROTOTYPES, Cut, GrowingCodebook, cuts
-from regulargpt.extraction.trees import roots, states, states_of_short_words
+from regulargpt.finite.float64_network import Float64Network
+from regulargpt.finite.levels import levels
+from regulargpt.finite.specification import Specification
+from regulargpt.finite.table import Entries, QuantisedTable
+from regulargpt.finite.trees import roots, states, states_of_short_words
 
 Ints = npt.NDArray[np.int64]
 

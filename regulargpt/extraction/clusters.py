@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from languages.errors import UserError
-from regulargpt.certificate.search.table import nearest_two
+from regulargpt.finite.table import nearest_two
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

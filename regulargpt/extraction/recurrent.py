@@ -20,9 +20,9 @@ from torch import Tensor
 from languages.automata import MooreMachine
 from languages.errors import UserError
 from languages.task import Task
-from regulargpt.certificate.search.table import nearest_two
 from regulargpt.extraction.clusters import MAX_PROTOTYPES, Cut, GrowingCodebook, covers, cuts
-from regulargpt.extraction.nonempty import answer_to_empty_word, restricted_to, smallest_machine, with_fresh_start
+from regulargpt.finite.nonempty import answer_to_empty_word, restricted_to, smallest_machine, with_fresh_start
+from regulargpt.finite.table import nearest_two
 from regulargpt.models.recurrent import Stepwise
 
 Ints = npt.NDArray[np.int64]

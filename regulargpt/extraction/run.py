@@ -16,17 +16,17 @@ from languages.automata import MooreMachine
 from languages.errors import Notice, UserError
 from languages.task import Task
 from regulargpt.certificate.search.certify import Certifier
-from regulargpt.certificate.search.float64_network import Float64Network
-from regulargpt.certificate.search.proof import prove
-from regulargpt.certificate.search.specification import Specification, specified_machine
-from regulargpt.certificate.search.table import QuantisedTable
 from regulargpt.certificate.verdict import has_changed
 from regulargpt.config.schema import RunConfig
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.clusters import Cut
-from regulargpt.extraction.learn import Extracted, Teacher, learn
-from regulargpt.extraction.nonempty import Word, answer_to_empty_word, counterexample
 from regulargpt.extraction.recurrent import Automaton, Step
+from regulargpt.finite.float64_network import Float64Network
+from regulargpt.finite.learn import Extracted, Teacher, learn
+from regulargpt.finite.nonempty import Word, answer_to_empty_word, counterexample
+from regulargpt.finite.proof import prove
+from regulargpt.finite.specification import Specification, specified_machine
+from regulargpt.finite.table import QuantisedTable
 from regulargpt.models.recurrent import Stepwise
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model

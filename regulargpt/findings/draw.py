@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from regulargpt import plots
-from regulargpt.evaluation.measures import Measure
 from regulargpt.findings.finding import Axis, Curves, Dots, HeatMap, Panel, Picture
+from regulargpt.objectives.measures import Measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from regulargpt.classroom.svg import scrolling, section, tag, text
 from regulargpt.findings.finding import Curves, Finding
 from regulargpt.findings.svg import svg
-from regulargpt.report.svg import scrolling, section, tag, text
 from regulargpt.tables import Table
 
 

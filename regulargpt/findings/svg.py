@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from regulargpt.classroom.curves import LEFT, RIGHT, Axes, plot
+from regulargpt.classroom.svg import points, tag, text
 from regulargpt.findings.finding import Curves
 from regulargpt.plots import LOG_FROM, MAX_DOTS, Line, grow
-from regulargpt.report.curves import LEFT, RIGHT, Axes, plot
-from regulargpt.report.svg import points, tag, text
 
 COLOURS = 8  # of the style sheet; later lines are dashed
 

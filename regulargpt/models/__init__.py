@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from regulargpt.config.registry import Registry, Row
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import GatedRegularGPTOptions, RegularGPTOptions
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
+from regulargpt.options.registry import Registry, Row
 
 if TYPE_CHECKING:
     import torch

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from regulargpt.config.options import Options, option, section
 from regulargpt.encodings.options import EncodingOptions
 from regulargpt.models.tree.shape import Side
+from regulargpt.options import Options, option, section
 
 MOST_PARAMETERS = 1_000_000_000
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from regulargpt.config.registry import Registry, Row
 from regulargpt.objectives.options import (
     LanguageModelOptions,
     LastOptions,
@@ -17,6 +16,7 @@ from regulargpt.objectives.options import (
     RetrieveOptions,
     SubwordsOptions,
 )
+from regulargpt.options.registry import Registry, Row
 
 if TYPE_CHECKING:
     from regulargpt.data.base import Data

@@ -18,9 +18,9 @@ from torch.nn import functional as F
 from languages.automata.moore import UNDEFINED
 from regulargpt.data.base import Words
 from regulargpt.data.language import LanguageData
-from regulargpt.evaluation.measures import Guess
 from regulargpt.models.tree.base import as_tree
 from regulargpt.models.tree.bracketings import bracketed_root
+from regulargpt.objectives.measures import Guess
 
 # Of the last answer, by position, and of whole words.
 Guesses = tuple[Guess, Guess, Guess]

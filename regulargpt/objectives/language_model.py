@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from regulargpt.data.base import Words
 from regulargpt.data.text import TextData
-from regulargpt.evaluation.measures import Guess
 from regulargpt.objectives.answers import to_tensor
+from regulargpt.objectives.measures import Guess
 
 
 class LanguageModel:

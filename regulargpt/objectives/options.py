@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from languages.errors import one_of
-from regulargpt.config.options import Options, option
+from regulargpt.options import Options, option
 
 if TYPE_CHECKING:
     from regulargpt.data.base import Data
@@ -23,7 +23,7 @@ SUITED = {"text": "'language_model'", "retrieval": "'retrieve'", "words": "'last
 class ObjectiveOptions(Options):
     """The options of an objective.
 
-    `measures` names what it says of a test (regulargpt/evaluation/measures.py); the first makes the score.
+    `measures` names what it says of a test (regulargpt/objectives/measures.py); the first makes the score.
     """
 
     name: str

@@ -11,9 +11,9 @@ from torch.nn import functional as F
 
 from regulargpt.data.base import Words
 from regulargpt.data.retrieval import RetrievalData
-from regulargpt.evaluation.measures import Guess
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import to_tensor
+from regulargpt.objectives.measures import Guess
 
 MOST_ANSWERS = 1024
 """More are not listed one by one: to guess one of them is next to nothing."""

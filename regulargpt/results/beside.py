@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from string import ascii_lowercase
 
-from regulargpt.evaluation.measures import Measure
+from regulargpt.objectives.measures import Measure
 from regulargpt.results.columns import unequal
 from regulargpt.results.row import Key, Row, Value, cell, sortable
 from regulargpt.results.statistics import key_of

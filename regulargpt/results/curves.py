@@ -10,7 +10,7 @@ from statistics import fmean
 
 from languages.errors import UserError, shown
 from regulargpt import plots
-from regulargpt.evaluation.measures import MEASURES, Measure
+from regulargpt.objectives.measures import MEASURES, Measure
 from regulargpt.plots import Line
 from regulargpt.results.beside import NOTHING, Beside
 from regulargpt.results.row import Key, Row, cell

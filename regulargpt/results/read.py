@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from languages.errors import UserError
-from regulargpt.config.lengths import scored_lengths
+from regulargpt.options.lengths import scored_lengths
 from regulargpt.results.places import Place
 from regulargpt.results.row import DAMAGED, DONE, FAILED, Row, Value
 from regulargpt.runs.sweep.folder import UNKNOWN

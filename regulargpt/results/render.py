@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from regulargpt import tables
-from regulargpt.evaluation.measures import MEASURES, Measure
+from regulargpt.objectives.measures import MEASURES, Measure
 from regulargpt.results.beside import NOTHING, Beside
 from regulargpt.results.row import Key, Value, cell, sortable
 from regulargpt.results.statistics import Group

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from languages.errors import UserError, nearest, one_of
-from regulargpt.evaluation.measures import Measure
-from regulargpt.evaluation.measures import measure as measure_of
+from regulargpt.objectives.measures import Measure
+from regulargpt.objectives.measures import measure as measure_of
 from regulargpt.results.columns import key_of
 from regulargpt.results.row import OF_A_TEST, Row, Value, cell, sortable
 from regulargpt.results.rows import measures

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from languages.errors import UserError
-from regulargpt.evaluation.measures import Measure
-from regulargpt.evaluation.measures import measure as measure_of
+from regulargpt.objectives.measures import Measure
+from regulargpt.objectives.measures import measure as measure_of
 from regulargpt.results.row import OF_A_TEST, Key, Row, sortable
 
 FAILS_BELOW = 99.0

@@ -12,20 +12,20 @@ from languages.automata import MooreMachine
 from languages.errors import UserError
 from regulargpt.certificate.checker import Progress
 from regulargpt.certificate.compared import automaton_of
-from regulargpt.certificate.options import TableFineTuningOptions, no_certificate
 from regulargpt.certificate.outcome import NOT_LEARNED, Outcome, outcome_of, refused
 from regulargpt.certificate.search.certify import Certifier
-from regulargpt.certificate.search.mending import saved_prototypes
-from regulargpt.certificate.sought import saved_machine
+from regulargpt.certificate.tuning.mending import saved_prototypes
+from regulargpt.certificate.tuning.target import saved_machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.evaluation.quantised import prototypes_of
-from regulargpt.extraction.from_answers import AnswerLearner, LearnedMachine
+from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.runs.load import load_model
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.storage import checkpoint
 from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
+from regulargpt.training.table_fine_tuning import TableFineTuningOptions, no_certificate
 
 
 def certificate_report(folder: RunFolder, progress: Progress = lambda part, done, count: None) -> dict[str, Any]:

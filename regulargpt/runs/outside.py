@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from languages.errors import Notice, UserError, shown
-from regulargpt.config.registry import Row, rows
 from regulargpt.config.schema import RunConfig
+from regulargpt.options.registry import Row, rows
 from regulargpt.storage.folder import RunFolder
 
 HERE = ("regulargpt", "languages")

@@ -14,7 +14,7 @@ from torch import nn
 
 from languages.errors import UserError
 from regulargpt import data, models, objectives, plots
-from regulargpt.config.options import as_mapping
+from regulargpt.config.phases import PHASES
 from regulargpt.config.protocols import protocol
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
@@ -26,6 +26,7 @@ from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.reference import reference
 from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
+from regulargpt.options import as_mapping
 from regulargpt.runs import tracking
 from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import changed, digests, mistakes, notice, outside
@@ -35,7 +36,6 @@ from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
 from regulargpt.storage.signals import StopRequested
 from regulargpt.training.observers import OBSERVERS
 from regulargpt.training.phase import Conclusion, FurtherPhase, Observer
-from regulargpt.training.phases import PHASES
 from regulargpt.training.trainer import Interrupted, Trainer, train
 
 Heard = TypeVar("Heard")

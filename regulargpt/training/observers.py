@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from regulargpt.config.options import Options, option
-from regulargpt.config.registry import Registry, Row
+from regulargpt.options import Options, option
+from regulargpt.options.registry import Registry, Row
 
 
 @dataclass(frozen=True)

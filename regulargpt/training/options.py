@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from regulargpt.config.options import Options
+from regulargpt.options import Options
 
 if TYPE_CHECKING:
     from regulargpt.models.options import ModelOptions

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from regulargpt.certificate.phase import TableFineTuning
-from regulargpt.certificate.standing import Standing
+from regulargpt.certificate.tuning.phase import TableFineTuning
+from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.cli.bars import Bars
 from regulargpt.cli.output import Checking
 from regulargpt.config.schema import RunConfig
@@ -93,7 +93,7 @@ def trainer_at(
     trainer.step_count, trainer.words.progress = step, Progress(**progress)
     for phase in trainer.further:
         assert isinstance(phase, TableFineTuning)
-        phase.standing, phase.missed = Standing(**standing), missed
+        phase.standing, phase.missed = TuningState(**standing), missed
     return trainer
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt.report.lesson import making
+from regulargpt.classroom.lesson import making
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.regulargpt.certified import folder

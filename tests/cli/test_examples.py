@@ -8,9 +8,9 @@ import pytest
 
 import regulargpt
 from regulargpt import bench
-from regulargpt.analysis import position_variance_report
 from regulargpt.cli import EXAMPLES, RUN, RUN_ON_RETRIEVAL, RUN_ON_TEXT, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
+from regulargpt.measurements import position_variance_report
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.sweep import driver

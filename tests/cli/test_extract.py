@@ -264,7 +264,7 @@ def test_states_without_clusters_are_refused_and_nothing_is_written(cli: Cli, tm
 def test_a_network_of_no_small_machine_is_said_to_be_so_and_nothing_is_written(
     cli: Cli, runs: dict[str, Path], monkeypatch
 ):
-    monkeypatch.setattr("regulargpt.extraction.learn.learn.__defaults__", ((), 1, None))
+    monkeypatch.setattr("regulargpt.finite.learn.learn.__defaults__", ((), 1, None))
     answer = cli("extract", runs["regulargpt"], "--json")
     result = json.loads(answer.out)
     assert (answer.code, result["states"], result["out"]) == (1, None, None)

@@ -17,14 +17,14 @@ import pytest
 
 import languages
 from regulargpt import bench
-from regulargpt.analysis import kernels_report, needles_report, pictures, position_variance_report
 from regulargpt.bench.memory import STATUS
 from regulargpt.cli import call
 from regulargpt.cli.commands import demo
 from regulargpt.config.schema import RunConfig
-from regulargpt.evaluation import again as evaluate
 from regulargpt.evaluation.shortcuts import scores
+from regulargpt.measurements import kernels_report, needles_report, pictures, position_variance_report
 from regulargpt.results import curves
+from regulargpt.runs import again as evaluate
 from regulargpt.runs import run as running
 from regulargpt.runs.sweep import driver
 from regulargpt.storage import atomic

@@ -17,14 +17,14 @@ from languages.convert.dot import from_dot
 from languages.convert.files import save
 from languages.registry import FAMILIES, names
 from regulargpt.cli.commands.list import KINDS
-from regulargpt.config.options import describe
+from regulargpt.config.phases import PHASES
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.config.recipes import RECIPES
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
 from regulargpt.objectives import OBJECTIVES
+from regulargpt.options import describe
 from regulargpt.training.observers import OBSERVERS
-from regulargpt.training.phases import PHASES
 from tests.cli.conftest import Cli
 from tests.languages.cases import CASES
 from tests.languages.test_budget import random_dfa
@@ -102,7 +102,7 @@ def test_an_option_is_set_as_its_list_says(cli: Cli, kind: str, name: str):
 
 OUTSIDE = """
 from dataclasses import dataclass
-from regulargpt.config.options import option
+from regulargpt.options import option
 from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.options import EncodingOptions
 

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-
 from regulargpt.cli.commands.positions import row
+
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything

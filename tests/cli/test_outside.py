@@ -11,8 +11,8 @@ import languages
 import regulargpt
 from languages import Dfa
 from languages.errors import Notice, UserError
-from regulargpt.config import registry
 from regulargpt.config.schema import RunConfig
+from regulargpt.options import registry
 from regulargpt.runs import run as running
 from regulargpt.runs.outside import digest, digests
 from regulargpt.runs.run import Watch

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from languages.errors import UserError
-from regulargpt.evaluation.measures import MEASURES
+from regulargpt.objectives.measures import MEASURES
 from regulargpt.results import rows as reading
 from regulargpt.results.statistics import groups
 from regulargpt.storage.atomic import StorageError, disk

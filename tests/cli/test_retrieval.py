@@ -9,8 +9,8 @@ import pytest
 
 from languages.randomness import rng
 from languages.text.retrieval import retrieval
+from regulargpt.classroom import data as report_data
 from regulargpt.cli import VERBS, call
-from regulargpt.report import data as report_data
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything
 from tests.languages.test_retrieval import NAMES, by_hand

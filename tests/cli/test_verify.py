@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import languages
-from regulargpt.analysis import subject
 from regulargpt.config.schema import RunConfig
+from regulargpt.measurements import subject
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything, unfinished

@@ -23,8 +23,8 @@ from experiments.shortcuts import with_shortcuts
 from experiments.table_6_1 import EVEN
 from experiments.text.table import TextTable
 from regulargpt import data
-from regulargpt.config.options import Options
 from regulargpt.config.schema import RunConfig
+from regulargpt.options import Options
 from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of

@@ -8,16 +8,16 @@ import pytest
 from experiments.text import alignment, completion, sharpening, tested
 from experiments.text.completion import TRUNCATION
 from experiments.text.sharpening import reader_at, temperature_at
-from regulargpt.analysis.alignment import setting as settings
-from regulargpt.analysis.alignment.setting import find, setting_of
-from regulargpt.analysis.alignment.statistics import average_logits, sharpness
-from regulargpt.analysis.completion import completed, places
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import build
 from regulargpt.data.text import TextData
-from regulargpt.evaluation.again import points_again
+from regulargpt.measurements.alignment import setting as settings
+from regulargpt.measurements.alignment.setting import find, setting_of
+from regulargpt.measurements.alignment.statistics import average_logits, sharpness
+from regulargpt.measurements.completion import completed, places
 from regulargpt.models.transformer.attentive import Attentive
 from regulargpt.runs import run as running
+from regulargpt.runs.again import points_again
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.texts import TRAIN_LEN, text_config, write_text

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from regulargpt.measurements.needles_report import needles_report
 
 from experiments import reproduction
 from experiments.experiment import Scale
@@ -18,10 +19,9 @@ from experiments.text.claims import Bound, Change, Claim
 from experiments.text.retrieval import EXACT, Found, exact_match, found_at, gain_by_third, middle_gain, retriever
 from experiments.text.table import TextTable, text_table, trained
 from regulargpt import data
-from regulargpt.analysis.alignment.setting import find, setting_of
-from regulargpt.analysis.needles_report import needles_report
 from regulargpt.config.recipes import resolve
 from regulargpt.evaluation.interval import Interval
+from regulargpt.measurements.alignment.setting import find, setting_of
 from regulargpt.runs.run import run
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of

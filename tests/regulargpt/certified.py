@@ -16,14 +16,14 @@ from languages.randomness import rng
 from regulargpt import objectives
 from regulargpt.certificate import record
 from regulargpt.certificate.checker import Accepted
-from regulargpt.certificate.search.levels import from_left
-from regulargpt.certificate.search.proof import Proof, prove
-from regulargpt.certificate.search.specification import Specification
-from regulargpt.certificate.search.table import Entries
+from regulargpt.classroom import data
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import build as data_of
+from regulargpt.finite.levels import from_left
+from regulargpt.finite.proof import Proof, prove
+from regulargpt.finite.specification import Specification
+from regulargpt.finite.table import Entries
 from regulargpt.models.tree.shape import Side
-from regulargpt.report import data
 from regulargpt.runs.run import make_model, model_record
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from regulargpt.config.options import Options, hints
+from regulargpt.config.phases import PHASES
 from regulargpt.config.schema import ConfigError, RunConfig
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
 from regulargpt.objectives import OBJECTIVES
+from regulargpt.options import Options, hints
 from regulargpt.training.observers import OBSERVERS
-from regulargpt.training.phases import PHASES
 
 SEVERAL = {"phases": PHASES, "observers": OBSERVERS}  # the kinds of which a config has any number
 CHOICES: list[dict[str, str]] = [

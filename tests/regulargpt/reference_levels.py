@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from regulargpt.certificate.search.levels import Image, Ints, Kinds, Level, from_left
-from regulargpt.certificate.search.specification import Specification
+from regulargpt.finite.levels import Image, Ints, Kinds, Level, from_left
+from regulargpt.finite.specification import Specification
 from regulargpt.models.tree.shape import Side
 
 

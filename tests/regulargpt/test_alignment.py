@@ -13,19 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from languages.errors import UserError
-from regulargpt.analysis import patterns
-from regulargpt.analysis.alignment import propositions, statistics
-from regulargpt.analysis.alignment.report import align_report
-from regulargpt.analysis.alignment.search import HALVINGS, HIGHEST, LOWEST, search
-from regulargpt.analysis.alignment.statistics import average_logits, sharpness
 from regulargpt.config.schema import RunConfig
 from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.tempered import Tempered
-from regulargpt.evaluation.again import evaluate, points_again
 from regulargpt.evaluation.temperature import Temperature, read, weights_of, write
+from regulargpt.measurements import patterns
+from regulargpt.measurements.alignment import propositions, statistics
+from regulargpt.measurements.alignment.report import align_report
+from regulargpt.measurements.alignment.search import HALVINGS, HIGHEST, LOWEST, search
+from regulargpt.measurements.alignment.statistics import average_logits, sharpness
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.runs import run as running
+from regulargpt.runs.again import evaluate, points_again
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.attending import attended, transformer, visible, words
 from tests.regulargpt.small import config

@@ -17,19 +17,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regulargpt import data
-from regulargpt.analysis.alignment import questions
-from regulargpt.analysis.alignment.extent import MOST_BYTES, extent, shown_lengths
-from regulargpt.analysis.alignment.report import align_report
-from regulargpt.analysis.alignment.seen import Seen, Shown, look
-from regulargpt.analysis.alignment.setting import setting_of
-from regulargpt.analysis.patterns import rows_at
+from regulargpt.classroom.alignment_page import LEVELS, quantised, write
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation.temperature import read, weights_of
+from regulargpt.measurements.alignment import questions
+from regulargpt.measurements.alignment.extent import MOST_BYTES, extent, shown_lengths
+from regulargpt.measurements.alignment.report import align_report
+from regulargpt.measurements.alignment.seen import Seen, Shown, look
+from regulargpt.measurements.alignment.setting import setting_of
+from regulargpt.measurements.patterns import rows_at
 from regulargpt.models.hooks import run_with_cache
-from regulargpt.report.alignment_page import LEVELS, quantised, write
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
@@ -335,7 +335,7 @@ def test_the_largest_page_is_below_its_limit():
 
 
 def test_words_that_are_too_long_have_no_page(place: Path, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("regulargpt.analysis.alignment.extent.LONGEST_TRAINED", 15)
+    monkeypatch.setattr("regulargpt.measurements.alignment.extent.LONGEST_TRAINED", 15)
     report = align_report(RunFolder.open(place / "retrieval"), length=128, words=1, out=tmp_path)
     assert report["page"] is None
     assert not (tmp_path / "align.html").exists()

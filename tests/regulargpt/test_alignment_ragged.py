@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from regulargpt.analysis.alignment.ragged import RaggedSetting, ragged
-from regulargpt.analysis.alignment.setting import Setting, find, search_of
-from regulargpt.analysis.alignment.statistics import sharpness
+from regulargpt.measurements.alignment.ragged import RaggedSetting, ragged
+from regulargpt.measurements.alignment.setting import Setting, find, search_of
+from regulargpt.measurements.alignment.statistics import sharpness
 from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
 
 
@@ -75,7 +75,7 @@ def test_the_temperature_restores_the_statistic():
 
 LONG = """
 import resource, torch
-from regulargpt.analysis.alignment.ragged import ragged
+from regulargpt.measurements.alignment.ragged import ragged
 from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
 from regulargpt.models.transformer.encoder_decoder.greedy import greedy
 torch.set_num_threads(1)

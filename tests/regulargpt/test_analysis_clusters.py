@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from languages.randomness import rng
-from regulargpt.analysis import clusters as clusters_module
-from regulargpt.analysis import pictures
-from regulargpt.analysis.clusters import (
+from regulargpt.measurements import clusters as clusters_module
+from regulargpt.measurements import pictures
+from regulargpt.measurements.clusters import (
     find_clusters,
     merged,
     plane,
@@ -21,8 +21,8 @@ from regulargpt.analysis.clusters import (
     thinned,
     too_close,
 )
-from regulargpt.analysis.probe import probe
-from regulargpt.analysis.states import NodeStates
+from regulargpt.measurements.probe import probe
+from regulargpt.measurements.states import NodeStates
 
 
 def blobs(count: int, each: int = 20, width: int = 24, noise: float = 0.1, seed: int = 0):

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from languages.randomness import rng
-from regulargpt.analysis.receptive_field import (
+from regulargpt.measurements.receptive_field import (
     ReceptiveField,
     cumulative,
     erf,

@@ -10,8 +10,8 @@ import languages
 from languages.automata.monoid import TransitionMonoid
 from languages.errors import UserError
 from languages.randomness import rng
-from regulargpt.analysis import states as states_module
-from regulargpt.analysis.states import node_states
+from regulargpt.measurements import states as states_module
+from regulargpt.measurements.states import node_states
 from regulargpt.models import MODELS
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.levels import tree_levels

@@ -7,25 +7,25 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from regulargpt.measurements.text_subject import text_subject
+from regulargpt.measurements.trained_kernels_report import trained_kernels_report
+from regulargpt.measurements.trained_variance_report import output_variance, trained_variance_report
 from torch import nn
 
 from languages.errors import UserError
 from languages.randomness import rng
-from regulargpt.analysis import attention_logits, positions_report, receptive_field_report, resolution_report
-from regulargpt.analysis.attention_logits import mean_logits
-from regulargpt.analysis.positions import beyond, bins, edges
-from regulargpt.analysis.resolution import mean_by_distance, resolution
-from regulargpt.analysis.text_subject import text_subject
-from regulargpt.analysis.trained_kernels_report import trained_kernels_report
-from regulargpt.analysis.trained_variance_report import output_variance, trained_variance_report
 from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Positions
-from regulargpt.evaluation import again
-from regulargpt.evaluation.again import evaluate
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.segments import NLL
+from regulargpt.measurements import attention_logits, positions_report, receptive_field_report, resolution_report
+from regulargpt.measurements.attention_logits import mean_logits
+from regulargpt.measurements.positions import beyond, bins, edges
+from regulargpt.measurements.resolution import mean_by_distance, resolution
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer, attention
+from regulargpt.runs import again
+from regulargpt.runs.again import evaluate
 from regulargpt.runs.load import load_drawn
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.attending import visible

@@ -10,9 +10,9 @@ import pytest
 import languages
 from experiments.gallery import commands
 from languages.automata import MooreMachine
-from regulargpt.certificate.search.specification import specified_machine
-from regulargpt.report.automaton import MOST_LABELLED, drawing, is_acceptor
-from regulargpt.report.lesson.material import named
+from regulargpt.classroom.automaton import MOST_LABELLED, drawing, is_acceptor
+from regulargpt.classroom.lesson.material import named
+from regulargpt.finite.specification import specified_machine
 
 GALLERY = sorted({"parity" if first.startswith("-") else first for _, first, *_ in commands().values()})
 OTHERS = (

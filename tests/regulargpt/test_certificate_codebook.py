@@ -11,8 +11,8 @@ import torch
 import languages
 from regulargpt.certificate.search import codebook
 from regulargpt.certificate.search.codebook import Codebook, Target, codebooks, count_windows, prototype_windows
-from regulargpt.certificate.search.float64_network import Float64Network
-from regulargpt.certificate.search.specification import Specification
+from regulargpt.finite.float64_network import Float64Network
+from regulargpt.finite.specification import Specification
 from regulargpt.models.regulargpt import RegularGPT
 
 

@@ -18,11 +18,11 @@ from regulargpt.certificate.checker.files import Rejected
 from regulargpt.certificate.checker.induction import induction
 from regulargpt.certificate.checker.machine import Machine
 from regulargpt.certificate.checker.tables import Table
-from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.codebook import Target
-from regulargpt.certificate.search.levels import TooManyWindows
-from regulargpt.certificate.search.proof import Proof, prove
-from regulargpt.certificate.search.specification import Specification, specified_machine
+from regulargpt.finite import levels
+from regulargpt.finite.levels import TooManyWindows
+from regulargpt.finite.proof import Proof, prove
+from regulargpt.finite.specification import Specification, specified_machine
 from regulargpt.models.tree.depth import depth
 from regulargpt.models.tree.shape import Side
 from tests.regulargpt import reference_levels

@@ -24,16 +24,16 @@ from regulargpt.certificate.checker import networks as checker_networks
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
 from regulargpt.certificate.checker.regulargpt import RegularGPT
 from regulargpt.certificate.checker.steps import Checker
-from regulargpt.certificate.options import CHECKED, no_certificate
 from regulargpt.certificate.record import text
 from regulargpt.certificate.search import networks as search_networks
-from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
+from regulargpt.finite.specification import specified_machine
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.storage.manifest import digest
+from regulargpt.training.table_fine_tuning import CHECKED, no_certificate
 
 Record = dict[str, Any]
 ROOT = Path(__file__).parents[2]

@@ -19,8 +19,8 @@ from regulargpt.certificate.checker import Rejected, check
 from regulargpt.certificate.checker.balls import Undecided, exact, greatest, less, norm, product, spectral, sqrt
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.checker.networks import network_of
-from regulargpt.certificate.search.float64_network import Float64Network
 from regulargpt.certificate.search.numpy_regulargpt import NumpyRegularGPT
+from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.gated import GatedRegularGPT

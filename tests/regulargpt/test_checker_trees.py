@@ -18,7 +18,7 @@ from regulargpt.certificate.checker import Malformed, Rejected, check
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.codebook import Codebook
-from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
 from regulargpt.storage.manifest import digest

@@ -15,10 +15,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from languages.errors import UserError
-from regulargpt.analysis.alignment import checkpoint
-from regulargpt.analysis.alignment.checkpoint import CONTINUED, Continuation, align_checkpoint
 from regulargpt.cli import call
 from regulargpt.encodings.t5 import T5
+from regulargpt.measurements.alignment import checkpoint
+from regulargpt.measurements.alignment.checkpoint import CONTINUED, Continuation, align_checkpoint
 from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained, load
 from regulargpt.models.transformer.encoder_decoder.checkpoint.config import SIZES
 from regulargpt.models.transformer.encoder_decoder.checkpoint.stored import digest
@@ -349,7 +349,7 @@ def test_a_tokenizer_that_does_not_fit_is_refused(with_tokenizer: Path):
 
 
 def test_temperatures_sharpen_the_encoder_of_a_checkpoint(saved: dict):
-    from regulargpt.analysis.alignment.statistics import sharpness
+    from regulargpt.measurements.alignment.statistics import sharpness
 
     model, text = load(saved["flan-t5"][1]), tokens(2, 40).numpy()
     before = sharpness(model, text)

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 
 import languages
 from regulargpt.certificate.checker import check
-from regulargpt.certificate.search.float64_network import Float64Network
+from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model

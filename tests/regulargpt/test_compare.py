@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from languages.randomness import rng
+from regulargpt.classroom.data import Gathered
+from regulargpt.classroom.page import render, write
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
-from regulargpt.report.data import Gathered
-from regulargpt.report.page import render, write
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser, needs_browser

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from languages.errors import UserError
 from regulargpt import data
-from regulargpt.analysis import completion
-from regulargpt.analysis.completion import LEAST, MOST, NEWLINE, Line, completed, continued, places
 from regulargpt.data.text import TextData
+from regulargpt.measurements import completion
+from regulargpt.measurements.completion import LEAST, MOST, NEWLINE, Line, completed, continued, places
 from regulargpt.models.base import Model
 from tests.regulargpt.attending import transformer, words
 from tests.regulargpt.texts import text_config

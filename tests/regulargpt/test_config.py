@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 import languages
 from languages.errors import UserError
 from languages.registry import names
-from regulargpt.config.lengths import read_lengths
-from regulargpt.config.options import ConfigError, Options, as_mapping, describe, hints, read, shown
 from regulargpt.config.recipes import CERTIFY, RECIPES, recommended, resolve
 from regulargpt.config.schema import RunConfig, flat, keys, type_of, value_of
 from regulargpt.config.validation import validate
 from regulargpt.models import MODELS
+from regulargpt.options import ConfigError, Options, as_mapping, describe, hints, read, shown
+from regulargpt.options.lengths import read_lengths
 from tests.regulargpt.parts import NAMES, PLACES, configs, places
 
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import languages
 from languages.automata import MooreMachine
 from languages.automata.semiautomaton import numbered
-from regulargpt.certificate.search.specification import specified_machine
-from regulargpt.extraction import conformance, from_answers
-from regulargpt.extraction.conformance import suite
-from regulargpt.extraction.from_answers import AnswerLearner
-from regulargpt.extraction.nonempty import counterexample
+from regulargpt.finite import conformance, from_answers
+from regulargpt.finite.conformance import suite
+from regulargpt.finite.from_answers import AnswerLearner
+from regulargpt.finite.nonempty import counterexample
+from regulargpt.finite.specification import specified_machine
 from tests.regulargpt.test_from_answers import Machine, data_of
 
 Ints = npt.NDArray[np.int64]

@@ -10,21 +10,21 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from languages.errors import UserError
-from regulargpt.analysis.alignment.report import align_report
-from regulargpt.analysis.alignment.statistics import average_logits, sharpness
-from regulargpt.analysis.states import state_points
-from regulargpt.config.options import ConfigError
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation.temperature import read, weights_of
+from regulargpt.measurements.alignment.report import align_report
+from regulargpt.measurements.alignment.statistics import average_logits, sharpness
+from regulargpt.measurements.states import state_points
 from regulargpt.models.hooks import hook_names, run_with_cache
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.transformer.attention import MultiHead
 from regulargpt.models.transformer.encoder_decoder import EncoderDecoder
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.models.transformer.encoder_decoder.stack import Stack
+from regulargpt.options import ConfigError
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import prepare, run
 from regulargpt.storage.folder import RunFolder

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from languages.errors import UserError
 from regulargpt import encodings
-from regulargpt.config.options import ConfigError
 from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Encoding, Positions, consecutive
 from regulargpt.encodings.options import T5Options, XposOptions, bucket_starts
+from regulargpt.options import ConfigError
 
 
 def built(written: str, n_heads: int = 4, d_head: int = 4, causal: bool = True, n_layers: int = 1) -> Encoding:

@@ -26,8 +26,8 @@ from regulargpt.evaluation.by_length import (
     words_at_once,
 )
 from regulargpt.evaluation.interval import Interval, student
-from regulargpt.evaluation.measures import Guess
 from regulargpt.objectives.answers import Last, Next, Objective, Prefixes
+from regulargpt.objectives.measures import Guess
 
 CPU = torch.device("cpu")
 

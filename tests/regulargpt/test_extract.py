@@ -16,15 +16,15 @@ from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
 from languages.automata.semiautomaton import numbered
 from languages.errors import UserError
-from regulargpt.certificate.search.levels import MAX_WINDOWS
-from regulargpt.certificate.search.specification import Specification, specified_machine
-from regulargpt.certificate.search.table import nearest_two
 from regulargpt.extraction import clusters
 from regulargpt.extraction.blind import Blind, every_word
-from regulargpt.extraction.learn import Teacher, learn, short_words
-from regulargpt.extraction.nonempty import answer_to_empty_word, counterexample, smallest_machine
 from regulargpt.extraction.recurrent import Automaton, Step, closure
-from regulargpt.extraction.trees import roots, states
+from regulargpt.finite.learn import Teacher, learn, short_words
+from regulargpt.finite.levels import MAX_WINDOWS
+from regulargpt.finite.nonempty import answer_to_empty_word, counterexample, smallest_machine
+from regulargpt.finite.specification import Specification, specified_machine
+from regulargpt.finite.table import nearest_two
+from regulargpt.finite.trees import roots, states
 from regulargpt.models.gru import Gru
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.rnn import Rnn
@@ -138,7 +138,7 @@ def test_one_wrong_entry_gives_the_machine_of_the_wrong_table():
 
 
 def test_a_proof_that_is_too_large_is_not_claimed(monkeypatch):
-    monkeypatch.setattr("regulargpt.extraction.learn.MAX_ELEMENTS", 3)
+    monkeypatch.setattr("regulargpt.finite.learn.MAX_ELEMENTS", 3)
     found = learnt(teacher_of(languages.get("cycle-navigation").machine, 2))
     assert not found.proven
     assert found.machine.n_states == 5
@@ -239,7 +239,7 @@ def test_states_everywhere_are_refused():
 
 
 def test_the_states_of_a_tree_are_the_models_own():
-    from regulargpt.certificate.search.float64_network import Float64Network
+    from regulargpt.finite.float64_network import Float64Network
     from regulargpt.models.regulargpt import RegularGPT
 
     model = RegularGPT(2, 3, chunk_size=3, d_model=16, n_heads=2, d_ff=32)

@@ -18,20 +18,20 @@ from languages.randomness import rng
 from languages.text import corpus
 from languages.text.bigram import BLOCK, BLOCKS, Bigram
 from regulargpt import api
+from regulargpt.classroom.data import gather
+from regulargpt.classroom.page import render
 from regulargpt.cli import call
-from regulargpt.config.options import ConfigError
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import read_data
 from regulargpt.data.options import TextOptions
 from regulargpt.data.text import TextData
 from regulargpt.evaluation import segments
-from regulargpt.evaluation.again import evaluate
 from regulargpt.evaluation.extrapolation import Extrapolation
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.reference import as_trained
 from regulargpt.evaluation.temperature import Temperature
-from regulargpt.report.data import gather
-from regulargpt.report.page import render
+from regulargpt.options import ConfigError
+from regulargpt.runs.again import evaluate
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.attending import transformer, words

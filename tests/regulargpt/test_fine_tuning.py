@@ -21,27 +21,27 @@ from languages.convert.json_text import to_json
 from languages.errors import UserError
 from regulargpt.certificate import outcome as outcomes
 from regulargpt.certificate.as_it_is import search_balls, search_in_training
-from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.phase import WARMUP, TableFineTuning
-from regulargpt.certificate.search import levels
 from regulargpt.certificate.search.certify import Certifier, Quantised
 from regulargpt.certificate.search.codebook import codebooks, missed_share, right_table
-from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable, apply_map
-from regulargpt.certificate.search.float64_network import Float64Network
-from regulargpt.certificate.search.last_layer import solve_last_layer
-from regulargpt.certificate.standing import Standing
-from regulargpt.certificate.steady import Look, is_small
-from regulargpt.config.options import as_mapping
+from regulargpt.certificate.tuning.fine_tuning import Attempt, TrainingTable, apply_map
+from regulargpt.certificate.tuning.last_layer import solve_last_layer
+from regulargpt.certificate.tuning.phase import WARMUP, TableFineTuning
+from regulargpt.certificate.tuning.stability import Look, is_small
+from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.config.schema import RunConfig, TrainingOptions
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
 from regulargpt.data import read_data
+from regulargpt.finite import levels
+from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.gated import GatedRegularGPT
+from regulargpt.options import as_mapping
 from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
 from regulargpt.training.progress import Plan, Progress
+from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 from regulargpt.training.trainer import Interrupted, Trainer
 from tests.regulargpt.exact_trees import as_config, certificate_of
 from tests.regulargpt.small import COMMON, EQUAL, config, trainer_of
@@ -355,7 +355,7 @@ def test_a_fine_tuning_that_mends_too_little_is_given_up_and_leaves_no_trace():
 def test_a_large_table_is_mended_to_the_end_with_prototypes_that_go_on_learning(
     monkeypatch: pytest.MonkeyPatch, part: int
 ):
-    monkeypatch.setattr(f"{Standing.__module__}.PART", part)
+    monkeypatch.setattr(f"{TuningState.__module__}.PART", part)
     trainer, asked = in_fine_tuning(60, {}, certain_from=5, windows=1)
     phase = phase_of(trainer)
     places = []
@@ -544,7 +544,7 @@ def test_a_network_goes_on_settling_where_it_stopped(monkeypatch: pytest.MonkeyP
 
 def test_settling_is_one_round_of_its_own_steps_whose_rate_falls_late():
     options = TableFineTuningOptions("table_fine_tuning", steps=100, settling=2000)
-    certified = Standing().begun(0, True, 0.0, windows=20)
+    certified = TuningState().begun(0, True, 0.0, windows=20)
     assert certified.steps(options) == 100
     settles = dataclasses.replace(certified, settling_since=100)
     assert [settles.left(100 + step, options) for step in (0, 1300, 1650, 2000)] == [1.0, 1.0, 0.5, 0.0]
@@ -585,7 +585,7 @@ def test_a_cooldown_without_certificate_is_undone():
 @pytest.mark.parametrize("steps", [10, 0])
 def test_the_rate_of_a_mending_is_constant_and_falls_to_nothing(steps: int):
     options = TableFineTuningOptions("table_fine_tuning", every=2, steps=steps)
-    standing = Standing().begun(20, certain=False, missed=0.0)
+    standing = TuningState().begun(20, certain=False, missed=0.0)
     assert [standing.ends(20 + i, options) for i in range(steps + 1)] == [False] * steps + [True]
     left = [standing.left(20 + i, options) for i in range(steps + 1)]
     assert left == sorted(left, reverse=True)
@@ -596,7 +596,7 @@ def test_the_rate_of_a_mending_is_constant_and_falls_to_nothing(steps: int):
 @pytest.mark.parametrize(("windows", "rounds"), [(6, [500, 1000, 500]), (800, [800, 1200]), (9000, [2000])])
 def test_the_rate_of_a_certified_network_falls_to_nothing_again_and_again(windows: int, rounds: list[int]):
     options = TableFineTuningOptions("table_fine_tuning", every=2, steps=2000)
-    standing = Standing().begun(20, certain=True, missed=0.0, windows=windows)
+    standing = TuningState().begun(20, certain=True, missed=0.0, windows=windows)
     left = [standing.left(20 + i, options) for i in range(2001)]
     begin = 0
     for length in rounds:
@@ -610,10 +610,10 @@ def test_the_rate_of_a_certified_network_falls_to_nothing_again_and_again(window
 
 
 def test_the_fine_tuning_of_a_certified_network_ends_when_its_states_no_longer_drift(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regulargpt.certificate.steady.DRIFT_EVERY", 3)
+    monkeypatch.setattr("regulargpt.certificate.tuning.stability.DRIFT_EVERY", 3)
     drifts = iter([2.0, 0.6, 0.4])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
-    monkeypatch.setattr("regulargpt.certificate.steady.is_small", lambda *_: False)
+    monkeypatch.setattr("regulargpt.certificate.tuning.stability.is_small", lambda *_: False)
     trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=50)
     while not trainer.finished:
         trainer.step()
@@ -628,7 +628,7 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
     phase_module, given = TableFineTuning.__module__, iter(slacks)
     monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 2)
     monkeypatch.setattr(f"{Look.__module__}.TIGHTENING", 16)
-    monkeypatch.setattr("regulargpt.certificate.standing.ROUND", 7)  # rounds end at 12, 26 and 54
+    monkeypatch.setattr("regulargpt.certificate.tuning.state.ROUND", 7)  # rounds end at 12, 26 and 54
     monkeypatch.setattr(Look, "undo_unless_better", lambda *_: False)
     drifts = iter([2.0, 0.4, 0.3, 0.2, 0.09, *[0.05] * 9])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
@@ -661,7 +661,7 @@ def test_of_a_table_that_is_not_small_balls_are_looked_for_where_a_round_ends(mo
     monkeypatch.setattr(f"{Look.__module__}.SMALL", 2)
     monkeypatch.setattr(f"{Look.__module__}.TIGHTENING", 1000)
     monkeypatch.setattr(f"{Look.__module__}.is_small", lambda *_: True)
-    monkeypatch.setattr("regulargpt.certificate.standing.ROUND", 7)
+    monkeypatch.setattr("regulargpt.certificate.tuning.state.ROUND", 7)
     monkeypatch.setattr(TrainingTable, "drift", lambda *_: 0.01)
 
     def search(*_: object) -> SimpleNamespace:
@@ -863,7 +863,7 @@ def test_the_end_is_known_once_the_certificate_holds_and_asked_for_only_then():
     phase = phase_of(trainer)
     assert (trainer.known_end, trainer.last_step) == (None, 50)
     assert trainer.awaited[0] == "waits for a proof (tried every 5 steps)"
-    phase.standing = Standing().begun(20, certain=True, missed=0.0)
+    phase.standing = TuningState().begun(20, certain=True, missed=0.0)
     assert (trainer.known_end, trainer.last_step) == (None, 30)
     assert trainer.awaited == ["attempt holds; drift aim 0.5"]
     assert [phase.asks(dataclasses.replace(trainer, step_count=20 + i)) for i in range(11)] == [False] * 10 + [True]
@@ -906,7 +906,7 @@ def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certifie
 
 
 def test_what_was_steady_is_not_once_the_certificate_is_lost():
-    standing = dataclasses.replace(Standing().begun(0, True, 0.0), steady_since=150)
+    standing = dataclasses.replace(TuningState().begun(0, True, 0.0), steady_since=150)
     assert standing.begun(1100, False, 0.01).begun(1300, True, 0.0).steady_since is None
     assert standing.ended().begun(2000, True, 0.0).steady_since is None
 

@@ -7,24 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from regulargpt.measurements.verify import verify
 from torch import Tensor, nn
 
 import languages
 from languages.automata import Dfa, MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import UserError
-from regulargpt.analysis.verify import verify
 from regulargpt.certificate.compared import against, automaton_of
 from regulargpt.certificate.outcome import compared, shortest_wrong, wrong_words
 from regulargpt.certificate.search.certify import Certifier
-from regulargpt.certificate.search.specification import specified_machine
 from regulargpt.certificate.sentences import sentences
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import of_words
 from regulargpt.data.language import LanguageData
-from regulargpt.extraction import from_answers
-from regulargpt.extraction.conformance import suite
-from regulargpt.extraction.from_answers import (
+from regulargpt.finite import from_answers
+from regulargpt.finite.conformance import suite
+from regulargpt.finite.from_answers import (
     HELD_OUT,
     LOOKED_UP,
     AnswerLearner,
@@ -34,8 +33,9 @@ from regulargpt.extraction.from_answers import (
     answers_of,
     labels,
 )
-from regulargpt.extraction.lstar import Unbounded
-from regulargpt.extraction.nonempty import counterexample
+from regulargpt.finite.lstar import Unbounded
+from regulargpt.finite.nonempty import counterexample
+from regulargpt.finite.specification import specified_machine
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.certify import learned_machine
 from regulargpt.runs.load import load_model
@@ -469,7 +469,7 @@ def test_a_learned_machine_whose_table_is_too_large_is_asked_for_again(monkeypat
     parity = LearnedMachine(specified_machine(languages.get("parity")), 2)
     monkeypatch.setattr(phase.sought.learner, "learned", lambda model: parity)
     with monkeypatch.context() as limited:
-        limited.setattr("regulargpt.certificate.search.levels.MAX_WINDOWS", 3)
+        limited.setattr("regulargpt.finite.levels.MAX_WINDOWS", 3)
         while trainer.step_count < 4:
             trainer.step()
         assert (phase.sought.learned_at, phase.sought.learned, phase.sought.certifier) == (None, None, None)

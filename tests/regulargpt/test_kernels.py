@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from regulargpt.measurements.kernels_report import kernels_report, of_encoding
 
 from languages.errors import UserError
 from regulargpt import encodings
-from regulargpt.analysis.kernels import (
+from regulargpt.encodings.base import Encoding
+from regulargpt.measurements.kernels import (
     MOST_POINTS,
     Profile,
     Shift,
@@ -25,8 +27,6 @@ from regulargpt.analysis.kernels import (
     softmax,
     softmax_change,
 )
-from regulargpt.analysis.kernels_report import kernels_report, of_encoding
-from regulargpt.encodings.base import Encoding
 
 IRREGULAR = [0.0, 0.3, 1.0, 2.5, 7.0, 7.1, 40.0]
 I = np.arange(64)  # noqa: E741

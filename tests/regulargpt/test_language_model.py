@@ -16,8 +16,8 @@ from regulargpt.data.options import TextOptions
 from regulargpt.data.text import TextData
 from regulargpt.evaluation.by_length import measures_by_length
 from regulargpt.evaluation.interval import Interval
-from regulargpt.evaluation.measures import exp
 from regulargpt.objectives.language_model import LanguageModel
+from regulargpt.objectives.measures import exp
 from regulargpt.runs.run import run
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from regulargpt.certificate.search import last_layer
-from regulargpt.certificate.search.fine_tuning import TrainingTable
-from regulargpt.certificate.search.last_layer import solve_last_layer
+from regulargpt.certificate.tuning import last_layer
+from regulargpt.certificate.tuning.fine_tuning import TrainingTable
+from regulargpt.certificate.tuning.last_layer import solve_last_layer
 from regulargpt.models.regulargpt import block
 from regulargpt.models.tree.base import Tree
 from tests.regulargpt.networks import SHAPES, TREE_IDS, TREES, D, K, all_windows, random_model

@@ -14,12 +14,12 @@ import pytest
 import languages
 from experiments.lesson import PAGE, written
 from languages.errors import UserError
-from regulargpt.certificate.search.specification import specified_machine
-from regulargpt.report.data import gather
-from regulargpt.report.lesson import making, page
-from regulargpt.report.lesson.material import Material, material, named
-from regulargpt.report.lesson.wording import TERM, Sentence, glossary, of_lesson, plain, wording
-from regulargpt.report.live.snapshots import Snapshots
+from regulargpt.classroom.data import gather
+from regulargpt.classroom.lesson import making, page
+from regulargpt.classroom.lesson.material import Material, material, named
+from regulargpt.classroom.lesson.wording import TERM, Sentence, glossary, of_lesson, plain, wording
+from regulargpt.classroom.live.snapshots import Snapshots
+from regulargpt.finite.specification import specified_machine
 from tests.regulargpt.certified import believed, certify, folder
 from tests.test_imports import ROOT
 

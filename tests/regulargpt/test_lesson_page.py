@@ -17,9 +17,9 @@ import torch
 
 import languages
 from languages.automata.monoid import TransitionMonoid
-from regulargpt.report.data import gather
-from regulargpt.report.lesson import making, page
-from regulargpt.report.lesson.material import Material, material
+from regulargpt.classroom.data import gather
+from regulargpt.classroom.lesson import making, page
+from regulargpt.classroom.lesson.material import Material, material
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser, needs_browser

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from regulargpt import models
-from regulargpt.config.options import hints
+from regulargpt.classroom.document import document
+from regulargpt.classroom.live.network import Network, not_computed, parts
+from regulargpt.classroom.live.twins import WEIGHTS, bundle
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
 from regulargpt.models.base import Model
-from regulargpt.report.document import document
-from regulargpt.report.live.network import Network, not_computed, parts
-from regulargpt.report.live.twins import WEIGHTS, bundle
+from regulargpt.options import hints
 from tests.regulargpt.browser import Browser, chromium, needs_browser
 
 SYMBOLS, OUTPUTS, WORDS, LONGEST = 3, 4, 200, 40

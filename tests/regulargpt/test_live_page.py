@@ -16,17 +16,17 @@ import languages
 import languages.randomness
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
-from regulargpt.certificate.search.specification import specified_machine
+from regulargpt.classroom.data import Gathered, gather
+from regulargpt.classroom.live import network as networks
+from regulargpt.classroom.live.twins import twin
+from regulargpt.classroom.live.wrong_words import LENGTHS, MOST_SYMBOLS, MOST_WORDS, search
+from regulargpt.classroom.page import render, write
 from regulargpt.config.schema import RunConfig
 from regulargpt.encodings import ENCODINGS
+from regulargpt.finite.specification import specified_machine
 from regulargpt.models import MODELS
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
-from regulargpt.report.data import Gathered, gather
-from regulargpt.report.live import network as networks
-from regulargpt.report.live.twins import twin
-from regulargpt.report.live.wrong_words import LENGTHS, MOST_SYMBOLS, MOST_WORDS, search
-from regulargpt.report.page import render, write
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder

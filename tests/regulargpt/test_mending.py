@@ -14,7 +14,7 @@ from torch.nn import functional as F
 import languages
 from languages.automata.moore import UNDEFINED
 from regulargpt.certificate.search.certify import Certifier
-from regulargpt.certificate.search.mending import COMPACTNESS, SHARPNESS, FreePrototypes, mending_loss
+from regulargpt.certificate.tuning.mending import COMPACTNESS, SHARPNESS, FreePrototypes, mending_loss
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT

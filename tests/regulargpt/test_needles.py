@@ -12,17 +12,17 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from regulargpt.measurements.needles_report import needles_report
 
 from languages.errors import UserError
 from languages.text.retrieval import retrieval
 from regulargpt import plots
-from regulargpt.analysis import needles_report as reporting
-from regulargpt.analysis.needles import ByDepth, edges, needle_depths
-from regulargpt.analysis.needles_report import needles_report
 from regulargpt.config.schema import RunConfig
-from regulargpt.evaluation.again import evaluate
 from regulargpt.evaluation.temperature import Temperature
+from regulargpt.measurements import needles_report as reporting
+from regulargpt.measurements.needles import ByDepth, edges, needle_depths
 from regulargpt.runs import run as running
+from regulargpt.runs.again import evaluate
 from regulargpt.storage.folder import RunFolder
 from tests.cli.test_refusals import everything
 from tests.languages.test_retrieval import by_hand

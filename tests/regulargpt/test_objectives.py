@@ -14,12 +14,12 @@ from languages.task import Task
 from regulargpt import data, objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import read_data
-from regulargpt.evaluation.measures import Guess
 from regulargpt.models.gru import Gru
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.levels import Level, tree_levels
 from regulargpt.objectives import OBJECTIVES
 from regulargpt.objectives.answers import Last, Next, Objective, Prefixes
+from regulargpt.objectives.measures import Guess
 from regulargpt.objectives.subwords import ROUNDS, SubWords, Subwords, confusion, kinds
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt.report.page import write
+from regulargpt.classroom.page import write
 from tests.regulargpt.axe import violations
 from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.certified import believed, folder

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from regulargpt.report.page import write
+from regulargpt.classroom.page import write
 from tests.regulargpt.browser import SECONDS, Browser, needs_browser
 from tests.regulargpt.certified import believed
 from tests.regulargpt.pixels import decoded, difference, settle, shot

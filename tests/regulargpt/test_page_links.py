@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from regulargpt.report.page import write
+from regulargpt.classroom.page import write
 from tests.regulargpt.browser import Browser, needs_browser
 from tests.regulargpt.certified import believed, folder
 from tests.regulargpt.pixels import settle, shot

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from regulargpt.config import registry as registries
-from regulargpt.config.options import ConfigError, Options, hints, option
+from regulargpt.config.phases import PHASES
 from regulargpt.config.recipes import resolve
-from regulargpt.config.registry import Registry
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.config.validation import validate
 from regulargpt.encodings import ENCODINGS
 from regulargpt.models import MODELS
 from regulargpt.objectives import OBJECTIVES
+from regulargpt.options import ConfigError, Options, hints, option
+from regulargpt.options import registry as registries
+from regulargpt.options.registry import Registry
 from regulargpt.runs.run import resume, run
-from regulargpt.training.phases import PHASES
 from tests.regulargpt.small import COMMON, trainer_of
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ SLOPE = '''
 
 from dataclasses import dataclass
 
-from regulargpt.config.options import option
+from regulargpt.options import option
 from regulargpt.encodings.base import Encoding
 from regulargpt.encodings.options import EncodingOptions
 

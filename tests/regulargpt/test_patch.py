@@ -13,10 +13,10 @@ import pytest
 import torch
 
 from languages.randomness import rng
+from regulargpt.classroom.page import write
 from regulargpt.models.hooks import HookPoint, hooks
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import Level, levels_above, tree_levels
-from regulargpt.report.page import write
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser, needs_browser

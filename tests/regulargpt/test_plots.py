@@ -15,8 +15,8 @@ from matplotlib.transforms import Bbox
 
 from languages.errors import UserError
 from regulargpt import plots
-from regulargpt.evaluation.measures import Measure
-from regulargpt.evaluation.measures import measure as measure_of
+from regulargpt.objectives.measures import Measure
+from regulargpt.objectives.measures import measure as measure_of
 from tests.regulargpt.results.made import a_test
 
 BITS = Measure("bits_per_byte", "bits per byte", "bits", False, 0.0, None)

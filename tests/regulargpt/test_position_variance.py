@@ -7,8 +7,15 @@ import pytest
 import torch
 
 from languages.errors import UserError
-from regulargpt.analysis.position_probe import Block, ProbeSetting, draw_blocks, middle_error, probe_positions, streams
-from regulargpt.analysis.position_variance import (
+from regulargpt.measurements.position_probe import (
+    Block,
+    ProbeSetting,
+    draw_blocks,
+    middle_error,
+    probe_positions,
+    streams,
+)
+from regulargpt.measurements.position_variance import (
     Attention,
     Lemmas,
     Setting,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regulargpt.certificate.options import TableFineTuningOptions
-from regulargpt.certificate.standing import Standing
+from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.config.schema import TrainingOptions
 from regulargpt.models.options import Noise
 from regulargpt.training.progress import FIRST_NOISE, MEMORIES, NOISE_DECAY, SILENT, Plan, Progress
+from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 
 LOSSES = st.lists(st.floats(0, 4), max_size=60)
 OPTIONS = st.builds(
@@ -70,7 +70,7 @@ EVENTS = st.lists(st.sampled_from(["step", "table", "certain", "given up"]), max
 
 @given(EVENTS, st.integers(0, 8))
 def test_the_learning_rate_on_the_table_is_never_negative_whatever_the_certificate_says(events: list[str], steps: int):
-    options, standing, step = TableFineTuningOptions("table_fine_tuning", steps=steps), Standing(), 0
+    options, standing, step = TableFineTuningOptions("table_fine_tuning", steps=steps), TuningState(), 0
     for event in events:
         if event == "step":
             step += 1

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regulargpt.certificate.search.table import nearest_two
+from regulargpt.finite.table import nearest_two
 
 
 @settings(deadline=None)

@@ -20,16 +20,16 @@ from languages.automata.monoid import TransitionMonoid
 from languages.convert.json_text import from_json, to_json
 from languages.errors import UserError
 from languages.randomness import rng
-from regulargpt.certificate.search.float64_network import as_float64
+from regulargpt.classroom import facts
+from regulargpt.classroom.automaton import drawing, table
+from regulargpt.classroom.data import Gathered, as_shown, gather
+from regulargpt.classroom.document import embedded
+from regulargpt.classroom.layout import positions
+from regulargpt.classroom.lesson.material import material
+from regulargpt.classroom.page import render, write
 from regulargpt.construct.configuration import configuration
+from regulargpt.finite.float64_network import as_float64
 from regulargpt.models.tree.levels import tree_levels
-from regulargpt.report import facts
-from regulargpt.report.automaton import drawing, table
-from regulargpt.report.data import Gathered, as_shown, gather
-from regulargpt.report.document import embedded
-from regulargpt.report.layout import positions
-from regulargpt.report.lesson.material import material
-from regulargpt.report.page import render, write
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.load import load_model

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-from regulargpt.config.options import ConfigError
 from regulargpt.encodings.base import Positions
 from regulargpt.encodings.options import RotaryOptions
 from regulargpt.encodings.rotary import Rotary
+from regulargpt.options import ConfigError
 
 WIDTHS = st.integers(2, 64).map(lambda pairs: 2 * pairs)
 BASES = st.floats(10.0, 1e7)

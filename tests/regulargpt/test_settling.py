@@ -11,9 +11,9 @@ from torch import Tensor
 
 import languages
 from regulargpt.certificate.search.certify import Certifier
-from regulargpt.certificate.search.fine_tuning import TrainingTable
-from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
-from regulargpt.certificate.search.settling import (
+from regulargpt.certificate.tuning.fine_tuning import TrainingTable
+from regulargpt.certificate.tuning.mending import FreePrototypes, mending_loss
+from regulargpt.certificate.tuning.settling import (
     FIRST,
     GROWTH,
     KEPT,
@@ -25,7 +25,7 @@ from regulargpt.certificate.search.settling import (
     OwnErrors,
     settling_loss,
 )
-from regulargpt.certificate.standing import SETTLING_FALL
+from regulargpt.certificate.tuning.state import SETTLING_FALL
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt.gated import GatedRegularGPT
 from regulargpt.models.tree.base import Tree

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import languages
-from regulargpt.certificate.phase import TableFineTuning
 from regulargpt.certificate.search.certify import Certifier
-from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
-from regulargpt.certificate.search.mending import FreePrototypes, mending_loss
-from regulargpt.certificate.search.short_first import ShortFirst, missed, symbols_under
+from regulargpt.certificate.tuning.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.tuning.mending import FreePrototypes, mending_loss
+from regulargpt.certificate.tuning.phase import TableFineTuning
+from regulargpt.certificate.tuning.short_first import ShortFirst, missed, symbols_under
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.storage.folder import RunFolder
@@ -113,7 +113,7 @@ def test_of_all_windows_it_draws_as_the_table_does():
 def test_the_hardest_windows_of_a_step_are_candidates_of_the_next_where_few_are_missed(
     monkeypatch: pytest.MonkeyPatch, nearly_all: float, remembers: bool
 ):
-    monkeypatch.setattr("regulargpt.certificate.search.short_first.NEARLY_ALL", nearly_all)
+    monkeypatch.setattr("regulargpt.certificate.tuning.short_first.NEARLY_ALL", nearly_all)
     model, table = untrained_table("tomita-3", 2)
     stages, free = ShortFirst(table), FreePrototypes(model.state_norm, table.prototypes)
     stages.whole()

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regulargpt import objectives
+from regulargpt.classroom.live import snapshots as in_page
+from regulargpt.classroom.live.snapshots import gather_snapshots, thinned
+from regulargpt.classroom.page import render
 from regulargpt.cli.configure import configure, texts
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import build as data_of
 from regulargpt.models.base import Model
-from regulargpt.report.live import snapshots as in_page
-from regulargpt.report.live.snapshots import gather_snapshots, thinned
-from regulargpt.report.page import render
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.runs.run import Watch, make_model, resume, run

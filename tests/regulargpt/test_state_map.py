@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from languages.randomness import rng
-from regulargpt.analysis.plane import plane, principal_axes
+from regulargpt.classroom.data import Gathered, gather
+from regulargpt.classroom.page import render, write
+from regulargpt.classroom.scatter import scatter
+from regulargpt.measurements.plane import plane, principal_axes
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
-from regulargpt.report.data import Gathered, gather
-from regulargpt.report.page import render, write
-from regulargpt.report.scatter import scatter
 from regulargpt.runs import run as running
 from regulargpt.runs.load import load_reader
 from regulargpt.storage.folder import RunFolder
@@ -299,7 +299,7 @@ def test_a_script_without_states_has_no_points_and_says_so(browser: Browser, tmp
 
 
 def test_where_there_is_no_state_of_a_prefix_there_is_no_map(tmp_path: Path, monkeypatch):
-    from regulargpt.report.live import state_map
+    from regulargpt.classroom.live import state_map
 
     monkeypatch.setattr(state_map, "last_states", lambda *given: np.full((state_map.WORDS, 3), np.nan))
     run = shown(folder(tmp_path / "run", "parity", model="rnn").path)

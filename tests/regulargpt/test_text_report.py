@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from languages.printable import characters
+from regulargpt.classroom.data import gather
+from regulargpt.classroom.page import render, write
+from regulargpt.classroom.text import TextRun
+from regulargpt.classroom.text_page import LEVELS, level
 from regulargpt.evaluation import segments
-from regulargpt.report.data import gather
-from regulargpt.report.page import render, write
-from regulargpt.report.text import TextRun
-from regulargpt.report.text_page import LEVELS, level
 from regulargpt.runs import run as running
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.browser import Browser, needs_browser

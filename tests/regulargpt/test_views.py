@@ -17,7 +17,7 @@ from regulargpt.models.rnn import Rnn
 from regulargpt.models.transformer import attention
 from regulargpt.models.transformer.attention import Pass
 from regulargpt.models.transformer.piece import Piece
-from regulargpt.models.views import Bca, Full, Sliding, View, parse
+from regulargpt.options.views import Bca, Full, Sliding, View, parse
 from tests.regulargpt.attending import D_MODEL, N_HEADS, attended, attention_of, transformer, visible, words
 
 VIEWS: dict[str, View] = {
@@ -157,5 +157,5 @@ def test_who_has_no_such_attention_says_so_before_and_after_it_is_built():
 
 
 def test_views_are_read_without_torch():
-    code = "import sys; import regulargpt.models.views; sys.exit('torch' in sys.modules)"
+    code = "import sys; import regulargpt.options.views; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -19,7 +19,7 @@ from regulargpt.models.transformer.encoder_decoder.checkpoint.stored import dige
 from regulargpt.models.transformer.encoder_decoder.checkpoint.tokenizer import tokens_of
 
 if TYPE_CHECKING:
-    from regulargpt.analysis.alignment.ragged import RaggedSetting
+    from regulargpt.measurements.alignment.ragged import RaggedSetting
     from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
 
 # As LongEval has it for topics; other answers are one number.
@@ -102,7 +102,7 @@ class OfT5:
 
     def aligned(self, short: Sequence[str], long: Sequence[str]) -> Attention:
         """On the encoder, with one temperature for all of its heads, on whole logits."""
-        from regulargpt.analysis.alignment.ragged import ragged
+        from regulargpt.measurements.alignment.ragged import ragged
 
         # The decoder reads the last symbol: what its answer begins with.
         words, more = ([[*self.loaded.encode(text), self.loaded.start] for text in texts] for texts in (short, long))
@@ -124,8 +124,8 @@ class Attention:
 
     def temperature(self, strategy: str) -> Sharpened:
         """By P_max or entropy as at the training length, by the lengths alone, or 1."""
-        from regulargpt.analysis.alignment.propositions import of_lengths
-        from regulargpt.analysis.alignment.setting import SEARCHED, search_of
+        from regulargpt.measurements.alignment.propositions import of_lengths
+        from regulargpt.measurements.alignment.setting import SEARCHED, search_of
 
         if strategy == NONE:
             return Sharpened(1.0)

@@ -24,13 +24,13 @@ from regulargpt.certificate.search.codebook import (
     prototype_windows,
     right_table,
 )
-from regulargpt.certificate.search.fine_tuning import Attempt, TrainingTable
-from regulargpt.certificate.search.float64_network import Float64Network
-from regulargpt.certificate.search.levels import TooManyWindows
-from regulargpt.certificate.search.proof import Proof, prove
 from regulargpt.certificate.search.separation import separated
-from regulargpt.certificate.search.specification import Specification
-from regulargpt.certificate.search.table import QuantisedTable
+from regulargpt.certificate.tuning.fine_tuning import Attempt, TrainingTable
+from regulargpt.finite.float64_network import Float64Network
+from regulargpt.finite.levels import TooManyWindows
+from regulargpt.finite.proof import Proof, prove
+from regulargpt.finite.specification import Specification
+from regulargpt.finite.table import QuantisedTable
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.shape import Side
 

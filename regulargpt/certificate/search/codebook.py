@@ -17,10 +17,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regulargpt.certificate.search.float64_network import ROWS, Float64Network
-from regulargpt.certificate.search.levels import MAX_WINDOWS, from_left, levels
-from regulargpt.certificate.search.specification import Specification
-from regulargpt.certificate.search.table import Entries, QuantisedTable
+from regulargpt.finite.float64_network import ROWS, Float64Network
+from regulargpt.finite.levels import MAX_WINDOWS, from_left, levels
+from regulargpt.finite.specification import Specification
+from regulargpt.finite.table import Entries, QuantisedTable
 from regulargpt.models.tree.shape import Side
 
 Ints = npt.NDArray[np.int64]

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from regulargpt.certificate.search.codebook import Codebook
-from regulargpt.certificate.search.float64_network import Float64Network
-from regulargpt.certificate.search.mending import before
+from regulargpt.certificate.tuning.mending import before
+from regulargpt.finite.float64_network import Float64Network
 
 # The smallest distance that is wanted, in units of sqrt(d_model): the norm of a state without gain and bias.
 SEPARATION = 0.6

@@ -10,7 +10,7 @@ import click
 from languages.errors import UserError
 from regulargpt.cli.output import emit, printed, say, table
 from regulargpt.cli.types import PATH
-from regulargpt.evaluation.measures import measure
+from regulargpt.objectives.measures import measure
 from regulargpt.storage.folder import RunFolder
 from regulargpt.tables import number
 
@@ -84,7 +84,7 @@ def of_run(folder: Path, named: str | None, train_len: int | None, how: dict[str
     found = RunFolder.open(folder)
     found.load_summary()
 
-    from regulargpt.analysis.alignment.report import align_report
+    from regulargpt.measurements.alignment.report import align_report
 
     return align_report(found, **how)
 
@@ -94,7 +94,7 @@ def of_checkpoint(place: Path, named: str | None, how: dict[str, Any]) -> dict[s
     if named is None:
         raise UserError(f"{place} needs a text; name a file or folder of yours, or text:code, with --text")
 
-    from regulargpt.analysis.alignment.checkpoint import align_checkpoint
+    from regulargpt.measurements.alignment.checkpoint import align_checkpoint
 
     return align_checkpoint(place, named, **{key: value for key, value in how.items() if value is not None})
 

@@ -60,7 +60,7 @@ def automaton_of(language: str) -> str:
     """The automaton of a language as the checker reads it; UserError if there is no such language."""
     import languages
     from languages.convert.json_text import to_json
-    from regulargpt.certificate.search.specification import specified_machine
+    from regulargpt.finite.specification import specified_machine
 
     return to_json(specified_machine(languages.get(language)))
 

@@ -14,7 +14,7 @@ from regulargpt.cli.output import Checking, as_json, emit, say
 from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
-    from regulargpt.report.data import Gathered
+    from regulargpt.classroom.data import Gathered
 
 NAME = "lesson.html"
 LANGUAGE = "parity"
@@ -67,15 +67,15 @@ def refuse(language: str | None, train: bool, folder: Path | None) -> None:
 
 def gathered(folder: Path, progress: Checking) -> Gathered:
     """A finished run on a language. Raises UserError if there is none."""
-    from regulargpt.report import data
-    from regulargpt.report.lesson.making import words_of
+    from regulargpt.classroom import data
+    from regulargpt.classroom.lesson.making import words_of
 
     return words_of(data.gather(folder, progress))
 
 
 def beside_it(folder: Path, language: str | None, progress: Checking) -> Gathered:
     """The run beside that on a language. Raises UserError, before anything is made, if it cannot stand there."""
-    from regulargpt.report.lesson.material import of_rival
+    from regulargpt.classroom.lesson.material import of_rival
 
     other = gathered(folder, progress)
     of_rival(other, language or other.config.data.name)
@@ -85,7 +85,7 @@ def beside_it(folder: Path, language: str | None, progress: Checking) -> Gathere
 def at_once(language: str, temporary: Path, progress: Checking) -> tuple[str, Gathered]:
     """How the run was made, and the run: the one that comes with the package, else one by construction."""
     import languages
-    from regulargpt.report.lesson import making
+    from regulargpt.classroom.lesson import making
 
     committed = making.committed(language)
     if committed is not None:
@@ -97,11 +97,11 @@ def at_once(language: str, temporary: Path, progress: Checking) -> tuple[str, Ga
 def trained(language: str, progress: Checking, as_json: bool) -> tuple[str, Gathered] | int:
     """How the run was made, and the run: trained until it is proven. The exit code where it did not come to its end."""
     import languages
-    from regulargpt.certificate.options import no_certificate
+    from regulargpt.classroom.lesson import making, material
     from regulargpt.cli.configure import configure, default_folder
     from regulargpt.config.recipes import certified
     from regulargpt.config.validation import validate
-    from regulargpt.report.lesson import making, material
+    from regulargpt.training.table_fine_tuning import no_certificate
 
     task = languages.get(language)
     material.check(task)
@@ -124,8 +124,8 @@ def trained(language: str, progress: Checking, as_json: bool) -> tuple[str, Gath
 
 def finish(made: str, run: Gathered, beside: Gathered | None, path: Path, as_json: bool) -> None:
     """Write the lesson and say so."""
-    from regulargpt.report.lesson import page
-    from regulargpt.report.lesson.material import material
+    from regulargpt.classroom.lesson import page
+    from regulargpt.classroom.lesson.material import material
 
     size = page.write(material(run, beside), path)
     language = run.config.data.name

@@ -13,7 +13,7 @@ import click
 from languages.errors import UserError
 from regulargpt.cli.output import emit, printed, say, table
 from regulargpt.cli.types import PATH
-from regulargpt.evaluation.measures import measure
+from regulargpt.objectives.measures import measure
 from regulargpt.tables import number
 
 FEW = 20
@@ -69,11 +69,11 @@ def command(
     With the run's seed, the default, they are those of the run's own test; with another one they are new.
     """
     from regulargpt.cli.configure import texts
-    from regulargpt.config.lengths import read_lengths
     from regulargpt.config.protocols import protocol
     from regulargpt.config.schema import RunConfig, network_of_test
     from regulargpt.data import is_language
     from regulargpt.evaluation.temperature import read, weights_of
+    from regulargpt.options.lengths import read_lengths
     from regulargpt.storage.folder import RunFolder
 
     if preset is not None and (lengths is not None or settings):
@@ -98,7 +98,7 @@ def command(
     found = None if temperature is None else read(temperature, weights_of(run_folder))
 
     from regulargpt.cli.bars import Bars
-    from regulargpt.evaluation.again import evaluate
+    from regulargpt.runs.again import evaluate
 
     with closing(Bars()) as bars:
         chosen = config.seed if seed is None else seed

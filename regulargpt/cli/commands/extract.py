@@ -51,8 +51,8 @@ def command(folder: Path, out: Path | None, codebook: str, as_json: bool) -> int
     check_run(config, codebook)
     run_folder.load_summary()
 
-    from regulargpt.extraction.nonempty import as_dfa
     from regulargpt.extraction.run import described, extract
+    from regulargpt.finite.nonempty import as_dfa
     from regulargpt.storage.atomic import write_text
 
     task, extraction = extract(run_folder, config, codebook)

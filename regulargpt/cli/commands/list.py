@@ -16,7 +16,7 @@ PARTS = {
     "models": ("regulargpt.models:MODELS", "model."),
     "encodings": ("regulargpt.encodings:ENCODINGS", "model.encoding."),
     "objectives": ("regulargpt.objectives:OBJECTIVES", "objective."),
-    "phases": ("regulargpt.training.phases:PHASES", "phases.{name}."),
+    "phases": ("regulargpt.config.phases:PHASES", "phases.{name}."),
     "observers": ("regulargpt.training.observers:OBSERVERS", "observers.{name}."),
 }
 """The kinds of parts that have options: where their registry is, and the section of the options in a config."""
@@ -60,7 +60,7 @@ def retrieval() -> list[dict[str, str]]:
 
 def parts(kind: str) -> list[dict[str, str]]:
     """One row a part; those of installed packages come last and are not imported."""
-    from regulargpt.config.registry import registry
+    from regulargpt.options.registry import registry
 
     known = registry(PARTS[kind][0])
     rows = [{"name": name, "summary": row.summary, "source": row.source or "-"} for name, row in known.items()]
@@ -115,8 +115,8 @@ KINDS = ("languages", "texts", "retrieval", *PARTS, "recipes", "protocols", "exp
 
 def part(kind: str, name: str) -> dict[str, Any]:
     """A part and its options; UserError for a kind whose members have none, and for an unknown name."""
-    from regulargpt.config.options import describe
-    from regulargpt.config.registry import registry
+    from regulargpt.options import describe
+    from regulargpt.options.registry import registry
 
     if kind not in PARTS:
         has_own = f"`regulargpt show` shows a {SHOWN[kind]}" if kind in SHOWN else f"options have {one_of(PARTS)}"

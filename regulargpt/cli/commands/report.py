@@ -20,7 +20,7 @@ NAME = "report.html"
 @as_json
 def command(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """Write a page that shows what a network learned; several runs side by side."""
-    from regulargpt.report import data, page
+    from regulargpt.classroom import data, page
 
     with closing(Checking()) as progress:
         runs = [data.gather(folder, progress) for folder in folders]

@@ -16,7 +16,7 @@ from regulargpt.cli.types import PATH
 from regulargpt.runs.exits import FAILED
 
 if TYPE_CHECKING:
-    from regulargpt.evaluation.measures import Measure
+    from regulargpt.objectives.measures import Measure
     from regulargpt.results.beside import Beside
     from regulargpt.results.row import Key, Row
     from regulargpt.results.rows import Results

@@ -23,8 +23,8 @@ def refuse(phase: str, error: UserError) -> None:
 
 def notice_trivial(words: Data) -> None:
     """Say so if all words of a language have one answer: every network is right on it."""
-    from regulargpt.certificate.search.specification import trivial
     from regulargpt.data.language import LanguageData
+    from regulargpt.finite.specification import trivial
 
     if isinstance(words, LanguageData) and (notice := trivial(words.task)):
         say(f"notice: {words.name}: {notice}", err=True)
@@ -60,9 +60,9 @@ def command(
     **fields: str | None,
 ) -> int:
     """Train a model on short words and test it on long ones."""
-    from regulargpt.certificate.options import no_certificate
     from regulargpt.cli.configure import configure, default_folder, texts
     from regulargpt.config.recipes import EVERY, certified
+    from regulargpt.training.table_fine_tuning import no_certificate
 
     flags = {"compile": compiled, "tensorboard": tensorboard}
     written = texts(fields_of(fields) | {key: "true" for key, is_on in flags.items() if is_on}, settings)

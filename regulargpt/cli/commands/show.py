@@ -24,7 +24,7 @@ def describe(task: Task, seed: int) -> dict[str, Any]:
     import json
 
     from languages.convert.json_text import to_json
-    from regulargpt.certificate.search.specification import trivial
+    from regulargpt.finite.specification import trivial
 
     machine = task.machine
     return {

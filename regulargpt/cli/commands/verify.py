@@ -14,8 +14,8 @@ FOLDER = "verify"
 
 def verify(place: str, out: Path | None, as_json: bool, **values: Any) -> None:
     """The measurement, then under `certificate` what `certificate_report` says."""
-    from regulargpt.analysis.measuring import measured
     from regulargpt.findings import text
+    from regulargpt.measurements.measuring import measured
 
     finding = measured("clusters", place, out, files=FOLDER, **values)
 

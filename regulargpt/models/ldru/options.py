@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from regulargpt.config.options import option
 from regulargpt.models.tree.options import Noisy, noise_growth, noise_loss, state_noise
 from regulargpt.models.tree.shape import Side
+from regulargpt.options import option
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from regulargpt.config.options import option
 from regulargpt.models.tree.options import Noisy, noise_growth, noise_loss, state_noise
+from regulargpt.options import option
 
 # Longer words are refused where attention holds a number for each pair of positions.
 LONGEST_PAIRED = 4096

@@ -19,7 +19,7 @@ from regulargpt.models.transformer.cache import Cache
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.piece import Piece
 from regulargpt.models.transformer.slices import cut
-from regulargpt.models.views import Full, View
+from regulargpt.options.views import Full, View
 
 # Numbers of one piece of an attention pattern: on a CPU few enough for its caches, on a GPU enough to keep it busy.
 CPU_AT_ONCE, GPU_AT_ONCE = 1 << 20, 1 << 26

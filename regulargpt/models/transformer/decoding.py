@@ -13,7 +13,7 @@ from regulargpt.models.decoding import Decoder
 from regulargpt.models.layers import Readout, check_words
 from regulargpt.models.transformer.attention import Pass
 from regulargpt.models.transformer.cache import Cache
-from regulargpt.models.views import Sliding, View
+from regulargpt.options.views import Sliding, View
 
 PIECE = 256
 """Symbols read at once: it bounds the memory of a long prompt and changes no result."""

@@ -22,7 +22,7 @@ from regulargpt.models.transformer.block import Block, Mlp
 from regulargpt.models.transformer.decoding import CachedDecoder
 from regulargpt.models.transformer.masks import Masks
 from regulargpt.models.transformer.positions import RandomPositions
-from regulargpt.models.views import Full, Sliding, View, parse
+from regulargpt.options.views import Full, Sliding, View, parse
 
 
 class Transformer(Attentive):

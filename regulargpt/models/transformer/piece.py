@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
 from regulargpt.models.transformer.slices import cut
-from regulargpt.models.views import View
+from regulargpt.options.views import View
 
 Bias: TypeAlias = Float[Tensor, "#batch #n_heads queries keys"]
 
@@ -26,7 +26,7 @@ class Piece:
     `first` is the index of the first query.
 
     >>> from regulargpt.encodings.base import consecutive
-    >>> from regulargpt.models.views import Sliding
+    >>> from regulargpt.options.views import Sliding
     >>> q, encoding = torch.zeros(1, 1, 3, 4), Encoding(d_model=4, n_heads=1)
     >>> piece = Piece(q, q, encoding, consecutive(q, q), Sliding(2))
     >>> piece.hidden.int()

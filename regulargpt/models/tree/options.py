@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from regulargpt.config.options import option
 from regulargpt.models.options import ModelOptions, Noise
+from regulargpt.options import option
 
 
 def state_noise() -> Any:

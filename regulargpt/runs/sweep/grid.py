@@ -11,13 +11,13 @@ from itertools import product
 from typing import Any
 
 from languages.errors import UserError
-from regulargpt.certificate.options import no_certificate
-from regulargpt.config.options import ConfigError
+from regulargpt.config.phases import PHASES
 from regulargpt.config.recipes import DECIDING, EVERY, Shared, certified, resolve, shared, usual_model
 from regulargpt.config.schema import RunConfig, first_part, flat, parts_first, type_of, why_unused
 from regulargpt.data import sampling
+from regulargpt.options import ConfigError
 from regulargpt.runs.sweep.values import read_values
-from regulargpt.training.phases import PHASES
+from regulargpt.training.table_fine_tuning import no_certificate
 
 MOST = 100_000
 """Runs of one sweep: a product with more of them is a slip of the pen."""

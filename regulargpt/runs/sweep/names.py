@@ -6,9 +6,9 @@ import json
 import re
 
 from languages.errors import UserError
-from regulargpt.config.options import as_mapping
-from regulargpt.config.registry import CannotImport
 from regulargpt.config.schema import RunConfig
+from regulargpt.options import as_mapping
+from regulargpt.options.registry import CannotImport
 from regulargpt.storage.manifest import digest
 
 DIGITS = 12

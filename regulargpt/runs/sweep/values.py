@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from languages.errors import UserError
-from regulargpt.config.options import LARGEST, ConfigError, read
 from regulargpt.config.schema import RunConfig, type_of
+from regulargpt.options import LARGEST, ConfigError, read
 
 MOST = 10_000
 """Values of one field: a range with more of them is a slip of the pen."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from regulargpt.cli.commands import results
-from regulargpt.evaluation.measures import Measure
+from regulargpt.objectives.measures import Measure
 from regulargpt.results import render
 from regulargpt.results.beside import Beside
 from regulargpt.results.row import Value

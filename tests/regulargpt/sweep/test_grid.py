@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import languages
 from languages.errors import UserError
 from regulargpt import data
-from regulargpt.config.options import shown
 from regulargpt.config.recipes import recommended, resolve
 from regulargpt.config.schema import RunConfig, flat, value_of, why_unused
 from regulargpt.models import MODELS
+from regulargpt.options import shown
 from regulargpt.runs.sweep import grid as grids
 from regulargpt.runs.sweep.grid import Grid
 from regulargpt.runs.sweep.names import is_name_of, name_of

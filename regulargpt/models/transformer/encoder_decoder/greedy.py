@@ -14,7 +14,7 @@ from regulargpt.models.layers import Readout, select
 from regulargpt.models.transformer.attention import Pass
 from regulargpt.models.transformer.decoding import CachedDecoder
 from regulargpt.models.transformer.encoder_decoder.model import EncoderDecoder
-from regulargpt.models.views import Full, View
+from regulargpt.options.views import Full, View
 
 
 class Answering:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from regulargpt.config.options import option, section
 from regulargpt.encodings.options import EncodingOptions, T5Options
 from regulargpt.models.options import ModelOptions
+from regulargpt.options import option, section
 
 
 @dataclass(frozen=True)

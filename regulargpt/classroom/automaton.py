@@ -1,0 +1,200 @@
+"""The automaton as a drawing, whose states and transitions the page's script lights, and as a table."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from languages.automata import MooreMachine
+from regulargpt.classroom.geometry import Curve, angle, cross, head, moved, path, sampled, towards, turn
+from regulargpt.classroom.layout import NEAR, distance_to_line, flat, positions
+from regulargpt.classroom.svg import Point, number, tag, text
+
+RADIUS = 30.0
+APART = 135.0  # between neighbouring states
+MOST_LABELLED = 14
+MOST_SYMBOLS = 4  # in the label of a transition
+LABEL = 9.0  # from the middle of a short label to its edge
+ANGLES = [2 * math.pi * i / 24 for i in range(24)]
+
+
+def drawing(machine: MooreMachine) -> str:
+    """The machine as SVG: an arrow at the initial state, a second circle where it accepts, else the answer below."""
+    places = positions(machine)
+    if machine.n_states > MOST_LABELLED:
+        return Drawing(machine, places, radius=9.0, apart=26.0, labels=False).svg
+    best = Drawing(machine, places, RADIUS, APART, labels=True)
+    if best.tangles:
+        others = (Drawing(machine, places, RADIUS, APART, labels=True) for places in flat(machine))
+        best = min([best, *others], key=lambda drawing: drawing.tangles)
+    return best.svg
+
+
+def is_acceptor(machine: MooreMachine) -> bool:
+    """Whether the machine accepts or rejects every word: then a second circle says which.
+
+    >>> import languages
+    >>> is_acceptor(languages.get("dyck-2").machine), is_acceptor(languages.get("parity").machine)
+    (True, False)
+    """
+    return set(machine.named_outputs.values()) <= {"accept", "reject"}
+
+
+def table(machine: MooreMachine) -> str:
+    """The machine as a table: a row for each state, a column for each symbol, and the answer."""
+    head = ["state", *machine.alphabet, "answer"]
+    rows = []
+    for p, (state, row) in enumerate(machine.transitions.items()):
+        mark = "→ " if p == machine.initial_index else ""
+        cells = [tag("td", text(q), data_symbol=a) for a, q in enumerate(row.values())]
+        answer = tag("td", text(machine.named_outputs[state] or "none"))
+        rows.append(tag("tr", tag("th", mark, text(state), scope="row"), *cells, answer, data_state=p))
+    header = tag("thead", tag("tr", *(tag("th", text(name), scope="col") for name in head)))
+    return tag("table", header, tag("tbody", *rows), class_="machine")
+
+
+class Drawing:
+    """One drawing; `box` grows with what is drawn."""
+
+    def __init__(self, machine: MooreMachine, places: Sequence[Point], radius: float, apart: float, labels: bool):
+        self.machine, self.radius, self.labels = machine, radius, labels
+        self.places = [(apart * x, apart * y) for x, y in places]
+        self.near = NEAR * apart
+        xs, ys = zip(*self.places, strict=True)
+        self.centre = (sum(xs) / len(xs), sum(ys) / len(ys))
+        self.box: list[Point] = []
+        self.arrows: list[tuple[Curve, Point | None]] = []  # and where the label of each stands
+        self.taken: defaultdict[int, list[float]] = defaultdict(list)  # angles at which something leaves a state
+        self.symbols: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
+        for p, row in enumerate(machine.table.tolist()):
+            for a, q in enumerate(row):
+                self.symbols[p, q].append(machine.alphabet[a])
+        self.svg = self.drawn()
+
+    @cached_property
+    def tangles(self) -> int:
+        """How many pairs of arrows cross, and how many labels stand on a line that is not theirs."""
+        crossings = sum(cross(one, other) for (one, _), (other, _) in itertools.combinations(self.arrows, 2))
+        foreign = [(label, other) for (one, label), (other, _) in itertools.permutations(self.arrows, 2) if label]
+        hidden = sum(bool((np.hypot(*(other - label).T) < LABEL).any()) for label, other in foreign)
+        return crossings + hidden
+
+    def drawn(self) -> str:
+        """The whole picture."""
+        edges = [self.edge(p, q) for p, q in self.symbols if p != q]
+        start = self.start()
+        loops = [self.loop(p) for p, q in self.symbols if p == q]
+        states = [self.state(q) for q in range(self.machine.n_states)]
+        xs, ys = zip(*self.box, strict=True)
+        left, top, width, height = min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
+        return tag(
+            "svg",
+            *edges,
+            *loops,
+            start,
+            *states,
+            class_="automaton" if self.labels else "automaton small",
+            viewBox=" ".join(map(number, (left, top, width, height))),
+            style=f"width: {1.15 * width:.0f}px",
+            role="img",
+            aria_label=f"Automaton with {self.machine.n_states} states; the table below lists its transitions",
+        )
+
+    def state(self, q: int) -> str:
+        """A circle with its name."""
+        x, y = self.places[q]
+        name, output = self.machine.states[q], list(self.machine.named_outputs.values())[q]
+        self.grow((x, y), self.radius + 6)
+        parts = [tag("title", text(f"{name}: {output or 'no answer'}")), tag("circle", cx=x, cy=y, r=self.radius)]
+        if output == "accept":
+            parts.append(tag("circle", cx=x, cy=y, r=self.radius - 4, class_="inner"))
+        if self.labels:
+            below = None if is_acceptor(self.machine) else output or "–"
+            parts.append(tag("text", text(short(name, 6)), x=x, y=y + (5 if below is None else -2)))
+            if below is not None:
+                parts.append(tag("text", text(short(below, 7)), x=x, y=y + 16, class_="answer"))
+        return tag("g", *parts, class_="state", data_state=q)
+
+    def edge(self, p: int, q: int) -> str:
+        """An arrow from state to state; bent where there is one back, or a state in its way."""
+        a, b = self.places[p], self.places[q]
+        d = math.dist(a, b)
+        along = ((b[0] - a[0]) / d, (b[1] - a[1]) / d)
+        across = (along[1], -along[0])
+        bend = 0.22 if (q, p) in self.symbols else 0.0
+        others = (r for r in range(len(self.places)) if r not in (p, q))
+        if self.labels and any(distance_to_line(self.places[r], a, b) < self.near for r in others):
+            bend = 0.45
+        middle = moved(((a[0] + b[0]) / 2, (a[1] + b[1]) / 2), across, bend * d)
+        self.taken[p].append(angle(a, middle))
+        self.taken[q].append(angle(b, middle))
+        tail = moved(a, towards(a, middle), self.radius)
+        back = towards(b, middle)
+        tip = moved(b, back, self.radius + (4 if self.labels else 1))
+        neck = moved(tip, back, 6)
+        label = moved(((a[0] + b[0]) / 2, (a[1] + b[1]) / 2), across, bend * d / 2 + 13)
+        return self.arrow(p, q, [tail, middle, neck], tip, back, label)
+
+    def loop(self, p: int) -> str:
+        """An arrow from a state to itself, where nothing else leaves it."""
+        place = self.places[p]
+        theta = self.free(p, angle(self.centre, place) if len(self.places) > 2 else -math.pi / 2)
+        reach = self.radius * 2.3
+        out, back = ((math.cos(theta + turn), math.sin(theta + turn)) for turn in (-0.45, 0.45))
+        tail, far, near = moved(place, out, self.radius), moved(place, out, reach), moved(place, back, reach)
+        tip = moved(place, back, self.radius + (4 if self.labels else 1))
+        label = moved(place, (math.cos(theta), math.sin(theta)), reach * 0.86 + 9)
+        return self.arrow(p, p, [tail, far, near, moved(tip, back, 5)], tip, back, label)
+
+    def start(self) -> str:
+        """The arrow into the initial state."""
+        q = self.machine.initial_index
+        theta = self.free(q, math.pi)
+        back = (math.cos(theta), math.sin(theta))
+        tip = moved(self.places[q], back, self.radius + 4)
+        tail = moved(tip, back, max(self.radius, 24.0))
+        self.taken[q].append(theta)
+        self.grow(tail, 4)
+        line = [tail, moved(tip, back, 6)]
+        self.arrows.append((sampled(line), None))
+        return tag("g", tag("path", d=path(line)), head(tip, back), class_="edge start")
+
+    def arrow(self, p: int, q: int, controls: Sequence[Point], tip: Point, back: Point, label: Point) -> str:
+        """A transition with the symbols that it is for."""
+        self.arrows.append((sampled(controls), label if self.labels else None))
+        symbols = self.symbols[p, q]
+        shown = ",".join(symbols[:MOST_SYMBOLS]) + ("…" if len(symbols) > MOST_SYMBOLS else "")
+        parts = [tag("path", d=path(controls)), head(tip, back, 1.0 if self.labels else 0.5)]
+        if self.labels:
+            self.grow(label, 8 + 4.5 * len(shown))
+            parts.append(tag("text", text(shown), x=label[0], y=label[1] + 5))
+        states = self.machine.states
+        title = tag("title", text(f"{states[p]} to {states[q]}: {', '.join(symbols)}"))
+        return tag("g", title, *parts, class_="edge", data_from=p, data_to=q)
+
+    def free(self, q: int, preferred: float) -> float:
+        """The direction at a state farthest from what leaves it already, if possible the preferred one."""
+
+        def goodness(theta: float) -> float:
+            gap = min((turn(theta, other) for other in self.taken[q]), default=math.pi)
+            return min(gap, 1.2) - 0.15 * turn(theta, preferred)
+
+        return max(ANGLES, key=goodness)
+
+    def grow(self, place: Point, by: float) -> None:
+        """Make room around a point."""
+        self.box += [(place[0] - by, place[1] - by), (place[0] + by, place[1] + by)]
+
+
+def short(name: str, most: int) -> str:
+    """A name that fits.
+
+    >>> short("accept", 6), short("acceptance", 6)
+    ('accept', 'accep…')
+    """
+    return name if len(name) <= most else name[: most - 1] + "…"

@@ -1,0 +1,195 @@
+"""What a page shows of a run, read from its folder and refused if it does not fit together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import languages
+from languages.automata import MooreMachine
+from languages.automata.monoid import TransitionMonoid
+from languages.convert.json_text import read_json
+from languages.errors import UserError
+from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
+from regulargpt.certificate.sentences import sentences
+from regulargpt.certificate.verdict import has_changed, of_another
+from regulargpt.classroom.field import Field
+from regulargpt.classroom.live import gathering
+from regulargpt.classroom.live.gathering import Live
+from regulargpt.classroom.live.states import MOST_PROTOTYPES, Prototypes
+from regulargpt.config.schema import RunConfig
+from regulargpt.data import is_language, is_text
+from regulargpt.finite.specification import specified_machine
+from regulargpt.storage import atomic
+from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, WEIGHTS, RunFolder
+
+if TYPE_CHECKING:
+    from regulargpt.classroom.text import TextRun
+
+RECEPTIVE_FIELD = Path("receptive-field", "receptive-field.json")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certificate that the checker has accepted: as it lies there, and what was accepted.
+
+    `words[k]` are the least words of what prototype k stands for.
+    """
+
+    record: dict[str, Any]
+    accepted: Accepted
+    words: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
+
+    `reasons` say why there is none, if `verify` was called; or why what is proven is not proven of the run's language.
+    `live` is the network itself. The symbols are those that people read: brackets for 0 and 1.
+    """
+
+    path: Path
+    config: RunConfig
+    summary: dict[str, Any]
+    points: tuple[tuple[int, float], ...]  # what was measured at each length
+    machine: MooreMachine | None
+    certificate: Certificate | None
+    reasons: tuple[str, ...]
+    field: Field | None
+    live: Live
+
+    @property
+    def is_another(self) -> bool:
+        """Whether what is proven is proven of another automaton than the language's."""
+        return self.certificate is not None and bool(self.reasons)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the checker accepts a proof, of the language that the run was trained on."""
+        return self.certificate is not None and not self.reasons
+
+    @property
+    def is_on_language(self) -> bool:
+        """Whether it is a run on a language; the other ones are on a retrieval task."""
+        return is_language(self.config.data.name)
+
+
+def gather(path: Path, progress: Progress = lambda part, done, count: None) -> Gathered | TextRun:
+    """All that a page needs of the run in this folder, on a language or on a text.
+
+    Raises UserError if it is no finished run, a file is damaged, or the certificate is not accepted.
+    """
+    folder = RunFolder.open(path)
+    config = RunConfig.parse(folder.config_text)
+    if is_text(config.data.name):
+        from regulargpt.classroom import text
+
+        return text.gather(folder, config)
+    summary = folder.load_summary()
+    folder.final_bytes(MEASURES)
+    values = summary["measures"][summary["measure"]]["values"]
+    points = tuple(sorted((int(length), value) for length, value in values.items()))
+    certificate, machine = certified(folder, progress)
+    if certificate is None or machine is None:
+        machine, reasons = of_language(folder, config.data.name), uncertified(folder)
+    else:
+        reasons = tuple(filter(None, [of_another(folder, machine, config.data.name)]))
+        machine = as_shown(machine, config.data.name)
+        certificate = replace(certificate, words=stands_for(machine, certificate.accepted))
+    as_it_is = certificate is not None and certificate.accepted.unquantised_claim is not None
+    network = live_network(folder, config, machine, certificate, is_proven=as_it_is and not reasons)
+    return Gathered(path, config, summary, points, machine, certificate, reasons, receptive_field(path), network)
+
+
+def live_network(
+    folder: RunFolder,
+    config: RunConfig,
+    machine: MooreMachine | None,
+    certificate: Certificate | None,
+    *,
+    is_proven: bool,
+) -> Live:
+    """The network as the page computes it, and its prototypes from the certificate, if there is one."""
+    known = None
+    if machine is not None and certificate is not None and certificate.accepted.prototypes <= MOST_PROTOTYPES:
+        number = {word: i for i, word in enumerate(TransitionMonoid.of(machine).words)}
+        elements = [[number[word] for word in words] for words in certificate.words]
+        known = Prototypes(np.array(certificate.record["prototypes"]), elements)
+    return gathering.gather(folder, config, machine, known, is_proven=is_proven)
+
+
+def certified(folder: RunFolder, progress: Progress) -> tuple[Certificate | None, MooreMachine | None]:
+    """The certificate, if the run has one, and its automaton.
+
+    The checker goes through it now, on the very bytes that are shown; UserError if it does not accept.
+    """
+    path = folder.path / CERTIFICATE
+    if not atomic.disk.exists(path):
+        return None, None
+    again = f"run `regulargpt verify {atomic.shown(folder.path)}` again"
+    text, automaton = atomic.read_bytes(path), atomic.read_bytes(folder.path / AUTOMATON)
+    files = {"weights": folder.final_bytes(WEIGHTS), "network": folder.final_bytes(MODEL_CONFIG)}
+    try:
+        accepted = decide(text, files | {"automaton": automaton}, progress=progress, name=atomic.shown(path))
+    except (Malformed, Rejected) as error:
+        raise UserError(f"{atomic.shown(path)} proves nothing: {error}; {again}") from error
+    machine = read_json(automaton.decode(), AUTOMATON)
+    assert isinstance(machine, MooreMachine), "the checker accepts no other automaton"
+    return Certificate(atomic.parse_json(text, path), accepted, stands_for(machine, accepted)), machine
+
+
+def stands_for(machine: MooreMachine, accepted: Accepted) -> tuple[tuple[str, ...], ...]:
+    """For each prototype the least words of the elements that it stands for; none if no node comes to it."""
+    monoid = TransitionMonoid.of(machine)
+    word = dict(zip(map(tuple, monoid.elements.tolist()), monoid.words, strict=True))
+    found = [[word[f] for f in accepted.functions.get(1 + k, ())] for k in range(accepted.prototypes)]
+    return tuple(tuple(sorted(words, key=lambda word: (len(word), word))) for words in found)
+
+
+def uncertified(folder: RunFolder) -> tuple[str, ...]:
+    """Why these weights have no certificate, in words; empty if `verify` was not called for them."""
+    attempt = folder.load_attempt()
+    try:
+        return () if attempt is None else tuple(sentences(attempt))
+    except (KeyError, TypeError) as error:
+        raise folder.no_attempt(error) from error
+
+
+def of_language(folder: RunFolder, name: str) -> MooreMachine | None:
+    """The automaton that the run was trained on, None if its file is gone, or has another by now."""
+    try:
+        task = languages.get(name)
+    except UserError:
+        return None
+    return None if has_changed(folder, task) else as_shown(specified_machine(task), name)
+
+
+def as_shown(machine: MooreMachine, language: str) -> MooreMachine:
+    """The machine over the symbols that people know, where the language has a sign for each.
+
+    >>> as_shown(languages.get("dyck-1").machine, "dyck-1").alphabet
+    ('(', ')')
+    """
+    try:
+        task = languages.get(language)
+    except UserError:
+        return machine
+    sign = dict(zip(task.alphabet, task.glyphs, strict=False))
+    return replace(machine, alphabet=tuple(sign.get(symbol, symbol) for symbol in machine.alphabet))
+
+
+def receptive_field(path: Path) -> Field | None:
+    """What `regulargpt receptive-field` measured, None if it was not called or has found nothing."""
+    file = path / RECEPTIVE_FIELD
+    if not atomic.disk.exists(file):
+        return None
+    record = atomic.parse_json(atomic.read_bytes(file), file)
+    c = record.get("c", record.get("cumulative"))
+    if not c:
+        return None
+    low, high = (record.get(key) or c for key in ("low", "high"))
+    return Field(tuple(c), tuple(low), tuple(high), record.get("erf"))

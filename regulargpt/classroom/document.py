@@ -1,0 +1,65 @@
+"""What every page is: one HTML file, with nothing fetched from anywhere, light or dark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib import resources
+from string import Template
+from typing import Any
+
+from regulargpt.classroom.svg import text
+
+# On every page: light and dark, the address, the figures.
+STYLES = ("figures.css", "print.css")
+SCRIPTS = ("theme.js", "elements.js", "links.js", "export.js", "figures.js", "print.js")
+
+
+def document(
+    *,
+    title: str,
+    heading: str,
+    skip: tuple[str, str],
+    body: str,
+    data: Any,
+    styles: Sequence[str],
+    scripts: Sequence[str] = (),
+    modules: str = "",
+) -> str:
+    """The page as text. `skip` is where the first link leads and what it says; `data` is what the scripts look up.
+
+    Styles and scripts are names of files beside this module, after those of every page; the scripts come after the
+    `modules` that they use.
+
+    >>> page = document(title="<b>", heading="Seen", skip=("now", "To it"), body="<p id=now>", data=[1], styles=())
+    >>> "<title>&lt;b&gt;</title>" in page, '<a class="skip" href="#now">To it</a>' in page
+    (True, True)
+    """
+    first, to_it = skip
+    return Template(file("document.html")).substitute(
+        title=text(title),
+        heading=text(heading),
+        first=first,
+        skip=text(to_it),
+        style="\n".join(map(file, (*styles, *STYLES))),
+        body=body,
+        data=embedded(data),
+        script="\n".join([*map(file, SCRIPTS), modules, *map(file, scripts)]),
+    )
+
+
+def file(name: str) -> str:
+    """A part of a page that lies beside this module."""
+    return (resources.files("regulargpt.classroom") / name).read_text("utf-8")
+
+
+def embedded(value: Any) -> str:
+    """JSON that may stand in a script element: nothing in it ends the element or opens a comment.
+
+    >>> embedded(["</script>", "<!--", chr(0x2028)])
+    '["\\\\u003c/script>","\\\\u003c!--","\\\\u2028"]'
+    """
+    dense = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<\u2028\u2029":
+        dense = dense.replace(character, f"\\u{ord(character):04x}")
+    return dense

@@ -1,0 +1,152 @@
+"""A run in words: what it is, what is proven of it, and what is only observed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from regulargpt.certificate.checker import Accepted
+from regulargpt.classroom.data import Gathered
+from regulargpt.classroom.svg import tag, text
+from regulargpt.config.recipes import CONSTRUCTED
+from regulargpt.config.schema import RunConfig
+from regulargpt.objectives.measures import Measure
+from regulargpt.objectives.measures import measure as measure_of
+from regulargpt.storage.folder import CERTIFICATE
+from regulargpt.tables import number
+
+PROVEN, PARTLY, OBSERVED = "proven", "partly", "observed"
+PROOF = "Proven for every length, in real arithmetic"
+MARKS = {PROVEN: "✓", PARTLY: "◐", OBSERVED: "○"}
+
+
+def identity(config: RunConfig) -> str:
+    """The run in a line under its language.
+
+    >>> identity(RunConfig())
+    'regulargpt-C2 · recipe robust · seed 0 · trained on words of up to 40 symbols'
+    """
+    model = config.model.label
+    words = f"trained on words of up to {config.data.train_len} symbols"
+    if config.recipe in CONSTRUCTED:
+        words = "not trained: its weights were constructed"
+    return f"{model} · recipe {config.recipe} · seed {config.seed} · {words}"
+
+
+def status(run: Gathered) -> tuple[str, str]:
+    """How much is proven, and that in words."""
+    if run.certificate is None:
+        measured = measure_of(run.summary["measure"]).name.replace("_", " ")
+        return OBSERVED, f"Nothing is proven: {measured} was observed on samples. {without(run)}."
+    if run.is_another:
+        return PARTLY, f"{PROOF}, but of automaton.json only: {run.reasons[0]}."
+    if run.certificate.accepted.unquantised_claim:
+        return PROVEN, f"{PROOF}, for the network as it is."
+    return PARTLY, (
+        f"{PROOF}, for the quantised network: the state of each node above the symbols is "
+        "replaced by the nearest of "
+        f"{run.certificate.accepted.prototypes} prototypes. Of the network as it is, this is observed."
+    )
+
+
+def without(run: Gathered) -> str:
+    """That there is no certificate, and why, or how to ask for one."""
+    if run.reasons:
+        return run.reasons[0][0].upper() + run.reasons[0][1:]
+    if not run.is_on_language:
+        return "A retrieval task has no automaton"
+    return "No certificate" + (f"; run `regulargpt verify {run.path}`" if run.config.model.name == "regulargpt" else "")
+
+
+def badge(run: Gathered) -> str:
+    """The status in a box, with a mark beside its colour."""
+    kind, words = status(run)
+    return tag(
+        "p", tag("span", MARKS[kind], class_="mark", aria_hidden="true"), " ", code(words), class_=f"badge {kind}"
+    )
+
+
+def proof(run: Gathered) -> str:
+    """The section on what is proven and what is observed, with the digests and how to check them."""
+    observed = tag("h4", "Observed, not proven") + listed(observations(run))
+    if run.certificate is None:
+        return tag("p", code(status(run)[1])) + (listed(run.reasons[1:]) if run.reasons[1:] else "") + observed
+    record, accepted = run.certificate.record, run.certificate.accepted
+    lines = [("claim", text(accepted.claim)), ("as it is", text(accepted.unquantised_claim or "not proven"))]
+    lines += [("table", text(entries(accepted))), ("automaton", text(answered(accepted)))]
+    lines += [
+        (record[name]["file"], tag("code", text(record[name]["sha256"])))
+        for name in ("weights", "network", "automaton")
+    ]
+    rows = [tag("dt", text(name)) + tag("dd", value) for name, value in lines]
+    path = tag("code", text(f"regulargpt check {run.path / CERTIFICATE}"))
+    checked = "Checked when this page was made, by a program that shares no code with what trained. Check it yourself: "
+    return tag("h4", "Proven, in real arithmetic") + tag("dl", *rows) + tag("p", text(checked), path) + observed
+
+
+def listed(lines: Sequence[str]) -> str:
+    """A list of sentences."""
+    return tag("ul", *(tag("li", text(line)) for line in lines))
+
+
+def entries(accepted: Accepted) -> str:
+    """The table of the certificate in numbers."""
+    one = "each prototype stands for one element" if accepted.homomorphism else "a prototype may stand for several"
+    return (
+        f"{accepted.prototypes} prototypes, {accepted.entries} entries, nearest rival at least "
+        f"{accepted.smallest_margin:.3g} farther; {one}"
+    )
+
+
+def answered(accepted: Accepted) -> str:
+    """How much the automaton asks."""
+    return (
+        f"answers in {accepted.answered_states} of the {accepted.states} states that words lead to, "
+        f"at {accepted.answered_roots} of {accepted.roots} kinds of root"
+    )
+
+
+def observations(run: Gathered) -> list[str]:
+    """What was measured on samples.
+
+    The measure by length is always there; the rest where it was measured.
+    """
+    summary = run.summary
+    measure = measure_of(summary["measure"])
+    name, score, worst = (
+        measure.name.replace("_", " "),
+        with_unit(summary["score"], measure),
+        with_unit(summary["worst"], measure),
+    )
+    found = [f"mean {name} {score} over lengths {summary['test_from']} to {summary['test_len']}, worst {worst}"]
+    found += [
+        f"mean {other.replace('_', ' ')} {with_unit(of['score'], measure_of(other))}, worst "
+        f"{with_unit(of['worst'], measure_of(other))}"
+        for other, of in summary.get("scores", {}).items()
+        if other != measure.name
+    ]
+    longer = [(length, value) for length, value in run.points if length > summary["test_len"]]
+    found += [f"{with_unit(value, measure)} at length {length:,}" for length, value in longer]
+    if run.field is not None and run.field.erf is not None:
+        found.append(f"99 % of the gradient in the last {run.field.erf} of {len(run.field.c)} symbols")
+    return found
+
+
+def with_unit(value: float, measure: Measure) -> str:
+    """A value with its unit."""
+    return f"{number(value, measure.unit)} {measure.unit}".strip()
+
+
+def code(words: str) -> str:
+    """Text in which `...` is code.
+
+    >>> code("run `a<b`")
+    'run <code>a&lt;b</code>'
+    """
+    parts = words.split("`")
+    return "".join(tag("code", text(part)) if i % 2 else text(part) for i, part in enumerate(parts))
+
+
+def name(path: Path) -> str:
+    """A folder's name, also of `.`."""
+    return path.resolve().name

@@ -1,0 +1,96 @@
+"""The runs that lessons are about: those that come with the package, and those made for a lesson by construction."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+from languages.automata.monoid import TransitionMonoid
+from languages.budget import TooLarge
+from languages.errors import UserError
+from languages.task import Task
+from regulargpt.certificate.checker import Progress
+from regulargpt.classroom import data
+from regulargpt.classroom.data import Gathered
+from regulargpt.classroom.lesson import material
+from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import validate
+from regulargpt.construct.configuration import configuration
+from regulargpt.finite.specification import specified_machine
+
+MOST_CONSTRUCTED = 16
+"""Elements of a monoid: of more, the check of a constructed network takes minutes."""
+PLACES = (Path(__file__).parent / "runs", Path(__file__).parents[3] / "docs" / "certified")
+"""Where finished runs come with the package: in an installed one, and in a clone."""
+
+
+def committed(language: str) -> Path | None:
+    """The certified run on a language that comes with the package, if there is one.
+
+    >>> committed("parity").name, committed("dyck-2")
+    ('parity', None)
+    """
+    if "/" in language:
+        return None
+    return next((place / language for place in PLACES if (place / language / "DONE").exists()), None)
+
+
+def construction(task: Task) -> RunConfig:
+    """The config of a network that is constructed for a lesson, with the shortest test there is.
+
+    Raises UserError for a language that is too large; `--train` is the way for some of them.
+
+    >>> import languages
+    >>> construction(languages.get("tomita-3"))
+    Traceback (most recent call last):
+    languages.errors.UserError: tomita-3 has more than 16 monoid elements, too many to construct and prove a network \
+in a moment; train one with `regulargpt demo tomita-3 --train`
+    """
+    material.check(task)
+    try:
+        TransitionMonoid.of(specified_machine(task), MOST_CONSTRUCTED)
+    except TooLarge as error:
+        raise UserError(
+            f"{task.name} has more than {MOST_CONSTRUCTED} monoid elements, too many to construct and prove a network "
+            f"in a moment; train one with `regulargpt demo {task.name} --train`"
+        ) from error
+    config = configuration(task.name)
+    short = {
+        "evaluation.test_len": a_length(task, config.data.train_len + 1),
+        "evaluation.samples": 1,
+        "evaluation.extra_lengths": (),
+    }
+    config = config.replaced(short)
+    validate(config)
+    return config
+
+
+def a_length(task: Task, least: int) -> int:
+    """The first length from `least` on that a task has words of.
+
+    >>> import languages
+    >>> a_length(languages.get("modular-arithmetic"), 40)
+    41
+    """
+    return next(length for length in count(least) if task.has_length(length))
+
+
+def constructed(config: RunConfig, folder: Path, progress: Progress = lambda part, done, count: None) -> Gathered:
+    """A network as `construction` says, made in a new folder and proven. Raises UserError if it cannot be."""
+    from regulargpt.runs import run
+    from regulargpt.runs.certify import certificate_report
+    from regulargpt.storage.folder import RunFolder
+
+    run.run(config, folder)
+    report = certificate_report(RunFolder.open(folder), progress)
+    if not report["proven"]:
+        name, reason = config.data.name, report.get("reason", "a word is answered wrongly")
+        raise UserError(f"{name} by construction is not proven: {reason}; try `regulargpt demo {name} --train`")
+    return words_of(data.gather(folder, progress))
+
+
+def words_of(run: Gathered | data.TextRun) -> Gathered:
+    """The run, if it is one on words of a language. Raises UserError if it is not."""
+    if not isinstance(run, Gathered) or not run.is_on_language:
+        raise UserError(f"{run.path} is no run on a language; a lesson needs one, as `regulargpt demo parity`")
+    return run

@@ -1,0 +1,146 @@
+"""What a lesson needs of a run: an automaton and a network, small enough to be shown, and a proof of all of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from dataclasses import dataclass
+
+import languages
+from languages.automata import MooreMachine
+from languages.automata.monoid import TransitionMonoid
+from languages.budget import TooLarge
+from languages.errors import UserError, shown
+from languages.task import Task
+from regulargpt.classroom.data import Certificate, Gathered
+from regulargpt.classroom.live.gathering import Live
+from regulargpt.classroom.network import is_listed
+from regulargpt.finite.specification import specified_machine
+from regulargpt.models.options import ModelOptions
+
+MOST_ELEMENTS = 60
+"""Of a monoid: its elements have a colour each, and its cases are tried one by one."""
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another network of the same language, beside the one of the lesson."""
+
+    run: Gathered
+    label: str
+
+    @property
+    def live(self) -> Live:
+        """The network itself."""
+        return self.run.live
+
+    @property
+    def wrong(self) -> tuple[int, ...]:
+        """The first word that it answers wrongly, among those that were tried, the shortest first; empty if none is."""
+        found = self.live.wrong
+        return found.words[0] if found and found.words else ()
+
+
+@dataclass(frozen=True)
+class Material:
+    """A lesson's language, automaton and monoid, and its network with the certificate."""
+
+    run: Gathered
+    machine: MooreMachine
+    monoid: TransitionMonoid
+    certificate: Certificate
+    summary: str
+    rival: Rival | None = None
+
+
+def check(task: Task) -> None:
+    """Raise UserError if a language is no subject of a lesson.
+
+    >>> check(languages.get("dyck-12"))
+    Traceback (most recent call last):
+    languages.errors.UserError: dyck-12 has more than 60 monoid elements, too many for a lesson; choose a smaller \
+language, as `regulargpt demo dyck-2`, or look at it with `regulargpt show dyck-12`
+    """
+    machine = specified_machine(task)
+    try:
+        monoid = TransitionMonoid.of(machine, MOST_ELEMENTS)
+    except TooLarge as error:
+        raise UserError(
+            f"{task.name} has more than {MOST_ELEMENTS} monoid elements, too many for a lesson; choose a smaller "
+            f"language, as `regulargpt demo dyck-2`, or look at it with `regulargpt show {task.name}`"
+        ) from error
+    if len(set(monoid.right.ravel().tolist())) < 2:
+        raise UserError(
+            f"all words of {task.name} of one symbol or more are alike: there is nothing to learn; "
+            "choose another language, as `regulargpt demo parity`"
+        )
+
+
+def material(run: Gathered, rival: Gathered | None = None) -> Material:
+    """What a lesson needs of a finished run, and of another one beside it.
+
+    Raises UserError if the run is not proven, if it is too large for a lesson, or if the two do not belong together.
+    """
+    place, name = shown(run.path), run.config.data.name
+    if run.certificate is None or run.machine is None:
+        reason = f": {run.reasons[0]}" if run.reasons else ""
+        raise UserError(
+            f"{place} is not proven{reason}; a lesson ends with a proof, so run `regulargpt verify {place}` "
+            "or choose another run"
+        )
+    if run.is_another:
+        raise UserError(f"{place} is not proven of {name}: {run.reasons[0]}; choose another run")
+    if not is_listed(run.certificate.record) or run.live.network is None:
+        raise UserError(f"{place} is too large for a lesson; `regulargpt report {place}` shows it")
+    task = languages.get(name)
+    check(task)
+    found = None if rival is None else of_rival(rival, name)
+    machine = named(run.machine, task.machine)
+    return Material(run, machine, TransitionMonoid.of(machine), run.certificate, task.summary, found)
+
+
+def of_rival(rival: Gathered, language: str) -> Rival:
+    """The network beside that of a language. Raises UserError if it has another one, or no page computes it."""
+    place, theirs = shown(rival.path), rival.config.data.name
+    if theirs != language:
+        raise UserError(
+            f"--beside {place} has learned {theirs} and the lesson is about {language}; choose a run on {language}"
+        )
+    if rival.live.network is None:
+        raise UserError(f"--beside {place}: {rival.live.reason[:-1]}; choose a smaller network")
+    return Rival(rival, label(rival.config.model))
+
+
+NAMES = {"transformer": "Transformer", "lstm": "LSTM", "rnn": "RNN", "gru": "GRU", "regulargpt": "RegularGPT"}
+"""As the field writes them."""
+
+
+def label(model: ModelOptions) -> str:
+    """What a network is called.
+
+    >>> from regulargpt.models.options import RecurrentOptions
+    >>> label(RecurrentOptions("lstm"))
+    'LSTM'
+    """
+    return NAMES.get(model.name, model.label)
+
+
+def named(machine: MooreMachine, users: MooreMachine) -> MooreMachine:
+    """The minimal machine with the names that the user's states have, of equivalent ones the first that is met.
+
+    >>> parity = languages.get("parity").machine
+    >>> named(specified_machine(languages.get("parity")), parity).states
+    ('even', 'odd')
+    """
+    theirs = {machine.initial_index: users.initial_index}
+    queue = deque(theirs)
+    while queue:
+        q = queue.popleft()
+        for a, target in enumerate(machine.table[q].tolist()):
+            if target not in theirs:
+                theirs[target] = int(users.table[theirs[q], a])
+                queue.append(target)
+    names = [users.states[theirs[q]] if q in theirs else "" for q in range(machine.n_states)]
+    if len(set(names)) < len(names) or "" in names:
+        return machine
+    return dataclasses.replace(machine, states=tuple(names), initial=names[machine.initial_index])

@@ -1,0 +1,94 @@
+"""A run as the page's script reads it: the automaton, its transition monoid, and the quantised network's table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from languages.automata import MooreMachine
+from languages.automata.monoid import TransitionMonoid
+from languages.errors import AutomatonError
+from regulargpt.classroom.data import Certificate
+from regulargpt.classroom.svg import by_element
+from regulargpt.models.tree.shape import Side
+
+# A machine without a certificate may have a monoid of any size; its elements are then not worth showing.
+MOST_ELEMENTS = 2000
+
+
+def script_data(
+    machine: MooreMachine | None, certificate: Certificate | None, aligned: Side = "right"
+) -> dict[str, Any]:
+    """The run as JSON values.
+
+    >>> import languages
+    >>> data = script_data(languages.get("parity").machine, None)
+    >>> data["delta"], data["outputs"], data["elements"]["words"], data["network"]
+    ([[0, 1], [1, 0]], ['even', 'odd'], ['', '1'], None)
+    """
+    if machine is None:
+        return {"alphabet": [], "network": None}
+    try:
+        monoid = TransitionMonoid.of(machine, *([] if certificate else [MOST_ELEMENTS]))
+    except AutomatonError:
+        monoid = None
+    return machine_data(machine, monoid) | {
+        # A table that the certificate does not list is too large for a page, too.
+        "network": (
+            monoid and certificate and is_listed(certificate.record) and table(machine, monoid, certificate, aligned)
+        )
+        or None,
+    }
+
+
+def machine_data(machine: MooreMachine, monoid: TransitionMonoid | None) -> dict[str, Any]:
+    """An automaton and its transition monoid, where it is known, as JSON values."""
+    return {
+        "alphabet": list(machine.alphabet),
+        "states": list(machine.states),
+        "initial": machine.initial_index,
+        "delta": machine.table.tolist(),
+        "outputs": list(machine.named_outputs.values()),
+        "elements": monoid and {"words": list(monoid.words), "right": monoid.right.tolist()},
+    }
+
+
+def is_listed(record: Mapping[str, Any]) -> bool:
+    """Whether a certificate lists its table, and does not only state its digest.
+
+    >>> is_listed({"leaves": {"windows": [], "images": []}, "nodes": {"entries": 70000, "sha256": ""}})
+    False
+    """
+    return all("windows" in record[part] for part in ("leaves", "nodes"))
+
+
+def table(machine: MooreMachine, monoid: TransitionMonoid, certificate: Certificate, aligned: Side) -> dict[str, Any]:
+    """The quantised network: which elements each prototype stands for, its answer, and the prototype of each window."""
+    number = {word: i for i, word in enumerate(monoid.words)}
+    elements = [[number[word] for word in words] for words in certificate.words]
+    record, K = certificate.record, certificate.accepted.prototypes
+    C = record["chunk_size"]
+    return {
+        "chunk_size": C,
+        "aligned": aligned,
+        "elements": elements,
+        "answers": [None if answer is None else machine.output_names[answer] for answer in record["answers"]],
+        "colours": by_element(elements),
+        "leaves": entries(record["leaves"], C, 1 + machine.n_symbols),
+        "nodes": entries(record["nodes"], C, 1 + K),
+    }
+
+
+def entries(part: Mapping[str, Any], chunk_size: int, base: int) -> dict[str, Any]:
+    """A part of the table. A window is a number with `base`, the rightmost node first; listed are the differences.
+
+    >>> entries({"windows": [[1, 2], [1, 0]], "images": [7, 8]}, 2, 3)
+    {'base': 3, 'steps': [3, 2], 'images': [8, 7]}
+    """
+    windows = np.array(part["windows"], dtype=np.int64).reshape(-1, chunk_size)  # (windows, C), also of none
+    keys = windows @ base ** np.arange(chunk_size - 1, -1, -1)
+    order = np.argsort(keys)
+    images = np.array(part["images"], dtype=np.int64)
+    return {"base": base, "steps": np.diff(keys[order], prepend=0).tolist(), "images": images[order].tolist()}

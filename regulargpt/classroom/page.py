@@ -1,0 +1,250 @@
+"""The page of runs: what each network learned, and what is proven of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from regulargpt.classroom import automaton, curves, facts, text_page
+from regulargpt.classroom.data import Gathered
+from regulargpt.classroom.document import document, file
+from regulargpt.classroom.live.gathering import Live
+from regulargpt.classroom.live.twins import WEIGHTS, bundle
+from regulargpt.classroom.live.wrong_words import span
+from regulargpt.classroom.map_section import map_section, vector_part
+from regulargpt.classroom.network import script_data
+from regulargpt.classroom.scatter import scatter
+from regulargpt.classroom.svg import scrolling, section, tag, text
+from regulargpt.classroom.text import TextRun
+from regulargpt.storage.atomic import write_text
+
+SCRIPTS = (
+    *("word.js", "nodes.js", "tree.js", "cayley.js"),
+    *(
+        "live.js",
+        "parting.js",
+        "prefixes.js",
+        "vector.js",
+        "map.js",
+        "training.js",
+        "player.js",
+        "build.js",
+        "changes.js",
+        "patch.js",
+    ),
+    *("run.js", "page.js", "compare.js"),
+)
+MOST_WORDS = 2  # of a prototype, in its label
+MOST_BUTTONS = 6  # wrong words that are offered at once
+
+
+def write(runs: Sequence[Gathered | TextRun], out: Path) -> int:
+    """Write the page; its size in bytes. StorageError if the disk refuses."""
+    page = render(runs)
+    write_text(out, page)
+    return len(page.encode())
+
+
+def render(runs: Sequence[Gathered | TextRun]) -> str:
+    """The page as text. A word is typed where a run has words; runs on texts are compared where there are several."""
+    on_texts = [run for run in runs if isinstance(run, TextRun)]
+    has_words = any(isinstance(run, Gathered) and run.is_on_language for run in runs)
+    data = [data_of(run) for run in runs]
+    networks = [run.live.network for run in runs if isinstance(run, Gathered) and run.live.network]
+    twins = [found for network in networks for found in network.twins]
+    names = ", ".join(dict.fromkeys(run.config.data.name for run in runs))
+    articles = [
+        text_page.article(i, run) if isinstance(run, TextRun) else article(i, run, of_run)
+        for i, (run, of_run) in enumerate(zip(runs, data, strict=True))
+    ]
+    if len(on_texts) > 1:
+        articles.insert(0, text_page.comparison(on_texts))
+    if sum(isinstance(run, Gathered) and run.live.network is not None for run in runs) > 1:
+        articles.insert(0, file("compare.html"))
+    body = Template(file("page.html")).substitute(form=file("form.html") if has_words else "", runs="\n".join(articles))
+    has_trees = any(isinstance(run, Gathered) and has_tree(run, of_run) for run, of_run in zip(runs, data, strict=True))
+    return document(
+        title=f"What a network learned: {names}",
+        heading="What a network learned",
+        skip=("runs", "To the runs"),
+        body=body + (file("footer.html") if has_trees else ""),
+        data=data,
+        styles=("page.css", *(["states.css"] if has_words else []), *(["text.css"] if on_texts else [])),
+        scripts=SCRIPTS if has_words else (),
+        modules=bundle([WEIGHTS, *twins]) if twins else "",
+    )
+
+
+def data_of(run: Gathered | TextRun) -> dict[str, Any]:
+    """What the script reads of a run."""
+    if isinstance(run, TextRun):
+        return script_data(None, None)
+    return script_data(run.machine, run.certificate, run.config.model.aligned) | {"live": run.live.data()}
+
+
+def has_tree(run: Gathered, data: Mapping[str, Any]) -> bool:
+    """Whether the nodes of a word are drawn, and named by monoid elements."""
+    return bool(data["network"]) or (run.live.prototypes is not None and bool(data["elements"]))
+
+
+def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
+    """All sections of one run."""
+    language = tag("h2", text(run.config.data.name), id=f"run-{i}")
+    line = tag("p", text(facts.identity(run.config)), class_="identity")
+    folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")
+    answer = tag("p", class_="answer", aria_live="polite", hidden="" if run.machine is None else None)
+    parts = [tag("header", language, line, folder, facts.badge(run)), answer]
+    parts += live_parts(run)
+    if run.machine is not None:
+        parts.append(machine_section(run))
+    if data["network"]:
+        parts += [tree_section(run.live), prototypes_section(run, data), cayley_section(data)]
+    elif has_tree(run, data):
+        why = "The certificate's table is too large for a page." if run.certificate else "There is no certificate."
+        note = f"{why} Each node is named by the monoid element whose states lie nearest to its own."
+        parts.append(tree_section(run.live, tag("p", note)))
+    elif run.machine is not None:
+        parts.append(section("tree", "The network's tree", tag("p", no_table(run))))
+    if run.live.network is not None:
+        parts.append(map_section(run.live))
+    if run.points:
+        name = run.summary["measure"].replace("_", " ")
+        parts.append(section("accuracy", f"{name.capitalize()} by length", curves.by_length(run.points, run.summary)))
+    if run.field is not None:
+        parts.append(section("field", "Receptive field", curves.receptive_field(run.field)))
+    parts.append(section("proof", "What is proven, and what is observed", facts.proof(run)))
+    return tag("article", *parts, class_="run", data_run=i, aria_labelledby=f"run-{i}")
+
+
+def machine_section(run: Gathered) -> str:
+    """The automaton: drawn, the states it passes, and as a table."""
+    assert run.machine is not None
+    table = scrolling("Transitions", automaton.table(run.machine))
+    opened = "" if run.machine.n_states > automaton.MOST_LABELLED else None
+    return section(
+        "automaton",
+        "The automaton",
+        tag("div", automaton.drawing(run.machine), class_="scroll picture"),
+        tag("ol", class_="path", tabindex=0, aria_label="States passed"),
+        tag("details", tag("summary", "Transitions as a table"), table, open=opened),
+    )
+
+
+def live_parts(run: Gathered) -> list[str]:
+    """Where the script says at which node network and automaton part, and words that the network answers wrongly.
+
+    Where the page does not compute the network, why.
+    """
+    if run.live.network is None:
+        return [tag("p", text(run.live.reason), class_="not-live")]
+    return [tag("p", class_="parting", data_part="parting", aria_live="polite"), wrong_words(run)]
+
+
+def wrong_words(run: Gathered) -> str:
+    """A button for each wrong word that was found, or what was tried."""
+    found = run.live.wrong
+    if found is None:
+        return tag("p", "No word is wrong, at any length: that is proven, in real arithmetic.", class_="wrong-words")
+    if not found.words:
+        return tag("p", text(found.none_found()), class_="wrong-words")
+    assert run.machine is not None
+    buttons = [wrong_word(run.machine.decode(np.array(word)), len(word)) for word in found.words]
+    first, rest = buttons[:MOST_BUTTONS], buttons[MOST_BUTTONS:]
+    more = [tag("details", tag("summary", f"{len(rest)} more"), tag("div", *rest, class_="tools"))] if rest else []
+    lead = tag("p", "The network is wrong on these words. Try one:")
+    return tag("div", lead, tag("div", *first, class_="tools"), *more, class_="wrong-words")
+
+
+def wrong_word(word: str, length: int) -> str:
+    """A button that types a word."""
+    shown = word if len(word) <= 10 else f"{word[:6]}…{word[-3:]}"
+    return tag("button", tag("code", text(shown)), text(f" {span([length])}"), type="button", data_word=word)
+
+
+def tree_section(live: Live, *notes: str) -> str:
+    """The network's tree over the typed word, which the script draws."""
+    return section(
+        "tree",
+        "The network's tree",
+        *notes,
+        file("build.html"),
+        tag("div", class_="picture", data_part="tree"),
+        tag("p", class_="detail", data_part="detail"),
+        *([tag("p", data_part="edges"), file("patch.html"), vector_part()] if live.prototypes is not None else []),
+        tag("div", class_="scroll", data_part="levels"),
+        tag("details", tag("summary", "All nodes as a table"), scrolling("All nodes", data_part="nodes")),
+    )
+
+
+def prototypes_section(run: Gathered, data: Mapping[str, Any]) -> str:
+    """The prototypes: a picture and a table, both with the number of nodes of the typed word."""
+    assert run.certificate is not None
+    labels = [label(words) for words in run.certificate.words]
+    picture = scatter(np.array(run.certificate.record["prototypes"]), labels, data["network"]["colours"])
+    answers = data["network"]["answers"]
+    rows = [
+        tag(
+            "tr",
+            tag("th", text(f"#{i}"), scope="row"),
+            tag("td", text(bracketed(words)), class_="word"),
+            tag("td", text("–" if answer is None else answer)),
+            tag("td", class_="count"),
+            data_prototype=i,
+        )
+        for i, (words, answer) in enumerate(zip(run.certificate.words, answers, strict=True), 1)
+    ]
+    heads = (tag("th", name, scope="col") for name in ("prototype", "stands for", "answer", "nodes"))
+    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="prototypes")
+    return section(
+        "prototypes",
+        "The prototypes",
+        tag("p", "Each dot is a prototype, named by the least words it stands for. The typed word's nodes are lit."),
+        picture,
+        tag("details", tag("summary", "Prototypes as a table"), scrolling("The prototypes", table)),
+    )
+
+
+def cayley_section(data: Mapping[str, Any]) -> str:
+    """The multiplication table of the prototypes, which the script draws."""
+    with_pads = " (a window of two nodes and pads)" if data["network"]["chunk_size"] > 2 else ""
+    words = f"Row, then column: what the network makes of two neighbouring nodes{with_pads}. Arrow keys move."
+    return section(
+        "cayley",
+        "The Cayley table of the network",
+        tag("p", text(words)),
+        tag("div", class_="scroll picture", data_part="cayley"),
+        tag("p", class_="detail", data_part="product", aria_live="polite"),
+    )
+
+
+def no_table(run: Gathered) -> str:
+    """Why there is no tree."""
+    if run.config.model.name != "regulargpt":
+        return text(f"{run.config.model.name} has no tree.")
+    unknown = "Without a certificate the page does not know this network's states."
+    if run.reasons:
+        return facts.code(f"{unknown} {facts.without(run)}.")
+    return facts.code(f"{unknown} Run `regulargpt verify {run.path}`, then `regulargpt report` again.")
+
+
+def label(words: Sequence[str]) -> str:
+    """What a prototype stands for, short.
+
+    >>> label(["0", "01"]), label([""]), label(["0", "1", "00"]), label(["001100110"])
+    ('0|01', 'ε', '0|1|…', '0011…110')
+    """
+    shown = [word or "ε" for word in words[:MOST_WORDS]] + ["…"] * (len(words) > MOST_WORDS)
+    return "|".join(word if len(word) <= 8 else f"{word[:4]}…{word[-3:]}" for word in shown) or "unused"
+
+
+def bracketed(words: Sequence[str]) -> str:
+    """What a prototype stands for, in full.
+
+    >>> bracketed(["", "01"])
+    '[ε] [01]'
+    """
+    return " ".join(f"[{word or 'ε'}]" for word in words) or "no node comes to it"

@@ -1,0 +1,20 @@
+"""The phases of a training beside that on words, by name. Never imports torch."""
+
+from __future__ import annotations
+
+from regulargpt.options.registry import Registry, Row
+from regulargpt.training.options import PhaseOptions
+from regulargpt.training.table_fine_tuning import TableFineTuningOptions
+
+PHASES = Registry(
+    "phase",
+    {
+        "table_fine_tuning": Row(
+            "regulargpt.certificate.tuning.phase:TableFineTuning",
+            TableFineTuningOptions,
+            "train until the certificate holds, then on the certificate's own table",
+        ),
+    },
+    PhaseOptions,
+    "regulargpt.phases",
+)

@@ -1,0 +1,1 @@
+"""The finite table of a network: windows, levels, tests of equality, and L* on its answers."""

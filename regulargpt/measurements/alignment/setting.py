@@ -1,0 +1,141 @@
+"""What is aligned, a trained model of attention and words of two lengths, and how temperatures are found for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from languages.errors import UserError
+from regulargpt.data.base import Words
+from regulargpt.evaluation.temperature import Temperature, at_temperature, weights_of
+from regulargpt.measurements.alignment import propositions
+from regulargpt.measurements.alignment.search import Groups, Search, search
+from regulargpt.measurements.alignment.statistics import ByHead, Sharpness, sharpness
+from regulargpt.measurements.sample import refuse_many
+from regulargpt.models.transformer.attentive import Attentive
+from regulargpt.runs.opened import open_run
+from regulargpt.storage.atomic import shown
+from regulargpt.storage.folder import RunFolder
+
+# Words that attention is measured on.
+SEGMENTS = 8
+# By how many the training length is multiplied where nobody says otherwise.
+TIMES = 8
+# Pairs of positions take time; memory would allow more.
+LONGEST = 1 << 15
+SEARCHED = ("p_max", "entropy")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is aligned: a network and the digest of its weights, words of the training length and of the longer one.
+
+    `unread` is how many symbols at the end of a word attention does not see: those that a decoder reads.
+    """
+
+    model: Attentive
+    weights: str
+    short: Words
+    long: Words
+    by: str
+    on: str
+    unread: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Layers and heads."""
+        return len(self.model.attentions), self.model.attentions[0].n_heads
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """That of training and the greater one."""
+        return self.short.shape[1] - self.unread, self.long.shape[1] - self.unread
+
+    @property
+    def words(self) -> dict[str, Words]:
+        """Both, by name."""
+        return {"short": self.short, "long": self.long}
+
+    @cached_property
+    def before(self) -> dict[str, Sharpness]:
+        """How sharp attention is in both without a temperature."""
+        return {name: self.sharpness(name) for name in self.words}
+
+    def sharpness(self, name: str) -> Sharpness:
+        """How sharp attention is in the short or the long words, as the model is set."""
+        return sharpness(self.model, self.words[name])
+
+    def groups(self, values: ByHead) -> Groups:
+        """The means of the groups that share a temperature."""
+        n_layers, n_heads = self.shape
+        sizes = {"model": (1, n_layers * n_heads), "layer": (n_layers, n_heads), "head": (n_layers * n_heads, 1)}
+        return values.reshape(sizes[self.by]).mean(1)  # (groups,)
+
+    def spread(self, tau: Groups) -> ByHead:
+        """A number for each head from that of its group."""
+        n_layers, n_heads = self.shape
+        return np.repeat(tau, n_layers * n_heads // len(tau)).reshape(n_layers, n_heads)
+
+    def at(self, tau: Groups) -> Sharpness:
+        """How sharp attention is in the long words at these temperatures."""
+        with at_temperature(self.model, self.spread(tau), self.on):
+            return self.sharpness("long")
+
+    def temperature(self, tau: Groups, strategy: str) -> Temperature:
+        """As it is kept in a file."""
+        rows = tuple(tuple(layer) for layer in self.spread(tau).tolist())
+        return Temperature(rows, self.on, strategy, self.by, *self.lengths, self.weights)
+
+
+def setting_of(
+    folder: RunFolder,
+    length: int | None = None,
+    words: int = SEGMENTS,
+    by: str = "model",
+    on: str = "all",
+    seed: int | None = None,
+) -> Setting:
+    """The run, and its words.
+
+    Raises UserError for a run that is not finished, a model without attention, lengths without words, or one that
+    is not longer than the training words.
+    """
+    run = open_run(folder, attention="full")
+    config, source = run.config, run.data
+    train_len = max(source.lengths(config.data.train_len), default=0)
+    length = TIMES * config.data.train_len if length is None else length
+    if length <= train_len:
+        raise UserError(f"--length {length}: the run was trained on up to {train_len} symbols; choose a longer one")
+    for T in (train_len, length):
+        if not source.is_tested(T):
+            raise UserError(f"--length {T}: {source.describe_length(T)}")
+    if (reason := config.network.too_long(length)) is not None:
+        raise UserError(f"--length {length}: {reason}")
+    if length > LONGEST:
+        raise UserError(f"--length {length}: at most {LONGEST:,}, since all pairs count; choose a shorter one")
+    refuse_many(length, words, "words")
+    model = run.model
+    if not isinstance(model, Attentive):
+        place = shown(folder.path)
+        raise UserError(
+            f"{place} is a run of {config.model.name}: it has no softmax over positions; choose a transformer's"
+        )
+    seed = config.seed if seed is None else seed
+    # Of the training part, so that nothing is fitted to what is tested; a text has the symbol behind a segment too.
+    short, long = (source.batch(seed, "alignment", 0, [T], words)[:, :T] for T in (train_len, length))
+    return Setting(model, weights_of(folder), short, long, by, on)
+
+
+def search_of(setting: Setting, name: str) -> Search:
+    """The temperatures that restore a statistic: P_max falls with them, entropy rises."""
+    target, start = (setting.groups(getattr(setting.before[which], name)) for which in ("short", "long"))
+    return search(lambda tau: setting.groups(getattr(setting.at(tau), name)), target, start, rises=name == "entropy")
+
+
+def find(setting: Setting, strategy: str) -> Temperature:
+    """The temperature by one strategy: p_max, entropy or log."""
+    if strategy not in SEARCHED:
+        return setting.temperature(np.array([propositions.of_lengths(*setting.lengths)]), strategy)
+    return setting.temperature(search_of(setting, strategy).tau, strategy)

@@ -1,0 +1,190 @@
+"""Registries: parts by name. A built-in part, an installed package's, and a class given by its import path are alike.
+
+A row says where the class is, which options it has, and what to say of it. Nothing here imports torch: a built-in
+class is imported when it is built, and the options lie in files of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from languages.errors import nearest, one_of
+from regulargpt.options import ConfigError, Options, from_mapping, hints, read, registries, unknown
+
+PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+"""How a class outside is named: `package.module:Class`."""
+
+
+class CannotImport(ConfigError):
+    """A class outside this package that is not installed here."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a registry: the class ("module:Class"), its options, what it is, who published it."""
+
+    place: str
+    options: type[Options]
+    summary: str
+    source: str = ""
+
+    def load(self) -> Any:
+        """The class; its module is imported here and not before."""
+        return load(self.place)
+
+
+class Registry(Mapping[str, Row]):
+    """The parts of one kind. Iterating gives the built-in names; a name may also be an entry point or an import path.
+
+    `group` is the entry-point group in which a package offers parts under names of its own; `default` the options of a
+    class outside that declares none; `base` ("module:Class"), if there is one, what such a class derives from.
+
+    >>> from regulargpt.encodings import ENCODINGS
+    >>> ENCODINGS["alibi"].source, "aliby" in ENCODINGS
+    ('Press et al. 2022', False)
+    >>> ENCODINGS["aliby"]
+    Traceback (most recent call last):
+    regulargpt.options.ConfigError: unknown encoding 'aliby'; did you mean 'alibi'?
+    """
+
+    def __init__(self, kind: str, rows: Mapping[str, Row], default: type[Options], group: str = "", base: str = ""):
+        self.kind, self.rows, self.default, self.group, self.base = kind, dict(rows), default, group, base
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.rows
+
+    def __getitem__(self, name: str) -> Row:
+        # Installed packages are looked at only where a name is not built in: that takes milliseconds.
+        if name in self.rows:
+            return self.rows[name]
+        offered = self.offered()
+        place = offered.get(name, name)
+        if not PATH.fullmatch(place):
+            names = [*self.rows, *offered]
+            raise ConfigError(f"unknown {self.kind} {name!r:.80};{nearest(name, names) or f' choose {one_of(names)}'}")
+        return outside(self.kind, place, self.default, self.base)
+
+    def offered(self) -> dict[str, str]:
+        """What installed packages offer: names and import paths."""
+        from importlib.metadata import entry_points  # slow, and only a name that is not built in needs it
+
+        return {point.name: point.value for point in entry_points(group=self.group)} if self.group else {}
+
+    def options(self, value: Any, path: str) -> Any:
+        """The options of a part, from its name, from `name:key=value,...`, or from a mapping with `name` in it."""
+        if isinstance(value, str):
+            value = self.written(value, path)
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{path} = {value!r}: {path} is a section; write [{path}]")
+        if "name" not in value:
+            raise ConfigError(f"[{path}] has no name; write name = '{self.kind.upper()}' in it")
+        name = value["name"]
+        if not isinstance(name, str):
+            raise ConfigError(f"{path}.name = {name!r}; give a text")
+        options = self[name].options
+        for key in value:
+            if key not in hints(options):
+                raise ConfigError(self.unknown(name, f"{path}.{key}"))
+        return from_mapping(options, value, f"{path}.")
+
+    def unknown(self, part: str, key: str) -> str:
+        """What is said of an option that a part does not have: who has it, else the nearest of its own."""
+        name = key.rpartition(".")[2]
+        if who := self.who_has(name):
+            return f"unknown key '{key}': '{part}' has no {name}; {who}"
+        return unknown(key, [own for own in hints(self[part].options) if own != "name"])
+
+    def who_has(self, option: str) -> str:
+        """The parts that have an option, in words; empty if there is none.
+
+        >>> from regulargpt.models import MODELS
+        >>> MODELS.who_has("causal"), MODELS.who_has("casual")
+        ("'transformer' has", '')
+        """
+        found = [name for name, row in self.rows.items() if option != "name" and option in hints(row.options)]
+        return f"{one_of(found)} ha{'s' if len(found) == 1 else 've'}" if found else ""
+
+    def written(self, text: str, path: str) -> dict[str, Any]:
+        """What the command line's `name:key=value,key=value` stands for; values are read as the options' types say."""
+        name, colon, last = text.rpartition(":")
+        if not (colon and "=" in last) and name not in self.rows:
+            name, last = text, ""
+        values: dict[str, Any] = {"name": name}
+        options = self[name].options
+        kinds, chosen = hints(options), registries(options)
+        for part in last.split(",") if last else ():
+            key, equals, given = part.partition("=")
+            if not equals:
+                raise ConfigError(f"{path} = {text!r}; options are written {name}:key=value,key=value")
+            if key not in kinds or key == "name":
+                raise ConfigError(self.unknown(name, f"{path}.{key}"))
+            if key in values:
+                raise ConfigError(f"{path}.{key} is given twice in {text!r}; leave one of them out")
+            values[key] = given if key in chosen else read(f"{path}.{key}", kinds[key], given)
+        return values
+
+
+def rows(options: Options) -> Iterator[Row]:
+    """The rows of all parts that are chosen in these options, and in theirs.
+
+    >>> from regulargpt.config.schema import RunConfig
+    >>> [row.place for row in rows(RunConfig())][-1]
+    'regulargpt.models.regulargpt.model:RegularGPT'
+    """
+    for field, place in registries(type(options)).items():
+        value = getattr(options, field)
+        for part in value if isinstance(value, tuple) else (value,):
+            yield registry(place)[part.name]
+            yield from rows(part)
+
+
+def registry(place: str) -> Registry:
+    """The registry at "module:NAME"."""
+    return load(place)
+
+
+@cache
+def outside(kind: str, place: str, default: type[Options], base: str = "") -> Row:
+    """The row of a class outside this package, by its import path `package.module:Class`.
+
+    Its options are the class attribute `Options`, if it has one. Raises ConfigError if it cannot be imported, or is not
+    of the class at `base`.
+    """
+    module, _, name = place.partition(":")
+    try:
+        imported = import_module(module)
+    except ImportError as error:
+        raise CannotImport(
+            f"{kind} {place}: {error}; install the package, or put the folder that holds it on PYTHONPATH"
+        ) from error
+    except Exception as error:
+        raise ConfigError(f"{kind} {place}: importing {module} fails with {type(error).__name__}: {error}") from error
+    found = getattr(imported, name, None)
+    if not isinstance(found, type):
+        have = [key for key, value in vars(imported).items() if isinstance(value, type)]
+        raise ConfigError(f"{kind} {place}: {module} has no class {name};{nearest(name, have) or ' name one of its'}")
+    if base and not issubclass(found, load(base)):
+        raise ConfigError(
+            f"{kind} {place}: {name} is no {base.rpartition(':')[2]}; derive it from {base.replace(':', '.')}"
+        )
+    options = getattr(found, "Options", default)
+    if not (isinstance(options, type) and issubclass(options, default)):
+        raise ConfigError(f"{kind} {place}: its Options is no {default.__name__}; derive it from that class")
+    return Row(place, options, (found.__doc__ or "").strip().partition("\n")[0], module)
+
+
+def load(place: str) -> Any:
+    """What is at "module:NAME"."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,114 @@
+"""The options of table fine-tuning. Never imports torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from regulargpt.options import option
+from regulargpt.training.options import PhaseOptions
+
+if TYPE_CHECKING:
+    from regulargpt.models.options import ModelOptions
+    from regulargpt.objectives.options import ObjectiveOptions
+
+STEPS = "give a number of steps"
+# The networks that have certificates: search and checker have code of their own for each.
+CHECKED = ("regulargpt", "gated-regulargpt", "ldru")
+
+
+@dataclass(frozen=True)
+class TableFineTuningOptions(PhaseOptions):
+    """The certificate is tried every `every` steps. A cooldown that ends without it is undone, and training goes on.
+
+    When it holds, the network is trained for at most `steps` steps on its own table at the rate `lr`, `windows`
+    windows a step, disturbed by noise of up to `noise` times the RMS of the states, its Jacobian at the prototypes
+    drawn to 0 by `contraction`; then training ends. Once no more than the share `missed` of the true table's windows is
+    missed, that table is mended, for 1000 steps since windows last came in, more for a large table, and `steps` at
+    most. If the certificate does not hold then, it is mended once more, or words are trained on again.
+
+    If states of a certified network still drift then, it settles: it is trained on errors of its own in place of noise,
+    for at most `settling` steps. Should it lose the certificate, what was before comes back.
+
+    With `automaton = learned` nothing of the language's automaton is used. The machine is then learned from the
+    network's own answers to words of the training lengths (finite/from_answers.py); until it is right on the
+    words that it is held against, there is no attempt at a certificate. The true table is that machine's. If there is
+    none by step `look_up_from`, the right answers to the words that the network was asked about are looked up, and it
+    is trained on words near those that it has wrong.
+    """
+
+    every: int = option(
+        100, "Steps between attempts at the certificate; 0: no attempt.", least=0, why=f"{STEPS}, 0 for never"
+    )
+    automaton: Literal["known", "learned"] = option(
+        "known", "The language's own automaton, or one learned from the network's answers.", needs="every"
+    )
+    look_up_from: int = option(
+        0,
+        "Step from which answers are looked up while no automaton is learned, and taught if wrong; 0: never.",
+        least=0,
+        why="give a step, 0 for never",
+        needs="every",
+    )
+    steps: int = option(
+        1000,
+        "Most steps on the table, to mend it, and once the certificate holds until it settles; a small one takes less.",
+        least=0,
+        why=STEPS,
+        needs="every",
+    )
+    settling: int = option(
+        0,
+        "Most steps by which a certified network settles, if its states drift after `steps`; 0: it does not.",
+        least=0,
+        why=f"{STEPS}, 0 for none",
+        needs="steps",
+    )
+    windows: int = option(
+        512, "Windows of the table a step.", least=1, most=1_048_576, why="give a number of windows", needs="steps"
+    )
+    lr: float = option(
+        2e-3, "Learning rate.", least=0, most=1_000_000, why="a learning rate is not negative", needs="steps"
+    )
+    noise: float = option(
+        0.5,
+        "Noise on the prototypes, in units of their RMS.",
+        least=0,
+        most=1_000_000,
+        why="give a share of the states' RMS",
+        needs="steps",
+    )
+    contraction: float = option(
+        0.3, "Weight of the Jacobian's norm.", least=0, most=1_000_000, why="a weight is not negative", needs="steps"
+    )
+    missed: float = option(
+        0.0,
+        "Share of the true table that may be missed when the training on it begins; 0: none of it.",
+        least=0,
+        most=1,
+        why="give a share of the table, 0 to begin when none of it is missed",
+        needs="steps",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a certificate is asked for."""
+        return self.every > 0
+
+    def refuse(self, model: ModelOptions, objective: ObjectiveOptions) -> str | None:
+        """The certificate is about one map that answers words."""
+        return no_certificate(model, objective)
+
+
+def no_certificate(model: ModelOptions, objective: ObjectiveOptions) -> str | None:
+    """Why there can be no certificate for such a run; None if there can.
+
+    >>> from regulargpt.config.schema import RunConfig
+    >>> config = RunConfig().replaced({"model.name": "lstm"})
+    >>> no_certificate(config.model, config.objective)
+    'lstm does not use one map at every level of a tree'
+    """
+    reason = objective.no_map_of_words() or model.not_one_map()
+    if reason is None and model.name not in CHECKED:
+        return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
+    return reason
