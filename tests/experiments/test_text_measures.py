@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from regulargpt.measurements.positions_report import positions_report
 
 from experiments.experiment import Scale
 from experiments.text import measures, tested
@@ -12,6 +11,7 @@ from experiments.text.measures import attention_resolution, share_of_gradient
 from experiments.text.table import sized
 from regulargpt.evaluation.interval import Interval, student
 from regulargpt.measurements import trained_variance_report
+from regulargpt.measurements.positions_report import positions_report
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 
