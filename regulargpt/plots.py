@@ -8,7 +8,7 @@ import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,7 @@ class Line:
     values: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
+    _: KW_ONLY
     like: int | None = None
     dash: str = ""
 

@@ -123,10 +123,10 @@ def surprises(sample: Sample) -> tuple[Surprise, ...]:
 
     symbols = sample.words[:1, : PASSAGE + 1]
     with torch.no_grad():
-        nats = LanguageModel(sample.run.data).losses(sample.run.model, symbols, torch.device("cpu"))[0]
+        nats = LanguageModel(sample.text).losses(sample.run.model, symbols, torch.device("cpu"))[0]
     bits = [None, *(nats.double() / np.log(2)).tolist()]
     found, at = [], 0
-    for text, count in pieces(sample.run.data.corpus, symbols[0]):
+    for text, count in pieces(sample.text.corpus, symbols[0]):
         cost = bits[at : at + count]
         found.append(Surprise(text, at, None if None in cost else sum(cost)))  # type: ignore[arg-type]  # no None in it
         at += count
@@ -150,7 +150,7 @@ def continued(sample: Sample) -> tuple[Continuation, ...]:
     prompt = min(PROMPT, longest // 2)
     if not prompt:
         return ()
-    writer = Writer(run.model, *symbols_of(run.data.options))
+    writer = Writer(run.model, *symbols_of(sample.text.options))
     found = []
     for i, segment in enumerate(sample.words[1 : 1 + PROMPTS]):
         begun, rest = segment[:prompt], segment[prompt:longest]

@@ -61,7 +61,7 @@ def as_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
     )
 
 
-def type_of(kind: Any, least: float | None, most: float | None) -> Any:
+def type_of(kind: Any, least: Any, most: Any) -> Any:
     """What click calls a type with these bounds."""
     if typing.get_origin(kind) is Literal:
         return click.Choice(typing.get_args(kind))

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from regulargpt.evaluation.interval import Interval
 from regulargpt.findings import Finding, write
 from regulargpt.findings.files import refuse_file
-from regulargpt.measurements import MEASUREMENTS, PLACE
+from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.options import MeasurementOptions
-from regulargpt.options.registry import load
 from regulargpt.runs.opened import OpenedRun
-
-# What claims are about: a quantity of a run by length, position or distance.
-Quantity = Callable[[OpenedRun], Mapping[int, Interval]]
 
 
 def measured(
@@ -48,8 +43,3 @@ def measured(
     if out is not None:
         write(finding, out)
     return finding
-
-
-def quantity(place: str) -> Quantity:
-    """The quantity at "file:function" of this package, or at "package.module:function"."""
-    return load(place if "." in place else PLACE + place)

@@ -5,6 +5,7 @@ The depths of Kamradt's "needle in a haystack" test and of RULER (Hsieh et al. 2
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -134,7 +135,7 @@ def measure(run: OpenedRun, options: NeedleOptions) -> Finding:
     return finding_of(run, rounded(facts), rounded({"by_length": by_length}))
 
 
-def lengths_of(run: OpenedRun, options: NeedleOptions, source: RetrievalData) -> list[int]:
+def lengths_of(run: OpenedRun, options: NeedleOptions, source: RetrievalData) -> Sequence[int]:
     """The lengths of these options, by default those of the run's test."""
     if options.lengths is None:
         wanted = [T for T in run.config.tested if source.has_length(T)]

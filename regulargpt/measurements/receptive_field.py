@@ -26,6 +26,7 @@ from regulargpt.evaluation.by_length import words_at_once
 from regulargpt.evaluation.interval import FILES, Interval
 from regulargpt.findings import Axis, Curves, Data, Finding, Picture
 from regulargpt.measurements.options import ReceptiveFieldOptions
+from regulargpt.measurements.quantities import HELD, REACH
 from regulargpt.measurements.rounding import rounded
 from regulargpt.measurements.sample import SEGMENTS, Sample, segments_of, words_of
 from regulargpt.models.hooks import HookPoint, hooks
@@ -38,14 +39,12 @@ from regulargpt.tables import Table
 
 # Symbols differentiated at once, for memory.
 SYMBOLS_AT_ONCE = 1 << 14
-HELD = 0.99
 BAND = (0.05, 0.95)
 SHARES = (0.5, 0.9, HELD)
 WORDS = 32
 TENTHS = 10
-# The length that claims are about, in training lengths. A training length has so many points of a curve; intervals of
-# a length are drawn so often from the segments.
-REACH, POINTS, DRAWS = 4, 16, 400
+# Of a claim: so many points of a curve in a training length, and so many draws of the segments for an interval.
+POINTS, DRAWS = 16, 400
 
 Shares = npt.NDArray[np.float64]  # (words, length)
 Targets = npt.NDArray[np.integer]  # (words,)

@@ -112,7 +112,7 @@ def picture(
         for depth in depths
         for here in [nodes.depths == depth]
     ]
-    kinds = {element: name[element] for element in np.unique(nodes.elements).tolist()}
+    kinds = {int(element): name[int(element)] for element in np.unique(nodes.elements)}
     x, y = (f"PC {at} ({100 * share:.1f} %{' of the variance' * (at == 1)})" for at, share in enumerate(shares, 1))
     return Picture([Dots(groups, kinds, Axis(x), Axis(y))], title, size=(6.4, 4.8))
 

@@ -25,7 +25,7 @@ CHOOSE = {"text": "a run on a text, such as text:code", "retrieval": "a run on a
 HERE = {"device": "cpu", "tensorboard": False, "compile": False}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OpenedRun:
     """A finished run, and its config with the CPU as the device."""
 

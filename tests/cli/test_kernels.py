@@ -5,11 +5,11 @@ import json
 from pathlib import Path
 
 import pytest
+from regulargpt.measurements.position_variance_report import Preset
 
 from regulargpt.measurements import position_variance_report
 from regulargpt.measurements.position_probe import ProbeSetting
 from regulargpt.measurements.position_variance import Setting
-from regulargpt.measurements.position_variance_report import Preset
 from tests.cli.conftest import Cli
 
 TINY = Preset(

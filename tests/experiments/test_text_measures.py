@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.text.measures import attention_resolution, share_of_gradient
+from regulargpt.measurements.positions_report import positions_report
 
 from experiments.experiment import Scale
 from experiments.text import measures, tested
-from experiments.text.measures import attention_resolution, share_of_gradient
 from experiments.text.table import sized
 from regulargpt.evaluation.interval import Interval, student
 from regulargpt.measurements import trained_variance_report
-from regulargpt.measurements.positions_report import positions_report
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from regulargpt.measurements.needles_report import needles_report
 
 from experiments import reproduction
 from experiments.experiment import Scale
@@ -21,7 +22,6 @@ from regulargpt import data
 from regulargpt.config.recipes import resolve
 from regulargpt.evaluation.interval import Interval
 from regulargpt.measurements.alignment.setting import find, setting_of
-from regulargpt.measurements.needles_report import needles_report
 from regulargpt.runs.run import run
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from regulargpt.measurements.text_subject import text_subject
+from regulargpt.measurements.trained_kernels_report import trained_kernels_report
+from regulargpt.measurements.trained_variance_report import output_variance, trained_variance_report
 from torch import nn
 
 from languages.errors import UserError
@@ -19,9 +22,6 @@ from regulargpt.measurements import attention_logits, positions_report, receptiv
 from regulargpt.measurements.attention_logits import mean_logits
 from regulargpt.measurements.positions import beyond, bins, edges
 from regulargpt.measurements.resolution import mean_by_distance, resolution
-from regulargpt.measurements.text_subject import text_subject
-from regulargpt.measurements.trained_kernels_report import trained_kernels_report
-from regulargpt.measurements.trained_variance_report import output_variance, trained_variance_report
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.runs import again

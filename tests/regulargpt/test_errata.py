@@ -7,10 +7,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from regulargpt.measurements.kernels_report import kernels_report
 
 from languages.randomness import rng
 from regulargpt.encodings.alibi import geometric, press
-from regulargpt.measurements.kernels_report import kernels_report
 from regulargpt.measurements.receptive_field import cumulative, erf
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from regulargpt.measurements.verify import verify
 from torch import Tensor, nn
 
 import languages
@@ -35,7 +36,6 @@ from regulargpt.finite.from_answers import (
 from regulargpt.finite.lstar import Unbounded
 from regulargpt.finite.nonempty import counterexample
 from regulargpt.finite.specification import specified_machine
-from regulargpt.measurements.verify import verify
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.certify import learned_machine
 from regulargpt.runs.load import load_model

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from regulargpt.measurements.kernels_report import kernels_report, of_encoding
 
 from languages.errors import UserError
 from regulargpt import encodings
@@ -26,7 +27,6 @@ from regulargpt.measurements.kernels import (
     softmax,
     softmax_change,
 )
-from regulargpt.measurements.kernels_report import kernels_report, of_encoding
 
 IRREGULAR = [0.0, 0.3, 1.0, 2.5, 7.0, 7.1, 40.0]
 I = np.arange(64)  # noqa: E741

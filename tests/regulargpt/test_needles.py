@@ -12,6 +12,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from regulargpt.measurements.needles_report import needles_report
 
 from languages.errors import UserError
 from languages.text.retrieval import retrieval
@@ -20,7 +21,6 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.measurements import needles_report as reporting
 from regulargpt.measurements.needles import ByDepth, edges, needle_depths
-from regulargpt.measurements.needles_report import needles_report
 from regulargpt.runs import run as running
 from regulargpt.runs.again import evaluate
 from regulargpt.storage.folder import RunFolder
