@@ -13,7 +13,7 @@ def analyse(folder: RunFolder) -> Finding:
     if report is None:
         from regulargpt.measurements.measuring import measured
 
-        report = measured("clusters", folder.path, files="verify", length=LENGTH, words=WORDS).report
+        report = measured("clusters", folder.path, length=LENGTH, words=WORDS).report
     found = report["overall"]
     agreement = f"adjusted Rand index {found['ari']:.3f}, purity {found['purity']:.3f}"
     variance = f"{100 * sum(found['explained_variance']):.0f} % of the variance in the picture"

@@ -195,5 +195,5 @@ def verify(path: str | Path, out: Path | None = None, **words: Any) -> dict[str,
     """
     from regulargpt.runs.certify import certificate_report
 
-    report = measured("clusters", path, out, files="verify", **words).report
+    report = measured("clusters", path, out, **words).report
     return {**report, "certificate": certificate_report(RunFolder.open(path))}

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from regulargpt.cli.commands.needles import text as needles_text
 
 import languages
 from experiments.atlas import columns
@@ -40,8 +39,10 @@ from regulargpt.cli.commands.align import text as align_text
 from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.evaluation.interval import FILES
 from regulargpt.evaluation.temperature import shown
+from regulargpt.findings import text as text_of
 from regulargpt.finite.conformance import MOST, USUAL, suite
 from regulargpt.finite.from_answers import LOOKED_UP
+from regulargpt.measurements.needles import finding_of
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 from regulargpt.runs.sweep.grid import Grid
@@ -600,7 +601,8 @@ def test_the_guide_to_retrieval_quotes_what_its_commands_print():
         for name in ("align", "needles", "needles-p_max")
     )
     assert {report["run_dir"] for report in (aligned, *needles)} == {"runs/line"}
-    assert all(f"```\n{needles_text(report)}\n```" in text for report in needles)
+    found = [finding_of(report, {"by_length": report["by_length"]}, "") for report in needles]
+    assert all(f"```\n{text_of(finding)}\n```" in text for finding in found)
     _, *lines, page = align_text(aligned).splitlines()
     assert page == "a page to look at: runs/line/align/align.html"
     assert "```\n" + "\n".join(lines) + "\n```" in text

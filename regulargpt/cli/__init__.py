@@ -18,7 +18,7 @@ from languages.errors import Notice, UserError, nearest, shown
 from regulargpt.cli.output import say
 from regulargpt.cli.streams import Unwritable, guarded, reason
 from regulargpt.measurements import MEASUREMENTS
-from regulargpt.options.registry import CannotImport
+from regulargpt.options.registry import PATH
 from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
 from regulargpt.storage.atomic import StorageError
 
@@ -65,9 +65,9 @@ EXAMPLES = {
     "position-variance": ("", "--preset thesis --updates 0 --out variance"),
     "receptive-field": (RUN, f"{RUN_ON_TEXT} --attention bca"),
     "resolution": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --attention bca"),
-    "align": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --by head"),
     "needles": (f"{RUN_ON_RETRIEVAL} --lengths 64,256", f"{RUN_ON_RETRIEVAL} --bins 5"),
     "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
+    "align": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --by head"),
     "results": ("runs --measure accuracy", "runs --where model=regulargpt --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
     "report": (RUN, f"{RUN} --out parity.html"),
@@ -95,12 +95,9 @@ def measurement(verb: str) -> click.Command:
     """The command of a measurement, also of one outside; UsageError for a verb that is none."""
     from regulargpt.cli import measuring
 
-    try:
-        command = measuring.verb(verb)
-    except CannotImport:
-        raise
-    except UserError:
-        raise click.UsageError(f"unknown command '{verb}';{nearest(verb, VERBS) or ' see regulargpt --help'}") from None
+    if not (verb in MEASUREMENTS or PATH.fullmatch(verb) or verb in MEASUREMENTS.offered()):
+        raise click.UsageError(f"unknown command '{verb}';{nearest(verb, VERBS) or ' see regulargpt --help'}")
+    command = measuring.verb(verb)
     command.epilog = epilog(verb) if verb in EXAMPLES else None
     return command
 

@@ -20,19 +20,21 @@ from regulargpt.measurements.options import MeasurementOptions
 from regulargpt.options import OR_NONE, hints
 
 
-def verb(name: str, callback: Callable[..., None] | None = None, files: str = "") -> click.Command:
+def verb(name: str, callback: Callable[..., None] | None = None) -> click.Command:
     """The command of a measurement: what it measures, its options, --out, --json and --wide."""
     options = MEASUREMENTS[name].options
     assert issubclass(options, MeasurementOptions)
-    of_run = "" if options.argument == "RUN" else "of a run "
-    place = click.Argument(["place"], metavar=options.argument, required=not options.argument.startswith("["))
-    out = click.Option(["--out"], type=PATH, help=f"Folder of the results.  [default: {of_run}RUN/{files or name}]")
+    of_run, files = "" if options.argument == "RUN" else "of a run ", options.files or name
+    kind = str if options.argument.startswith("ENCODING") else PATH
+    is_needed = not options.argument.startswith("[")
+    place = click.Argument(["place"], metavar=options.argument, type=kind, required=is_needed)
+    out = click.Option(["--out"], type=PATH, help=f"Folder of the results.  [default: {of_run}RUN/{files}]")
     command = click.Command(name, callback=callback or partial(show, name), help=inspect.getdoc(options))
     command.params = [place, *as_options(options), out, *printing()]
     return command
 
 
-def show(name: str, place: str | None, out: Path | None, as_json: bool, **values: Any) -> None:
+def show(name: str, place: Path | str | None, out: Path | None, as_json: bool, **values: Any) -> None:
     """Measure, and print what came out."""
     from regulargpt.findings import text
     from regulargpt.measurements.measuring import measured
@@ -65,9 +67,9 @@ def type_of(kind: Any, least: Any, most: Any) -> Any:
     """What click calls a type with these bounds."""
     if typing.get_origin(kind) is Literal:
         return click.Choice(typing.get_args(kind))
-    if kind is int:
-        return click.IntRange(least, most)
-    return FiniteRange(least, most) if kind is float else kind
+    if kind in (int, float):
+        return (click.IntRange if kind is int else FiniteRange)(least, most)
+    return PATH if kind is Path else kind
 
 
 class Bar:

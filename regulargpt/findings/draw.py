@@ -34,7 +34,7 @@ def figure(picture: Picture) -> Figure:
     if len(picture.panels) == 1 and isinstance(panel := picture.panels[0], Curves):
         plots.name_lines(drawn, panel.lines)
     if picture.title:
-        title = "\n".join(plots.wrapped(line, 90) for line in picture.title.split("\n"))
+        title = "\n".join(plots.wrapped(line, 100) for line in picture.title.split("\n"))
         drawn.suptitle(title, fontsize=10, parse_math=False)
     return drawn
 

@@ -26,7 +26,8 @@ def svg(panel: Curves) -> str:
     for row, (name, place) in enumerate(panel.marks.items(), 1):
         if axes.low <= place <= axes.high:
             parts += axes.mark(place, f"{name} {place:,}", row)
-    ends = "; ".join(f"{line.name}: {line.values[0]:.4g} to {line.values[-1]:.4g}" for line in panel.lines)
+    finite = {line.name: [value for value in line.values if math.isfinite(value)] for line in panel.lines}
+    ends = "; ".join(f"{name}: {values[0]:.4g} to {values[-1]:.4g}" for name, values in finite.items() if values)
     names = [line.name for line in panel.lines]
     return plot(parts, f"{panel.y.label} by {panel.x.label}. {ends}") + (legend(names) if len(names) > 1 else "")
 

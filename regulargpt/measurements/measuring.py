@@ -19,13 +19,12 @@ def measured(
     place: str | Path | None,
     out: Path | None = None,
     *,
-    files: str = "",
     progress: Callable[[int, int], None] = lambda done, count: None,
     **values: Any,
 ) -> Finding:
     """Measure a finished run, or what else a measurement can be of, and write the files of what comes out.
 
-    They go to `out`, by default RUN/`files` or RUN/`name`; of what is no run, only where `out` is given. `values` are
+    They go to `out`, by default RUN/`name`; of what is no run, only where `out` is given. `values` are
     options. Raises UserError, before anything is computed, for what speaks against it, and for an `out` that is a file.
     """
     row = MEASUREMENTS[name]
@@ -35,7 +34,7 @@ def measured(
         refuse_file(out)
     subject = options.subject(None if place is None else str(place))
     if out is None and isinstance(subject, OpenedRun):
-        out = refuse_file(subject.path / (files or name))
+        out = refuse_file(subject.path / (options.files or name))
     loaded = row.load()
     measure = loaded.measure if isinstance(loaded, type) else loaded  # a class is from outside
     more = {"progress": progress} if "progress" in inspect.signature(measure).parameters else {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,7 +114,7 @@ def measure(run: OpenedRun, options: NeedleOptions) -> Finding:
     source = run.data
     assert isinstance(source, RetrievalData)
     wanted = lengths_of(run, options, source)
-    temperature = None if options.temperature is None else read(Path(options.temperature), weights_of(run.folder))
+    temperature = None if options.temperature is None else read(options.temperature, weights_of(run.folder))
     seed = run.config.seed if options.seed is None else options.seed
     if temperature is not None:
         temperature.set_on(run.model)
@@ -132,7 +131,7 @@ def measure(run: OpenedRun, options: NeedleOptions) -> Finding:
         "depths": edges(options.bins).tolist(),
     }
     by_length = {str(T): of_length(counted) for T, counted in hits.items()}
-    return finding_of(run, rounded(facts), rounded({"by_length": by_length}))
+    return finding_of(rounded(facts), rounded({"by_length": by_length}), plots.title(run.config))
 
 
 def lengths_of(run: OpenedRun, options: NeedleOptions, source: RetrievalData) -> Sequence[int]:
@@ -169,8 +168,11 @@ def of_value(value: Interval | None, found: int, needles: int) -> Values:
     return {"needles": needles, "found": found, **dict(zip(("value", "low", "high"), numbers, strict=True))}
 
 
-def finding_of(run: OpenedRun, facts: Values, values: Values) -> Finding:
-    """The finding: a row of the CSV a length and bin, a row for people and of the heat map a length."""
+def finding_of(facts: Values, values: Values, title: str) -> Finding:
+    """The finding: a row of the CSV a length and bin, a row for people and of the heat map a length.
+
+    The title of the picture is that of the run, and its temperature.
+    """
     by_length, ends = values["by_length"], list(pairwise(facts["depths"]))
     rows = [
         (T, low, high, *(part[key] for key in ("needles", "found", "value", "low", "high")))
@@ -178,8 +180,8 @@ def finding_of(run: OpenedRun, facts: Values, values: Values) -> Finding:
         for (low, high), part in zip(ends, found["bins"], strict=True)
     ]
     sharpened = "" if facts["temperature"] is None else f", temperature {facts['temperature']}"
-    seen = "" if run.attention == "full" else f", attention {run.attention}"
-    lead = f"{run.data.name}, {run.config.model.name}: exact match (%) by depth (%)"
+    seen = "" if facts["attention"] == "full" else f", attention {facts['attention']}"
+    lead = "{language}, {model}: exact match (%) by depth (%)".format_map(facts)
     said = sentence({**facts, **values})
     header = ("length", "all", "95 % interval", *(f"{low:.3g}-{high:.3g}" for low, high in ends))
     return Finding(
@@ -189,8 +191,8 @@ def finding_of(run: OpenedRun, facts: Values, values: Values) -> Finding:
         values={**values, "summary": said},
         data=Data(COLUMNS, rows),
         picture=Picture(
-            [heat_map(run, facts, by_length)],
-            plots.title(run.config) + sharpened,
+            [heat_map(facts, by_length)],
+            title + sharpened,
             size=(8, min(8.0, 1.9 + 0.42 * len(by_length))),
         ),
         tables=[Table(header, [row(T, found) for T, found in by_length.items()])],
@@ -227,9 +229,9 @@ def sentence(report: Values) -> str:
     return f"{text}; chance {report['chance']:.3g} %"
 
 
-def heat_map(run: OpenedRun, facts: Values, by_length: Values) -> HeatMap:
+def heat_map(facts: Values, by_length: Values) -> HeatMap:
     """A row a length, a column a bin; chance is a line on the scale."""
-    known, trained = measure_of(facts["measure"]), sum(int(T) <= run.train_len for T in by_length)
+    known, trained = measure_of(facts["measure"]), sum(int(T) <= facts["train_len"] for T in by_length)
     return HeatMap(
         values=[[part["value"] for part in found["bins"]] for found in by_length.values()],
         rows=[f"{int(T):,}" for T in by_length],

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LONGEST = 500
 SEED = "the run's"
+SHARPEN = "File of `regulargpt align`: sharpen attention so."
 
 
 def length_of(what: str, usual: str, least: int = 1, most: int | None = None) -> Any:
@@ -38,14 +39,16 @@ class MeasurementOptions(Options):
     """The options of a measurement; the docstring is the help of its verb.
 
     `argument` is what the verb is given. `on` are the kinds of data that the run may be on; one that `reads` no data is
-    measured where they are gone, too. `through` is the attention without an option of that name, "" the run's own. A
-    measurement outside derives its options from this class.
+    measured where they are gone, too. `through` is the attention without an option of that name, "" the run's own;
+    `files` the folder of the results in RUN, if not that of its name. A measurement outside derives its options from
+    this class.
     """
 
     argument: ClassVar[str] = "RUN"
     on: ClassVar[tuple[str, ...]] = ("words", "text", "retrieval")
     reads: ClassVar[bool] = True
     through: ClassVar[str] = "full"
+    files: ClassVar[str] = ""
 
     def subject(self, place: str | None) -> Any:
         """What is measured: the run in this folder. UserError for what speaks against it, before torch is imported."""
@@ -70,6 +73,7 @@ class ClusterOptions(MeasurementOptions):
     """
 
     on: ClassVar[tuple[str, ...]] = ("words",)
+    files: ClassVar[str] = "verify"
     length: int | None = length_of("words", f"the longest up to {LONGEST}")
     words: int = option(32, "How many words.", least=2)
     seed: int | None = seed_of("words")
@@ -119,7 +123,7 @@ class NeedleOptions(MeasurementOptions):
     lengths: str | None = option(None, "Lengths and ranges, as in 64,128,256.", usual="those of the run's test")
     bins: int = option(10, "Parts of a document.", least=1, most=100)
     words: int = option(128, "Documents a length.", least=1)
-    temperature: str | None = option(None, "File of `regulargpt align`: sharpen attention so.")
+    temperature: Path | None = option(None, SHARPEN)  # noqa: RUF009  # a path is immutable
     seed: int | None = seed_of("documents")
 
 

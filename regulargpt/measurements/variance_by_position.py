@@ -134,7 +134,7 @@ def simulated(options: PositionVarianceOptions, progress: Progress) -> Finding:
         tables=[
             Table(("lemma", "printed", "right", "measured"), [shown_lemma(lemma) for lemma in values["lemmas"]]),
             replace(shown_variance(variance), notes=said(values)),
-            *probe_table(values["probe"], setting.length),
+            *probe_table(values["probe"], PRESETS[preset].probed.model.length),
         ],
     )
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar
 
@@ -134,7 +135,7 @@ def checked(key: str, kind: Any, value: Any) -> Any:
         raise ConfigError(f"{key} = {written}; at {f'most {LARGEST}' if value > 0 else f'least {-LARGEST}'}")
     if kind is float and type(value) is int:
         return float(value)
-    if type(value) is not kind:
+    if type(value) is not kind and not (kind is Path and isinstance(value, Path)):
         raise ConfigError(f"{key} = {value!r}; give {NOUNS.get(kind, f'a {kind}')}")
     return value
 

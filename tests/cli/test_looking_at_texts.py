@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import pytest
-from regulargpt.cli.commands.positions import row
 
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
@@ -98,12 +97,6 @@ def test_the_table_of_positions(cli: Cli, runs: Path, tmp_path: Path):
     assert lines(cli, "positions", runs / "gru" / "run", "--words", 2, "--length", 9)[1] == "position nats a symbol"
 
 
-def test_a_row_of_positions_with_and_without_a_reference():
-    part = {"first": 1000, "last": 2000, "nll": 1.5, "interval": [1.0, 2.0]}
-    assert row(part, None) == ("1,000-2,000", "1.500 (1.000-2.000)")
-    assert row(part | {"first": 2000}, part) == ("2,000", "1.500 (1.000-2.000)", "1.500 (1.000-2.000)")
-
-
 def test_the_table_of_learned_kernels(cli: Cli, runs: Path, tmp_path: Path):
     found = lines(cli, "kernels", runs / "alibi" / "run", "--length", 9, "--out", tmp_path / "k")
     assert found == [
@@ -126,9 +119,9 @@ def test_the_table_of_the_variance(cli: Cli, runs: Path, tmp_path: Path):
     found = lines(cli, "position-variance", runs / "none" / "run", "--updates", 1, "--out", tmp_path / "v")
     assert found[0].endswith(", transformer without encodings: 256 segments")
     assert [line.split()[0] for line in found[1:5]] == ["position", "1", "2", "8"]
-    assert found[5].startswith("the variance of the attention output falls as m^")
-    assert found[6] == "mean absolute error of positions up to 8; always the middle: 2.0"
-    assert [line.split()[0] for line in found[7:]] == ["layer", "0", "1", "2"]
+    assert found[5] == "mean absolute error of positions up to 8; always the middle: 2.0"
+    assert [line.split()[0] for line in found[6:10]] == ["layer", "0", "1", "2"]
+    assert found[10].startswith("the variance of the attention output falls as m^")
 
 
 def test_the_table_of_an_alignment(cli: Cli, runs: Path, tmp_path: Path):

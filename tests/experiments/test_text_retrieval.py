@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from regulargpt.measurements.needles_report import needles_report
 
 from experiments import reproduction
 from experiments.experiment import Scale
@@ -21,7 +20,9 @@ from experiments.text.table import TextTable, text_table, trained
 from regulargpt import data
 from regulargpt.config.recipes import resolve
 from regulargpt.evaluation.interval import Interval
+from regulargpt.evaluation.temperature import write
 from regulargpt.measurements.alignment.setting import find, setting_of
+from regulargpt.measurements.measuring import measured
 from regulargpt.runs.run import run
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
@@ -65,7 +66,7 @@ def test_the_gain_in_the_middle_is_counted_by_hand(pair: tuple[Found, Found]):
 
 
 def test_what_is_found_is_what_the_verb_says(folder: RunFolder, tmp_path: Path):
-    report = needles_report(folder, lengths=[24, 48], words=retrieval.WORDS, out=tmp_path)
+    report = measured("needles", folder.path, tmp_path, lengths="24,48", words=retrieval.WORDS).report
     for length in (24, 48):
         found = found_at(folder, length, "")
         assert len(found.right) == len(found.depth) == report["by_length"][str(length)]["all"]["needles"]
@@ -75,7 +76,10 @@ def test_what_is_found_is_what_the_verb_says(folder: RunFolder, tmp_path: Path):
 @pytest.mark.parametrize("strategy", ["p_max", "entropy", "log"])
 def test_a_strategy_is_tested_with_the_temperature_that_it_finds(folder: RunFolder, strategy: str, tmp_path: Path):
     temperature = find(setting_of(folder, 48), strategy)
-    report = needles_report(folder, lengths=[48], words=retrieval.WORDS, temperature=temperature, out=tmp_path)
+    assert temperature is not None
+    write(tmp_path / "tau.json", temperature)
+    options = {"lengths": "48", "words": retrieval.WORDS, "temperature": tmp_path / "tau.json"}
+    report = measured("needles", folder.path, tmp_path, **options).report
     assert found_at(folder, 48, strategy).right.sum() == report["by_length"]["48"]["all"]["found"]
     assert set(middle_gain(folder, strategy)) == {48}
 

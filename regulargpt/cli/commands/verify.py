@@ -9,15 +9,13 @@ from typing import Any
 from regulargpt.cli.measuring import verb
 from regulargpt.cli.output import Checking, emit, say, width
 
-FOLDER = "verify"
 
-
-def verify(place: str, out: Path | None, as_json: bool, **values: Any) -> None:
+def verify(place: Path, out: Path | None, as_json: bool, **values: Any) -> None:
     """The measurement, then under `certificate` what `certificate_report` says."""
     from regulargpt.findings import text
     from regulargpt.measurements.measuring import measured
 
-    finding = measured("clusters", place, out, files=FOLDER, **values)
+    finding = measured("clusters", place, out, **values)
 
     from regulargpt.certificate.sentences import sentences
     from regulargpt.runs.certify import certificate_report
@@ -31,4 +29,4 @@ def verify(place: str, out: Path | None, as_json: bool, **values: Any) -> None:
         say("\n".join([text(finding, width()), *sentences(certificate)]))
 
 
-command = verb("clusters", verify, FOLDER)
+command = verb("clusters", verify)
