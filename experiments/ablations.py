@@ -32,7 +32,7 @@ SLOW = "no-dilation"
 SLOW_STEPS = {"even-pairs/paper": 4_000, "cycle-navigation/paper": 4_000}
 LANGUAGES = ("parity", "even-pairs", "cycle-navigation", "tomita-5")
 # The recipe `paper` has neither state norm nor state noise.
-OF_ROBUST = ("no-state-norm", "no-state-noise")
+OF_WORDS = ("no-state-norm", "no-state-noise")
 # The whole model needs 1,200 to 7,200 steps on these languages.
 CPU_STEPS = 10_000
 
@@ -40,11 +40,11 @@ CPU_STEPS = 10_000
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     """The runs behind a cell: `row` is language/recipe, `name` the part that is missing.
 
-    >>> [c.model.pad for c in runs("parity/robust", "masked-pad", "smoke")], runs("parity/paper", "no-state-norm", "cpu")
+    >>> [c.model.pad for c in runs("parity/words", "masked-pad", "smoke")], runs("parity/paper", "no-state-norm", "cpu")
     (['masked'], [])
-    """  # noqa: E501
+    """
     language, recipe = row.split("/")
-    if recipe == "paper" and name in OF_ROBUST:
+    if recipe == "paper" and name in OF_WORDS:
         return []
     fields: dict[str, object] = {"evaluation.extra_lengths": ()}
     if scale == "smoke":
@@ -62,7 +62,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
 EXPERIMENT = Experiment(
     "ablations",
     "RegularGPT with one part taken away",
-    tuple(f"{language}/{recipe}" for language in LANGUAGES for recipe in ("paper", "robust")),
+    tuple(f"{language}/{recipe}" for language in LANGUAGES for recipe in ("paper", "words")),
     tuple(Column(name, TITLES[name], name) for name in PARTS),
     runs,
     conditions="table-6.1",

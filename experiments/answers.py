@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 
 from experiments.experiment import Column, Experiment, Fields, Scale, Shows, configs
 from experiments.table_6_1 import AT_10_000, BHATTAMISHRA, DELETANG, PROVEN, SEEDS
+from regulargpt.config.protocols import MANY
 from regulargpt.config.schema import RunConfig
-
-Large = Mapping[tuple[str, str], Fields]
 
 MODELS = {"gated": "gated-regulargpt", "regulargpt": "regulargpt"}
 TITLES = {"gated": "gated", "regulargpt": "RegularGPT"}
@@ -25,7 +24,7 @@ CPU_STEPS = 8_000
 # A table of 6.1 million windows is learned sooner with states twice as wide. The automaton of D_12 is found late; of
 # its 339,066 windows a wider layer holds more. A network of either takes thousands of steps to settle, if it drifts.
 SETTLING = "phases.table_fine_tuning.settling"
-CPU_LARGE: Large = {
+CPU_LARGE: Mapping[tuple[str, str], Fields] = {
     ("modular-arithmetic", "gated-C3"): {"training.steps": 16_000, "model.d_model": 128},
     ("modular-arithmetic", "regulargpt-C2"): {SETTLING: 14_000},
     ("dyck-12", "gated-C2"): {"training.steps": 20_000, "model.d_ff": 1024, SETTLING: 16_000},
@@ -43,8 +42,8 @@ def titled(name: str) -> str:
     return f"{TITLES[model]}, C = {chunks}"
 
 
-def runs(row: str, name: str, scale: Scale, recipe: str = "answers", large: Large = CPU_LARGE) -> list[RunConfig]:
-    """The runs behind a cell, those with a `large` table with what they need.
+def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
+    """The runs behind a cell, those with a large table with what they need.
 
     >>> [(c.data.train_len, c.recipe, c.model.chunk_size) for c in runs("parity", "gated-C3", "smoke")]
     [(40, 'answers', 3)]
@@ -58,8 +57,10 @@ def runs(row: str, name: str, scale: Scale, recipe: str = "answers", large: Larg
     if scale == "smoke":
         fields |= SMOKE
     if scale == "cpu":
-        fields |= {**CPU_TEST, "training.steps": CPU_STEPS, **large.get((row, name), {})}
-    return configs(row, recipe, model, "", fields, SEEDS[:1] if scale == "smoke" else SEEDS)
+        fields |= {**CPU_TEST, "training.steps": CPU_STEPS, **CPU_LARGE.get((row, name), {})}
+    if scale == "full":
+        fields |= MANY
+    return configs(row, "answers", model, "", fields, SEEDS[:1] if scale == "smoke" else SEEDS)
 
 
 def columns(names: Iterable[str]) -> tuple[Column, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import languages
 from experiments.phrases import distinct, listed, ordinal, span, text_of, unlike
 from experiments.published import published
 from regulargpt.config.recipes import EVERY, resolve
@@ -37,7 +36,6 @@ PARAMETERS = {
 SUPERVISION = {
     "prefixes": "shown the answer to every prefix, not the final one only",
     "next": "shown the legal next symbols after every prefix, not the final answer",
-    "subwords": "shown the answer and the monoid element at every node of the tree, not the final answer only",
 }
 
 
@@ -46,7 +44,7 @@ def differences(configs: Sequence[RunConfig], stated: Mapping[str, Any], length:
 
     `length` is the single length that the cell shows, None for the scored range.
 
-    >>> config = resolve("gpt2", "regulargpt", "parity", "uniform")
+    >>> config = resolve("gpt2", "regulargpt", "parity", preset="thesis")
     >>> stated = published("table-6.1").conditions_of("parity")
     >>> differences([config], stated)
     ('1 seed, not 3', 'learning rate 0.0003 only, of 0.0001, 0.0003 and 0.0005')
@@ -70,7 +68,7 @@ def as_described(config: RunConfig) -> RunConfig:
     """The config that the thesis describes for this model and language."""
     model, language = config.model.name, config.data.name.partition(":")[0]
     recipe = DESCRIBED.get(model, OTHERWISE)
-    described = resolve(recipe, model, language, languages.get(language).sampling)
+    described = resolve(recipe, model, language)
     chunk_size = value_of(config, "model.chunk_size")
     return described if chunk_size is None else described.replaced({"model.chunk_size": chunk_size})
 

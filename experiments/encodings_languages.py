@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import languages
 from experiments.experiment import Column, Experiment, Fields, Scale
+from regulargpt.config.protocols import MANY
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 
@@ -32,7 +32,7 @@ TRANSFORMER: Fields = {
 STEPS: Mapping[str, int] = {"transformer": 1_500, "regulargpt": 6_000, "rnn": 2_000, "lstm": 1_500, "linear-rnn": 1_500}
 SMOKE: Fields = {"training.steps": 5, "evaluation.samples": 8, "evaluation.stride": 30}
 CPU: Fields = {"training.cooldown": 100, "evaluation.samples": 128, "evaluation.stride": 3}
-FULL: Fields = {"training.steps": 20_000}
+FULL: Fields = {"training.steps": 20_000, **MANY}
 FULL_SEEDS = 3
 
 
@@ -43,7 +43,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     [('alibi', 41, 100)]
     """
     model = row if row in BESIDE else "transformer"
-    base = resolve("robust", model, name, languages.get(name).sampling)
+    base = resolve("words", model, name)
     fields: dict[str, object] = {"evaluation.test_len": LONGEST, "evaluation.extra_lengths": ()}
     if model == "transformer":
         encoding = row.removesuffix(RANDOM)

@@ -8,9 +8,8 @@ from itertools import product
 from typing import Any, Literal
 
 from languages.errors import UserError, nearest, one_of
-from regulargpt.config.recipes import DECIDING, resolve
+from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
-from regulargpt.data import sampling
 
 # smoke: whether it works, its figures mean nothing; cpu: two cores in hours, with early stopping; full: as published.
 SCALES = ("smoke", "cpu", "full")
@@ -97,7 +96,6 @@ def configs(
     >>> [c.seed for c in configs("parity", "paper", "rnn", "thesis", {"training.steps": 10}, seeds=(0, 1))]
     [0, 1]
     """
-    chosen = {key: fields[key] for key in DECIDING if key in fields}
-    base = resolve(recipe, model, language, sampling(language), chosen, preset or None).replaced(fields)
+    base = resolve(recipe, model, language, fields, preset=preset or None)
     axes = product(seeds, rates or (base.training.lr,))
     return [base.replaced({"seed": seed, "training.lr": rate}) for seed, rate in axes]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import languages
 from experiments.experiment import Column, Experiment, Scale
 from experiments.published import Number
 from experiments.table_6_1 import runs as runs_of_table
@@ -20,7 +19,7 @@ from regulargpt.storage.folder import RunFolder
 LENGTH, WORDS = 500, 32
 COLUMNS = (
     Column("paper", "recipe paper, C = 2", "regulargpt-C2", published="regulargpt-C2"),
-    Column("robust", "recipe robust, C = 2", "robust-C2", published="regulargpt-C2"),
+    Column("words", "recipe words, C = 2", "words-C2", published="regulargpt-C2"),
 )
 
 
@@ -49,7 +48,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     [('paper', 0, 0.0003)]
     """
     found = runs_of_table(row, name, scale)
-    own = resolve(found[0].recipe, "regulargpt", row, languages.get(row).sampling).training.lr
+    own = resolve(found[0].recipe, "regulargpt", row).training.lr
     return [next((config for config in found if config.training.lr == own), found[0])]
 
 

@@ -1,7 +1,7 @@
-"""docs/gallery: the lessons of its index, each made by the command that stands beside it, and the index as a page.
+"""The gallery: the lessons of docs/gallery/index.md, each made by the command beside it, and the index as a page.
 
-`python -m experiments.gallery` makes all of them again, and `python -m experiments.gallery parity` one. `index` is the
-page that a web server shows of the folder.
+`python -m experiments.gallery OUT` makes all of them in the folder OUT, and `python -m experiments.gallery OUT parity`
+one. `index` is the page that a web server shows of the folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from regulargpt.cli import call
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "gallery"
 INDEX = "index"
-ROW = re.compile(r"^\| \[([^\]]+)\]\(([\w-]+)\.html\) \| (.*) \| `regulargpt (.*)` \|$", re.MULTILINE)
+ROW = re.compile(r"^\| ([^|]+) \| `([\w-]+)\.html` \| (.*) \| `regulargpt (.*)` \|$", re.MULTILINE)
 
 
 def rows() -> list[tuple[str, str, str, str]]:
@@ -61,7 +61,7 @@ def index() -> str:
     )
 
 
-def make(name: str, folder: Path = GALLERY) -> Path:
+def make(name: str, folder: Path) -> Path:
     """Make one page, in this folder; where it is. To be called in the repository's root, as its commands are."""
     path = folder / f"{name}.html"
     if name == INDEX:
@@ -73,5 +73,7 @@ def make(name: str, folder: Path = GALLERY) -> Path:
 
 
 if __name__ == "__main__":
-    for chosen in sys.argv[1:] or [*commands(), INDEX]:
-        make(chosen)
+    place = Path(sys.argv[1])
+    place.mkdir(parents=True, exist_ok=True)
+    for chosen in sys.argv[2:] or [*commands(), INDEX]:
+        make(chosen, place)

@@ -17,7 +17,6 @@ EXPERIMENTS = {
     "ablations": "experiments.ablations",
     "encodings-languages": "experiments.encodings_languages",
     "answers": "experiments.answers",
-    "automaton": "experiments.automaton",
     "further-languages": "experiments.further_languages",
     "ldru-2026": "experiments.ldru_2026",
     "alignment-languages": "experiments.text.alignment_languages",

@@ -11,7 +11,7 @@ from regulargpt.config.schema import RunConfig
 
 CHUNK_SIZES = (2, 3, 4, 5, 8)
 LANGUAGES = ("parity", "even-pairs", "cycle-navigation", "modular-arithmetic")
-RECIPES = ("paper", "robust")
+RECIPES = ("paper", "words")
 LONGEST = 500
 SHOWS = {"accuracy": Shows(), "seconds": Shows("seconds"), "depth": Shows("depth", length=LONGEST)}
 
@@ -19,13 +19,13 @@ SHOWS = {"accuracy": Shows(), "seconds": Shows("seconds"), "depth": Shows("depth
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     """The runs behind a cell: `row` is language/recipe/what is shown, `name` the chunk size.
 
-    >>> [c.model.chunk_size for c in runs("parity/robust/accuracy", "8", "smoke")]
+    >>> [c.model.chunk_size for c in runs("parity/words/accuracy", "8", "smoke")]
     [8]
     """
     language, recipe, _ = row.split("/")
     if recipe == "paper":
         return table_6_1.published(language, "regulargpt", int(name), scale)
-    return table_6_1.ours(language, False, int(name), scale)
+    return table_6_1.ours(language, int(name), scale)
 
 
 EXPERIMENT = Experiment(

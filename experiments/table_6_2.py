@@ -7,7 +7,7 @@ from experiments.table_6_1 import SEEDS, SMOKE, cpu_test, early_stop
 from regulargpt.config.schema import RunConfig
 
 PROBABILITIES = ("0.1", "0.3", "0.5", "0.7", "0.9")
-MODELS = {"regulargpt": "paper", "rnn": "paper", "transformer": "paper", "robust": "robust"}
+MODELS = {"regulargpt": "paper", "rnn": "paper", "transformer": "paper", "words": "words"}
 SAME, LONGER = "same-length", "extrapolation"
 SAME_LENGTH = 40
 
@@ -19,12 +19,12 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     ['parity:p_one=0.1']
     """
     label = row.partition("/")[2]
-    model = "regulargpt" if label == "robust" else label
+    model = "regulargpt" if label == "words" else label
     language = "parity" if name == "0.5" else f"parity:p_one={name}"
     fields: dict[str, object] = {"evaluation.extra_lengths": (SAME_LENGTH,)}
     if scale == "smoke":
         fields |= SMOKE
-    if scale == "cpu" and label != "robust":
+    if scale == "cpu" and label != "words":
         fields |= early_stop(model)
     if scale == "cpu":
         fields |= cpu_test(model, "parity")

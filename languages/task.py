@@ -150,7 +150,7 @@ class Task:
     @cached_property
     def _number_of_set(self) -> npt.NDArray[np.intp]:
         """(Q,)."""
-        return np.unique(self._next_symbol_table, axis=0, return_inverse=True)[1].reshape(-1)
+        return np.unique(self._next_symbol_table, axis=0, return_inverse=True)[1].reshape(-1)  # (Q,)
 
     @cached_property
     def _next_symbol_table(self) -> npt.NDArray[np.bool_]:

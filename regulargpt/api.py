@@ -18,9 +18,9 @@ from languages.errors import UserError, WordError
 from languages.task import Task
 from regulargpt import data
 from regulargpt.config.protocols import protocol as protocol_of
-from regulargpt.config.recipes import certified, resolve, usual_model
-from regulargpt.config.schema import RunConfig, key_of, network_of_test
-from regulargpt.data import is_language, noun_of, sampling
+from regulargpt.config.recipes import resolve, usual_model
+from regulargpt.config.schema import Draft, RunConfig, flat, key_of, network_of_test
+from regulargpt.data import is_language, noun_of
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.quantised import prototypes_of, quantise
@@ -70,11 +70,11 @@ def run(
         raise UserError(f"model = {model!r}; give its name, or the import path of your class, as in 'my_lab.rnn:Rnn'")
     if not (isinstance(language, str) and not is_language(language)):
         language = as_task(language).name
-    chosen = {**{f"model.{key}": value for key, value in options.items()}, **options}
-    config = resolve(recipe, name, language, sampling(language), chosen, protocol)
-    given = {key_of(config, key): value for key, value in options.items()}
-    config = config.replaced(given)
-    return run_config(certified(config, given) if certify else config, out, watch)
+
+    def user(draft: Draft) -> None:
+        draft.put({key_of(draft.flat, key): value for key, value in options.items()})
+
+    return run_config(resolve(recipe, name, language, user, preset=protocol, certify=certify), out, watch)
 
 
 def as_task(language: Language) -> Task:
@@ -180,7 +180,7 @@ def evaluate(
         config = protocol_of(protocol).test_of(config)
     # Other words than the protocol's: the result must not carry its name.
     elif options or lengths:
-        changes = {key_of(config, key): value for key, value in options.items()}
+        changes = {key_of(flat(config), key): value for key, value in options.items()}
         config = config.replaced({"protocol": "", **changes})
         network = network_of_test(config, changes.keys() - {"device"})
     folder.load_summary()

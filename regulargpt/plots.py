@@ -249,7 +249,7 @@ def write_legend(figure: Figure, pieces: Sequence[tuple[str, Line2D]], **more: A
 def abreast(names: Sequence[str], inches: float) -> int:
     """How many entries of a legend fit beside each other: a letter is about 0.09 inches, a line and its space 0.6.
 
-    >>> abreast(["rnn", "lstm"], 9), abreast(["regulargpt, chunk_size 3, robust"] * 6, 9)
+    >>> abreast(["rnn", "lstm"], 9), abreast(["regulargpt, chunk_size 3, words"] * 6, 9)
     (2, 2)
     """
     widest = 0.6 + 0.09 * max(map(len, names), default=0)
@@ -343,8 +343,8 @@ def grow(lengths: Sequence[int]) -> bool:
 def wrapped(name: str, width: int = 36) -> str:
     """A name in lines of at most so many letters; of a very long one the ends, in which names differ.
 
-    >>> wrapped("regulargpt, chunk_size 3, robust-subwords, prefixes")
-    'regulargpt, chunk_size 3,\\nrobust-subwords, prefixes'
+    >>> wrapped("regulargpt, chunk_size 3, recipe answers, prefixes")
+    'regulargpt, chunk_size 3,\\nrecipe answers, prefixes'
     >>> wrapped("a" * 20 + "b" * 20, 8)
     'aaaaaaaa\\naaaaaaa…\\nbbbbbbbb\\nbbbbbbbb'
     """

@@ -18,12 +18,7 @@ RUNS: dict[str, dict[str, object]] = {
     "regulargpt parity": {"model.state_noise": 0.1},
     "regulargpt parity post C=3": {"model.chunk_size": 3, "model.thickness": 2, "model.norm": "post"},
     "regulargpt tomita-5": {"data.near_misses": 0.5, "model.attention_bias": False, "model.activation": "relu"},
-    "regulargpt modular-arithmetic:plus=true": {"objective.name": "subwords", "training.lengths_per_step": 2},
-    "regulargpt cycle-navigation subwords": {
-        "objective.name": "subwords",
-        "objective.compositions": 32,
-        "objective.alignment": 0.1,
-    },
+    "regulargpt cycle-navigation bracketings": {"objective.bracketings": 0.5, "training.lengths_per_step": 2},
     "regulargpt symmetric-3": {"objective.name": "prefixes", "model.distinct_levels": 2},
     "rnn dyck-2": {"objective.name": "next"},
     "lstm parity": {"training.optimiser": "adam", "training.weight_decay": 0.01},

@@ -1,7 +1,5 @@
 """Everything others may rely on, in one place: a change here is a change of the public surface and of CHANGELOG.md."""
 
-import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -101,7 +99,6 @@ OPTIONS = {
     "objective.next": "name",
     "objective.language_model": "name",
     "objective.retrieve": "name",
-    "objective.subwords": "name weight compositions alignment",
     "phases.table_fine_tuning": "every automaton look_up_from steps settling windows lr noise contraction missed",
     "observers.snapshots": "count",
     "data.dyck-2": (
@@ -204,7 +201,7 @@ def test_registries():
         "ssmax log_n"
     )
     assert " ".join(ENCODINGS) == encodings
-    assert list(RECIPES) == ["robust", "robust-subwords", "answers", "automaton", "paper", "gpt2", "text", "retrieval"]
+    assert list(RECIPES) == ["answers", "words", "paper", "gpt2", "text", "retrieval"]
     expected = [
         "thesis-1",
         "regular-gpt-code-1",
@@ -282,17 +279,3 @@ def test_the_package_gives_these_names_and_no_torch():
     for name in regulargpt.__all__:
         assert getattr(regulargpt, name) is not None
     assert all((Path(package.__path__[0]) / "py.typed").exists() for package in (languages, regulargpt))
-
-
-def test_the_reference_is_built_from_the_docstrings(tmp_path: Path):
-    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    block = (
-        text.partition("<!-- api -->\n```sh\n")[2]
-        .partition("```")[0]
-        .replace("\\\n", " ")
-        .replace("-o site", f"-o {tmp_path}")
-    )
-    subprocess.run([sys.executable, "-W", "error", "-m", *shlex.split(block)], check=True)
-    for page, said in (("api", "def run"), ("models/base", "class Model"), ("models/hooks", "run_with_hooks")):
-        words = re.sub(r"<[^>]+>", "", (tmp_path / "regulargpt" / f"{page}.html").read_text(encoding="utf-8"))
-        assert said in " ".join(words.split())

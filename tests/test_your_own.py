@@ -204,9 +204,9 @@ class Narrow(Rnn):
 def test_certify_keeps_what_the_recipe_says_of_the_fine_tuning(monkeypatch: pytest.MonkeyPatch):
     asked: list[regulargpt.RunConfig] = []
     monkeypatch.setattr("regulargpt.api.run_config", lambda config, out, watch: asked.append(config))
-    key, size = "phases.table_fine_tuning.steps", {"model.chunk_size": 3}
-    regulargpt.run("dyck-2", "out", certify=True, **size)  # robust-subwords: 3000 steps, short words first
-    regulargpt.run("parity", "out", certify=True)
+    key = "phases.table_fine_tuning.steps"
+    regulargpt.run("dyck-2", "out", certify=True)
+    regulargpt.run("parity", "out", certify=True, recipe="words")
     regulargpt.run("parity", "out", certify=True, **{key: 7})
     assert [value_of(config, key) for config in asked] == [3000, 1000, 7]
-    assert [config.training.curriculum for config in asked] == [(3, 9), (), ()]
+    assert {value_of(config, "phases.table_fine_tuning.automaton") for config in asked} == {"known"}

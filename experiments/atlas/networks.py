@@ -56,7 +56,7 @@ class Network:
 
     def config(self, file: Path, changes: Fields | None = None) -> RunConfig:
         """The run on the language in this file; `changes` are options set over those of the network."""
-        config = resolve(self.recipe, self.model, f"dfa:{file}", "balanced")
+        config = resolve(self.recipe, self.model, f"dfa:{file}")
         return config.replaced({**TEST, **self.fields, **(changes or {})})
 
 
@@ -77,13 +77,13 @@ NETWORKS: Mapping[str, Network] = networks(
         {**TREES, f"{TABLE}.automaton": "known"},
     ),
     Network("ldru", "ldru", "ldru", "answers", 20, TREES),
-    Network("rnn", "RNN", "rnn", "robust", 3.3, {**BASELINE, "model.d_model": WIDTH, "training.steps": RNN_STEPS}),
-    Network("lstm", "LSTM", "lstm", "robust", 7.4, {**BASELINE, "model.d_model": WIDTH, "training.steps": LSTM_STEPS}),
+    Network("rnn", "RNN", "rnn", "words", 3.3, {**BASELINE, "model.d_model": WIDTH, "training.steps": RNN_STEPS}),
+    Network("lstm", "LSTM", "lstm", "words", 7.4, {**BASELINE, "model.d_model": WIDTH, "training.steps": LSTM_STEPS}),
     Network(
         "transformer-none",
         "Transformer, no encoding",
         "transformer",
-        "robust",
+        "words",
         13,
         {**BASELINE, **SMALL, "model.encoding": "none"},
     ),
@@ -91,7 +91,7 @@ NETWORKS: Mapping[str, Network] = networks(
         "transformer-alibi",
         "Transformer, ALiBi",
         "transformer",
-        "robust",
+        "words",
         14,
         {**BASELINE, **SMALL, "model.encoding": "alibi"},
     ),

@@ -57,7 +57,7 @@ def retriever(task: str, encoding: str = "t5", title: str = "T5", model: str = "
     """A network trained on a task."""
 
     def base(scale: Scale) -> RunConfig:
-        known = resolve("retrieval", model, f"retrieval:{task}", "retrieval")
+        known = resolve("retrieval", model, f"retrieval:{task}")
         return known.replaced({"smoke": SMOKE, "cpu": {}, "full": WHOLE}[scale])
 
     return Subject(f"{task}: {title}", {"model.encoding.name": encoding}, SEEDS, base=base, learned=LEARNED)

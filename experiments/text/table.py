@@ -218,6 +218,6 @@ def trained(subject: Subject, scale: Scale, whole: Fields = THESIS) -> list[RunC
 
 def sized(model: str, scale: Scale, whole: Fields) -> RunConfig:
     """A text model's config at a scale: what all rows share."""
-    base = resolve("text", model, FULL_CORPUS if scale == "full" else CPU_CORPUS, "text")
+    base = resolve("text", model, FULL_CORPUS if scale == "full" else CPU_CORPUS)
     sizes, known = {"smoke": SMOKE, "cpu": {}, "full": whole}[scale], flat(base)
     return base.replaced({key: value for key, value in sizes.items() if key in known})

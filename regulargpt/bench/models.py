@@ -1,4 +1,4 @@
-"""Training steps a second of each model with the recipe it gets by default."""
+"""Training steps a second of each model with the recipe `words`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-import languages
 from regulargpt import data, objectives
 from regulargpt.bench.timing import Effort, in_turn, quartiles
 from regulargpt.config.recipes import resolve
@@ -15,8 +14,9 @@ from regulargpt.runs.run import make_model
 from regulargpt.training.trainer import Trainer
 
 METHOD = (
-    "Whole steps of `regulargpt run parity --model MODEL` (words, loss, backward, clipping, optimiser), lengths 1..40, "
-    "in turn; the median of the rounds and their quartiles. `per_step`: how many steps of regulargpt fit into one."
+    "Whole steps of `regulargpt run parity --recipe words --model MODEL` (words, loss, backward, clipping, optimiser), "
+    "lengths 1..40, in turn; the median of the rounds and their quartiles. `per_step`: how many steps of regulargpt fit "
+    "into one."
 )
 EFFORTS = {"smoke": Effort(2, 0, 0), "full": Effort(5, 8)}
 STEPS = {"smoke": 1, "full": 10}
@@ -40,8 +40,7 @@ def measure(scale: str) -> dict[str, Any]:
 
 def trainer(name: str) -> Trainer:
     """A new model of this name at the start of its training."""
-    task = languages.get(LANGUAGE)
-    config = resolve(None, name, LANGUAGE, task.sampling)
+    config = resolve("words", name, LANGUAGE)
     words = data.build(config.data)
     goal, device = objectives.build(config.objective, words), torch.device("cpu")
     return Trainer(config, words, goal, make_model(config, goal, device), device)

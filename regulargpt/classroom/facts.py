@@ -24,7 +24,7 @@ def identity(config: RunConfig) -> str:
     """The run in a line under its language.
 
     >>> identity(RunConfig())
-    'regulargpt-C2 · recipe robust · seed 0 · trained on words of up to 40 symbols'
+    'regulargpt-C2 · recipe answers · seed 0 · trained on words of up to 40 symbols'
     """
     model = config.model.label
     words = f"trained on words of up to {config.data.train_len} symbols"

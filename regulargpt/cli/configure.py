@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from languages.errors import UserError
-from regulargpt.config.schema import RunConfig, why_unused
+from regulargpt.config.schema import Draft, RunConfig, why_unused
 from regulargpt.runs.sweep.values import ARGUMENTS, settings
 
 
@@ -35,33 +34,43 @@ def configure(
     config_file: Path | None,
     written: Mapping[str, str],
     preset: str | None = None,
+    certify: bool = False,
 ) -> RunConfig:
     """A recipe's config, or that of a file, under a protocol, with the options set over it that were written.
 
     Raises UserError for one that changes nothing in this run.
     """
-    from regulargpt.config.protocols import protocol
     from regulargpt.config.recipes import resolve, usual_model
-    from regulargpt.data import sampling
 
+    refuse_twice({"model": model, **written})
     if config_file is not None:
         if recipe is not None:
             raise UserError("--config and --recipe exclude each other; a config is complete")
-        config = read_config(config_file)
-        named = {"data.name": language, "model": model}
-        config = config.replaced({key: name for key, name in named.items() if name is not None})
-        config = config if preset is None else protocol(preset).apply(config)
+        config = over_file(config_file, {"data.name": language, "model": model}, written, preset, certify)
     else:
         if language is None:
             raise UserError("which language? as in `regulargpt run parity`; `regulargpt list languages` lists them")
         name = usual_model(language) if model is None else model
-        config = resolve(recipe, name, language, sampling(language), deciding(written), preset)
-    refuse_twice({"model": model, **written})
-    config = config.reading(written)
+        config = resolve(recipe, name, language, lambda d: d.read(written), preset=preset, certify=certify)
     for key, text in written.items():
         if (reason := why_unused(config, key)) is not None:
             raise UserError(f"{key} = {text} changes nothing {reason}; leave it out")
     return config
+
+
+def over_file(
+    path: Path, named: Mapping[str, str | None], written: Mapping[str, str], preset: str | None, certify: bool
+) -> RunConfig:
+    """The config in a file, with what is named on the command line over it."""
+    from regulargpt.config.protocols import protocol
+    from regulargpt.config.recipes import certified
+
+    draft = Draft(read_config(path)).put({key: name for key, name in named.items() if name is not None})
+    if preset is not None:
+        protocol(preset).put(draft)
+    if certify:
+        draft.put(certified(draft))
+    return draft.read(written).config()
 
 
 def refuse_twice(written: Mapping[str, str | None]) -> None:
@@ -78,14 +87,6 @@ def refuse_twice(written: Mapping[str, str | None]) -> None:
             if equals and f"{part}.{key}" in written:
                 given = written[f"{part}.{key}"]
                 raise UserError(f"{part}.{key} is given twice, in {text} and as {given}; leave one of them out")
-
-
-def deciding(written: Mapping[str, str]) -> dict[str, Any]:
-    """The options that a recipe asks about, read."""
-    from regulargpt.config.recipes import DECIDING
-    from regulargpt.options import read
-
-    return {key: read(key, int, written[key]) for key in DECIDING if key in written}
 
 
 def read_config(path: Path) -> RunConfig:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from languages.errors import nearest, one_of
-from regulargpt.config.schema import EvaluationOptions, RunConfig, flat, value_of
+from regulargpt.config.schema import Draft, EvaluationOptions, RunConfig, flat, parts_first
+from regulargpt.data import is_language, noun_of, sampling
 from regulargpt.data.options import TestMixture
 from regulargpt.options import ConfigError, shown
-
-if TYPE_CHECKING:
-    from languages.task import Task
 
 Fields = Mapping[str, Any]
 
@@ -47,10 +45,16 @@ class Protocol:
         """Name and version, as results record it."""
         return f"{self.name}-{self.version}"
 
-    def fixes(self, task: Task) -> dict[str, Any]:
-        """All that is fixed for a task, by dotted keys, but the spelling of the language."""
-        balanced = self.balanced if task.sampling == "balanced" else {}
-        name = task.name.partition(":")[0]
+    def fixes(self, language: str) -> dict[str, Any]:
+        """All that is fixed for a language, by dotted keys, but its spelling.
+
+        Raises UserError for a text or a retrieval task, which no protocol is about.
+        """
+        if not is_language(language):
+            noun = noun_of(language)
+            raise ConfigError(f"{language} is a {noun}, and a protocol is about words of a language; leave it out")
+        balanced = self.balanced if sampling(language) == "balanced" else {}
+        name = language.partition(":")[0]
         return {**self.fields, **balanced, **self.families.get(stem(name), {}), **self.families.get(name, {})}
 
     def spelled(self, language: str) -> str:
@@ -70,6 +74,16 @@ class Protocol:
             raise ConfigError(f"protocol {self.id} draws {name} with {given}, not {language}; write {name}")
         return f"{name}:{written},{given}" if written else f"{name}:{given}"
 
+    def put(self, draft: Draft) -> Draft:
+        """Set all that is fixed in a config in the making."""
+        fixed = self.fixes(draft.flat["data.name"])
+        draft.put({"data.name": self.spelled(draft.flat["data.name"]), "protocol": self.id})
+        # Parts first: which of the other keys there are depends on them.
+        for key in sorted(fixed, key=parts_first):
+            if not is_absent(key, fixed[key], draft.flat):
+                draft.put({key: fixed[key]})
+        return draft
+
     def apply(self, config: RunConfig) -> RunConfig:
         """The config under this protocol.
 
@@ -77,12 +91,7 @@ class Protocol:
         >>> config.protocol, config.data.train_len, config.scored
         ('thesis-1', 50, range(51, 101))
         """
-        config = config.replaced({"data.name": self.spelled(config.data.name)})
-        fixed = self.fixes(task_of(config))
-        # Parts first: which of the other keys there are depends on them.
-        named = {key: value for key, value in fixed.items() if key.endswith(".name")}
-        config = config.replaced({"protocol": self.id, **named})
-        return config.replaced({key: value for key, value in fixed.items() if not is_absent(key, value, config)})
+        return self.put(Draft(config)).config()
 
     def test_of(self, config: RunConfig) -> RunConfig:
         """The same training, tested under this protocol with as many words a length and the same stride.
@@ -92,34 +101,36 @@ class Protocol:
         >>> protocol("hard").test_of(RunConfig()).evaluation.extra_lengths
         (1000, 10000)
         """
-        task_of(config)
+        fixed, draft = self.fixes(config.data.name), Draft(config)
         language = self.spelled(without_sampling(config.data.name))
-        config = config.replaced({"data.name": language, "protocol": self.id, **fresh(config)})
-        fixed = self.fixes(task_of(config))
+        draft.put({"data.name": language, "protocol": self.id, **fresh(config)})
         # A trained model answers one kind of question; words and lengths may be others.
         for key, value in fixed.items():
-            if key.startswith("objective.") and not agrees(key, value, config):
-                trained = shown(value_of(config, key))
+            if key.startswith("objective.") and not agrees(key, value, draft.flat):
+                trained = shown(draft.flat.get(key))
                 raise ConfigError(f"protocol {self.id} asks with {key} = {shown(value)}, the run {trained}")
         if 0 < fixed["evaluation.test_from"] <= config.data.train_len:
             first, trained = fixed["evaluation.test_from"], config.data.train_len
             raise ConfigError(f"protocol {self.id} scores from {first} symbols on; the run was trained on {trained}")
-        return config.replaced({key: value for key, value in fixed.items() if key.startswith(OF_THE_TEST)})
+        return draft.put({key: value for key, value in fixed.items() if key.startswith(OF_THE_TEST)}).config()
 
-    def problems(self, config: RunConfig, task: Task) -> list[str]:
+    def problems(self, config: RunConfig) -> list[str]:
         """What in a config contradicts this protocol: one line each."""
-        found = [
-            f"protocol {self.id} fixes {key} = {shown(value)}, not {shown(value_of(config, key))}; "
+        fixed, now = self.fixes(config.data.name), flat(config)
+        problems = [
+            f"protocol {self.id} fixes {key} = {shown(value)}, not {shown(now.get(key))}; "
             "leave that out, or the protocol"
-            for key, value in self.fixes(task).items()
-            if not agrees(key, value, config)
+            for key, value in fixed.items()
+            if not agrees(key, value, now)
         ]
         spelled = self.spelled(config.data.name)
         if spelled != config.data.name:
-            found.append(f"protocol {self.id} draws {spelled}, not {config.data.name}; write {spelled}")
-        return found
+            problems.append(f"protocol {self.id} draws {spelled}, not {config.data.name}; write {spelled}")
+        return problems
 
 
+# How much is tested under a protocol, unless the user says otherwise: results are compared to a tenth of a percent.
+MANY: Fields = {"evaluation.samples": 512, "evaluation.symbols": 33_554_432}
 # What a test has of its own, whatever the model was trained on.
 OF_THE_TEST = ("evaluation.", "data.test.")
 
@@ -132,14 +143,14 @@ def fresh(config: RunConfig) -> dict[str, Any]:
     return found | {key: value for key, value in mixture.items() if key in flat(config)}
 
 
-def is_absent(key: str, value: Any, config: RunConfig) -> bool:
+def is_absent(key: str, value: Any, now: Fields) -> bool:
     """Whether a config has no such key because what the protocol fixes to be off is not there at all."""
-    return not value and key not in flat(config)
+    return not value and key not in now
 
 
-def agrees(key: str, value: Any, config: RunConfig) -> bool:
+def agrees(key: str, value: Any, now: Fields) -> bool:
     """Whether a config has what a protocol fixes."""
-    return is_absent(key, value, config) or value_of(config, key) == value
+    return is_absent(key, value, now) or now.get(key) == value
 
 
 def stem(name: str) -> str:
@@ -163,16 +174,6 @@ def without_sampling(language: str) -> str:
     """
     name = language.partition(":")[0]
     return name if stem(name) in SAMPLED else language
-
-
-def task_of(config: RunConfig) -> Task:
-    """The task of a config; UserError for a text or a retrieval task, which no protocol is about."""
-    from regulargpt.data import is_language, noun_of, of_words
-
-    if not is_language(config.data.name):
-        name, noun = config.data.name, noun_of(config.data.name)
-        raise ConfigError(f"{name} is a {noun}, and a protocol is about words of a language; leave it out")
-    return of_words(config.data).task
 
 
 # The languages of the second block of Table 6.1, and their kin from the same paper.

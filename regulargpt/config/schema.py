@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -124,11 +124,11 @@ class EvaluationOptions(Options):
         (), "Lengths that are tested too, and do not count for the score.", flag="--extra-lengths"
     )
     samples: int = option(
-        512, "Test words a length.", least=1, most=1_000_000, why="a test has at least 1 word", flag="--samples"
+        64, "Test words a length.", least=1, most=1_000_000, why="a test has at least 1 word", flag="--samples"
     )
     symbols: int = option(
-        33_554_432,
-        "Symbols a length: of very long words there are fewer, but at least 32.",
+        4_194_304,
+        "Symbols a length: of very long words there are fewer, but at least 4.",
         least=1,
         why="a test has at least 1 symbol",
     )
@@ -156,7 +156,7 @@ class RunConfig(Options):
     regulargpt.options.ConfigError: unknown key 'model.chunk_sise'; did you mean 'chunk_size'?
     """
 
-    recipe: str = option("robust", "The recipe that the options come from.")
+    recipe: str = option("answers", "The recipe that the options come from.")
     protocol: str = option("", "The protocol that fixes words and scoring; empty for none.")
     seed: int = option(
         0, "Seed of weights and words.", least=0, most=2**63 - 1, why="seeds are whole numbers from 0", flag="--seed"
@@ -167,7 +167,7 @@ class RunConfig(Options):
     tensorboard: bool = option(False, "Log to RUN/tensorboard too (extra: tracking).")
     data: DataOptions = section("regulargpt.data:SOURCES", UniformOptions("parity"), "The language.")
     objective: ObjectiveOptions = section(
-        "regulargpt.objectives:OBJECTIVES", LastOptions("last"), "last, prefixes, next or subwords.", "--supervision"
+        "regulargpt.objectives:OBJECTIVES", LastOptions("last"), "last, prefixes or next.", "--supervision"
     )
     model: ModelOptions = section("regulargpt.models:MODELS", RegularGPTOptions("regulargpt"), "The model.")
     training: TrainingOptions = field(default_factory=TrainingOptions)
@@ -225,24 +225,56 @@ class RunConfig(Options):
         >>> RunConfig().replaced({"model": "lstm:d_model=8"}).render().split("[model]")[1].split("\\n")[1:4]
         ['name = "lstm"', 'd_model = 8', 'n_layers = 1']
         """
-        nested = as_mapping(self)
-        for key in sorted(values, key=parts_first):
-            _put(nested, key, values[key])
-        return from_mapping(RunConfig, nested)
+        return Draft(self).put(values).config()
 
     def reading(self, texts: Mapping[str, str]) -> RunConfig:
         """With some options changed, each written as on the command line."""
-        return self.replaced(self.values_of(texts))
+        return Draft(self).read(texts).config()
 
-    def values_of(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        """What texts stand for in this config, once the parts that they name are chosen."""
-        values, nested = {}, as_mapping(self)
+
+class Draft:
+    """A config in the making: options are set by dotted keys, later over earlier ones; it is made once, at the end.
+
+    >>> draft = Draft().put({"model.name": "lstm", "training.lr": 0.1}).read({"training.lr": "0.2"})
+    >>> draft.flat["training.lr"], draft.part("model").label
+    (0.2, 'lstm')
+    """
+
+    def __init__(self, config: RunConfig | None = None):
+        self.nested = as_mapping(RunConfig() if config is None else config)
+
+    @property
+    def flat(self) -> dict[str, Any]:
+        """All options by dotted keys."""
+        return dict(_flat(self.nested, ""))
+
+    def put(self, values: Mapping[str, Any]) -> Draft:
+        """Set values, parts before their options."""
+        for key in sorted(values, key=parts_first):
+            _put(self.nested, key, values[key])
+        return self
+
+    def put_present(self, values: Mapping[str, Any]) -> Draft:
+        """Set those values that the parts have an option for, and those of phases."""
+        self.put({key: value for key, value in values.items() if key.endswith(".name")})
+        known = self.flat
+        return self.put({key: value for key, value in values.items() if key in known or key.startswith("phases.")})
+
+    def read(self, texts: Mapping[str, str]) -> Draft:
+        """Set values that are written as on the command line."""
         # The type of an option depends on the part that is chosen: `slopes` is there once `alibi` is.
         for key in sorted(texts, key=parts_first):
-            kind = _type(nested, key)
-            values[key] = texts[key] if kind is None else read(key, kind, texts[key])
-            _put(nested, key, values[key])
-        return values
+            kind = _type(self.nested, key)
+            _put(self.nested, key, texts[key] if kind is None else read(key, kind, texts[key]))
+        return self
+
+    def part(self, name: str) -> Any:
+        """The options of a part that is chosen, such as `model`."""
+        return registry(registries(RunConfig)[name]).options(self.nested[name], name)
+
+    def config(self) -> RunConfig:
+        """The whole config, checked."""
+        return from_mapping(RunConfig, self.nested)
 
 
 def _taken(options: Any, values: Mapping[str, Any]) -> Any:
@@ -396,16 +428,15 @@ def value_of(config: RunConfig, key: str) -> Any:
 CALLED = {"supervision": "objective"}
 
 
-def key_of(config: RunConfig, name: str) -> str:
-    """The dotted key that a name stands for: itself, or the shortest key of the config that ends in it.
+def key_of(known: Collection[str], name: str) -> str:
+    """The dotted key that a name stands for: itself, or the shortest of the `known` keys of a config that ends in it.
 
     Raises ConfigError where there is none, or several are as short.
 
     >>> config = RunConfig().replaced({"data.name": "dyck-2"})
-    >>> key_of(config, "chunk_size"), key_of(config, "near_misses"), key_of(config, "data.test.near_misses")
-    ('model.chunk_size', 'data.near_misses', 'data.test.near_misses')
+    >>> [key_of(keys(config), name) for name in ("chunk_size", "near_misses", "data.test.near_misses")]
+    ['model.chunk_size', 'data.near_misses', 'data.test.near_misses']
     """
-    known = flat(config)
     sections = {key.rpartition(".")[0] for key in known if key.endswith(".name")}
     if name in known or name in sections or "." in name:
         return name

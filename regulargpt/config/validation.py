@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from languages.errors import UserError, one_of
 from regulargpt import data
-from regulargpt.config.protocols import protocol, task_of
+from regulargpt.config.protocols import protocol
 from regulargpt.config.recipes import CONSTRUCTED, RECIPES, unknown_recipe
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
@@ -54,7 +54,7 @@ def _problems(config: RunConfig, words: Data) -> Iterator[str]:
     _prepare_near_misses(config, words)
     for phase in config.phases:
         if phase.is_on and (reason := phase.refuse(config.model, config.objective)) is not None:
-            yield f"phases.{phase.name}: {reason}; leave it out, as the recipe robust does"
+            yield f"phases.{phase.name}: {reason}; leave it out, as the recipe words does"
     if config.tensorboard and find_spec("tensorboard") is None:
         yield "tensorboard = true needs the extra: pip install 'regulargpt-testbed[tracking]'"
 
@@ -64,7 +64,7 @@ def _protocol(config: RunConfig) -> Iterator[str]:
         if config.protocol != protocol(config.protocol).id:
             version = protocol(config.protocol).id
             yield f"protocol = '{config.protocol}': a config names the version, protocol = '{version}'"
-        yield from protocol(config.protocol).problems(config, task_of(config))
+        yield from protocol(config.protocol).problems(config)
     for name in config.evaluation.extra_protocols:
         if name != protocol(name).id:
             yield f"evaluation.extra_protocols = '{name}': a config names the version, '{protocol(name).id}'"

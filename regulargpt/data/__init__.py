@@ -6,9 +6,12 @@ or of a retrieval task (`languages.text.retrieval`), which begins with `retrieva
 
 from __future__ import annotations
 
-from functools import cache
+import os
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from languages.budget import VARIABLE
 from languages.errors import UserError
 from languages.registry import is_language, is_retrieval, is_text
 from regulargpt.data.options import (
@@ -36,10 +39,8 @@ class Sources(Registry):
             return Row("regulargpt.data.text:TextData", TextOptions, "a text")
         if is_retrieval(name):
             return Row("regulargpt.data.retrieval:RetrievalData", RetrievalOptions, "a retrieval task")
-        # A task made in Python may be made anew under the same name, so it is not kept.
-        from languages.registry import MADE
-
-        return of_language(name) if name not in MADE else language_row(MADE[name])
+        task = task_of(name)
+        return Row("regulargpt.data.language:LanguageData", sampled(task.sampling), task.summary, task.source)
 
     def written(self, text: str, path: str) -> dict[str, Any]:
         """A language keeps what stands behind its colon: it is part of what the language is."""
@@ -50,17 +51,27 @@ class Sources(Registry):
         return "languages of members and non-members have" if option in hints(BalancedOptions) else ""
 
 
-@cache
-def of_language(name: str) -> Row:
-    """The row of a language: kept, since a config is read often and some automata take seconds to build."""
+def task_of(name: str) -> Task:
+    """The task of a language, kept: a config is read often, and some automata take seconds to build.
+
+    A file is read again once it has changed; a machine made in Python may be another one under its name by now.
+    """
     import languages
 
-    return language_row(languages.get(name))
+    path = Path(name.removeprefix("dfa:"))
+    if name in languages.registry.MADE or (name.startswith("dfa:") and not path.is_file()):
+        return languages.get(name)
+    written = path.stat() if name.startswith("dfa:") else None
+    stamp = None if written is None else (written.st_mtime_ns, written.st_size, written.st_ino)
+    return _task(name, os.environ.get(VARIABLE), stamp)
 
 
-def language_row(task: Task) -> Row:
-    """The row of a task."""
-    return Row("regulargpt.data.language:LanguageData", sampled(task.sampling), task.summary, task.source)
+@lru_cache(maxsize=64)
+def _task(name: str, budget: str | None, stamp: tuple[int, ...] | None) -> Task:
+    """The task of a name, with this budget and of a file with this stamp."""
+    import languages
+
+    return languages.get(name)
 
 
 SOURCES = Sources("language", {}, DataOptions)
@@ -72,9 +83,7 @@ def sampling(name: str) -> str:
     >>> sampling("parity"), sampling("dyck-2"), sampling("text:code"), sampling("retrieval:line")
     ('uniform', 'balanced', 'text', 'retrieval')
     """
-    import languages
-
-    return kind_of(name) if not is_language(name) else languages.get(name).sampling
+    return kind_of(name) if not is_language(name) else task_of(name).sampling
 
 
 def kind_of(name: str) -> str:
@@ -114,13 +123,12 @@ def of_words(options: Options, task: Task | None = None) -> LanguageData:
 
     Raises UserError for the options of a text or a retrieval task, which no machine answers.
     """
-    import languages
     from regulargpt.data.language import LanguageData
 
     if not isinstance(options, LanguageOptions):
         name = str(getattr(options, "name", "it"))
         raise UserError(f"{name} is a {noun_of(name)}, which has no automaton; choose a language, or a run on one")
-    return LanguageData(task or languages.get(options.name), options)
+    return LanguageData(task or task_of(options.name), options)
 
 
 def read_data(text: str) -> Data:
@@ -143,4 +151,5 @@ __all__ = [
     "of_words",
     "read_data",
     "sampling",
+    "task_of",
 ]

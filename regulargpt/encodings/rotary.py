@@ -24,7 +24,8 @@ def rotate(x: Float[Tensor, "*rows length width"], angle: Float[Tensor, "length 
         # The compiler makes one loop of it; of complex numbers it makes none, and warns.
         return rotate_written_out(x, angle)
     # As complex numbers, pairs are read and written once; there are none of half precision.
-    z = torch.view_as_complex(x.to(torch.promote_types(x.dtype, torch.float32)).unflatten(-1, (-1, 2)))
+    pairs = x.to(torch.promote_types(x.dtype, torch.float32)).unflatten(-1, (-1, 2))  # (*rows, length, pairs, 2)
+    z = torch.view_as_complex(pairs)  # (*rows, length, pairs)
     turned = z * torch.polar(torch.ones_like(angle), angle).to(z.dtype)  # (*rows, length, pairs)
     return torch.view_as_real(turned).flatten(-2).to(x.dtype)  # (*rows, length, width)
 

@@ -19,7 +19,7 @@ from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
 from regulargpt.objectives.measures import Guess, measure
 
-FEWEST_WORDS = 32
+FEWEST_WORDS = 4
 # Symbols in one forward pass: enough to keep a device busy, few enough for the caches and for memory. A model that
 # attends from every position to every other counts each pair.
 SYMBOLS_AT_ONCE = 1 << 19
@@ -54,7 +54,7 @@ def samples_at(length: int, config: EvaluationOptions) -> int:
     """How many words are drawn at a length: fewer at very long ones.
 
     >>> [samples_at(T, EvaluationOptions()) for T in (500, 10_000, 1_000_000)]
-    [512, 512, 33]
+    [64, 64, 4]
     """
     return min(config.samples, max(FEWEST_WORDS, config.symbols // length))
 

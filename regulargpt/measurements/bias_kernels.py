@@ -210,7 +210,7 @@ def _bias(
     state = encoding.prepare(drawn(1, len(n), encoding.d_model), layer)
     q, k = (drawn(1, encoding.n_heads, len(points), encoding.d_head) for points in (m, n))
     bias = encoding.bias(q, k, Positions(torch.from_numpy(m), torch.from_numpy(n), layer, state))
-    return None if bias is None else bias[0].double().expand(encoding.n_heads, len(m), len(n))
+    return None if bias is None else bias[0].double().expand(encoding.n_heads, len(m), len(n))  # (n_heads, m, n)
 
 
 def plain(value: Any) -> Any:

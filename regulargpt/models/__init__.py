@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from regulargpt.models import recipes
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, TransformerOptions
 from regulargpt.models.regulargpt.options import GatedRegularGPTOptions, RegularGPTOptions
+from regulargpt.models.regulargpt.recipes import GATED, RECIPES
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.options.registry import Registry, Row
 
@@ -27,40 +29,54 @@ MODELS = Registry(
             RegularGPTOptions,
             "one weight-shared block, depth log_C T, sliding-dilated attention",
             "Chi et al. 2023",
+            RECIPES,
         ),
         "gated-regulargpt": Row(
             f"{PLACE}.regulargpt.gated:GatedRegularGPT",
             GatedRegularGPTOptions,
             "regulargpt whose attention mixes gated values; gates read the whole chunk",
+            recipes=GATED,
         ),
         "ldru": Row(
             f"{PLACE}.ldru.model:Ldru",
             LdruOptions,
             "log-depth recurrent unit, a binary tree of one operator",
             "Pert et al. 2026",
+            recipes.LDRU,
         ),
-        "rnn": Row(f"{PLACE}.rnn:Rnn", RecurrentOptions, "recurrent network with ReLU", "Elman 1990"),
+        "rnn": Row(
+            f"{PLACE}.rnn:Rnn", RecurrentOptions, "recurrent network with ReLU", "Elman 1990", recipes.recurrent(5e-4)
+        ),
         "lstm": Row(
-            f"{PLACE}.lstm:Lstm", RecurrentOptions, "long short-term memory", "Hochreiter and Schmidhuber 1997"
+            f"{PLACE}.lstm:Lstm",
+            RecurrentOptions,
+            "long short-term memory",
+            "Hochreiter and Schmidhuber 1997",
+            recipes.recurrent(1e-3),
         ),
-        "gru": Row(f"{PLACE}.gru:Gru", RecurrentOptions, "gated recurrent unit", "Cho et al. 2014"),
+        "gru": Row(
+            f"{PLACE}.gru:Gru", RecurrentOptions, "gated recurrent unit", "Cho et al. 2014", recipes.recurrent(5e-4)
+        ),
         "transformer": Row(
             f"{PLACE}.transformer.model:Transformer",
             TransformerOptions,
             "pre- or post-LN, causal or not, any encoding",
             "Vaswani et al. 2017",
+            recipes.TRANSFORMER,
         ),
         "encoder-decoder": Row(
             f"{PLACE}.transformer.encoder_decoder.model:EncoderDecoder",
             EncoderDecoderOptions,
             "an encoder that reads both ways, a decoder that answers, any encoding",
             "Raffel et al. 2020",
+            recipes.ENCODER_DECODER,
         ),
         "linear-rnn": Row(
             f"{PLACE}.linear_rnn:LinearRnn",
             RecurrentOptions,
             "x_k = A x_{k-1} + B u_k by a parallel scan",
             "Orvieto et al. 2023",
+            recipes.recurrent(5e-4),
         ),
     },
     ModelOptions,

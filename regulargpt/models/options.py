@@ -61,10 +61,6 @@ class ModelOptions(Options):
         """About how many weights the model has, or a few times fewer: those of its blocks."""
         return 0
 
-    def not_a_tree(self) -> str | None:
-        """Why a word has no tree of sub-words here, each node a map of its children; None if it has."""
-        return f"{self.name} computes no tree of sub-words"
-
     def not_one_map(self) -> str | None:
         """Why the levels are not one and the same map at every length, so that there is no proof; None if they are."""
         return f"{self.name} does not use one map at every level of a tree"

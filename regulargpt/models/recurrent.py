@@ -230,7 +230,8 @@ class TorchRecurrent(Stepwise):
 
     def output(self, states: Float[Tensor, "*rows d_state"]) -> Float[Tensor, "*rows d_model"]:
         """h of the last layer."""
-        return states.unflatten(-1, (self.parts, len(self.layers), -1))[..., 0, -1, :]
+        parts = states.unflatten(-1, (self.parts, len(self.layers), -1))  # (*rows, parts, layers, d_model)
+        return parts[..., 0, -1, :]
 
     def advance(
         self, piece: Int[Tensor, "batch part"], state: Float[Tensor, "batch d_state"] | None, readout: Readout
@@ -239,11 +240,13 @@ class TorchRecurrent(Stepwise):
         if self.hook_state.listened_to() or listened_to(self.layers):
             return super().advance(piece, state, readout)
         start = self.start(len(piece)) if state is None else state
-        parts = start.unflatten(1, (self.parts, len(self.layers), -1)).permute(1, 2, 0, 3).contiguous()
+        parts = start.unflatten(1, (self.parts, len(self.layers), -1))  # (batch, parts, layers, d_model)
+        parts = parts.permute(1, 2, 0, 3).contiguous()  # (parts, layers, batch, d_model)
         carries: Any = tuple(parts) if self.parts > 1 else parts[0]  # each (layers, batch, d_model), as torch has them
         states, after = self.rnn(self.hook_embed(self.embed(piece)), carries)
         moved = torch.stack(after) if self.parts > 1 else after[None]  # (parts, layers, batch, d_model)
-        return (states[:, -1:] if readout == "last" else states), moved.permute(2, 0, 1, 3).flatten(1)
+        carried = moved.permute(2, 0, 1, 3).flatten(1)  # (batch, d_state)
+        return (states[:, -1:] if readout == "last" else states), carried
 
     def activation(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
         """ReLU before the readout."""

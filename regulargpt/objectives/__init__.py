@@ -14,7 +14,6 @@ from regulargpt.objectives.options import (
     ObjectiveOptions,
     PrefixesOptions,
     RetrieveOptions,
-    SubwordsOptions,
 )
 from regulargpt.options.registry import Registry, Row
 
@@ -33,9 +32,6 @@ OBJECTIVES = Registry(
             NextOptions,
             "the legal next symbols after every prefix",
             "Bhattamishra et al. 2020",
-        ),
-        "subwords": Row(
-            f"{PLACE}.subwords:Subwords", SubwordsOptions, "the answer to the sub-word under every node of the tree"
         ),
         "language_model": Row(
             f"{PLACE}.language_model:LanguageModel", LanguageModelOptions, "the symbol that comes next in a text"

@@ -138,31 +138,6 @@ class NextOptions(PrefixesOptions):
 
 
 @dataclass(frozen=True)
-class SubwordsOptions(ObjectiveOptions):
-    """The answer to the word and to the sub-word under every node of the tree."""
-
-    weight: float = option(
-        1.0, "Weight of the answers at the nodes.", least=0, most=1_000_000, why="a weight is not negative"
-    )
-    compositions: int = option(
-        0, "Random windows of nodes that are composed a step.", least=0, most=1_048_576, why="give a number of windows"
-    )
-    alignment: float = option(
-        0.0,
-        "How strongly the states of one monoid element are drawn together.",
-        least=0,
-        most=1_000_000,
-        why="a weight is not negative",
-    )
-
-    def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
-        """It needs a tree whose nodes have sub-words."""
-        yield from super().refuse(data, model)
-        if (reason := model.not_a_tree()) is not None:
-            yield f"{reason}; choose 'last' or 'prefixes'"
-
-
-@dataclass(frozen=True)
 class LanguageModelOptions(ObjectiveOptions):
     """The symbol that comes next in a text."""
 

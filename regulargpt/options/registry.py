@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -26,12 +26,16 @@ class CannotImport(ConfigError):
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a registry: the class ("module:Class"), its options, what it is, who published it."""
+    """One line of a registry: the class ("module:Class"), its options, what it is, who published it.
+
+    `recipes` are the model's own options in recipes: `recipes[recipe][language]`, "*" for every language.
+    """
 
     place: str
     options: type[Options]
     summary: str
     source: str = ""
+    recipes: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
 
     def load(self) -> Any:
         """The class; its module is imported here and not before."""
@@ -142,8 +146,8 @@ def rows(options: Options) -> Iterator[Row]:
     >>> [row.place for row in rows(RunConfig())][-1]
     'regulargpt.models.regulargpt.model:RegularGPT'
     """
-    for field, place in registries(type(options)).items():
-        value = getattr(options, field)
+    for name, place in registries(type(options)).items():
+        value = getattr(options, name)
         for part in value if isinstance(value, tuple) else (value,):
             yield registry(place)[part.name]
             yield from rows(part)
@@ -158,8 +162,8 @@ def registry(place: str) -> Registry:
 def outside(kind: str, place: str, default: type[Options], base: str = "") -> Row:
     """The row of a class outside this package, by its import path `package.module:Class`.
 
-    Its options are the class attribute `Options`, if it has one. Raises ConfigError if it cannot be imported, or is not
-    of the class at `base`.
+    Its options are the class attribute `Options`, what it takes of recipes is `RECIPES`, if it has them. Raises
+    ConfigError if it cannot be imported, or is not of the class at `base`.
     """
     module, _, name = place.partition(":")
     try:
@@ -181,7 +185,8 @@ def outside(kind: str, place: str, default: type[Options], base: str = "") -> Ro
     options = getattr(found, "Options", default)
     if not (isinstance(options, type) and issubclass(options, default)):
         raise ConfigError(f"{kind} {place}: its Options is no {default.__name__}; derive it from that class")
-    return Row(place, options, (found.__doc__ or "").strip().partition("\n")[0], module)
+    summary = (found.__doc__ or "").strip().partition("\n")[0]
+    return Row(place, options, summary, module, getattr(found, "RECIPES", {}))
 
 
 def load(place: str) -> Any:

@@ -59,13 +59,13 @@ TEXTS: dict[str, list[str]] = {
     "model": [*MODELS, "gru:d_model=8", "gru:d_model", "no.such:Model", "json:JSONDecoder"],
     "models": [*MODELS, "gru,lstm", "gru,"],
     "recipe": [*RECIPES],
-    "recipes": [*RECIPES, "robust,paper"],
+    "recipes": [*RECIPES, "words,paper"],
     "protocol": [*PROTOCOLS, "thesis-1", "thesis-9"],
     "protocols": [*PROTOCOLS, "thesis,hard"],
     "preset": [*PROTOCOLS],
     "device": ["cpu", "auto", "gpu"],
     "model.encoding": [*ENCODINGS, "alibi:", "alibi:=", "alibi:slopes=1", "no.such:Encoding", "json:decoder"],
-    "objective": [*OBJECTIVES, "last:output_token=true", "subwords:weight=2", "last:"],
+    "objective": [*OBJECTIVES, "last:output_token=true", "last:bracketings=0.5", "last:"],
 }
 PARTS = [
     *({"model.name": model} for model in MODELS),

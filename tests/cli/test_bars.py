@@ -74,7 +74,7 @@ def test_a_run_fits_the_terminal(cli: Cli, terminal: Terminal, columns: int):
     shown = terminal(columns)
     assert cli("run", "parity", *SMALL, "--out", "r").code == 0
     said, *lines = shown()
-    assert said == "parity: regulargpt, recipe robust, into r"
+    assert said == "parity: regulargpt, recipe answers, into r"
     assert max(map(len, lines)) < columns
     assert lines[0].startswith("training"[:columns])
     assert "testing: 5 of 5 lengths".startswith(lines[-1][:23])

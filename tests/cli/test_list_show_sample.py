@@ -140,7 +140,7 @@ def test_a_part_outside_is_listed_like_any_other(cli: Cli, tmp_path: Path, monke
             ("retrieval", "line"),
             "retrieval tasks are listed without a name: leave line out; `regulargpt show` shows a retrieval task",
         ),
-        (("recipes", "robust"), "recipes are listed without a name: leave robust out; options have 'models', 'enc"),
+        (("recipes", "words"), "recipes are listed without a name: leave words out; options have 'models', 'enc"),
         (("models", "no.such:Model"), "model no.such:Model: No module named 'no'; install the package, or put"),
         (
             ("models", "json:JSONEncodr"),

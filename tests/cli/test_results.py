@@ -307,7 +307,7 @@ def test_scores_of_different_measures_are_not_averaged(cli: Cli):
     [
         ("objective__name", ("last", "prefixes"), "supervision"),
         ("model__name", ("lstm", "gru"), "model"),
-        ("recipe", ("robust", "paper"), "recipe"),
+        ("recipe", ("words", "paper"), "recipe"),
         ("data__name", ("parity", "tomita-3"), "language"),
         ("training__clip", (1.0, 2.0), "clip"),
     ],
@@ -340,19 +340,19 @@ def test_tests_under_different_protocols_are_never_averaged(cli: Cli):
 
 
 def test_conditions_that_differ_are_marked_and_no_best_is_bold_across_them(cli: Cli):
-    subwords = {"objective__name": "subwords", "data__name": "modular-arithmetic:plus=true"}
+    prefixes = {"objective__name": "prefixes", "data__name": "modular-arithmetic:plus=true"}
     made.done(Path("runs/a"), {5: 60.0}, made.config_text(model__name="lstm", data__name="modular-arithmetic"))
-    made.done(Path("runs/b"), {5: 99.0}, made.config_text(**subwords))
+    made.done(Path("runs/b"), {5: 99.0}, made.config_text(**prefixes))
     for at, name in enumerate(("lstm", "regulargpt")):
         made.done(Path(f"runs/parity-{at}"), {5: 60.0 + at}, made.config_text(model__name=name))
     out = cli("results", "runs").out
     marks = {line.split()[0]: line.split()[5] for line in out.splitlines() if " [" in line and line[0] != "["}
     assert marks == {"modular-arithmetic": "[a]", "modular-arithmetic:plus=true": "[b]"}
     assert "[a]: language modular-arithmetic, supervision last" in out
-    assert "[b]: language modular-arithmetic:plus=true, supervision subwords" in out
+    assert "[b]: language modular-arithmetic:plus=true, supervision prefixes" in out
     pivot = cli("results", "runs", "--pivot", "protocol,model", "--where", "language=modular-arithmetic:plus=true")
     assert "[a]" not in pivot.out
-    made.done(Path("runs/c"), {5: 99.0}, made.config_text(objective__name="subwords", model__name="gru"))
+    made.done(Path("runs/c"), {5: 99.0}, made.config_text(objective__name="prefixes", model__name="gru"))
     parity = cli("results", "runs", "--pivot", "language,model", "--where", "language=parity")
     assert "61.00 [b]" in parity.out
     assert "99.00 [a]" in parity.out

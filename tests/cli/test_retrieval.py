@@ -106,7 +106,7 @@ WRONG = [
     ("run retrieval:line --protocol hard", "retrieval:line is a retrieval task, and a protocol is about words of a"),
     ("run retrieval:line --certify", "--certify: "),
     ("run retrieval:line --model regulargpt --certify", "a retrieval task has no automaton, so nothing can be proven"),
-    ("run retrieval:line --recipe robust", "recipe 'robust' is for words, retrieval:line is not; leave --recipe out"),
+    ("run retrieval:line --recipe words", "recipe 'words' is for words, retrieval:line is not; leave --recipe out"),
     ("run retrieval:line --train-len 20", "length 20: retrieval:line has words of 35 symbols and more; choose a lon"),
     ("run retrieval:line --near-misses 0.5", "unknown key 'data.near_misses'"),
     ("construct retrieval:line --out never", "'retrieval:line' is a retrieval task, which has no automaton; name a l"),

@@ -124,7 +124,7 @@ def test_the_table_for_people(cli: Cli):
     code, out, err = cli("run", "parity", *SMALL)
     folder = "runs/parity-regulargpt-C2-seed0"
     assert code == 0
-    assert err == f"parity: regulargpt, recipe robust, into {folder}\n"
+    assert err == f"parity: regulargpt, recipe answers, into {folder}\n"
     starts = [
         "training  ",
         "testing  ",

@@ -64,13 +64,13 @@ REFUSED = [
     # What is about words.
     ("run text:small.txt --supervision last", "it asks about words, and text:small.txt is text; choose 'language_"),
     ("run parity --supervision language_model", "it asks about text, and parity is words; choose 'last'"),
-    ("run text:small.txt --recipe robust", "recipe 'robust' is for words, text:small.txt is not; leave --recipe out"),
+    ("run text:small.txt --recipe words", "recipe 'words' is for words, text:small.txt is not; leave --recipe out"),
     ("run parity --recipe text", "recipe 'text' is for text, parity is not; name a text, as in text:code"),
     ("run text:small.txt --protocol hard", "is a text, and a protocol is about words of a language; leave it out"),
     ("evaluate run --protocol hard", "is a text, and a protocol is about words of a language; leave it out"),
     ("run text:small.txt --set evaluation.extra_protocols=hard-1", "a protocol is about words of a language; leave"),
     ("sweep text:small.txt --protocol hard", "is a text, and a protocol is about words of a language; leave it out"),
-    ("sweep text:small.txt --recipe robust", "recipe 'robust' is for words, text:small.txt is not; leave --recipe out"),
+    ("sweep text:small.txt --recipe words", "recipe 'words' is for words, text:small.txt is not; leave --recipe out"),
     (
         "run text:small.txt --certify",
         "--certify: a text has no automaton, so nothing can be proven of it; leave it out",
@@ -234,7 +234,7 @@ def test_what_a_terminal_would_obey_is_spelled_out(cli: Cli, tmp_path: Path):
 def test_a_sweep_trains_on_each_text_and_language_what_suits_it(cli: Cli, place: Path):
     shown = json.loads(cli("sweep", "text:small.txt", "parity", "--steps", "2", "--dry-run", "--json").out)
     names = [run["name"].rpartition("-seed")[0] for run in shown["runs"]]
-    assert names == ["text-small.txt-transformer-text", "parity-regulargpt-C2-robust"]
+    assert names == ["text-small.txt-transformer-text", "parity-regulargpt-C2-answers"]
     assert shown["sweep"].endswith("text-small.txt+parity-transformer+regulargpt")
 
 

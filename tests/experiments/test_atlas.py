@@ -150,10 +150,10 @@ def test_the_networks_are_those_that_were_asked_for(tmp_path: Path) -> None:
         "regulargpt": ("regulargpt", "answers"),
         "regulargpt-known": ("regulargpt", "answers"),
         "ldru": ("ldru", "answers"),
-        "rnn": ("rnn", "robust"),
-        "lstm": ("lstm", "robust"),
-        "transformer-none": ("transformer", "robust"),
-        "transformer-alibi": ("transformer", "robust"),
+        "rnn": ("rnn", "words"),
+        "lstm": ("lstm", "words"),
+        "transformer-none": ("transformer", "words"),
+        "transformer-alibi": ("transformer", "words"),
     }
     differs = value_of(configs["regulargpt-known"], f"{TABLE}.automaton")
     assert configs["regulargpt"].replaced({f"{TABLE}.automaton": differs}) == configs["regulargpt-known"]

@@ -31,7 +31,7 @@ from regulargpt.runs.sweep.names import name_of
 from tests.experiments.folders import filled, finished
 from tests.regulargpt.results.made import believe
 
-TABLE = experiment("table-6.1")
+TABLE, ANSWERS = experiment("table-6.1"), experiment("answers")
 COLUMNS = [column.name for column in TABLE.columns]
 
 
@@ -106,14 +106,14 @@ def test_where_the_published_mean_lies(mixed):
 
 
 def test_the_other_protocol_and_the_single_length_have_their_own_tests(mixed):
-    found = cell(mixed[1], "parity", "hard-C3")
+    found = cell(mixed[1], "parity", "words-hard-C3")
     assert {(test.tested, test.length) for test in found.rows} == {("hard-2", 10_000)}
     assert found.published == (None, None)
     assert lines(found) == ["90.00 / 80.00"]
 
 
 def test_what_was_not_published_has_no_notes(mixed):
-    assert {c.column.name for c in mixed[1].all if c.notes} == set(COLUMNS[:8])
+    assert {c.column.name for c in mixed[1].all if c.notes} == set(COLUMNS[:6])
     assert len(mixed[1].notes) == max(n for c in mixed[1].all for n in c.notes)
 
 
@@ -168,18 +168,18 @@ PROVEN = [
 @pytest.mark.parametrize(("more", "text"), PROVEN, ids=[text for _, text in PROVEN])
 def test_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict, text: str):
     believe(monkeypatch)
-    found = comparison(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], **more))
-    assert lines(cell(found, "parity", "proven-C2")) == [text]
+    found = comparison(ANSWERS, "smoke", filled(tmp_path / "r", ANSWERS, "smoke", ["parity"], **more))
+    assert lines(cell(found, "parity", "proven-gated-C2")) == [text]
 
 
 def test_what_only_a_summary_calls_proven_is_not_counted(tmp_path: Path):
-    found = comparison(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], proven=True))
-    assert lines(cell(found, "parity", "proven-C2")) == ["0 of 1 proven"]
+    found = comparison(ANSWERS, "smoke", filled(tmp_path / "r", ANSWERS, "smoke", ["parity"], proven=True))
+    assert lines(cell(found, "parity", "proven-gated-C2")) == ["0 of 1 proven"]
 
 
 def test_a_length_that_was_not_tested_is_said(tmp_path: Path):
     found = comparison(TABLE, "smoke", filled(tmp_path / "r", TABLE, "smoke", ["parity"], extra_protocols={}))
-    assert lines(cell(found, "parity", "hard-C2")) == ["not tested at 10,000 symbols"]
+    assert lines(cell(found, "parity", "words-hard-C2")) == ["not tested at 10,000 symbols"]
 
 
 def test_both_settings_of_table_6_2_are_of_the_same_runs(tmp_path: Path):
@@ -198,7 +198,7 @@ def test_both_settings_of_table_6_2_are_of_the_same_runs(tmp_path: Path):
     assert same.published == (77.2,)
     assert beyond.published == (50.0,)
     assert same.differences == pytest.approx((21.8,))
-    assert cell(found, "same-length/robust", "0.9").published == (None,)
+    assert cell(found, "same-length/words", "0.9").published == (None,)
 
 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if not isinstance(experiment(name), TextTable)])
@@ -246,9 +246,9 @@ def test_time_and_depth(tmp_path: Path):
 
 def test_where_no_table_was_published_the_conditions_are_those_of_another(tmp_path: Path):
     section = experiment("section-6.4.3")
-    folder = filled(tmp_path / "r", section, "smoke", ["parity/robust/accuracy"])
+    folder = filled(tmp_path / "r", section, "smoke", ["parity/words/accuracy"])
     found = comparison(section, "smoke", folder)
-    accuracy, depth = (cell(found, f"parity/robust/{what}", "8") for what in ("accuracy", "depth"))
+    accuracy, depth = (cell(found, f"parity/words/{what}", "8") for what in ("accuracy", "depth"))
     assert "at most 20 training steps, not 100,000" in {found.notes[n - 1] for n in accuracy.notes}
     assert "1 seed, not 3" in {found.notes[n - 1] for n in accuracy.notes}
     assert depth.notes == ()
@@ -266,18 +266,18 @@ def test_the_part_that_is_missing_is_said():
         return next(note for note in notes if note.startswith("recipe "))
 
     assert "levels 6, not 0" in recipe_note("parity/paper", "fixed-depth")
-    assert "pad masked, not learned" in recipe_note("tomita-5/robust", "masked-pad")
-    assert "attention full, not dilated" in recipe_note("parity/robust", "no-dilation")
+    assert "pad masked, not learned" in recipe_note("tomita-5/words", "masked-pad")
+    assert "attention full, not dilated" in recipe_note("parity/words", "no-dilation")
     assert "distinct_levels 6, not 1" in recipe_note("even-pairs/paper", "no-sharing")
     for switch in ("levels", "pad", "attention"):
-        assert f"{switch} " not in recipe_note("parity/robust", "whole")
-    assert "state_norm" not in recipe_note("parity/robust", "no-state-norm")
-    assert "state_noise" not in recipe_note("parity/robust", "no-state-noise")
+        assert f"{switch} " not in recipe_note("parity/words", "whole")
+    assert "state_norm" not in recipe_note("parity/words", "no-state-norm")
+    assert "state_noise" not in recipe_note("parity/words", "no-state-noise")
 
 
 def test_only_the_slow_column_has_fewer_seeds_on_two_cores():
     for scale, slow in (("cpu", 1), ("full", 3)):
-        seeds = {name: len({c.seed for c in ablation_runs("parity/robust", name, scale)}) for name in PARTS}
+        seeds = {name: len({c.seed for c in ablation_runs("parity/words", name, scale)}) for name in PARTS}
         assert seeds == {name: slow if name == "no-dilation" else 3 for name in PARTS}
 
 
@@ -313,13 +313,12 @@ def test_each_score_has_the_rules_of_its_own_words(tmp_path: Path, monkeypatch):
         ("dyck-2", "thesis-1", 0.5, 128),
         ("dyck-2:depth=every", "hard-2", 0.5, 128),
     ]
-    plain, some, hard = (cell(found, "dyck-2", name).shortcuts for name in ("rnn", "transformer", "hard-C2"))
+    plain, some, hard = (cell(found, "dyck-2", name).shortcuts for name in ("rnn", "transformer", "words-hard-C2"))
     assert plain == ShortcutScores("thesis-1", {"majority": 75.0, "n-grams": 81.6})
     assert some == ShortcutScores("thesis-1, every 7th length", {"majority": 75.0, "n-grams": 90.0})
     assert hard is not None
     assert (hard.words, hard.scores["n-grams"]) == ("hard-2 at 10,000 symbols, 50 % near misses in training", 98.6)
     assert lines(cell(found, "dyck-2", "rnn"))[-1] == "n-grams 81.60"
-    assert cell(found, "dyck-2", "proven-C2").shortcuts is None
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,11 @@ import pytest
 from experiments.conditions import as_described, differences
 from experiments.published import published
 from experiments.table_6_1 import EXPERIMENT, RATES, SEEDS
-from regulargpt.config.protocols import protocol
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig, value_of
 
 SAID = published("table-6.1").conditions_of("parity")
-AS_PUBLISHED = protocol("thesis").apply(resolve("gpt2", "regulargpt", "parity", "uniform"))
+AS_PUBLISHED = resolve("gpt2", "regulargpt", "parity", preset="thesis")
 
 
 def axes(config: RunConfig = AS_PUBLISHED, **changes: Any) -> list[RunConfig]:
@@ -53,10 +52,6 @@ PHRASES = [
     ),
     ({"data__name": "dyck-2", "data__members": 1.0}, "100 % members in training, not 50 %"),
     ({"objective__output_token": True}, "the answer is read at an empty token after the word"),
-    (
-        {"objective__name": "subwords"},
-        "shown the answer and the monoid element at every node of the tree, not the final answer only",
-    ),
     ({"data__name": "dyck-4:depth=every"}, "members of every depth at every length"),
     ({"data__name": "dyck-4:members=blocks"}, "members drawn as the original code draws them"),
     (
@@ -97,9 +92,9 @@ def test_what_changes_no_score_is_no_condition(changes: dict[str, Any]):
 
 
 def test_options_of_the_supervision_and_of_phases_are_named_beside_their_defaults():
-    config = protocol("thesis").apply(resolve("robust-subwords", "regulargpt", "parity", "uniform"))
+    config = resolve("answers", "regulargpt", "parity", preset="thesis")
     recipe = next(phrase for phrase in differences(axes(config), SAID) if phrase.startswith("recipe "))
-    named = ["compositions 1024, not 0", "alignment 1.0, not 0.0", "table_fine_tuning.lr 0.008, not 0.002"]
+    named = ["bracketings 0.5, not 0.0", "table_fine_tuning.lr 0.01, not 0.002"]
     assert [part for part in recipe.partition(": ")[2].split("; ") if part in named] == named
     assert "table_fine_tuning.every" not in recipe
 

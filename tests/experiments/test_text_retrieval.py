@@ -40,7 +40,7 @@ SMALL = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     path = tmp_path_factory.mktemp("retrieval") / "run"
     task = "retrieval:line:keys=4,values=3,questions=4"
-    run(resolve("retrieval", "transformer", task, "retrieval").replaced(SMALL), path)
+    run(resolve("retrieval", "transformer", task).replaced(SMALL), path)
     return RunFolder.open(path)
 
 
@@ -102,7 +102,7 @@ def test_a_row_is_the_recipe_for_its_task(task: str, scale: Scale):
     source = data.build(config.data)
     assert source.lengths(config.data.train_len)
     if scale == "cpu":
-        assert config.replaced({}) == resolve("retrieval", "transformer", f"retrieval:{task}", "retrieval")
+        assert config.replaced({}) == resolve("retrieval", "transformer", f"retrieval:{task}")
 
 
 # What has not been learned.

@@ -32,10 +32,8 @@ ATTENTION = {"model.n_heads": 2, "model.d_ff": 16}
 FAMILIES: dict[str, dict[str, Any]] = {
     "regulargpt": {
         **ATTENTION,
-        "objective.name": "subwords",
         "data.name": "modular-arithmetic:plus=true",
-        "objective.compositions": 16,
-        "objective.alignment": 0.1,
+        "objective.bracketings": 0.5,
         "training.curriculum": (4, 6),
         "training.stage_loss": 100.0,
         "training.loss_memory": 0.8,

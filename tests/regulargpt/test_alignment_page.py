@@ -68,7 +68,7 @@ def place(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("alignments")
     (path / "evil.txt").write_bytes((EVIL + b"alpha beta\n") * 120)
     (path / "strange.json").write_text(json.dumps(STRANGE))
-    running.run(resolve(None, "transformer", TASK, "retrieval", {}).replaced(SMALL), path / "retrieval")
+    running.run(resolve(None, "transformer", TASK).replaced(SMALL), path / "retrieval")
     running.run(text_config(f"text:{path / 'evil.txt'}", model__encoding__name="t5"), path / "text")
     running.run(config("transformer", data__name="dyck-2"), path / "next")
     strange = {"data__name": f"dfa:{path / 'strange.json'}", "objective__name": "last", "model__causal": False}
@@ -255,7 +255,7 @@ def test_a_token_behind_the_word_is_read_and_shown(tmp_path: Path):
 @pytest.mark.parametrize("name", ["line", "needles", "passkey", "documents", "code-key", "topic"])
 def test_every_answer_of_a_retrieval_task_stands_where_it_is_outlined(name: str):
     source = data.read_data(f"retrieval:{name}")
-    asked = questions.ask(source, resolve(None, "transformer", source.name, "retrieval", {}), 3, 96, 4)
+    asked = questions.ask(source, resolve(None, "transformer", source.name), 3, 96, 4)
     assert len(asked.names) == 96
     for at, needle, right in zip(asked.at, asked.needles, asked.reading.right, strict=True):
         assert needle is not None

@@ -9,12 +9,17 @@ from hypothesis import strategies as st
 import languages
 from languages.errors import UserError
 from languages.registry import names
-from regulargpt.config.recipes import CERTIFY, RECIPES, recommended, resolve
+from regulargpt import data
+from regulargpt.cli.configure import configure
+from regulargpt.config.recipes import CERTIFY, RECIPES, resolve
 from regulargpt.config.schema import RunConfig, flat, keys, type_of, value_of
 from regulargpt.config.validation import validate
 from regulargpt.models import MODELS
+from regulargpt.models.regulargpt.recipes import RUN_SH
 from regulargpt.options import ConfigError, Options, as_mapping, describe, hints, read, shown
 from regulargpt.options.lengths import read_lengths
+from regulargpt.runs import run as running
+from regulargpt.training.table_fine_tuning import CHECKED
 from tests.regulargpt.parts import NAMES, PLACES, configs, places
 
 
@@ -115,8 +120,8 @@ PARTS = [
     ({"model": "transformer", "model.encoding": "rotary"}, {"model.encoding.name": "rotary"}),
     # Half of the head's width is odd until both are set.
     ({"model": "transformer:d_model=8", "model.encoding": "rotary", "model.n_heads": "2"}, {"model.n_heads": 2}),
-    ({"objective": "subwords:weight=2,compositions=3"}, {"objective.weight": 2.0, "objective.compositions": 3}),
-    ({"objective.weight": "0.5", "objective": "subwords"}, {"objective.weight": 0.5}),
+    ({"objective": "last:bracketings=0.5,merged=0.25"}, {"objective.bracketings": 0.5, "objective.merged": 0.25}),
+    ({"objective.bracketings": "0.5", "objective": "last"}, {"objective.bracketings": 0.5}),
     ({"data": "dyck-2:depth=every", "data.test.edits": "3"}, {"data.name": "dyck-2:depth=every", "data.test.edits": 3}),
     ({"data.name": "regex:(a,b)*"}, {"data.name": "regex:(a,b)*", "data.members": 0.5}),
     ({"phases.table_fine_tuning.steps": "7"}, {"phases.table_fine_tuning.every": 100}),
@@ -156,7 +161,7 @@ REFUSED_TEXTS = [
     ("[model]\nname = 'regulargtp'", "unknown model 'regulargtp'; did you mean 'regulargpt'?"),
     (
         "[objective]\nname = 'evry'",
-        "unknown supervision 'evry'; choose 'last', 'prefixes', 'next', 'subwords', 'language_model', 'retrieve'",
+        "unknown supervision 'evry'; choose 'last', 'prefixes', 'next', 'language_model', 'retrieve'",
     ),
     (
         "[model]\nname = 'transformer'\n[model.encoding]\nname = 'rotery'",
@@ -258,7 +263,6 @@ REFUSED_KEYS = [
                        "'encoder-decoder' have"),
     ("model.encoding.name", "unknown key 'model.encoding': 'regulargpt' has no encoding; 'transformer', "
                             "'encoder-decoder' have"),
-    ("objective.weight", "unknown key 'objective.weight': 'last' has no weight; 'subwords' has"),
     (
         "data.near_misses",
         "unknown key 'data.near_misses': 'parity' has no near_misses; languages of members and non-members have",
@@ -328,24 +332,24 @@ OF_WORDS = [name for name, recipe in RECIPES.items() if recipe.is_for == "words"
 @pytest.mark.parametrize("recipe", OF_WORDS)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_recipe_of_every_model_can_run_every_listed_language(recipe: str, model: str):
-    if model not in RECIPES[recipe].fields:
-        with pytest.raises(UserError, match=f"recipe '{recipe}' is for .*, not for '{model}'; choose --recipe robust"):
-            resolve(recipe, model, "parity", "uniform")
+    if model not in RECIPES[recipe].models(recipe):
+        with pytest.raises(UserError, match=f"recipe '{recipe}' is for .*, not for '{model}'; choose --recipe words"):
+            resolve(recipe, model, "parity")
         return
     for language in names():
-        config = resolve(recipe, model, language, TASKS[language].sampling)
+        config = resolve(recipe, model, language)
         validate(config)
         assert (config.recipe, config.model.name) == (recipe, model)
         assert config.data.name.partition(":")[0] == language
         assert RunConfig.parse(config.render()) == config
-        # All that a recipe says is there: it names no option that its model lacks.
-        fields = {**RECIPES[recipe].fields[model], **RECIPES[recipe].languages.get(model, {}).get(language, {})}
-        assert {key: value_of(config, key) for key in fields if key != "data.name"}.keys() <= flat(config).keys()
+        # All that a model says of a recipe is there: it names no option that it lacks.
+        own = MODELS[model].recipes.get(recipe, {})
+        assert {key for of in own.values() for key in of} <= flat(config).keys()
 
 
 @pytest.mark.parametrize("model", [name for name in MODELS if name != "encoder-decoder"])
 def test_the_recipe_of_a_text_is_for_every_model_of_texts_and_for_no_language(model: str):
-    config = resolve(None, model, "text:code", "text")
+    config = resolve(None, model, "text:code")
     validate(config)
     assert (config.recipe, config.objective.name, config.scored) == (
         "text",
@@ -353,59 +357,88 @@ def test_the_recipe_of_a_text_is_for_every_model_of_texts_and_for_no_language(mo
         (64, 128, 256, 512, 1024),
     )
     with pytest.raises(UserError, match="recipe 'text' is for text, parity is not"):
-        resolve("text", model, "parity", "uniform")
-    with pytest.raises(UserError, match="recipe 'robust' is for words, text:code is not"):
-        resolve("robust", model, "text:code", "text")
+        resolve("text", model, "parity")
+    with pytest.raises(UserError, match="recipe 'words' is for words, text:code is not"):
+        resolve("words", model, "text:code")
 
 
 def test_a_model_that_reads_a_text_at_once_is_refused_in_one_line():
     with pytest.raises(UserError) as refused:
-        validate(resolve(None, "encoder-decoder", "text:code", "text"))
+        validate(resolve(None, "encoder-decoder", "text:code"))
     assert str(refused.value) == (
         "objective.name = 'language_model': it asks for the next symbol of a text: the encoder has seen all that it "
         "would predict; choose model.name = 'transformer'"
     )
 
 
-@pytest.mark.parametrize("model", [*MODELS, "regulargpt:chunk_size=3"])
-@pytest.mark.parametrize("language", [*names(), "regex:(ab)*", "parity:p_one=0.1", "dyck-9"])
-def test_the_recommended_recipe_is_for_that_model(model: str, language: str):
-    name = model.partition(":")[0]
-    assert name in RECIPES[recommended(language, model)].fields
-    assert recommended(language, model) == recommended(language, name)
+ABLATED = ("model.thickness=2", "model.distinct_levels=2", "model.levels=6", "model.pad=masked", "objective=prefixes")
 
 
-def test_options_behind_the_models_name_decide_on_the_recipes_as_others_do():
-    written = resolve("robust", "regulargpt:chunk_size=3", "parity", "uniform")
-    chosen = resolve("robust", "regulargpt", "parity", "uniform", {"model.chunk_size": 3})
-    assert written == chosen.replaced({"model.chunk_size": 3})
-    assert written.training.curriculum == (3, 9)
+@pytest.mark.parametrize("model", [*MODELS, *(f"regulargpt {change}" for change in ABLATED)])
+def test_answers_is_the_usual_recipe_and_what_can_have_no_certificate_learns_from_words_alone(model: str):
+    name, _, change = model.partition(" ")
+    written = dict([change.split("=")]) if change else {}
+    config = resolve(None, name, "dyck-4", lambda draft: draft.read(written))
+    validate(config)
+    is_proven = name in CHECKED and not change
+    assert (config.recipe, bool(config.phases)) == ("answers", is_proven)
+    words = resolve("words", name, "dyck-4", lambda draft: draft.read(written))
+    assert (config == words.replaced({"recipe": "answers"})) is not is_proven
 
 
-@pytest.mark.parametrize(("recipe", "model"), [(name, model) for name in OF_WORDS for model in RECIPES[name].languages])
-def test_a_language_that_is_spelled_as_its_recipe_would_has_the_recipe_of_the_bare_name(recipe: str, model: str):
-    for language in RECIPES[recipe].languages[model]:
-        sampling = TASKS[language].sampling
-        bare = resolve(recipe, model, language, sampling)
-        assert resolve(recipe, model, bare.data.name, sampling) == bare
+def test_the_user_stands_over_the_protocol_which_stands_over_the_recipe():
+    written = {"evaluation.samples": 7, "training.steps": 5}
+    config = resolve("answers", "regulargpt", "dyck-4", written, preset="thesis")
+    assert (config.evaluation.samples, config.training.steps, config.data.train_len) == (7, 5, 50)
+    assert (value_of(config, "data.near_misses"), value_of(config, "data.test.near_misses")) == (0.5, 0.0)
+    assert resolve("answers", "regulargpt", "dyck-4", preset="thesis").evaluation.samples == 512
+    assert resolve("answers", "regulargpt", "dyck-4").evaluation.samples == 64
+
+
+def test_one_run_makes_two_configs_and_one_automaton(monkeypatch: pytest.MonkeyPatch):
+    made: list[str] = []
+    checked, get = RunConfig.__post_init__, languages.get
+    monkeypatch.setattr(RunConfig, "__post_init__", lambda self: (made.append("config"), checked(self)))
+    monkeypatch.setattr(languages, "get", lambda name: (made.append(name), get(name))[1])
+    data._task.cache_clear()
+    written = {"model.chunk_size": "3", "training.steps": "5"}
+    config = configure("dyck-4", None, None, None, written, "thesis")
+    running.phases_of(config, validate(config), lambda phase, error: None)
+    assert made.count("config") == 2
+    assert made.count("dyck-4") == 1
+
+
+@pytest.mark.parametrize(
+    ("recipe", "model", "language"),
+    [
+        *(("answers", "ldru", name) for name in RECIPES["answers"].fields if name != "*"),
+        *((recipe, "regulargpt", name) for recipe in ("words", "paper") for name in RUN_SH),
+    ],
+)
+def test_a_language_that_is_spelled_as_its_recipe_would_has_the_recipe_of_the_bare_name(
+    recipe: str, model: str, language: str
+):
+    bare = resolve(recipe, model, language)
+    assert resolve(recipe, model, bare.data.name) == bare
 
 
 def test_how_a_language_is_drawn_is_the_users_choice_and_the_rest_the_recipes():
-    bare = resolve("answers", "regulargpt", "dyck-12", "balanced")
-    blocks = resolve("answers", "regulargpt", "dyck-12:members=blocks", "balanced")
+    bare = resolve("answers", "regulargpt", "dyck-12")
+    blocks = resolve("answers", "regulargpt", "dyck-12:members=blocks")
     assert bare.data.name == "dyck-12:depth=every"
     assert blocks == bare.replaced({"data.name": "dyck-12:members=blocks"})
 
 
 def test_another_language_of_the_same_name_has_nothing_of_its_own():
-    without = resolve("robust-subwords", "regulargpt", "modular-arithmetic:plus=false", "uniform")
-    assert without.training == resolve("robust-subwords", "regulargpt", "parity", "uniform").training
+    without = resolve("paper", "regulargpt", "modular-arithmetic:plus=false")
+    assert without.training == resolve("paper", "gru", "parity").training
 
 
-def test_a_recipe_that_shows_more_than_final_answers_says_so_in_its_name():
-    for name, recipe in ((name, RECIPES[name]) for name in OF_WORDS):
-        for fields in (*recipe.fields.values(), recipe.balanced, *recipe.languages.values()):
-            assert ("subwords" in name) or fields.get("objective.name", "last") == "last"
+def test_recipes_of_languages_show_final_answers_only():
+    for name in OF_WORDS:
+        own = [of for row in MODELS.values() for of in row.recipes.get(name, {}).values()]
+        for fields in (*RECIPES[name].fields.values(), RECIPES[name].balanced, *own):
+            assert fields.get("objective.name", "last") == "last"
 
 
 def test_a_certificate_is_asked_for_by_a_phase():

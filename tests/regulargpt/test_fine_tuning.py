@@ -1047,7 +1047,7 @@ def test_parity_is_certified_in_training_and_right_without_quantising(tmp_path: 
     from regulargpt.config.recipes import CERTIFY, resolve
 
     fields = {**CERTIFY, "evaluation.samples": 64, "evaluation.test_len": 60, "evaluation.extra_lengths": (100_000,)}
-    settings = resolve("robust", "regulargpt", "parity", "uniform").replaced(fields)
+    settings = resolve("words", "regulargpt", "parity").replaced(fields)
     # What ends the check goes on with it.
     with pytest.raises(Interrupted, match=r"^stopped by SIGTERM while the certificate was checked$"):
         run(settings, tmp_path / "run", Watch(on_check=lambda *_: signal.raise_signal(signal.SIGTERM)))

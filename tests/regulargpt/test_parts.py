@@ -124,7 +124,7 @@ def test_a_model_from_outside_has_the_recipe_that_is_for_any_model(tmp_path: Pat
     )
     (tmp_path / "a_model_outside.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
-    config = resolve("robust", "a_model_outside:Mine:d_model=4", "parity", "uniform")
+    config = resolve("words", "a_model_outside:Mine:d_model=4", "parity")
     assert (config.model.name, config.model.d_model) == ("a_model_outside:Mine", 4)
     assert config.training.solved_loss == 0.02
     validate(config)

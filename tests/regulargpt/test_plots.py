@@ -107,7 +107,7 @@ def test_what_is_left_out_of_a_line_is_on_it(values: list[tuple[float, float]]):
         assert np.abs(drawn - line).max() <= tolerance + 1e-9
 
 
-LONG = "modular-arithmetic:plus=true, regulargpt, chunk_size 3, robust-subwords, supervision prefixes, seed"
+LONG = "modular-arithmetic:plus=true, regulargpt, chunk_size 3, recipe answers, supervision prefixes, seed"
 NAMES = {
     "short": "lstm",
     "long": LONG,

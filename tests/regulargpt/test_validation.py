@@ -95,41 +95,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "training.batch_size = 128 cannot be shared among training.lengths_per_step = 3 lengths; make it a multiple",
     ),
     ("parity", {"training.steps": 0}, "training.steps = 0; training has at least 1 step"),
-    ("parity", {"recipe": "robusst"}, "unknown recipe 'robusst'; did you mean 'robust'?"),
+    ("parity", {"recipe": "wrods"}, "unknown recipe 'wrods'; did you mean 'words'?"),
     (
         "parity",
         {"recipe": "constructed-matrix"},
         "training.steps = 20000; recipe 'constructed-matrix' trains nothing, set it to 0",
-    ),
-    (
-        "parity",
-        {"objective.name": "subwords", "model.name": "rnn"},
-        "objective.name = 'subwords': rnn computes no tree of sub-words; choose 'last' or 'prefixes'",
-    ),
-    (
-        "parity",
-        {"objective.name": "subwords", "model.name": "ldru"},
-        "objective.name = 'subwords': ldru is no regulargpt or gated-regulargpt, whose nodes alone are shown answers; "
-        "choose 'last' or 'prefixes'",
-    ),
-    *(
-        (
-            "parity",
-            {"objective.name": "subwords", **taken_away},
-            f"objective.name = 'subwords': {reason}; choose 'last' or 'prefixes'",
-        )
-        for taken_away, reason in (
-            ({"model.thickness": 2}, "model.thickness = 2: sub-words would overlap; needed is 1"),
-            ({"model.levels": 3}, "model.levels = 3 fixes the depth; needed is 0, a depth that grows with the word"),
-            (
-                {"model.pad": "masked"},
-                "model.pad = 'masked' composes fewer than C states where the word begins; needed is 'learned'",
-            ),
-            (
-                {"model.attention": "full"},
-                "model.attention = 'full' makes a state depend on every earlier one; needed is 'dilated'",
-            ),
-        )
     ),
     (
         "parity",
@@ -146,7 +116,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         (
             "parity",
             {**CERTIFIED, **values},
-            f"phases.table_fine_tuning: {reason}; leave it out, as the recipe robust does",
+            f"phases.table_fine_tuning: {reason}; leave it out, as the recipe words does",
         )
         for values, reason in (
             ({"model.name": "lstm"}, "lstm does not use one map at every level of a tree"),

@@ -35,7 +35,7 @@ def write_text(path: Path, size: int = 6_000) -> str:
 def text_config(name: str, model: str = "transformer", **changes: Any) -> RunConfig:
     """A config with options changed: `training__steps=3`."""
     dotted = {key.replace("__", "."): value for key, value in changes.items()}
-    config = resolve(None, model, name, "text", {})
+    config = resolve(None, model, name)
     return config.replaced({**SMALL, **OPTIONS.get(model, {}), **dotted})
 
 

@@ -122,7 +122,7 @@ class Retrieval(ABC):
             raise WordError(
                 f"{self.name}: a word ends with {self.tail} symbols of questions; put a document before them"
             )
-        asked = words[:, -self.tail :].reshape(len(words), self.questions, 2)
+        asked = words[:, -self.tail :].reshape(len(words), self.questions, 2)  # (count, questions, 2)
         return words[:, : -self.tail], asked
 
     def found(self, words: Words) -> Places:
@@ -172,7 +172,7 @@ class Retrieval(ABC):
 
     def keys_of(self, random: np.random.Generator, documents: Words, records: int, asked: int) -> Places:
         """`asked` keys of documents that have so many: all different, and again from the first where they are few."""
-        keys = documents[self.is_key(documents)].reshape(len(documents), records)
+        keys = documents[self.is_key(documents)].reshape(len(documents), records)  # (count, records)
         order = random.random(keys.shape).argsort(1)
         chosen = np.tile(order, -(-asked // records))[:, :asked]
         return np.take_along_axis(keys, chosen, 1).astype(np.int64)  # (count, asked)

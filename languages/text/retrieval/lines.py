@@ -38,7 +38,7 @@ class Lines(Retrieval):
         keys, values = self.distinct_keys(random, count, records), self.value(random, count, records, self.together)
         lines = np.concatenate([keys[:, :, None], values], axis=2)  # (count, records, width)
         at = (starts[:, :, None] + np.arange(width)).reshape(count, -1)  # (count, records * width)
-        np.put_along_axis(words, at, lines.reshape(count, -1), 1)
+        np.put_along_axis(words, at, lines.reshape(count, -1), 1)  # lines as (count, records * width)
         return words
 
     def ask(self, random: np.random.Generator, documents: Words) -> Asked:

@@ -55,7 +55,7 @@ class Source:
 
     def reach(self, m: Balls) -> arb:
         """At least |M e|, by the Frobenius norm, or by the columns M_i: |M e| <= sum_i |M_i| each_i."""
-        far = self.size * norm(m.reshape(-1))
+        far = self.size * norm(m.reshape(-1))  # m as (n * m,)
         return far if self.each is None else far.min((norm(m, 0) * self.each).sum(0))
 
     def coordinate_reach(self, m: Balls) -> Any:

@@ -141,7 +141,7 @@ def attend_head(network: RegularGPT, h: int, q: AffineForm, k: Heads, v: Heads) 
     parts = logit_maps(q, k)
     beta = np.array([q.deviation * key.deviation for key in k])
     pairs = np.array([*combinations(np.flatnonzero(takes_part > 0), 2)], dtype=np.int64)  # (n, 2)
-    i, j = pairs.reshape(-1, 2).T  # of (0, 2), too
+    i, j = pairs.reshape(-1, 2).T  # each (n,), of no pairs, too
     # How far logit i can move from logit j (n,), in each pair of offsets that take part.
     apart = sum((s.size * norm(part[i] - part[j]) for s, part in parts.items()), beta[i] + beta[j])
     w = greatest(apart) if len(pairs) else arb(0)

@@ -55,7 +55,8 @@ def induction(
     functions = Functions(machine)
     # Leaves are symbols: all of them full nodes of one symbol.
     inside = [(1 + a, f) for a, f in enumerate(machine.letters) if machine.can_be_inside(f, 1, aligned)]
-    full = distinct([np.array([(symbol, functions.number(f)) for symbol, f in inside], dtype=np.int64).reshape(-1, 2)])
+    leaves = [(symbol, functions.number(f)) for symbol, f in inside]
+    full = distinct([np.array(leaves, dtype=np.int64).reshape(-1, 2)])  # (leaves, 2), of none, too
     rests = distinct([])
     roots: set[tuple[int, int]] = set()
     kinds: set[tuple[int, int]] = set()
@@ -213,7 +214,7 @@ class Windows:
             f = self.functions.all[number]
             inside = self.machine.can_be_inside(f, self.span, self.aligned)
             self._flags[number] = inside, self.machine.can_be_rest(f, self.span, self.aligned)
-        flags = np.array([self._flags[number] for number in numbers], dtype=bool).reshape(-1, 2)
+        flags = np.array([self._flags[number] for number in numbers], dtype=bool).reshape(-1, 2)  # (n, 2)
         return np.array(numbers, dtype=np.int64), flags[:, 0], flags[:, 1]
 
 

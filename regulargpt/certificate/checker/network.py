@@ -54,7 +54,7 @@ class Network:
     def __init__(self, weights: Mapping[str, Floats], record: Any):
         record = fields(record, "config.json", NETWORK)
         self.model = self.options(record["model"])
-        if record["supervision"] not in ("last", "subwords"):
+        if record["supervision"] != "last":
             raise Rejected(f"the network was trained to answer {record['supervision']!r}, not the word at its end")
         self.alphabet, self.output_names = record["alphabet"], record["output_names"]
         if (record["n_symbols"], record["n_outputs"]) != (len(self.alphabet), len(self.output_names)):

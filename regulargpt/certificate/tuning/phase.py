@@ -21,8 +21,8 @@ from regulargpt.certificate.tuning.table_tuner import NOTHING, TableTuner
 from regulargpt.certificate.tuning.target import TargetAutomaton
 from regulargpt.certificate.verdict import Verdict, verdict
 from regulargpt.config.schema import RunConfig
-from regulargpt.data import of_words
 from regulargpt.data.base import Data
+from regulargpt.data.language import LanguageData
 from regulargpt.finite.levels import TooManyWindows
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.options import as_mapping
@@ -62,9 +62,9 @@ class TableFineTuning:
     name, timer = "table_fine_tuning", "certify_seconds"
 
     def __init__(self, options: TableFineTuningOptions, config: RunConfig, data: Data):
-        words = of_words(config.data)
-        self.options, self.task = options, words.task
-        self.sought = TargetAutomaton(options, config, words)
+        assert isinstance(data, LanguageData), "validation refuses what has no automaton"
+        self.options, self.task = options, data.task
+        self.sought = TargetAutomaton(options, config, data)
         # Known after the training: whether the machine is the language's, and the network is proven without replacing.
         self.is_language: bool | None = None
         self.as_it_is: bool | None = None

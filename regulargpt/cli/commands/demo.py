@@ -99,13 +99,12 @@ def trained(language: str, progress: Checking, as_json: bool) -> tuple[str, Gath
     import languages
     from regulargpt.classroom.lesson import making, material
     from regulargpt.cli.configure import configure, default_folder
-    from regulargpt.config.recipes import certified
     from regulargpt.config.validation import validate
     from regulargpt.training.table_fine_tuning import no_certificate
 
     task = languages.get(language)
     material.check(task)
-    config = certified(configure(language, None, None, None, {}), {})
+    config = configure(language, None, None, None, {}, certify=True)
     test_len = making.a_length(task, config.data.train_len + MORE_LENGTHS)
     config = config.replaced(SHORT_TEST | {"evaluation.test_len": test_len})
     assert no_certificate(config.model, config.objective) is None, "RegularGPT can be certified"

@@ -69,7 +69,7 @@ def command(
     With the run's seed, the default, they are those of the run's own test; with another one they are new.
     """
     from regulargpt.cli.configure import texts
-    from regulargpt.config.protocols import protocol
+    from regulargpt.config.protocols import MANY, protocol
     from regulargpt.config.schema import RunConfig, network_of_test
     from regulargpt.data import is_language
     from regulargpt.evaluation.temperature import read, weights_of
@@ -85,8 +85,8 @@ def command(
     # TensorBoard and compilation are of the training; they need nothing here.
     config = config.replaced({"device": device, "tensorboard": False, "compile": False})
     # The run may have been scored on few words a length, to be quick; here the lengths are few.
-    usual = 512 if is_language(config.data.name) else config.evaluation.samples
-    config = config.replaced({"evaluation.samples": usual if samples is None else samples})
+    usual = MANY if is_language(config.data.name) else {}
+    config = config.replaced({**usual, **({} if samples is None else {"evaluation.samples": samples})})
     wanted = given or (read_lengths("41-500") if is_language(config.data.name) else config.tested)
     if preset is not None:
         config = protocol(preset).test_of(config)

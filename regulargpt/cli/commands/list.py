@@ -72,7 +72,10 @@ def recipes() -> list[dict[str, str]]:
     """One row a recipe."""
     from regulargpt.config.recipes import RECIPES
 
-    return [{"name": name, "summary": r.summary, "models": ", ".join(r.fields)} for name, r in RECIPES.items()]
+    return [
+        {"name": name, "summary": of.summary, "models": ", ".join(of.models(name)) if of.is_published else "all"}
+        for name, of in RECIPES.items()
+    ]
 
 
 def protocols() -> list[dict[str, str]]:

@@ -33,10 +33,12 @@ def notice_trivial(words: Data) -> None:
 @click.command()
 @click.argument("language", required=False)
 @click.option("--model", help="The model; `regulargpt list models`.  [default: regulargpt]")
-@click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: what suits the language]")
+@click.option("--recipe", help="All other settings; `regulargpt list recipes`.  [default: answers]")
 @click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
 @field_options()
-@click.option("--certify", is_flag=True, help="Train on until the certificate for every length holds; write it.")
+@click.option(
+    "--certify", is_flag=True, help="Prove it with the language's automaton, not with one learned from answers."
+)
 @click.option("--compile", "compiled", is_flag=True, help="Compile the model with torch.compile.")
 @click.option("--tensorboard", is_flag=True, help="Log to RUN/tensorboard too (extra: tracking).")
 @click.option(
@@ -59,19 +61,22 @@ def command(
     as_json: bool,
     **fields: str | None,
 ) -> int:
-    """Train a model on short words and test it on long ones."""
+    """Train a model on short words, test it on long ones, and say what is proven.
+
+    The default recipe, `answers`, learns from words and their answers. It also asks for the answers to words of its own
+    choice. The automaton only checks.
+    """
     from regulargpt.cli.configure import configure, default_folder, texts
-    from regulargpt.config.recipes import EVERY, certified
+    from regulargpt.config.recipes import EVERY
     from regulargpt.training.table_fine_tuning import no_certificate
 
     flags = {"compile": compiled, "tensorboard": tensorboard}
     written = texts(fields_of(fields) | {key: "true" for key, is_on in flags.items() if is_on}, settings)
     if certify and written.get(EVERY) == "0":
         raise UserError(f"--certify and {EVERY} = 0 contradict each other; leave one of them out")
-    config = configure(language, model, recipe, config_file, written, protocol)
+    config = configure(language, model, recipe, config_file, written, protocol, certify)
     if certify and (reason := no_certificate(config.model, config.objective)) is not None:
         raise UserError(f"--certify: {reason}; leave it out")
-    config = certified(config, written) if certify else config
 
     from regulargpt.config.validation import validate
 

@@ -76,7 +76,7 @@ class Setting:
     def spread(self, tau: Groups) -> ByHead:
         """A number for each head from that of its group."""
         n_layers, n_heads = self.shape
-        return np.repeat(tau, n_layers * n_heads // len(tau)).reshape(n_layers, n_heads)
+        return np.repeat(tau, n_layers * n_heads // len(tau)).reshape(n_layers, n_heads)  # from (groups,)
 
     def at(self, tau: Groups) -> Sharpness:
         """How sharp attention is in the long words at these temperatures."""

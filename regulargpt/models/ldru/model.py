@@ -126,9 +126,9 @@ class Ldru(Tree):
         for level in range(1, self.depth(T) + 1):
             own, before = last.flatten(0, 1), full.flatten(0, 1)  # (batch * length, d_model), (batch * nodes, d_model)
             rows = torch.cat([self.nothing, own, before])
-            prefix = 1 + torch.arange(B * T, device=words.device).view(B, T)
+            prefix = 1 + torch.arange(B * T, device=words.device).view(B, T)  # (batch, length)
             left = 1 + B * T + full.shape[1] * torch.arange(B, device=words.device)[:, None] + end - 1  # (batch, T)
-            paired = (end % 2 == 1).expand(B, T)
+            paired = (end % 2 == 1).expand(B, T)  # (batch, length)
             children = torch.stack([torch.where(paired, left, prefix), torch.where(paired, prefix, 0)], -1)
             last = self.merge(rows, children.flatten(0, 1)).view(B, T, -1)  # (batch, length, d_model)
             # A node is full where a prefix ends with its last symbol.

@@ -53,10 +53,6 @@ class LdruOptions(Noisy):
         """The operator's layers and three maps, and two FFNs."""
         return 39 * self.d_model**2
 
-    def not_a_tree(self) -> str | None:
-        """It is one, but nodes are supervised only where words are cut from the right and have a pad."""
-        return "ldru is no regulargpt or gated-regulargpt, whose nodes alone are shown answers"
-
     def not_one_map(self) -> str | None:
         """It is one, at every level."""
         return None

@@ -30,13 +30,15 @@ def banded_dilated(
     size = min(attn.r.shape[1], -(-T // dilation))
     normed, normed_pad = block.normed(x), block.normed(pad).unsqueeze(0)
     q, k, v = (in_rows(attn.heads(f(normed)), dilation, size) for f in (attn.query, attn.key, attn.value))
-    k_pad, v_pad = (in_rows(attn.heads(f(normed_pad)), 1, 1).expand(len(q), -1, -1, -1) for f in (attn.key, attn.value))
+    pads = (in_rows(attn.heads(f(normed_pad)), 1, 1) for f in (attn.key, attn.value))
+    k_pad, v_pad = (pad.expand(len(q), -1, -1, -1) for pad in pads)  # each (rows, n_heads, 1, d_head)
     k_first, v_first = torch.cat([k_pad, k[:, :, :size]], 2), torch.cat([v_pad, v[:, :, :size]], 2)
     bias = torch.cat([before_the_word(attn.r, size, attn.masked), band(attn.r, size, 0)], 2)
     mixed = F.scaled_dot_product_attention(q[:, :, :size], k_first, v_first, attn_mask=bias.unsqueeze(0))
     if (later := q.shape[2] // size - 1) > 0:
         q = q[:, :, size:].unflatten(2, (later, size)).transpose(1, 2).flatten(0, 1)  # (rows * later, n_heads, size, _)
-        k, v = (y.unfold(2, 2 * size, size).permute(0, 2, 1, 4, 3).flatten(0, 1) for y in (k, v))  # of 2 size keys
+        windows = (y.unfold(2, 2 * size, size).permute(0, 2, 1, 4, 3) for y in (k, v))  # of 2 size keys
+        k, v = (y.flatten(0, 1) for y in windows)  # each (rows * later, n_heads, 2 size, d_head)
         behind = F.scaled_dot_product_attention(q, k, v, attn_mask=band(attn.r, size, size).unsqueeze(0))
         behind = behind.unflatten(0, (-1, later)).transpose(1, 2).flatten(2, 3)  # (rows, n_heads, later * size, d_head)
         mixed = torch.cat([mixed, behind], 2)

@@ -87,14 +87,14 @@ class RegularGPTOptions(Noisy):
         """Attention and FFN of every layer."""
         return self.thickness * self.distinct_levels * self.d_model * (4 * self.d_model + 2 * self.d_ff)
 
-    def not_a_tree(self) -> str | None:
-        """A node is one map of C children or pads, in a tree as deep as its word is long.
+    def not_one_map(self) -> str | None:
+        """It is one layer, a node of which is one map of C children or pads, in a tree as deep as its word is long.
 
-        >>> RegularGPTOptions("regulargpt", attention="full").not_a_tree()
+        >>> RegularGPTOptions("regulargpt", attention="full").not_one_map()
         "model.attention = 'full' makes a state depend on every earlier one; needed is 'dilated'"
         """
-        if self.thickness > 1:
-            return f"model.thickness = {self.thickness}: sub-words would overlap; needed is 1"
+        if self.thickness > 1 or self.distinct_levels > 1:
+            return "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"
         if self.levels:
             return f"model.levels = {self.levels} fixes the depth; needed is 0, a depth that grows with the word"
         if self.pad != "learned":
@@ -104,12 +104,6 @@ class RegularGPTOptions(Noisy):
                 f"model.attention = '{self.attention}' makes a state depend on every earlier one; needed is 'dilated'"
             )
         return None
-
-    def not_one_map(self) -> str | None:
-        """Besides a tree it takes one weight-shared layer."""
-        if self.thickness > 1 or self.distinct_levels > 1:
-            return "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"
-        return self.not_a_tree()
 
     def no_words(self) -> str | None:
         """A tied readout answers with symbols."""

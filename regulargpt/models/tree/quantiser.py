@@ -41,4 +41,4 @@ class Quantiser(nn.Module):
             (half_lengths - some.double() @ prototypes.T).argmin(1)  # (rows,)
             for some in states.flatten(0, -2).split(ROWS)
         ]
-        return prototypes.to(states.dtype)[torch.cat(nearest)].view(states.shape)
+        return prototypes.to(states.dtype)[torch.cat(nearest)].view(states.shape)  # (*nodes, d_model)

@@ -12,9 +12,8 @@ from typing import Any
 
 from languages.errors import UserError
 from regulargpt.config.phases import PHASES
-from regulargpt.config.recipes import DECIDING, EVERY, Shared, certified, resolve, shared, usual_model
+from regulargpt.config.recipes import EVERY, apart, resolve, usual_model
 from regulargpt.config.schema import RunConfig, first_part, flat, parts_first, type_of, why_unused
-from regulargpt.data import sampling
 from regulargpt.options import ConfigError
 from regulargpt.runs.sweep.values import read_values
 from regulargpt.training.table_fine_tuning import no_certificate
@@ -31,7 +30,7 @@ class Grid:
     A model None is the usual one of each language or text.
 
     All models have the same supervision and the same words, unless recipes or values say otherwise: what is not the
-    same in the recipes of all is as the user wrote it (`regulargpt.config.recipes.shared`).
+    same in the recipes of all is as the user wrote it (`regulargpt.config.recipes.apart`).
 
     `values` says of dotted keys which values they take, as values or, in lists of texts, as written. A key that a run
     does not have, or that changes nothing there (the chunk size of an LSTM), makes no run twice.
@@ -49,11 +48,6 @@ class Grid:
     protocols: Sequence[str | None] = (None,)
     values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     certify: bool = False
-
-    @cached_property
-    def samplings(self) -> dict[str, str]:
-        """How the words of each language are drawn; some automata take seconds to build."""
-        return {language: sampling(language) for language in self.languages}
 
     @cached_property
     def configs(self) -> list[RunConfig]:
@@ -81,17 +75,12 @@ class Grid:
     def _configs(self, values: Mapping[str, Sequence[Any]], used: set[str]) -> Iterator[RunConfig]:
         """Every combination; `used` collects the keys that change something in one."""
         for axes in self.axes():
-            bases: dict[Any, RunConfig] = {}
+            base = self.base(*axes)
             for chosen in product(*values.values()):
                 here = dict(zip(values, chosen, strict=True))
-                # What decides on other options is all that the base depends on: 100,000 runs have few bases.
-                decides = {key: here[key] for key in DECIDING if key in here}
-                if (known := tuple(decides.values())) not in bases:
-                    bases[known] = self.base(*axes, decides)
-                base = bases[known]
                 kept = {key: here[key] for key in applicable(base, here)}
                 used.update(kept)
-                yield self._certified(base.replaced(kept) if kept else base)
+                yield self.base(*axes, kept, self.certify)
 
     def axes(self) -> Iterator[tuple[str, str, str | None, str | None]]:
         """Languages, models, recipes and protocols."""
@@ -104,54 +93,47 @@ class Grid:
         return list(dict.fromkeys(model for _, model, *_ in self.axes()))
 
     def base(
-        self, language: str, model: str, recipe: str | None, preset: str | None, chosen: Mapping[str, Any]
+        self,
+        language: str,
+        model: str,
+        recipe: str | None,
+        preset: str | None,
+        chosen: Mapping[str, Any] | None = None,
+        certify: bool = False,
     ) -> RunConfig:
-        """The config that the values are set over."""
-        common = self.shared(language, recipe)
-        return resolve(common.recipe, model, language, self.samplings[language], chosen, preset, common.unless)
+        """The config of one place, with the values that are `chosen`."""
+        unless = {key for fields in self.apart(language, recipe).values() for key in fields}
+        return resolve(recipe, model, language, chosen, preset=preset, unless=tuple(unless), certify=certify)
 
-    def shared(self, language: str, recipe: str | None) -> Shared:
-        """What all models have in common on a language."""
-        if (language, recipe) not in self._shared:
+    def apart(self, language: str, recipe: str | None) -> dict[str, dict[str, Any]]:
+        """What not all models have in common on a language."""
+        if (language, recipe) not in self._apart:
             models = list(dict.fromkeys(usual_model(language) if model is None else model for model in self.models))
-            self._shared[language, recipe] = shared(recipe, models, language, self.samplings[language])
-        return self._shared[language, recipe]
+            self._apart[language, recipe] = apart(recipe, models, language)
+        return self._apart[language, recipe]
 
     @cached_property
-    def _shared(self) -> dict[tuple[str, str | None], Shared]:
+    def _apart(self) -> dict[tuple[str, str | None], dict[str, dict[str, Any]]]:
         return {}
 
     def notices(self) -> list[str]:
-        """What was chosen so that the models can be compared, in a line each, and how to have it otherwise.
+        """What was left out so that the models can be compared, and how to have it.
 
-        >>> Grid(("dyck-4",), ("lstm", "regulargpt")).notices()[0].partition(";")[0]
-        'all models have recipe robust and its supervision (alone regulargpt on dyck-4 has robust-subwords)'
+        >>> Grid(("modular-arithmetic",), ("lstm", "regulargpt")).notices()[0].partition(";")[0]
+        'all models have the same words (alone regulargpt has data.name = modular-arithmetic:plus=true)'
         """
-        pairs = [
-            (language, self.shared(language, recipe)) for language, recipe in product(self.languages, self.recipes)
-        ]
-        alone = [f"{m} on {name} has {recipe}" for name, of in pairs for m, recipe in of.alone.items()]
-        apart = [
+        alone = [
             f"{model} has {key} = {value}"
-            for _, of in pairs
-            for model, fields in of.apart.items()
+            for language, recipe in product(self.languages, self.recipes)
+            for model, fields in self.apart(language, recipe).items()
             for key, value in fields.items()
         ]
-        lines = []
-        if alone:
-            lines.append(
-                f"all models have recipe robust and its supervision (alone {listed(alone)}); "
-                "--recipe, --supervision or --set choose otherwise"
-            )
-        if apart:
-            lines.append(
-                f"all models have the same words (alone {listed(apart)}); write the language so, or --set them, for all"
-            )
-        return lines
+        words = f"all models have the same words (alone {listed(alone)})"
+        return [f"{words}; write the language so, or --set them, for all"] if alone else []
 
     def read(self) -> dict[str, tuple[Any, ...]]:
         """The values of each key: as they are, or as written (in a list), read by the first config that has the key."""
-        bases = [self.base(*axes, {}) for axes in self.axes()]
+        bases = [self.base(*axes) for axes in self.axes()]
         values: dict[str, tuple[Any, ...]] = {}
         for key in sorted(self.values, key=parts_first):
             given = self.values[key]
@@ -182,12 +164,6 @@ class Grid:
         keys = dict.fromkeys([*AXES, *self.values, *of_parts])
         varied = [key for key in keys if len({of_run.get(key) for of_run in flats}) > 1]
         return [{key: of_run[key] for key in varied if key in of_run} for of_run in flats]
-
-    def _certified(self, config: RunConfig) -> RunConfig:
-        """With `certify`, trained on until the certificate holds, where there can be one and it is not so already."""
-        if not self.certify or no_certificate(config.model, config.objective) is not None:
-            return config
-        return certified(config, self.values)
 
     def _refuse_size(self, values: Iterable[Sequence[Any]]) -> None:
         n = math.prod(map(len, (self.languages, self.models, self.recipes, self.protocols, *values)))

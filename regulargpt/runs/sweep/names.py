@@ -23,7 +23,7 @@ def name_of(config: RunConfig) -> str:
     Of a language in a file the digest knows the file's path, not what it holds.
 
     >>> name_of(RunConfig()).rpartition("-")[0]
-    'parity-regulargpt-C2-robust-seed0'
+    'parity-regulargpt-C2-answers-seed0'
     """
     language = language_part(config)[:LONGEST].rstrip("-")
     return f"{language}-{model_part(config)}-{plain(config.recipe)}-seed{config.seed}-{digits(config)}"

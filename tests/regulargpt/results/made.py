@@ -15,7 +15,7 @@ from regulargpt.storage.format import FORMAT
 
 Values = Mapping[int, float]
 CONFIG: dict[str, Any] = {
-    "recipe": "robust",
+    "recipe": "words",
     "protocol": "",
     "seed": 0,
     "threads": 1,

@@ -141,7 +141,7 @@ def test_what_cannot_be_drawn_is_refused(tmp_path: Path, monkeypatch, rows: list
 
 
 def test_the_legend_of_panels_is_inside_the_picture():
-    rows, by = runs(3, 6, recipe="robust-subwords", supervision="prefixes"), [LANGUAGE, MODEL, "recipe", "supervision"]
+    rows, by = runs(3, 6, recipe="answers-learned", supervision="prefixes"), [LANGUAGE, MODEL, "recipe", "supervision"]
     figure = panels(in_panels(curves(rows, by), by), ACCURACY)
     figure.draw_without_rendering()
     box, whole = figure.legends[0].get_window_extent(), figure.bbox

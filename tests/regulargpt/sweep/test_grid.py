@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import languages
 from languages.errors import UserError
 from regulargpt import data
-from regulargpt.config.recipes import recommended, resolve
+from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig, flat, value_of, why_unused
 from regulargpt.models import MODELS
 from regulargpt.options import shown
@@ -37,7 +36,7 @@ SAFE = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.=_-")
         ("compile", ["true,false"], (True, False)),
         ("evaluation.extra_lengths", ["1000,10000"], ((1000, 10000),)),
         ("evaluation.extra_lengths", ["1000", "1000,10000", ""], ((1000,), (1000, 10000), ())),
-        ("objective", ["last,subwords:weight=2,compositions=8"], ("last", "subwords:weight=2,compositions=8")),
+        ("objective", ["last,last:bracketings=0.5,merged=0.25"], ("last", "last:bracketings=0.5,merged=0.25")),
         ("objective.name", ["last,next"], ("last", "next")),
     ],
 )
@@ -110,18 +109,13 @@ def test_a_grid_is_the_product_of_what_changes_something(grid: Grid):
     expected: list[RunConfig] = []
     used = set()
     for language in grid.languages:
-        sampling = languages.get(language).sampling
-        several = {recommended(language, model) for model in grid.models}
-        recipe = several.pop() if len(several) == 1 else "robust"
-        spelled = {resolve(recipe, model, language, sampling).data.name for model in grid.models}
+        spelled = {resolve(None, model, language).data.name for model in grid.models}
         for model in grid.models:
             combinations: list[dict[str, Any]] = [{}]
             for key, several in grid.values.items():
                 combinations = [{**chosen, key: value} for chosen in combinations for value in several]
             for chosen in combinations:
-                base = resolve(
-                    recipe, model, language, sampling, {"model.chunk_size": chosen.get("model.chunk_size", 2)}
-                )
+                base = resolve(None, model, language)
                 base = base.replaced({"data.name": language}) if len(spelled) > 1 else base
                 kept = {key: value for key, value in chosen.items() if key in flat(base)}
                 used |= set(kept)
@@ -159,7 +153,7 @@ def test_names_are_file_names_and_functions_of_the_config(grid: Grid, seed: int)
 def test_the_digest_in_a_name_is_of_all_that_is_run():
     config = RunConfig().replaced({"model.chunk_size": 3, "seed": 7})
     start, _, told = name_of(config).rpartition("-")
-    assert start == "parity-regulargpt-C3-robust-seed7"
+    assert start == "parity-regulargpt-C3-answers-seed7"
     assert (len(told), set(told) - set("0123456789abcdef")) == (12, set())
     others = [config.replaced({key: value}) for key, value in (("training.lr", 0.5), ("data.train_len", 20))]
     others += [config.replaced({"phases.table_fine_tuning.every": 7})]
@@ -170,9 +164,9 @@ def test_the_digest_in_a_name_is_of_all_that_is_run():
 @pytest.mark.parametrize(
     ("language", "model", "start"),
     [
-        ("regex:(ab)*", "gru", "regex-ab-gru-robust-seed0-"),
-        ("parity:p_one=0.1", "regulargpt", "parity-p_one=0.1-regulargpt-C2-robust-seed0-"),
-        ("regex:" + "(a|b)*" * 50, "rnn", "regex-" + "a-b-" * 13 + "a-rnn-robust-seed0-"),
+        ("regex:(ab)*", "gru", "regex-ab-gru-answers-seed0-"),
+        ("parity:p_one=0.1", "regulargpt", "parity-p_one=0.1-regulargpt-C2-answers-seed0-"),
+        ("regex:" + "(a|b)*" * 50, "rnn", "regex-" + "a-b-" * 13 + "a-rnn-answers-seed0-"),
     ],
 )
 def test_names_for_the_eye(language: str, model: str, start: str):
@@ -236,10 +230,10 @@ def test_parts_are_swept_with_their_options():
 
 def test_what_the_certificate_needs_counts_where_there_can_be_one():
     lr = "phases.table_fine_tuning.lr"
-    grid = Grid(("parity",), ("regulargpt", "gru"), ("robust",), values={lr: (1e-3, 2e-3)}, certify=True)
+    grid = Grid(("parity",), ("regulargpt", "gru"), ("words",), values={lr: (1e-3, 2e-3)}, certify=True)
     assert seen(grid, "model.name", lr) == [("regulargpt", 1e-3), ("regulargpt", 2e-3), ("gru", None)]
     with pytest.raises(UserError, match=rf"^{lr} changes nothing in any of these runs; leave it out$"):
-        _ = Grid(("parity",), ("gru",), ("robust",), values={lr: (1e-3, 2e-3)}).configs
+        _ = Grid(("parity",), ("gru",), ("words",), values={lr: (1e-3, 2e-3)}).configs
 
 
 def test_a_protocol_comes_after_the_recipe_and_before_the_values():
@@ -264,7 +258,7 @@ def test_certify_where_there_can_be_a_certificate():
     [
         (Grid(("partiy",)), "unknown language 'partiy'; did you mean 'parity'?"),
         (Grid(("parity",), ("lstn",)), "unknown model 'lstn'; did you mean 'lstm'?"),
-        (Grid(("parity",), recipes=("robst",)), "unknown recipe 'robst'; did you mean 'robust'?"),
+        (Grid(("parity",), recipes=("wrods",)), "unknown recipe 'wrods'; did you mean 'words'?"),
         (Grid(("parity",), protocols=("theses",)), "unknown protocol 'theses'; did you mean 'thesis'?"),
         (
             Grid(("parity",), ("lstm",), values={"model.chunk_size": (2, 3)}),
@@ -330,11 +324,15 @@ def batches(config: RunConfig) -> list[list[list[int]]]:
 def test_all_models_of_a_sweep_have_the_same_supervision_and_the_same_words(language: str, protocol: str | None):
     configs = Grid((language,), TOGETHER, protocols=(protocol,)).configs
     assert len(configs) == len(TOGETHER)
-    assert len({(config.objective, config.data) for config in configs}) == 1
+    # Random bracketings are the network's own way to read a word: what is shown of its answer is the same.
+    shown = [(c.data, c.objective.name, value_of(c, "objective.output_token")) for c in configs]
+    assert len(set(shown)) == 1
     assert {config.objective.name for config in configs} == {"last"}
-    same_size = [config for config in configs if config.training.batch_size == configs[0].training.batch_size]
-    assert len(same_size) >= 4
-    assert all(batches(config) == batches(same_size[0]) for config in same_size)
+    # `answers` has larger batches where there is a tree, beside them the recurrent network and the Transformer.
+    for size, count in ((128, 2), (256, 4)):
+        same_size = [config for config in configs if config.training.batch_size == size]
+        assert len(same_size) == count
+        assert all(batches(config) == batches(same_size[0]) for config in same_size)
 
 
 def test_what_models_share_is_as_the_user_wrote_it_and_what_all_recipes_agree_on():
@@ -342,7 +340,7 @@ def test_what_models_share_is_as_the_user_wrote_it_and_what_all_recipes_agree_on
     assert {c.data.name for c in Grid(("modular-arithmetic",), pair).configs} == {"modular-arithmetic"}
     plus = "modular-arithmetic:plus=true"
     assert {c.data.name for c in Grid((plus,), pair).configs} == {plus}
-    for recipe in ("robust", "paper"):
+    for recipe in ("words", "paper"):
         found = Grid(("modular-arithmetic",), pair, (recipe,)).configs
         assert [(c.data.name, c.recipe) for c in found] == [("modular-arithmetic", recipe)] * 2
     # All trees need the + in front: their recipes agree.
@@ -351,21 +349,17 @@ def test_what_models_share_is_as_the_user_wrote_it_and_what_all_recipes_agree_on
     assert trees.notices() == []
     alone = Grid(("dyck-4", "modular-arithmetic"), ("regulargpt",))
     assert [(c.recipe, c.data.name) for c in alone.configs] == [
-        ("robust-subwords", "dyck-4"),
-        ("robust-subwords", plus),
+        ("answers", "dyck-4"),
+        ("answers", plus),
     ]
     assert alone.notices() == []
 
 
 def test_the_user_may_say_otherwise_and_is_told_what_was_chosen():
-    grid = Grid(("dyck-4",), ("lstm", "regulargpt"), recipes=("robust",), values={"objective.name": ("prefixes",)})
+    grid = Grid(("dyck-4",), ("lstm", "regulargpt"), recipes=("words",), values={"objective.name": ("prefixes",)})
     assert {c.objective.name for c in grid.configs} == {"prefixes"}
     assert grid.notices() == []
-    supervision, words = Grid(("dyck-4", "modular-arithmetic"), ("lstm", "regulargpt")).notices()
-    assert supervision == (
-        "all models have recipe robust and its supervision (alone regulargpt on dyck-4 has robust-subwords, "
-        "regulargpt on modular-arithmetic has robust-subwords); --recipe, --supervision or --set choose otherwise"
-    )
+    (words,) = Grid(("dyck-4", "modular-arithmetic"), ("lstm", "regulargpt")).notices()
     assert words == (
         "all models have the same words (alone regulargpt has data.name = modular-arithmetic:plus=true); "
         "write the language so, or --set them, for all"

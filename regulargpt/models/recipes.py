@@ -1,0 +1,71 @@
+"""What the baselines take of the recipes: `[recipe][language]`, "*" for every language. Never imports torch.
+
+Their sizes and rates are those of section 6.4 and of the code behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Recipes = Mapping[str, Mapping[str, Mapping[str, Any]]]
+BETA2 = {"training.beta2": 0.999}
+
+
+def recurrent(lr: float) -> Recipes:
+    """A recurrent network of 256 units.
+
+    >>> recurrent(1e-3)["words"]["*"]["training.lr"]
+    0.001
+    """
+    width = {"*": {"model.d_model": 256}}
+    return {"words": {"*": {"model.d_model": 256, "training.lr": lr, **BETA2}}, "paper": width, "gpt2": width}
+
+
+ENCODER = {
+    "model.n_layers": 5,
+    "model.n_heads": 8,
+    "model.norm": "post",
+    "model.activation": "relu",
+    "model.dropout": 0.1,
+    "model.encoding.name": "transformer_xl",
+    "model.causal": False,
+}
+TRANSFORMER: Recipes = {
+    "words": {"*": {**ENCODER, "training.lr": 3e-4, **BETA2}},
+    "paper": {"*": ENCODER},
+    "gpt2": {"*": ENCODER},
+    "text": {
+        "*": {
+            "model.d_model": 128,
+            "model.d_ff": 512,
+            "model.n_heads": 4,
+            "model.tied": True,
+            "model.n_layers": 2,
+            "model.encoding.name": "kerple_log",
+        }
+    },
+    "retrieval": {"*": {"model.n_layers": 2, "model.encoding.name": "t5"}},
+}
+# No publication trains one on these languages: as deep in all as the Transformer, with its rate.
+ENCODER_DECODER: Recipes = {
+    "words": {
+        "*": {
+            "model.n_layers": 4,
+            "model.decoder_layers": 1,
+            "model.n_heads": 8,
+            "model.dropout": 0.1,
+            "training.lr": 3e-4,
+            **BETA2,
+        }
+    },
+    "retrieval": {"*": {"model.n_layers": 2}},
+}
+# The optimiser, the batch and the L2 norm of Pert et al. 2026.
+PERT2026 = {
+    "training.optimiser": "amsgrad",
+    "training.batch_size": 256,
+    "training.beta2": 0.999,
+    "training.weight_decay": 1e-3,
+}
+LDRU: Recipes = {"words": {"*": PERT2026}}

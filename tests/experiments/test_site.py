@@ -1,0 +1,64 @@
+"""The site: every link of every page leads to a file and to a heading in it, and nothing is fetched from elsewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments import site
+from experiments.gallery import INDEX
+from tests.regulargpt.browser import chromium, needs_browser
+from tests.test_documentation import anchors
+
+HREF = re.compile(r'(?:href|src)="([^"]*)"')
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory) -> Path:
+    """The pages that are made from Markdown."""
+    made = tmp_path_factory.mktemp("site")
+    site.write_pages(made)
+    return made
+
+
+def test_each_link_leads_to_a_file_and_a_heading(out: Path):
+    pages = list(out.rglob("*.html"))
+    assert len(pages) == len(site.pages()) > 40
+    later = {(out / "gallery" / f"{INDEX}.html"), (out / "api" / "index.html")}
+    ids = {page: set(re.findall(r'id="([^"]*)"', page.read_text("utf-8"))) for page in pages}
+    for page in pages:
+        for target in HREF.findall(page.read_text("utf-8")):
+            name, _, anchor = target.partition("#")
+            assert name.startswith("http") or not re.match(r"\w+:", name), (page, target)
+            file = (page.parent / name).resolve() if name else page
+            if not name.startswith("http") and file not in later:
+                assert file.exists(), (page, target)
+                assert not anchor or anchor in ids[file], (page, target)
+
+
+@pytest.mark.parametrize("page", site.pages(), ids=lambda page: page.as_posix())
+def test_headings_have_the_anchors_that_they_have_in_the_repository(page: Path):
+    parsed = site.tokens((site.ROOT / page).read_text("utf-8"))
+    assert {token.attrs["id"] for token in parsed if token.type == "heading_open"} == anchors(site.ROOT / page)
+
+
+def test_a_link_into_the_code_is_left_out(tmp_path: Path):
+    assert site.follow(tmp_path, Path("docs/text.md"), "../regulargpt/api.py") is None
+    assert site.follow(tmp_path, Path("docs/text.md"), "index.md#words") == "../docs/index.html#words"
+
+
+@needs_browser
+@pytest.mark.parametrize("page", ["index.html", "docs/results.html", "docs/languages.html"])
+def test_a_page_fits_a_telephone(out: Path, page: str):
+    with chromium() as browser:
+        browser.look(390)
+        browser.open(out / page)
+        assert browser.evaluate("document.documentElement.scrollWidth") == 390
+        assert browser.problems == []
+
+
+def test_the_reference_is_built_from_the_docstrings(tmp_path: Path):
+    site.write_api(tmp_path)
+    for page, said in (("api", "def run"), ("models/base", "class Model"), ("models/hooks", "run_with_hooks")):
+        words = re.sub(r"<[^>]+>", "", (tmp_path / "api" / "regulargpt" / f"{page}.html").read_text("utf-8"))
+        assert said in " ".join(words.split())
