@@ -15,7 +15,7 @@ from experiments import reproduction
 from experiments.experiment import Scale
 from experiments.text import retrieval
 from experiments.text.claims import Bound, Change, Claim
-from experiments.text.retrieval import EXACT, Found, exact_match, found_at, gain_by_third, middle_gain, retriever
+from experiments.text.retrieval import EXACT, NeedleHits, exact_match, found_at, gain_by_third, middle_gain, retriever
 from experiments.text.table import TextTable, text_table, trained
 from regulargpt import data
 from regulargpt.config.recipes import resolve
@@ -44,16 +44,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return RunFolder.open(path)
 
 
-def gains(draw: st.DrawFn) -> tuple[Found, Found]:
+def gains(draw: st.DrawFn) -> tuple[NeedleHits, NeedleHits]:
     size = draw(st.integers(6, 40))
     # Every third has at least two needles.
     depth = np.array([0.1, 0.9, 0.4, 0.6, *draw(st.lists(st.floats(0, 0.999), min_size=size, max_size=size))])
     before, after = (np.array(draw(st.lists(st.booleans(), min_size=size + 4, max_size=size + 4))) for _ in range(2))
-    return Found(before, depth), Found(after, depth)
+    return NeedleHits(before, depth), NeedleHits(after, depth)
 
 
 @given(st.composite(gains)())
-def test_the_gain_in_the_middle_is_counted_by_hand(pair: tuple[Found, Found]):
+def test_the_gain_in_the_middle_is_counted_by_hand(pair: tuple[NeedleHits, NeedleHits]):
     before, after = pair
     middle, outer = [], []
     for had, has, depth in zip(before.right, after.right, before.depth, strict=True):
