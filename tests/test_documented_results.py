@@ -35,13 +35,13 @@ from experiments.text import kept
 from experiments.text.claims import EXPLODES, Against, Ratio
 from experiments.text.record import ClaimRecord, TextRecord
 from experiments.text.table import TextTable
-from regulargpt.cli.commands.align import text as align_text
 from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.evaluation.interval import FILES
 from regulargpt.evaluation.temperature import shown
 from regulargpt.findings import text as text_of
 from regulargpt.finite.conformance import MOST, USUAL, suite
 from regulargpt.finite.from_answers import LOOKED_UP
+from regulargpt.measurements.alignment import report as align
 from regulargpt.measurements.needles import finding_of
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
@@ -570,7 +570,9 @@ def test_the_guide_to_texts_quotes_what_its_commands_print():
 def test_the_guide_to_alignment_quotes_what_was_measured():
     text = " ".join((ROOT / "docs" / "alignment.md").read_text(encoding="utf-8").split())
     report = json.loads((RESULTS / "texts" / "align-t5.json").read_text(encoding="utf-8"))
-    assert " ".join(align_text(report).split("Propositions")[0].split()).partition(" strategy ")[2] in text
+    assert (
+        " ".join(text_of(align.finding_of(report)).split("Propositions")[0].split()).partition(" strategy ")[2] in text
+    )
     page = json.loads((RESULTS / "table-5.3-cpu" / "page.json").read_text(encoding="utf-8"))
     ratios = {cell["row"]: f"{cell['ratio']['value']:.3f}" for cell in page["cells"] if cell["multiple"] == 16}
     t5 = [ratios[f"t5{end}"] for end in ("", "+p_max", "+entropy", "+log")]
@@ -603,7 +605,7 @@ def test_the_guide_to_retrieval_quotes_what_its_commands_print():
     assert {report["run_dir"] for report in (aligned, *needles)} == {"runs/line"}
     found = [finding_of(report, {"by_length": report["by_length"]}, "") for report in needles]
     assert all(f"```\n{text_of(finding)}\n```" in text for finding in found)
-    _, *lines, page = align_text(aligned).splitlines()
+    _, *lines, page = text_of(align.finding_of(aligned)).splitlines()
     assert page == "a page to look at: runs/line/align/align.html"
     assert "```\n" + "\n".join(lines) + "\n```" in text
     assert [report["temperature"] for report in needles] == [None, shown(aligned["strategies"]["p_max"]["tau"])]
@@ -778,7 +780,7 @@ def test_the_guide_to_alignment_quotes_the_needles_that_were_found():
         json.loads((RESULTS / "texts" / f"align-{name}.json").read_text(encoding="utf-8"))
         for name in ("line", "passkey")
     )
-    assert " ".join(align_text(line).split("Propositions")[0].split()).partition(" strategy ")[2] in text
+    assert " ".join(text_of(align.finding_of(line)).split("Propositions")[0].split()).partition(" strategy ")[2] in text
     assert (line["train_len"], line["length"]) == (passkey["train_len"], passkey["length"]) == (64, 4096)
     found = {name: f"{one['score']['value']:.4g} %" for name, one in passkey["strategies"].items()}
     assert passkey["score"]["value"] == 0

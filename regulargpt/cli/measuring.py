@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -18,6 +18,9 @@ from regulargpt.cli.types import PATH, FiniteRange
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.options import MeasurementOptions
 from regulargpt.options import OR_NONE, hints
+
+if TYPE_CHECKING:
+    from regulargpt.findings import Finding
 
 
 def verb(name: str, callback: Callable[..., None] | None = None) -> click.Command:
@@ -29,18 +32,24 @@ def verb(name: str, callback: Callable[..., None] | None = None) -> click.Comman
     is_needed = not options.argument.startswith("[")
     place = click.Argument(["place"], metavar=options.argument, type=kind, required=is_needed)
     out = click.Option(["--out"], type=PATH, help=f"Folder of the results.  [default: {of_run}RUN/{files}]")
-    command = click.Command(name, callback=callback or partial(show, name), help=inspect.getdoc(options))
+    command = click.Command(name, callback=callback or partial(measure, name), help=inspect.getdoc(options))
     command.params = [place, *as_options(options), out, *printing()]
     return command
 
 
-def show(name: str, place: Path | str | None, out: Path | None, as_json: bool, **values: Any) -> None:
+def measure(name: str, place: Path | str | None, out: Path | None, as_json: bool, **values: Any) -> None:
     """Measure, and print what came out."""
-    from regulargpt.findings import text
     from regulargpt.measurements.measuring import measured
 
     with closing(Bar(name)) as progress:
         finding = measured(name, place, out, progress=progress, **values)
+    show(finding, as_json)
+
+
+def show(finding: Finding, as_json: bool) -> None:
+    """Print a finding."""
+    from regulargpt.findings import text
+
     emit(finding.report) if as_json else say(text(finding, width()))
 
 
