@@ -570,9 +570,8 @@ def test_the_guide_to_texts_quotes_what_its_commands_print():
 def test_the_guide_to_alignment_quotes_what_was_measured():
     text = " ".join((ROOT / "docs" / "alignment.md").read_text(encoding="utf-8").split())
     report = json.loads((RESULTS / "texts" / "align-t5.json").read_text(encoding="utf-8"))
-    assert (
-        " ".join(text_of(align.finding_of(report)).split("Propositions")[0].split()).partition(" strategy ")[2] in text
-    )
+    said = text_of(align.finding_of(report)).split("Propositions")[0]
+    assert " ".join(said.split()).partition(" strategy ")[2] in text
     page = json.loads((RESULTS / "table-5.3-cpu" / "page.json").read_text(encoding="utf-8"))
     ratios = {cell["row"]: f"{cell['ratio']['value']:.3f}" for cell in page["cells"] if cell["multiple"] == 16}
     t5 = [ratios[f"t5{end}"] for end in ("", "+p_max", "+entropy", "+log")]

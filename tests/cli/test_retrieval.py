@@ -10,7 +10,7 @@ import pytest
 from languages.randomness import rng
 from languages.text.retrieval import retrieval
 from regulargpt.classroom import data as report_data
-from regulargpt.cli import VERBS, call
+from regulargpt.cli import call
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything
 from tests.languages.test_retrieval import NAMES, by_hand
@@ -249,7 +249,3 @@ def test_a_sweep_goes_over_tasks(cli: Cli):
     found = lines(cli("sweep", "retrieval:line", "retrieval:topic", "--encoding", "t5,alibi", "--dry-run"))
     assert len(found) == 6
     assert "retrieval-topic" in found[-2]
-
-
-def test_the_verb_stands_among_those_that_look_into_a_run():
-    assert list(VERBS).index("align") + 1 == list(VERBS).index("needles")

@@ -211,10 +211,8 @@ def sentence(report: Mapping[str, Any]) -> str:
     )
 
 
-def finding_of(
-    report: Mapping[str, Any], rows: Sequence[Sequence[Any]] = (), picture: Picture = Picture(())
-) -> Finding:
-    """The finding: a row of the CSV a strategy, layer and head; one for people without a temperature, one a strategy."""
+def finding_of(report: Mapping[str, Any], rows: Sequence[Sequence[Any]] = (), picture: Picture = NOT_DRAWN) -> Finding:
+    """The finding of a report: for people two rows without a temperature, then one a strategy."""
     before, strategies = report["before"], report["strategies"]
     shown_rows = [
         row(f"none, at {report['train_len']:,}", "1", before["short"], None, report),
@@ -273,7 +271,7 @@ def picture(
         for name, found in logits.items()
         if found.sigma
     ]
-    ends = [lines[0].lengths[0], lines[0].lengths[-1]] if lines else []
+    ends = [lines[-1].lengths[0], lines[-1].lengths[-1]] if lines else []
     lines.append(Line("", ends, ends, like=6, dash="--"))  # what a normal distribution has
     panels.append(Curves(lines, Axis("normal quantiles", False), Axis("logits of layer 0 / sigma")))
     return Picture(panels, title, across=3, size=(4, 3.8))
