@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from regulargpt.classroom.curves import Axes, plot
-from regulargpt.classroom.svg import points, tag, text
+from regulargpt.findings.axes import Axes, plot
+from regulargpt.findings.markup import points, tag, text
 from regulargpt.objectives.measures import measure
 from regulargpt.plots import Line
 

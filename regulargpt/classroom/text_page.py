@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from regulargpt.classroom import curves, facts, text_curves
-from regulargpt.classroom.svg import scrolling, section, tag, text
 from regulargpt.classroom.text import TEMPERATURE, Continuation, Surprise, TextRun
+from regulargpt.findings.markup import scrolling, section, tag, text
 from regulargpt.objectives.measures import denominator
 from regulargpt.options import as_mapping
 from regulargpt.plots import Line

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from regulargpt.classroom.svg import scrolling, section, tag, text
 from regulargpt.findings.finding import Curves, Finding
+from regulargpt.findings.markup import scrolling, section, tag, text
 from regulargpt.findings.svg import svg
 from regulargpt.tables import Table
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from regulargpt.classroom.curves import LEFT, RIGHT, Axes, plot
-from regulargpt.classroom.svg import points, tag, text
+from regulargpt.findings.axes import LEFT, RIGHT, Axes, plot
 from regulargpt.findings.finding import Curves
+from regulargpt.findings.markup import points, tag, text
 from regulargpt.plots import LOG_FROM, MAX_DOTS, Line, grow
 
 COLOURS = 8  # of the style sheet; later lines are dashed
