@@ -1,85 +1,74 @@
-"""A measure by length and the receptive field, as SVG.
-
-Not drawn by `regulargpt.plots`: here the colours are those of the page, dark or light, a point says its value when it
-is pointed at, and a page with many runs stays small.
-"""
+"""The curves of a page: a measure by length, bits per byte by length, the receptive field, biases by distance."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from regulargpt.classroom.facts import with_unit
 from regulargpt.classroom.field import Field
-from regulargpt.findings.axes import BOTTOM, LEFT, RIGHT, TOP, Axes, plot
-from regulargpt.findings.markup import points, tag, text
-from regulargpt.objectives.measures import Measure
+from regulargpt.findings import Axis, Curves
+from regulargpt.findings.svg import svg
 from regulargpt.objectives.measures import measure as measure_of
+from regulargpt.plots import Line
+
+WIDE = 4.0  # a value so many times another one: the axis is logarithmic
+LEAST = 0.2  # bits that the axis shows at least
+DRAWN = 256  # distances of a bias at most
 
 
 def by_length(rows: Sequence[tuple[int, float]], summary: Mapping[str, Any]) -> str:
     """What was measured at each length, with its 95 % interval, chance, and where training ended."""
     measure, train_len = measure_of(summary["measure"]), summary["train_len"]
     intervals = summary["measures"][measure.name]["intervals"]
-    lengths = [length for length, _ in rows]
-    low, high = ([intervals[str(length)][bound] for length in lengths] for bound in (0, 1))
-    axes = axes_of(lengths, train_len, measure, low, high)
-    parts = axes.grid(measure.label, "length of the word" + (", log scale" if axes.log else ""))
-    band = [*zip(lengths, low, strict=True), *reversed([*zip(lengths, high, strict=True)])]
-    parts.append(tag("polygon", points=points(axes.at(*point) for point in band), class_="band"))
-    if summary.get("chance") is not None:
-        y = axes.y(summary["chance"])
-        parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="chance"))
-        # A linear axis begins at 0, where nothing was tested: there the word lies on no curve.
-        where = {"x": RIGHT, "class_": "chance end"} if axes.log else {"x": LEFT + 32, "class_": "chance"}
-        parts.append(tag("text", "chance", y=y - 5, **where))
-    if summary.get("steps"):
-        parts += axes.mark(train_len, f"trained up to {train_len}")
-    parts.append(tag("polyline", points=points(axes.at(*row) for row in rows), class_="curve"))
-    dots = rows if len(rows) <= 40 else [row for row in rows if row[0] > 2 * summary["test_len"]]
-    parts += [
-        tag(
-            "circle",
-            tag("title", text(f"length {n}: {with_unit(value, measure)}")),
-            cx=axes.x(n),
-            cy=axes.y(value),
-            r=4,
-        )
-        for n, value in dots
-    ]
+    lengths, values = zip(*rows, strict=True)
+    low, high = zip(*(intervals[str(length)] for length in lengths), strict=True)
+    x = Axis("length of the word", len(lengths) > 1 and lengths[-1] > 10 * train_len)
+    levels = {} if summary.get("chance") is None else {"chance": summary["chance"]}
+    marks = {"trained up to": train_len} if summary.get("steps") else {}
+    y = Axis(measure.label, low=measure.low, high=measure.high)
     at, value = (min if measure.higher_is_better else max)(rows, key=lambda row: row[1])
     name = measure.name.replace("_", " ").capitalize()
     label = f"{name} at lengths {lengths[0]} to {lengths[-1]}; worst {with_unit(value, measure)} at length {at}"
-    return plot(parts, label)
-
-
-def axes_of(
-    lengths: Sequence[int], train_len: int, measure: Measure, low: Sequence[float], high: Sequence[float]
-) -> Axes:
-    """Axes that hold the intervals at these lengths, and all values that the measure can have if that is known."""
-    bottom = min(low) if measure.low is None else measure.low
-    top = max(high) if measure.high is None else measure.high
-    span = (bottom, top if top > bottom else bottom + 1.0)
-    if lengths[-1] > 10 * train_len and len(lengths) > 1:
-        return Axes(min(train_len, lengths[0]), lengths[-1], True, *span)
-    return Axes(0, lengths[-1], False, *span)
+    return svg(Curves([Line("", lengths, values, low, high)], x, y, marks, levels), label)
 
 
 def receptive_field(field: Field, train_len: int = 0) -> str:
     """The share of the gradient that the m last symbols hold, with its band and the number that holds 99 %.
 
-    A training length, if it is given, is marked too.
+    A training length, if it is given, is marked too. The dotted line is where each symbol has the same share.
     """
-    axes = Axes(0, len(field.c))
-    parts = axes.grid("gradient, %", "last m symbols")
-    low = [axes.at(m, 100 * c) for m, c in enumerate(field.low, 1)]
-    high = [axes.at(m, 100 * c) for m, c in enumerate(field.high, 1)]
-    parts.append(tag("polygon", points=points([*low, *reversed(high)]), class_="band"))
-    parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=BOTTOM, y2=TOP, class_="chance"))
-    curve = [axes.at(0, 0), *(axes.at(m, 100 * c) for m, c in enumerate(field.c, 1))]
-    parts.append(tag("polyline", points=points(curve), class_="curve"))
-    if field.erf is not None:
-        parts += axes.mark(field.erf, f"99 % in the last {field.erf}")
-    if 0 < train_len < len(field.c):
-        parts += axes.mark(train_len, f"training length {train_len:,}", 2)
-    return plot(parts, f"Receptive field over {len(field.c)} symbols; 99 % of the gradient in the last {field.erf}")
+    length, percent = len(field.c), [[100 * c for c in curve] for curve in (field.c, field.low, field.high)]
+    lines = [Line("", range(1, length + 1), *percent), Line("", (0, length), (0.0, 100.0), dash=":")]
+    marks = {} if field.erf is None else {"99 % in the last": field.erf}
+    marks |= {"training length": train_len} if 0 < train_len < length else {}
+    label = f"Receptive field over {length} symbols; 99 % of the gradient in the last {field.erf}"
+    return svg(Curves(lines, Axis("last m symbols", False), Axis("gradient, %", low=0, high=100), marks), label)
+
+
+def of_texts(lines: Sequence[Line], train_len: int | None) -> str:
+    """Bits per byte by length of several runs; a dashed line where training ended, if that is the same for all."""
+    lengths = sorted({length for line in lines for length in line.lengths})
+    ends = [value for line in lines for value in (*line.low, *line.high) if math.isfinite(value)]
+    bottom, top = min(ends, default=0.0), max(ends, default=1.0)
+    is_wide = bottom > 0 and top > WIDE * bottom
+    # Room above and below: small differences are not to look large, and equal values not to lie on the frame.
+    room = 0.0 if is_wide else max(0.06 * (top - bottom), (LEAST - (top - bottom)) / 2)
+    x = Axis("length of the segment", len(lengths) > 1, ticks=lengths)
+    y = Axis(measure_of("bits_per_byte").label, is_wide, bottom - room, top + room)
+    marks = {} if train_len is None else {"training length": train_len}
+    said = "; ".join(f"{line.name}: {line.values[0]:.3f} to {line.values[-1]:.3f}" for line in lines)
+    return svg(Curves(lines, x, y, marks), f"Bits per byte at lengths {lengths[0]:,} to {lengths[-1]:,}. {said}")
+
+
+def biases(heads: np.ndarray, train_len: int) -> str:
+    """The bias of each head (n_heads, distances) by distance, less that at distance 0; -inf is not drawn."""
+    step = -(-heads.shape[1] // DRAWN)
+    at, lowered = range(0, heads.shape[1], step), (heads - heads[:, :1])[:, ::step].tolist()
+    lines = [Line(f"head {i}", at, values) for i, values in enumerate(lowered, 1)]
+    x, y = Axis("distance m - n", False), Axis("bias, less that at 0")
+    label = f"The bias of {len(heads)} heads at distances 0 to {heads.shape[1] - 1}"
+    return svg(Curves(lines, x, y, {"training length": train_len}), label)
