@@ -26,7 +26,8 @@ def by_length(rows: Sequence[tuple[int, float]], summary: Mapping[str, Any]) -> 
     intervals = summary["measures"][measure.name]["intervals"]
     lengths, values = zip(*rows, strict=True)
     low, high = zip(*(intervals[str(length)] for length in lengths), strict=True)
-    x = Axis("length of the word", len(lengths) > 1 and lengths[-1] > 10 * train_len)
+    is_log = len(lengths) > 1 and lengths[-1] > 10 * train_len
+    x = Axis("length of the word", is_log, low=min(train_len, lengths[0]))
     levels = {} if summary.get("chance") is None else {"chance": summary["chance"]}
     marks = {"trained up to": train_len} if summary.get("steps") else {}
     y = Axis(measure.label, low=measure.low, high=measure.high)

@@ -49,7 +49,7 @@ def axes_of(panel: Curves) -> Axes:
         low, room = min(height for height in heights if height > 0), 0.0
     bottom = low - room if panel.y.low is None else panel.y.low
     top = high + room if panel.y.high is None else panel.y.high
-    first = lengths[0] if is_log else min(0, lengths[0])
+    first = (panel.x.low or lengths[0]) if is_log else min(0, lengths[0])
     named = tuple(panel.x.ticks) or (tuple(lengths) if doubles else ())
     return Axes(first, lengths[-1], is_log, bottom, top if top > bottom else bottom + 1.0, bool(panel.y.is_log), named)
 
