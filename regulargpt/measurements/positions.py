@@ -133,7 +133,7 @@ def of_losses(nats: Float[ndarray, "segments length"], sample: Sample) -> Values
 def sentence(cost: Interval | None, run: OpenedRun, attention: str | None) -> str:
     """Whether context beyond the training length helps, by the paired interval."""
     if attention is None:
-        return f"{run.config.model.name} has no attention that could be restricted: there is no reference"
+        return f"{run.config.model.title} has no attention that could be restricted: there is no reference"
     if cost is None:
         return f"no position lies beyond the training length {run.train_len}"
     interval = f"95 % interval {cost.low:+.4f} to {cost.high:+.4f}"
@@ -154,7 +154,7 @@ def finding_of(sample: Sample, values: Values) -> Finding:
     rows = [(place(parts[0]), *map(shown_bin, parts)) for parts in zip(*lines.values(), strict=True)]
     return Finding(
         name="positions",
-        title=f"{run.data.name}, {run.config.model.name}: scoring position, {len(sample.words)} segments",
+        title=f"{run.data.name}, {run.config.model.title}: scoring position, {len(sample.words)} segments",
         facts=sample.facts,
         values=values,
         data=Data(

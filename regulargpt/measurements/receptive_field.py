@@ -255,7 +255,7 @@ def finding_of(sample: Sample, field: ReceptiveField, bound: int | None) -> Find
     what = "segments" if sample.is_text else "words"
     return Finding(
         name="receptive-field",
-        title=f"{run.data.name}, {run.config.model.name}: gradients on {len(sample.words)} {what}",
+        title=f"{run.data.name}, {run.config.model.title}: gradients on {len(sample.words)} {what}",
         facts=sample.facts,
         values=values,
         data=Data(("m", *curves), rows),

@@ -179,7 +179,7 @@ def finding_of(sample: Sample, by_length: ByLength) -> Finding:
     looked = f"attention {run.attention}, {len(sample.words)} segments"
     return Finding(
         name="resolution",
-        title=f"{run.data.name}, {run.config.model.name}: attention resolution, {looked}",
+        title=f"{run.data.name}, {run.config.model.title}: attention resolution, {looked}",
         facts=sample.facts,
         values=values,
         data=Data(("length", "layer", "head", "resolution"), rows),

@@ -154,6 +154,6 @@ def default_length(train_len: int, times: tuple[int, ...], refusal: Callable[[in
 def transformer_of(run: OpenedRun) -> Transformer:
     """The model; UserError if it is no Transformer, whose attention has a logit for each distance."""
     if not isinstance(run.model, Transformer):
-        name = run.config.model.name
+        name = run.config.model.title
         raise UserError(f"{shown(run.path)} is a run of {name}: it has no such attention; choose a transformer's")
     return run.model

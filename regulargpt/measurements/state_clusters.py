@@ -68,7 +68,7 @@ def measure(run: OpenedRun, options: ClusterOptions) -> Finding:
     }
     rows = [{"depth": "all", **values["overall"]}, *values["depths"]]
     points, shares = plane(pool.states)
-    title = f"{run.data.name}, {run.config.model.name}: states on {len(sample.words)} words of length {sample.length}"
+    title = f"{run.data.name}, {run.config.model.title}: states on {len(sample.words)} words of length {sample.length}"
     held = f"two principal components hold {100 * sum(overall.explained_variance):.1f} % of the variance"
     return Finding(
         name="clusters",

@@ -264,7 +264,7 @@ def of_run(run: OpenedRun, options: PositionVarianceOptions, progress: Progress)
     }
     return Finding(
         name="position-variance",
-        title=f"{run.data.name}, {run.config.model.name} without encodings: {len(sample.words)} segments",
+        title=f"{run.data.name}, {run.config.model.title} without encodings: {len(sample.words)} segments",
         facts=sample.facts,
         values=values,
         data=by_position(columns),

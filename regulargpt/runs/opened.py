@@ -74,7 +74,7 @@ class OpenedRun:
     def facts(self, *keys: str) -> dict[str, Any]:
         """Which run it is, for a report, and these further facts."""
         known = {"train_len": self.train_len, "attention": self.attention}
-        which = {"run_dir": str(self.path), "language": self.data.name, "model": self.config.model.name}
+        which = {"run_dir": str(self.path), "language": self.data.name, "model": self.config.model.title}
         return which | {key: known[key] for key in keys}
 
 

@@ -120,7 +120,7 @@ def setting_of(
     if not isinstance(model, Attentive):
         place = shown(folder.path)
         raise UserError(
-            f"{place} is a run of {config.model.name}: it has no softmax over positions; choose a transformer's"
+            f"{place} is a run of {config.model.title}: it has no softmax over positions; choose a transformer's"
         )
     seed = config.seed if seed is None else seed
     # Of the training part, so that nothing is fitted to what is tested; a text has the symbol behind a segment too.
