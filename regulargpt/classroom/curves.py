@@ -24,8 +24,8 @@ def by_length(rows: Sequence[tuple[int, float]], summary: Mapping[str, Any]) -> 
     """What was measured at each length, with its 95 % interval, chance, and where training ended."""
     measure, train_len = measure_of(summary["measure"]), summary["train_len"]
     intervals = summary["measures"][measure.name]["intervals"]
-    lengths, values = zip(*rows, strict=True)
-    low, high = zip(*(intervals[str(length)] for length in lengths), strict=True)
+    lengths, values = [length for length, _ in rows], [value for _, value in rows]
+    low, high = ([intervals[str(length)][end] for length in lengths] for end in (0, 1))
     is_log = len(lengths) > 1 and lengths[-1] > 10 * train_len
     x = Axis("length of the word", is_log, low=min(train_len, lengths[0]))
     levels = {} if summary.get("chance") is None else {"chance": summary["chance"]}
