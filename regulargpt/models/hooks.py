@@ -17,7 +17,7 @@ RegularGPT passes the points of a block once a level. Nodes are those of all wor
 ones; `below` are the rows of the level below, after the pad in row 0. `dense` is as `every`, with keys for all the
 places that a position may read: the pads before the word, then the word.
 
-Those of recurrent models are in docs/models-and-encodings.md. There a change at one symbol changes all that follows.
+Those of recurrent models are in docs/models.md. There a change at one symbol changes all that follows.
 
 A hook point is the identity. What is expensive (the attention pattern) is made, and what goes in pieces is computed
 whole, only where somebody listens.

@@ -1,7 +1,7 @@
 """What the recurrent baselines share: reading a word piece by piece, and torch's recurrent layers.
 
 Their hook points stand inside the recurrence: a change at one symbol changes all that comes after. Only `hook_output`,
-what the readout reads, changes one answer alone. docs/models-and-encodings.md lists them with their shapes.
+what the readout reads, changes one answer alone. docs/models.md lists them with their shapes.
 """
 
 from abc import abstractmethod

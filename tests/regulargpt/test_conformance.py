@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 import languages
 from languages.automata import MooreMachine
 from languages.automata.semiautomaton import numbered
+from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.finite import conformance, from_answers
-from regulargpt.finite.conformance import suite
-from regulargpt.finite.from_answers import AnswerLearner
+from regulargpt.finite.conformance import MOST, USUAL, suite
+from regulargpt.finite.from_answers import LOOKED_UP, AnswerLearner
 from regulargpt.finite.nonempty import counterexample
 from regulargpt.finite.specification import specified_machine
 from tests.regulargpt.test_from_answers import Machine, data_of
@@ -159,13 +160,20 @@ def test_words_that_are_no_questions_cost_no_answers():
 
 
 def test_the_page_says_how_many_words_there_are():
-    page = (ROOT / "docs" / "answers.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| `")]
-    cells = [[cell.strip(" `").replace(",", "") for cell in row] for row in rows if len(row) == 5]
-    names = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
-    assert len(names) == 7
-    for name, (_, *said) in zip(names, cells, strict=True):
-        machine = specified_machine(languages.get(name)).minimise()
-        found = suite(machine, 40)
-        longest = max(batch.shape[1] for batch in found.words)
-        assert [*map(int, said)] == [machine.n_states, sum(map(len, found.words)), longest, found.classes]
+    page = " ".join((ROOT / "docs" / "certificate.md").read_text(encoding="utf-8").split())
+    parity = suite(specified_machine(languages.get("parity")).minimise(), 40)
+    words = sum(map(len, parity.words))
+    assert f"For `parity`, {words:,} words rule out every other automaton of at most {parity.classes} states." in page
+    assert f"k is as large as {USUAL:,} words allow (k = 0: {MOST:,})" in page
+    assert suite(languages.get("dyck-20").machine, 40).classes == 0
+    first = FROM_ANSWERS["phases.table_fine_tuning.look_up_from"]
+    queries = f"each attempt queries the language on up to {LOOKED_UP:,} of L"
+    assert f"From step {first:,} on (`look_up_from`) {queries}" in page
+
+
+CLASSES = {"tomita-3": 13, "dyck-8": 16, "dyck-12": 19, "modular-arithmetic:plus=true": 52, "prefix:p=4,k=4": 340}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_the_words_of_a_language_rule_out(name: str):
+    assert suite(specified_machine(languages.get(name)).minimise(), 40).classes == CLASSES[name]

@@ -199,7 +199,7 @@ def test_every_file_of_the_package_is_in_the_registry():
 
 
 def test_the_guide_names_every_encoding():
-    guide = Path(encodings.__file__).parents[2] / "docs/models-and-encodings.md"
+    guide = Path(encodings.__file__).parents[2] / "docs/models.md"
     rows = [line.split("|")[1] for line in guide.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     named = " ".join(rows).replace("`", "").replace(",", "").split()
     assert [name for name in encodings.ENCODINGS if name not in named] == []

@@ -113,7 +113,7 @@ def test_pytorchs_own_hooks_work_too_backwards_as_well():
     assert seen == [3.0]
 
 
-# The shapes of docs/analysis.md, for words (4, 5), chunks of 2, width 8, 2 heads, FFN 12, 3 symbols.
+# The shapes of docs/models.md, for words (4, 5), chunks of 2, width 8, 2 heads, FFN 12, 3 symbols.
 IN_ATTENTION = [f"attn.hook_{name}" for name in ("q", "k", "v", "pattern", "z")]
 IN_BLOCK = [*IN_ATTENTION, "mlp.hook_post", "hook_attn_out", "hook_mlp_out", "hook_resid_post"]
 REGULARGPT = {

@@ -2,7 +2,7 @@
 
 The thesis's block adds up one linear map of each child. Here child j is first multiplied, number by number, by a gate
 that depends on all children. With gates the network composes the states of large monoids from final answers alone,
-where attention by itself does not (docs/answers.md). The gates are those of Pert et al. 2026, arXiv 2605.26035.
+where attention by itself does not (docs/certificate.md). The gates are those of Pert et al. 2026, arXiv 2605.26035.
 """
 
 from __future__ import annotations
