@@ -15,8 +15,8 @@ from regulargpt.training.trainer import Trainer
 
 METHOD = (
     "Whole steps of `regulargpt run parity --recipe words --model MODEL` (words, loss, backward, clipping, optimiser), "
-    "lengths 1..40, in turn; the median of the rounds and their quartiles. `per_step`: how many steps of regulargpt fit "
-    "into one."
+    "lengths 1..40, in turn; the median of the rounds and their quartiles. `per_step`: how many steps of regulargpt "
+    "fit into one."
 )
 EFFORTS = {"smoke": Effort(2, 0, 0), "full": Effort(5, 8)}
 STEPS = {"smoke": 1, "full": 10}

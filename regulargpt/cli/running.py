@@ -16,6 +16,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.objectives.measures import denominator, measure
 from regulargpt.plots import name_of
 from regulargpt.runs.run import Watch
+from regulargpt.runs.verdict import verdict_line
 from regulargpt.tables import number, percent
 from regulargpt.training.trainer import Diverged, Interrupted
 
@@ -59,44 +60,22 @@ def time_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name, f"{summary[key]:.1f} s") for name, key in parts.items() if key in summary]
 
 
-def proof_row(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Whether the run was certified, if it was to be, and by which automaton, if that was learned.
+def proof_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """By which automaton a run was certified, if that was learned, and where the proof lies.
 
     >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2}}
-    >>> proof_row({"proven": False, "run_dir": "r", "phases": phases})[0]
-    ('automaton', "2 states, learned from the network's answers at step 100")
-    >>> phases = {"table_fine_tuning": {"learned_at": 100, "states": 2, "is_language": False, "as_it_is": True}}
-    >>> proof_row({"proven": False, "run_dir": "r", "language": "parity", "phases": phases})[1]
-    ('every length', 'proven of that automaton, not of parity; `regulargpt verify r` says where they part')
-    >>> phases = {"table_fine_tuning": {"as_it_is": True}}
-    >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "phases": phases})
-    [('every length', 'proven, as it is, in real arithmetic: r/certificate.json')]
-    >>> proof_row({"proven": True, "run_dir": "r", "language": "parity", "worst": 80.0})[1]
-    ('as it is', 'not right everywhere; `regulargpt evaluate r --quantised` tests what is proven')
-    >>> phases = {"table_fine_tuning": {"unproven": "the quantised network errs on a word"}}
-    >>> proof_row({"proven": False, "run_dir": "r", "phases": phases})
-    [('every length', 'not proven: the quantised network errs on a word; `regulargpt verify r` says more')]
+    >>> proof_rows({"proven": False, "run_dir": "r", "phases": phases})
+    [('automaton', "2 states, learned from the network's answers at step 100")]
+    >>> proof_rows({"proven": True, "run_dir": "r"})
+    [('certificate', 'r/certificate.json')]
     """
-    if summary.get("proven") is None:
-        return []
-    rows = []
-    learned = summary.get("phases", {}).get("table_fine_tuning", {})
+    learned, rows = summary.get("phases", {}).get("table_fine_tuning", {}), []
     if learned.get("learned_at") is not None:
         found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
         rows += [("automaton", found), *(("ruled out", others) for others in ruled_out(learned))]
-    if learned.get("is_language") is False and learned.get("as_it_is") is not None:
-        says = f"proven of that automaton, not of {summary['language']}"
-        return [*rows, ("every length", f"{says}; `regulargpt verify {summary['run_dir']}` says where they part")]
-    if summary["proven"]:
-        as_it_is = learned.get("as_it_is")
-        of = "as it is, in real arithmetic" if as_it_is else "states replaced by prototypes, in real arithmetic"
-        rows.append(("every length", f"proven, {of}: {summary['run_dir']}/certificate.json"))
-        if not as_it_is and summary.get("worst", 100) < 100:
-            tested = f"`regulargpt evaluate {summary['run_dir']} --quantised` tests what is proven"
-            rows.append(("as it is", f"not right everywhere; {tested}"))
-        return rows
-    why = f": {learned['unproven']}" if "unproven" in learned else ""
-    return [*rows, ("every length", f"not proven{why}; `regulargpt verify {summary['run_dir']}` says more")]
+    if summary.get("proven") or learned.get("as_it_is") is not None:
+        rows.append(("certificate", f"{summary['run_dir']}/certificate.json"))
+    return rows
 
 
 def extra_lengths(result: dict[str, Any]) -> list[tuple[str, str]]:
@@ -161,11 +140,12 @@ def text(summary: dict[str, Any]) -> str:
         ("first below 90 %", str(summary["first_below_90"] or "none")),
         *((f"length {T}", found) for T, found in extra_lengths(summary)),
         *protocol_rows(summary),
-        *proof_row(summary),
         *guess_row(summary),
         *((f"{name} {scored}", found) for name, found in other_measures(summary)),
+        *proof_rows(summary),
         ("run folder", summary["run_dir"]),
         ("picture", f"{summary['run_dir']}/{name_of(summary)}"),
+        ("verdict", verdict_line(summary)),
     ]
     return table(rows)
 

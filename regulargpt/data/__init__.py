@@ -57,9 +57,10 @@ def task_of(name: str) -> Task:
     A file is read again once it has changed; a machine made in Python may be another one under its name by now.
     """
     import languages
+    from languages.registry import MADE
 
     path = Path(name.removeprefix("dfa:"))
-    if name in languages.registry.MADE or (name.startswith("dfa:") and not path.is_file()):
+    if name in MADE or (name.startswith("dfa:") and not path.is_file()):
         return languages.get(name)
     written = path.stat() if name.startswith("dfa:") else None
     stamp = None if written is None else (written.st_mtime_ns, written.st_size, written.st_ino)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from languages.errors import UserError
 from regulargpt.config.schema import EvaluationOptions, RunConfig
 from regulargpt.data.base import Data
+from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.interval import Interval
 from regulargpt.models.base import Model
 from regulargpt.objectives.answers import Objective
@@ -25,6 +26,8 @@ FEWEST_WORDS = 4
 SYMBOLS_AT_ONCE = 1 << 19
 CPU_PAIRS_AT_ONCE, GPU_PAIRS_AT_ONCE = 1 << 19, 1 << 22
 LOGITS_AT_ONCE = 1 << 26  # 256 MiB: the word pieces of a tokenizer are many
+# Longer words are not written into a summary.
+MOST_WRITTEN = 1000
 # Shares of each word's positions, whose interval stays between 0 and 100 %.
 BY_POSITION = ("accuracy_by_position", "next_sets_by_position")
 
@@ -34,7 +37,8 @@ class Point:
     """The result at one length: every measure by name, of how many words, and what guessing has of it.
 
     `of_words` has each word's own number where a measure is a mean of numbers: differences are taken word by word.
-    `files` is the file of the text that each segment lies in, None of words that are drawn one by one.
+    `files` is the file of the text that each segment lies in, None of words that are drawn one by one. `wrong` is the
+    first word that the first measure calls wrong, if it calls each right or wrong and there is one.
     """
 
     length: int
@@ -43,6 +47,7 @@ class Point:
     guesses: Mapping[str, Guess] = field(default_factory=dict)
     of_words: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False)
     files: np.ndarray | None = field(default=None, compare=False)
+    wrong: np.ndarray | None = field(default=None, compare=False)
 
     @property
     def main(self) -> float:
@@ -123,7 +128,11 @@ def point_at(
     files = data.files(seed, length, samples)
     measures = {name: _value(name, of_words, files) for name, of_words in found.items()}
     numbers = {name: of_words.double().numpy() for name, of_words in found.items() if of_words.dtype != torch.bool}
-    return Point(length, len(words), measures, objective.guesses(words), numbers, files)
+    main = next(iter(found.values()))
+    wrong = words[~main.numpy()][:1] if main.dtype == torch.bool else words[:0]  # (1 or 0, length)
+    return Point(
+        length, len(words), measures, objective.guesses(words), numbers, files, wrong[0] if len(wrong) else None
+    )
 
 
 def _value(name: str, of_words: Tensor, files: np.ndarray | None) -> Interval:
@@ -218,6 +227,14 @@ def as_result(points: list[Point], config: RunConfig) -> dict[str, Any]:
         **scores(points, config.scored),
         **lengths_of(points),
     }
+
+
+def shortest_wrong(points: list[Point], data: Data) -> dict[str, str | None]:
+    """The shortest tested word of a language that is wrong, None if there is none or it is very long."""
+    if not isinstance(data, LanguageData):
+        return {}
+    wrong = min((p.wrong.tolist() for p in points if p.wrong is not None), key=len, default=[])
+    return {"wrong_word": data.task.machine.decode(wrong) if 0 < len(wrong) <= MOST_WRITTEN else None}
 
 
 def lengths_of(points: list[Point]) -> dict[str, Any]:

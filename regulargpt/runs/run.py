@@ -21,7 +21,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
 from regulargpt.evaluation import segments
-from regulargpt.evaluation.by_length import Point, as_result, measures_by_length
+from regulargpt.evaluation.by_length import Point, as_result, measures_by_length, shortest_wrong
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.reference import reference
 from regulargpt.models.base import Model, refuse_shapes
@@ -227,7 +227,7 @@ def test(work: Work, model: nn.Module) -> Results:
             extra[other.protocol] = {"language": other.data.name, **as_result(found, other)}
         against = reference(model, work.data, work.objective, work.config, work.config.seed, work.device)
     return Results(
-        as_result(points, work.config) | text_facts(points, work.config, against),
+        as_result(points, work.config) | shortest_wrong(points, work.data) | text_facts(points, work.config, against),
         extra,
         segments.render(segments.of_points(points)),
     )

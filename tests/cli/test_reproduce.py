@@ -59,9 +59,9 @@ def test_list_experiments(cli: Cli):
 def test_dry_run_writes_nothing(cli: Cli):
     answer = cli(*SMOKE, "--dry-run")
     assert answer.code == 0
-    assert answer.out.splitlines()[-1] == "8 runs in r: 0 done, 8 missing, 0 failed"
+    assert answer.out.splitlines()[-1] == "6 runs in r: 0 done, 6 missing, 0 failed"
     data = json.loads(cli(*SMOKE, "--dry-run", "--json").out)
-    assert (len(data["runs"]), data["missing"], data["done"], data["failed"]) == (8, 8, 0, 0)
+    assert (len(data["runs"]), data["missing"], data["done"], data["failed"]) == (6, 6, 0, 0)
     assert list(Path().iterdir()) == []
 
 
@@ -110,12 +110,13 @@ def test_all_there(cli: Cli, by_hand):
     assert answer.code == 0, answer.err
     lines = answer.out.splitlines()
     assert lines[0].split() == ["row", "column", "published", "ours", "difference", "done", "notes"]
-    assert "parity  RegularGPT, C = 3               100.0 / 88.7   99.00 / 99.00   −1.0 / +10.3" in answer.out
+    row = "parity RegularGPT, C = 3 100.0 / 88.7 99.00 / 99.00 −1.0 / +10.3"
+    assert any(" ".join(line.split()).startswith(row) for line in lines)
     assert lines[-1] == "r/table-6.1-smoke/page.md"
-    assert answer.err.splitlines()[0] == "8 runs in r: 0 done, 8 missing, 0 failed"
+    assert answer.err.splitlines()[0] == "6 runs in r: 0 done, 6 missing, 0 failed"
     assert Path("r/results.csv").exists()
     again = cli(*SMOKE, "--json")
-    assert (again.code, again.err) == (0, "8 runs in r: 8 done, 0 missing, 0 failed\n")
+    assert (again.code, again.err) == (0, "6 runs in r: 6 done, 0 missing, 0 failed\n")
     assert len(json.loads(again.out)["session_seconds"]) == 2
 
 
@@ -138,12 +139,12 @@ def test_stopped_writes_the_page_and_goes_on(cli: Cli, by_hand):
     answer = cli(*SMOKE)
     assert answer.code == 75
     assert answer.err.splitlines()[-1] == "stopped by SIGTERM; the same command goes on from there"
-    assert "3 of 8 runs are done, 5 missing." in Path("r/table-6.1-smoke/page.md").read_text()
+    assert "3 of 6 runs are done, 3 missing." in Path("r/table-6.1-smoke/page.md").read_text()
     assert cli("reproduce", "table-6.1", "--scale", "smoke", "--out", "r", "--page-only").code == 75
     by_hand(lambda config: 99.0)
     answer = cli(*SMOKE)
     assert answer.code == 0
-    assert answer.err.splitlines()[0] == "8 runs in r: 3 done, 5 missing, 0 failed"
+    assert answer.err.splitlines()[0] == "6 runs in r: 3 done, 3 missing, 0 failed"
 
 
 def test_more_rows_join_those_that_are_there(cli: Cli, by_hand):
@@ -177,9 +178,9 @@ def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli):
     assert answer.code == 0, answer.err
     data = json.loads(answer.out)
     cells = [cell for cell in data["cells"] if cell["shows"]["what"] == "accuracy"]
-    assert len(cells) == 24
+    assert len(cells) == 16
     assert all(cell["done"] == cell["runs"] == 1 and 0 <= cell["ours"]["mean"] <= 100 for cell in cells)
     assert all(50 <= max(cell["shortcuts"]["scores"].values()) <= 100 for cell in cells if cell["row"] == "dyck-2")
     page = Path(data["page"]).read_text("utf-8")
     assert "best rule" in page
-    assert cli(*arguments).err.splitlines()[0] == "16 runs in r: 16 done, 0 missing, 0 failed"
+    assert cli(*arguments).err.splitlines()[0] == "12 runs in r: 12 done, 0 missing, 0 failed"

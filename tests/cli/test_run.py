@@ -66,7 +66,7 @@ RUN_KEYS = {
         "score",
     ),
     *("worst", "first_below_99", "first_below_90", "chance", "majority", "scores", "samples", "measures"),
-    *("extra_protocols", "run_dir"),
+    *("extra_protocols", "wrong_word", "run_dir"),
 }
 FILES = {
     *("config.toml", "environment.json", "metrics.jsonl", "measures.csv", "model.safetensors", "config.json"),
@@ -86,10 +86,11 @@ def test_run_json_and_the_folder_say_the_same(cli: Cli, tmp_path: Path, model: s
     code, out, err = cli("run", "parity", "--model", model, *SMALL, "--out", "here", "--json", "--seed", "5")
     assert (code, err) == (0, "")
     summary = one_object(out)
-    assert set(summary) == RUN_KEYS
+    is_tree = model == "regulargpt"
+    assert set(summary) == RUN_KEYS | ({"certify_seconds"} if is_tree else set())
     assert (summary["language"], summary["model"], summary["train_len"], summary["seed"]) == ("parity", model, 6, 5)
     assert (summary["steps"], summary["run_dir"]) == (12, "here")
-    assert {path.name for path in (tmp_path / "here").iterdir()} == FILES
+    assert {path.name for path in (tmp_path / "here").iterdir()} == FILES | ({"uncertified.json"} if is_tree else set())
     assert json.loads((tmp_path / "here" / "summary.json").read_text()) == summary
     rows = list(csv.DictReader((tmp_path / "here" / "measures.csv").read_text().splitlines()))
     columns = ["accuracy", "accuracy_low", "accuracy_high", "accuracy_chance", "accuracy_majority"]
@@ -128,12 +129,13 @@ def test_the_table_for_people(cli: Cli):
     starts = [
         "training  ",
         "testing  ",
+        "certifying  ",
         "accuracy 7..9  ",
         "worst length  ",
         "first below 99 %  ",
         "first below 90 %  ",
     ]
-    starts += ["length 15  ", "length 100  ", "always one answer  ", "run folder  ", "picture  "]
+    starts += ["length 15  ", "length 100  ", "always one answer  ", "run folder  ", "picture  ", "verdict  "]
     assert [line.startswith(start) for line, start in zip(out.splitlines(), starts, strict=True)] == [True] * len(
         starts
     )

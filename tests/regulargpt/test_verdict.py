@@ -159,14 +159,14 @@ def everywhere(cli: Cli) -> tuple[str, str, bool, str]:  # noqa: F811
     badge = 'class="badge proven"' in Path("run/report.html").read_text()
     lesson = cli("demo", "--run", "run")
     assert badge == (lesson.code == 0)
-    (row,) = [line for line in cli("resume", "run").out.splitlines() if line.startswith("every length")]
-    return table, report, badge, row.removeprefix("every length").strip()
+    (row,) = [line for line in cli("resume", "run").out.splitlines() if line.startswith("verdict")]
+    return table, report, badge, row.removeprefix("verdict").strip()
 
 
 def test_a_language_in_a_file_is_the_one_that_the_run_was_trained_on(cli: Cli, file: Path):  # noqa: F811
     said = everywhere(cli)
     assert said[:3] == ("1", "1 of 1 certified", True)
-    assert said[3] == "proven, as it is, in real arithmetic: run/certificate.json"
+    assert said[3] == "proven at every length, in real arithmetic"
     file.write_text(to_json(TRAP))
     assert_unproven(cli)
     assert "no longer the automaton that the run was trained on" in cli("results", "run").err
@@ -210,4 +210,4 @@ def assert_unproven(cli: Cli) -> None:  # noqa: F811
     table, report, badge, row = everywhere(cli)
     assert (table, badge) == ("0", False)
     assert report == "0 of 1 certified, 1 of another automaton than its language's"
-    assert row.startswith("proven of that automaton, not of dfa:mine.json; ")
+    assert row.startswith("proven of its automaton, not of dfa:mine.json; ")

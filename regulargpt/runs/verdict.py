@@ -1,0 +1,53 @@
+"""What a run has come to, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from regulargpt.objectives.measures import measure
+
+MOST_SHOWN = 100
+"""Symbols of a word in a sentence."""
+
+
+def verdict_line(summary: Mapping[str, Any]) -> str:
+    """The verdict on a run: proven at every length, or why not yet; without a proof, what the test says.
+
+    >>> phases = {"table_fine_tuning": {"as_it_is": True}}
+    >>> verdict_line({"proven": True, "phases": phases})
+    'proven at every length, in real arithmetic'
+    >>> phases = {"table_fine_tuning": {"unproven": "the quantised network errs on a word"}}
+    >>> verdict_line({"proven": False, "run_dir": "r", "phases": phases})
+    'not proven: the quantised network errs on a word; `regulargpt verify r` says more'
+    """
+    proven, of = summary.get("proven"), summary.get("phases", {}).get("table_fine_tuning", {})
+    if proven is None:
+        return tested(summary)
+    verify = f"`regulargpt verify {summary.get('run_dir')}`"
+    if of.get("is_language") is False and of.get("as_it_is") is not None:
+        return f"proven of its automaton, not of {summary['language']}; {verify} says where they differ"
+    if not proven:
+        why = f": {of['unproven']}" if "unproven" in of else ""
+        return f"not proven{why}; {verify} says more"
+    if of.get("as_it_is"):
+        return "proven at every length, in real arithmetic"
+    quantised = "proven at every length, in real arithmetic, with states replaced by prototypes"
+    return quantised if summary.get("worst", 100) == 100 else f"{quantised}; without that {tested(summary)}"
+
+
+def tested(summary: Mapping[str, Any]) -> str:
+    """What the test says: right everywhere, or the shortest word that is wrong.
+
+    >>> of = {"values": {"41": 100.0, "42": 98.0}}
+    >>> tested({"measure": "accuracy", "measures": {"accuracy": of}, "wrong_word": "10" * 21})
+    'wrong on a tested word of 42 symbols: 101010101010101010101010101010101010101010'
+    >>> tested({"measure": "accuracy", "measures": {"accuracy": {"values": {"41": 100.0, "500": 100.0}}}})
+    'right on all tested words of up to 500 symbols'
+    """
+    values = summary["measures"][summary["measure"]]["values"]
+    wrong = [int(length) for length, value in values.items() if value != measure(summary["measure"]).best]
+    if not wrong:
+        return f"right on all tested words of up to {max(map(int, values)):,} symbols"
+    word = summary.get("wrong_word") or ""
+    return f"wrong on a tested word of {min(wrong):,} symbols" + (f": {word}" if 0 < len(word) <= MOST_SHOWN else "")
