@@ -6,7 +6,6 @@ claims     published claims as sentences that can be tested
 results    losses of trained runs on the same segments, and paired differences
 kept       losses.json beside a page, from which each paired verdict follows
 tested     trained runs under other protocols and attentions
-measures   how far back they look, how sharply
 record     what a page says; recording makes it, page is its Markdown
 table_*, lex_table_*   one file a table
 """

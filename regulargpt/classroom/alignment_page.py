@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from regulargpt import plots
 from regulargpt.classroom.document import document, file
-from regulargpt.classroom.svg import tag, text
+from regulargpt.findings.markup import tag, text
 from regulargpt.measurements.alignment.questions import questions_of
 from regulargpt.measurements.alignment.stops import TRAINED, trained
 from regulargpt.measurements.alignment.views import AttentionViews, View, Word

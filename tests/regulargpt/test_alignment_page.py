@@ -336,7 +336,7 @@ def test_the_largest_page_is_below_its_limit():
 
 def test_words_that_are_too_long_have_no_page(place: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setattr("regulargpt.measurements.alignment.extent.LONGEST_TRAINED", 15)
-    report = align_report(RunFolder.open(place / "retrieval"), length=128, words=1, out=tmp_path)
+    report = align_report(RunFolder.open(place / "retrieval"), length=128, words=1, out=tmp_path).report
     assert report["page"] is None
     assert not (tmp_path / "align.html").exists()
 

@@ -386,7 +386,7 @@ def test_temperatures_sharpen_the_encoder_of_a_checkpoint(saved: dict):
 def aligned(folder: Path, tmp_path: Path, **options: Any) -> dict[str, Any]:
     text = tmp_path / "text.txt"
     text.write_text(" ".join("abcdefghijklmnop"[n % 16] for n in np.random.default_rng(0).integers(0, 99, 3000)))
-    return align_checkpoint(f"hf:{folder}", str(text), **({"train_len": 16, "length": 64, "words": 3} | options))
+    return align_checkpoint(f"hf:{folder}", str(text), **({"train_len": 16, "length": 64, "words": 3} | options)).report
 
 
 def test_a_checkpoint_is_aligned_on_a_text(with_tokenizer: Path, tmp_path: Path):

@@ -28,7 +28,7 @@ from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.snapshots import Snapshots
 from regulargpt.classroom.live.twins import WEIGHTS, bundle
 from regulargpt.classroom.network import machine_data
-from regulargpt.classroom.svg import by_element, tag, text
+from regulargpt.findings.markup import by_element, tag, text
 from regulargpt.storage.atomic import write_text
 
 SHARED = ("word.js", "nodes.js", "live.js", "parting.js")
