@@ -12,9 +12,9 @@ def analyse(folder: RunFolder) -> Analysis:
     picture, path = folder.path / "verify" / "pca.png", folder.path / "verify" / "clusters.json"
     report = saved_report(path, config_of(folder), "overall", "summary") if picture.exists() else None
     if report is None:
-        from regulargpt.measurements.cluster_report import clusters
+        from regulargpt.measurements.measuring import measured
 
-        report = clusters(folder, length=LENGTH, words=WORDS)
+        report = measured("clusters", folder.path, length=LENGTH, words=WORDS).report
     found = report["overall"]
     agreement = f"adjusted Rand index {found['ari']:.3f}, purity {found['purity']:.3f}"
     variance = f"{100 * sum(found['explained_variance']):.0f} % of the variance in the picture"

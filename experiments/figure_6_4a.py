@@ -13,9 +13,9 @@ def analyse(folder: RunFolder) -> Analysis:
     picture, path = where / "receptive-field.png", where / "receptive-field.json"
     report = saved_report(path, config_of(folder), "erf", "summary") if picture.exists() else None
     if report is None:
-        from regulargpt.measurements.receptive_field_report import receptive_field_report
+        from regulargpt.measurements.measuring import measured
 
-        report = receptive_field_report(folder, length=LENGTH, words=WORDS)
+        report = measured("receptive-field", folder.path, length=LENGTH, words=WORDS).report
     if report["erf"] is None:
         return Analysis("no gradient", (report["summary"],), picture)
     reach = f"reaches {report['erf']} of {report['length']} symbols back"

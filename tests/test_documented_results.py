@@ -21,9 +21,10 @@ from experiments.registry import experiment
 from experiments.results_page import RESULTS, cells
 from experiments.text import kept
 from experiments.text.table import TextTable
-from regulargpt.cli.commands.align import text as align_text
-from regulargpt.cli.commands.needles import text as needles_text
 from regulargpt.evaluation.interval import FILES
+from regulargpt.findings import text as text_of
+from regulargpt.measurements.alignment import report as align
+from regulargpt.measurements.needles import finding_of
 from regulargpt.results.rows import rows
 from regulargpt.results.statistics import groups
 from regulargpt.tables import percent
@@ -164,7 +165,8 @@ def test_the_guide_to_texts_quotes_what_its_commands_print():
 def test_the_guide_to_texts_quotes_what_is_found_by_depth():
     report = json.loads((RESULTS / "texts" / "retrieval-needles.json").read_text(encoding="utf-8"))
     assert report["run_dir"] == "runs/line"
-    assert f"```\n{needles_text(report)}\n```" in (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
+    finding = finding_of(report, {"by_length": report["by_length"]}, "")
+    assert f"```\n{text_of(finding)}\n```" in (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
 
 
 def test_the_record_of_a_run_on_lines_is_the_one_whose_depths_the_guide_shows():
@@ -181,5 +183,5 @@ def test_the_record_of_a_run_on_lines_is_the_one_whose_depths_the_guide_shows():
 def test_the_guide_to_analysis_quotes_the_needles_that_were_found():
     text = " ".join((ROOT / "docs" / "analysis.md").read_text(encoding="utf-8").split())
     line = json.loads((RESULTS / "texts" / "align-line.json").read_text(encoding="utf-8"))
-    assert " ".join(align_text(line).split("Propositions")[0].split()).partition(" strategy ")[2] in text
+    assert " ".join(text_of(align.finding_of(line)).split("Propositions")[0].split()).partition(" strategy ")[2] in text
     assert (line["train_len"], line["length"]) == (64, 4096)

@@ -158,7 +158,7 @@ def _block(block: Block) -> Any:
         rows = [[cell if isinstance(cell, str) else _short(cell) for cell in row] for row in block.rows]
         return _short(block) | {"rows": rows}
     if isinstance(block, Picture):
-        return _short(block) | {"lines": [vars(line) for line in block.lines]}
+        return _short(block) | {"lines": [_short(line) for line in block.lines]}
     return block if isinstance(block, str) else _short(block)
 
 

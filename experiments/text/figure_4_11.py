@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from experiments.claims import Bound, Claim, above, below, lead, leads
-from experiments.text.measures import GRADIENT
 from experiments.text.receptive_field import field_figure
 from experiments.text.subjects import ALIBI, KERPLE_LOG, SANDWICH, SANDWICH_SMOOTH, T5, alone
+from regulargpt.measurements.quantities import GRADIENT
 
 SECTION = "thesis, section 4.6"
 # "About 60 %", and how far shares may differ that are called similar.

@@ -15,13 +15,14 @@ from experiments import reproduction
 from experiments.claims import Bound, Claim, change
 from experiments.experiment import Scale
 from experiments.text import retrieval
-from experiments.text.retrieval import EXACT, Found, exact_match, found_at, gain_by_third, middle_gain, retriever
+from experiments.text.retrieval import EXACT, NeedleHits, exact_match, found_at, gain_by_third, middle_gain, retriever
 from experiments.text.table import TextTable, text_table, trained
 from regulargpt import data
 from regulargpt.config.recipes import resolve
 from regulargpt.evaluation.interval import Interval
+from regulargpt.evaluation.temperature import write
 from regulargpt.measurements.alignment.setting import find, setting_of
-from regulargpt.measurements.needles_report import needles_report
+from regulargpt.measurements.measuring import measured
 from regulargpt.runs.run import run
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
@@ -43,16 +44,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return RunFolder.open(path)
 
 
-def gains(draw: st.DrawFn) -> tuple[Found, Found]:
+def gains(draw: st.DrawFn) -> tuple[NeedleHits, NeedleHits]:
     size = draw(st.integers(6, 40))
     # Every third has at least two needles.
     depth = np.array([0.1, 0.9, 0.4, 0.6, *draw(st.lists(st.floats(0, 0.999), min_size=size, max_size=size))])
     before, after = (np.array(draw(st.lists(st.booleans(), min_size=size + 4, max_size=size + 4))) for _ in range(2))
-    return Found(before, depth), Found(after, depth)
+    return NeedleHits(before, depth), NeedleHits(after, depth)
 
 
 @given(st.composite(gains)())
-def test_the_gain_in_the_middle_is_counted_by_hand(pair: tuple[Found, Found]):
+def test_the_gain_in_the_middle_is_counted_by_hand(pair: tuple[NeedleHits, NeedleHits]):
     before, after = pair
     middle, outer = [], []
     for had, has, depth in zip(before.right, after.right, before.depth, strict=True):
@@ -65,7 +66,7 @@ def test_the_gain_in_the_middle_is_counted_by_hand(pair: tuple[Found, Found]):
 
 
 def test_what_is_found_is_what_the_verb_says(folder: RunFolder, tmp_path: Path):
-    report = needles_report(folder, lengths=[24, 48], words=retrieval.WORDS, out=tmp_path)
+    report = measured("needles", folder.path, tmp_path, lengths="24,48", words=retrieval.WORDS).report
     for length in (24, 48):
         found = found_at(folder, length, "")
         assert len(found.right) == len(found.depth) == report["by_length"][str(length)]["all"]["needles"]
@@ -75,7 +76,10 @@ def test_what_is_found_is_what_the_verb_says(folder: RunFolder, tmp_path: Path):
 @pytest.mark.parametrize("strategy", ["p_max", "entropy", "log"])
 def test_a_strategy_is_tested_with_the_temperature_that_it_finds(folder: RunFolder, strategy: str, tmp_path: Path):
     temperature = find(setting_of(folder, 48), strategy)
-    report = needles_report(folder, lengths=[48], words=retrieval.WORDS, temperature=temperature, out=tmp_path)
+    assert temperature is not None
+    write(tmp_path / "tau.json", temperature)
+    options = {"lengths": "48", "words": retrieval.WORDS, "temperature": tmp_path / "tau.json"}
+    report = measured("needles", folder.path, tmp_path, **options).report
     assert found_at(folder, 48, strategy).right.sum() == report["by_length"]["48"]["all"]["found"]
     assert set(middle_gain(folder, strategy)) == {48}
 

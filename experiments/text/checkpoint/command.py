@@ -45,7 +45,7 @@ class Session:
         """What the folder must be of. The weights are read for their digest."""
         plan, disk = self.plan, self.disk
         numbers = (plan.samples, plan.aligned, plan.seed)
-        sizes = dict(disk.config.sizes)
+        sizes = dict(disk.sizes)
         return Identity(disk.digest, disk.tokens.digest, plan.scale, *numbers, disk.name, sizes, environment)
 
     def refuse(self) -> dict[str, list[str]]:
