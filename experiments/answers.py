@@ -14,10 +14,9 @@ from experiments.table_6_1 import AT_10_000, BHATTAMISHRA, DELETANG, PROVEN, SEE
 from regulargpt.config.protocols import MANY
 from regulargpt.config.schema import RunConfig
 
-MODELS = {"gated": "gated-regulargpt", "regulargpt": "regulargpt"}
 TITLES = {"gated": "gated", "regulargpt": "RegularGPT"}
 CHUNK_SIZES = (2, 3)
-RUNS = {f"{name}-C{C}": (model, C) for name, model in MODELS.items() for C in CHUNK_SIZES}
+RUNS = {f"{name}-C{C}": {"model.gates": name == "gated", "model.chunk_size": C} for name in TITLES for C in CHUNK_SIZES}
 # Every thirteenth length, even and odd ones, 496 among them.
 CPU_TEST: Fields = {"evaluation.samples": 128, "evaluation.stride": 13}
 CPU_STEPS = 8_000
@@ -45,12 +44,11 @@ def titled(name: str) -> str:
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     """The runs behind a cell, those with a large table with what they need.
 
-    >>> [(c.data.train_len, c.recipe, c.model.chunk_size) for c in runs("parity", "gated-C3", "smoke")]
-    [(40, 'answers', 3)]
+    >>> [(c.data.train_len, c.recipe, c.model.label) for c in runs("parity", "gated-C3", "smoke")]
+    [(40, 'answers', 'gated-regulargpt-C3')]
     """
-    model, chunk_size = RUNS[name]
     fields: dict[str, object] = {
-        "model.chunk_size": chunk_size,
+        **RUNS[name],
         "evaluation.extra_lengths": (),
         "evaluation.extra_protocols": ("hard-2",),
     }
@@ -60,7 +58,7 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
         fields |= {**CPU_TEST, "training.steps": CPU_STEPS, **CPU_LARGE.get((row, name), {})}
     if scale == "full":
         fields |= MANY
-    return configs(row, "answers", model, "", fields, SEEDS[:1] if scale == "smoke" else SEEDS)
+    return configs(row, "answers", "regulargpt", "", fields, SEEDS[:1] if scale == "smoke" else SEEDS)
 
 
 def columns(names: Iterable[str]) -> tuple[Column, ...]:

@@ -23,8 +23,8 @@ NETWORKS = ("gated-C2", "gated-C3", "regulargpt-C2")
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
     """The runs behind a cell: those of `answers` for another language.
 
-    >>> [(c.data.name, c.recipe, c.model.chunk_size) for c in runs("comments", "gated-C3", "smoke")]
-    [('regex:cs(a|c|ss*a)*ss*c', 'answers', 3)]
+    >>> [(c.data.name, c.recipe, c.model.label) for c in runs("comments", "gated-C3", "smoke")]
+    [('regex:cs(a|c|ss*a)*ss*c', 'answers', 'gated-regulargpt-C3')]
     """
     return answers.runs(LANGUAGES[row], name, scale)
 

@@ -22,6 +22,7 @@ LANGUAGES: Mapping[str, str] = {
     **PREFIXES,
 }
 RECIPES = {"ldru": "answers", "gated-regulargpt": "answers", "rnn": "words", "lstm": "words"}
+MODELS = {"gated-regulargpt": "regulargpt:gates=true"}  # the others by their names
 TITLES = {"ldru": "ldru", "gated-regulargpt": "gated RegularGPT", "rnn": "RNN", "lstm": "LSTM"}
 SHOWN = "answers"  # in training; the header of a column says it
 TREES, PROVEN = ("ldru", "gated-regulargpt"), Shows("proven")
@@ -43,7 +44,7 @@ SMOKE: Fields = {"training.steps": 20, "evaluation.samples": 8, "evaluation.stri
 
 
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
-    """The runs behind a cell: `name` is the model.
+    """The runs behind a cell: `name` is the network.
 
     >>> [(c.data.name, c.recipe, c.protocol) for c in runs("prefix-p2-k4", "ldru", "cpu")]
     [('prefix:p=2,k=4', 'answers', 'ldru2026-1')]
@@ -58,7 +59,8 @@ def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:
         fields |= {**CPU_TEST, **steps, **CPU_LARGE.get((row, name), {})}
     if scale == "full":
         fields["training.steps"] = FULL_STEPS_LONG if row in LONG else FULL_STEPS
-    return configs(LANGUAGES[row], RECIPES[name], name, "ldru2026", fields, SEEDS if scale == "full" else SEEDS[:1])
+    seeds = SEEDS if scale == "full" else SEEDS[:1]
+    return configs(LANGUAGES[row], RECIPES[name], MODELS.get(name, name), "ldru2026", fields, seeds)
 
 
 EXPERIMENT = Experiment(

@@ -90,7 +90,7 @@ def config(number: int, out: Path) -> RunConfig:
         "evaluation.stride": 27,
         "evaluation.extra_lengths": (),
     }
-    return resolve("answers", "gated-regulargpt", f"dfa:{file}").replaced(fields)
+    return resolve("answers", "regulargpt:gates=true", f"dfa:{file}").replaced(fields)
 
 
 def row(number: int, folder: SweepFolder, name: str) -> Row:

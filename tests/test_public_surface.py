@@ -29,9 +29,9 @@ FLAGS = {
     "show": "language --dot --seed --json --wide",
     "sample": "language --length --count --seed --near-misses --edits --swaps --out --text --json",
     "run": (
-        "language --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
-        "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
-        "--snapshots --attention "
+        "language --model --recipe --protocol --chunk-size --gates --train-len --test-len --extra-lengths --samples "
+        "--seed --steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device "
+        "--threads --snapshots --attention "
         "--certify --compile --tensorboard --set --config --out --json --wide"
     ),
     "construct": (
@@ -39,9 +39,9 @@ FLAGS = {
         "--json --wide"
     ),
     "sweep": (
-        "languages --model --recipe --protocol --chunk-size --train-len --test-len --extra-lengths --samples --seed "
-        "--steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device --threads "
-        "--snapshots --attention "
+        "languages --model --recipe --protocol --chunk-size --gates --train-len --test-len --extra-lengths --samples "
+        "--seed --steps --lr --batch-size --d-model --n-layers --encoding --supervision --near-misses --device "
+        "--threads --snapshots --attention "
         "--certify --set --out --engine --jobs --per-gpu --partition --account --qos --minutes --memory --cpus --gpus "
         "--retry --dry-run --json --wide"
     ),
@@ -74,9 +74,9 @@ KEYS = """
 recipe protocol seed device threads compile tensorboard
 data.name data.train_len data.train_from
 objective.name objective.output_token objective.bracketings objective.merged
-model.name model.chunk_size model.thickness model.d_model model.n_heads model.d_ff model.norm model.activation
-model.attention_bias model.embedding_std model.embedding_scale model.state_norm model.state_noise model.noise_loss
-model.noise_growth model.distinct_levels model.levels model.pad model.attention model.tied
+model.name model.chunk_size model.gates model.thickness model.d_model model.n_heads model.d_ff model.norm
+model.activation model.attention_bias model.embedding_std model.embedding_scale model.state_norm model.state_noise
+model.noise_loss model.noise_growth model.distinct_levels model.levels model.pad model.attention model.tied
 training.steps training.batch_size training.lengths_per_step training.optimiser training.lr training.beta1
 training.beta2 training.weight_decay training.clip training.warmup training.schedule training.loss_memory
 training.curriculum training.stage_loss training.solved_loss training.cooldown training.log_every
@@ -87,9 +87,6 @@ evaluation.extra_lengths evaluation.samples evaluation.symbols evaluation.extra_
 # The options of the parts that are not in the default config.
 OPTIONS = {
     **dict.fromkeys(("model.rnn", "model.lstm", "model.gru", "model.linear-rnn"), "name d_model n_layers"),
-    "model.gated-regulargpt": "name chunk_size thickness d_model n_heads d_ff norm activation attention_bias"
-    " embedding_std embedding_scale state_norm state_noise noise_loss noise_growth distinct_levels levels pad attention"
-    " tied",
     "model.ldru": "name operator d_model dropout state_noise noise_loss noise_growth",
     "model.transformer": "name d_model n_heads d_ff n_layers norm activation dropout causal encoding.name tied"
     " scale_embedding random_positions",
@@ -186,7 +183,6 @@ def test_registries():
     assert [family.pattern for family in FAMILIES] == LANGUAGES.split()
     assert list(MODELS) == [
         "regulargpt",
-        "gated-regulargpt",
         "ldru",
         "rnn",
         "lstm",

@@ -66,12 +66,12 @@ def networks(*found: Network) -> Mapping[str, Network]:
 
 
 NETWORKS: Mapping[str, Network] = networks(
-    Network("gated", "gated RegularGPT", "gated-regulargpt", "answers", 21.5, TREES),
-    Network("regulargpt", "RegularGPT", "regulargpt", "answers", 23, TREES),
+    Network("gated", "gated RegularGPT", "regulargpt:gates=true", "answers", 21.5, TREES),
+    Network("regulargpt", "RegularGPT", "regulargpt:gates=false", "answers", 23, TREES),
     Network(
         "regulargpt-known",
         "RegularGPT, automaton known",
-        "regulargpt",
+        "regulargpt:gates=false",
         "answers",
         16,
         {**TREES, f"{TABLE}.automaton": "known"},

@@ -47,7 +47,7 @@ VERBS = {
     "demo": "Write a lesson: how a network can be known to be right on every word.",
     "bench": "Measure speed and memory, side by side in one process.",
 }
-RUN = "runs/parity-regulargpt-C2-seed0"
+RUN = "runs/parity-gated-regulargpt-C2-seed0"
 RUN_ON_TEXT = "runs/text-code-transformer-seed0"
 RUN_ON_RETRIEVAL = "runs/retrieval-line-transformer-seed0"
 EXAMPLES = {
@@ -60,7 +60,7 @@ EXAMPLES = {
     "resume": (RUN, f"{RUN} --json"),
     "evaluate": (f"{RUN} --lengths 100,1000", f"{RUN} --protocol hard"),
     "shortcuts": ("parity", "dyck-2 --protocol hard"),
-    "verify": (RUN, f"{RUN} --length 64 --words 100"),
+    "verify": (RUN, f"{RUN} --words 100"),
     "check": (RUN, f"{RUN} --language parity"),
     "extract": (RUN, f"{RUN} --out parity.dot"),
     "generate": (f"{RUN_ON_TEXT} --symbols 50", f"{RUN_ON_TEXT} --temperature 0"),
@@ -116,7 +116,9 @@ class Verbs(click.Group):
             parser = command.make_parser(ctx)
             parser.allow_interspersed_args = True
             for option, times in Counter(parser.parse_args(list(rest))[2]).items():
-                if isinstance(option, click.Option) and times > 1 and not (option.multiple or option.is_flag):
+                # A flag may stand there twice; --gates and --no-gates may not.
+                takes_one = isinstance(option, click.Option) and (option.secondary_opts or not option.is_flag)
+                if times > 1 and takes_one and not option.multiple:
                     raise click.UsageError(f"{option.opts[0]} is given {times} times; give it once")
         return name, command, rest
 

@@ -12,12 +12,13 @@ import click
 
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.options import BalancedOptions
-from regulargpt.options import Options, hints, registries
+from regulargpt.options import Options, hints, registries, shown
 from regulargpt.options.registry import registry
 
 ORDER = (
-    *("--chunk-size", "--train-len", "--test-len", "--extra-lengths", "--samples", "--seed", "--steps", "--lr"),
-    *("--batch-size", "--d-model", "--n-layers", "--encoding", "--supervision", "--near-misses", "--device"),
+    *("--chunk-size", "--gates/--no-gates", "--train-len", "--test-len", "--extra-lengths", "--samples", "--seed"),
+    *("--steps", "--lr", "--batch-size", "--d-model", "--n-layers", "--encoding", "--supervision"),
+    *("--near-misses", "--device"),
 )
 """What newcomers want comes first; flags that are not named here come after."""
 
@@ -61,11 +62,21 @@ def field_options(*chosen: str, several: bool = False) -> Callable[[Any], Any]:
     def decorate(function: Any) -> Any:
         for flag in reversed(chosen or tuple(flags())):
             key, text = flags()[flag]
-            name, form = key.replace(".", "__"), "VALUES" if several else "VALUE"
-            function = click.option(flag, name, multiple=several, metavar=form, help=text)(function)
+            name = key.replace(".", "__")
+            form = None if "/" in flag else "VALUES" if several else "VALUE"  # on or off takes no value
+            function = click.option(
+                flag, name, multiple=several, metavar=form, help=text, default=None, callback=as_text
+            )(function)
         return function
 
     return decorate
+
+
+def as_text(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """What was given, as `--set` writes it: on is `true`."""
+    if isinstance(value, tuple):
+        return tuple(as_text(context, parameter, each) for each in value)
+    return shown(value) if isinstance(value, bool) else value
 
 
 def fields_of(options: Mapping[str, str | None]) -> dict[str, str | None]:

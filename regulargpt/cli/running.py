@@ -22,7 +22,7 @@ from regulargpt.training.trainer import Diverged, Interrupted
 
 def announcement(config: RunConfig, folder: Path) -> str:
     """What is done and where."""
-    return f"{config.data.name}: {config.model.name}, recipe {config.recipe}, into {folder}"
+    return f"{config.data.name}: {config.model.title}, recipe {config.recipe}, into {folder}"
 
 
 def supervised(work: Callable[[Watch], dict[str, Any]], config: RunConfig, folder: Path, as_json: bool) -> int:

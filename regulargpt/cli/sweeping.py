@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SHOWN = 40
 """Lines of a list or table of a sweep that is being run; `--dry-run` and the files hold all."""
-NAMED = ("data.name", "model.name", "recipe", "model.chunk_size", "seed")
+NAMED = ("data.name", "model.name", "model.gates", "recipe", "model.chunk_size", "seed")
 """What the name of a run says, and its line need not say again."""
 
 

@@ -73,7 +73,7 @@ def needles_report(
     report = {
         "run_dir": str(run.run),
         "language": task.name,
-        "model": run.config.model.name,
+        "model": run.config.model.title,
         "train_len": run.train_len,
         "attention": run.attention,
         "temperature": None if temperature is None else str(temperature),

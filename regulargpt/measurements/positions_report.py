@@ -76,7 +76,7 @@ def as_json(part: Bin) -> dict[str, Any]:
 def sentence(found: Interval | None, run: TextSubject, attention: str | None) -> str:
     """Whether context beyond the training length helps, by the paired interval."""
     if attention is None:
-        return f"{run.config.model.name} has no attention that could be restricted: there is no reference"
+        return f"{run.config.model.title} has no attention that could be restricted: there is no reference"
     if found is None:
         return f"no position lies beyond the training length {run.train_len}"
     interval = f"95 % interval {found.low:+.4f} to {found.high:+.4f}"

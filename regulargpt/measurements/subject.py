@@ -79,7 +79,7 @@ class Subject(Looked):
         return {
             "run_dir": str(self.run),
             "language": self.task.name,
-            "model": self.config.model.name,
+            "model": self.config.model.title,
             "length": self.length,
             "words": len(self.words),
             "seed": self.seed,

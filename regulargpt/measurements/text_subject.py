@@ -49,7 +49,7 @@ class TextSubject(Looked):
     def transformer(self) -> Transformer:
         """The model; UserError if it is no Transformer, whose attention has a logit for each distance."""
         if not isinstance(self.model, Transformer):
-            name = self.config.model.name
+            name = self.config.model.title
             raise UserError(f"{shown(self.run)} is a run of {name}: it has no such attention; choose a transformer's")
         return self.model
 
@@ -59,7 +59,7 @@ class TextSubject(Looked):
         return {
             "run_dir": str(self.run),
             "language": self.data.name,
-            "model": self.config.model.name,
+            "model": self.config.model.title,
             "train_len": self.train_len,
             "attention": self.attention,
             "length": self.length,

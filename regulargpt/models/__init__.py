@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from regulargpt.models import recipes
 from regulargpt.models.ldru.options import LdruOptions
 from regulargpt.models.options import ModelOptions, RecurrentOptions, TransformerOptions
-from regulargpt.models.regulargpt.options import GatedRegularGPTOptions, RegularGPTOptions
-from regulargpt.models.regulargpt.recipes import GATED, RECIPES
+from regulargpt.models.regulargpt.options import RegularGPTOptions
+from regulargpt.models.regulargpt.recipes import RECIPES
 from regulargpt.models.transformer.encoder_decoder.options import EncoderDecoderOptions
 from regulargpt.options.registry import Registry, Row
 
@@ -27,15 +27,9 @@ MODELS = Registry(
         "regulargpt": Row(
             f"{PLACE}.regulargpt.model:RegularGPT",
             RegularGPTOptions,
-            "one weight-shared block, depth log_C T, sliding-dilated attention",
+            "one weight-shared block, with gates or as in the thesis, depth log_C T, sliding-dilated attention",
             "Chi et al. 2023",
             RECIPES,
-        ),
-        "gated-regulargpt": Row(
-            f"{PLACE}.regulargpt.gated:GatedRegularGPT",
-            GatedRegularGPTOptions,
-            "regulargpt whose attention mixes gated values; gates read the whole chunk",
-            recipes=GATED,
         ),
         "ldru": Row(
             f"{PLACE}.ldru.model:Ldru",

@@ -33,9 +33,14 @@ class ModelOptions(Options):
     name: str
 
     @property
-    def label(self) -> str:
-        """The model in the name of a run."""
+    def title(self) -> str:
+        """What lines and tables call the network: the model, and what makes it another network."""
         return self.name
+
+    @property
+    def label(self) -> str:
+        """The network in the name of a run."""
+        return self.title
 
     @property
     def quadratic(self) -> bool:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from languages.errors import UserError
+from regulargpt.models import MODELS
 from regulargpt.options.lengths import scored_lengths
 from regulargpt.results.places import Place
 from regulargpt.results.row import DAMAGED, DONE, FAILED, Row, Value
@@ -38,14 +39,14 @@ def read(place: Place, progress: Progress = lambda part, done, count: None) -> l
 
 def finished(name: str, folder: RunFolder, progress: Progress) -> list[Row]:
     """The rows of a finished run, each file that says something of it checked against the manifest."""
-    config, summary = flat(toml.parse(folder.config_text)), folder.load_summary()
+    config, summary = named_config(folder.config_text), folder.load_summary()
     folder.final_bytes(MEASURES)
-    known = {key: summary.get(key) for key in ("steps", "train_seconds")} | {"measure": summary["measure"]}
-    known |= proof(folder, summary, str(config["data.name"]), progress)
+    of_run = {key: summary.get(key) for key in ("steps", "train_seconds")} | {"measure": summary["measure"]}
+    of_run |= proof(folder, summary, str(config["data.name"]), progress)
     own = str(config.get("protocol", ""))
     others = sorted(item for item in summary.get("extra_protocols", {}).items() if item[0] != own)
     return [
-        Row(name, DONE, config=config, tested=tested, **known, **point, guesses=guesses(result))
+        Row(name, DONE, config=config, tested=tested, **of_run, **point, guesses=guesses(result))
         for tested, result in [(own, summary), *others]
         for point in points(result)
     ]
@@ -120,7 +121,7 @@ def unfinished(place: Place, status: str, reason: str) -> Row:
     config: dict[str, Value] = {}
     for text in texts(place):
         with suppress(UserError):
-            config = flat(toml.parse(text))
+            config = named_config(text)
             break
     return Row(place.name, status, " ".join(reason.split()), config, tested=str(config.get("protocol", "")))
 
@@ -132,6 +133,20 @@ def texts(place: Place) -> Iterator[str]:
     if place.config:
         with suppress(UserError):
             yield atomic.parse_text(atomic.read_bytes(place.config), place.config)
+
+
+def named_config(text: str) -> dict[str, Value]:
+    """The values of a config.toml; the model's name is what the network is called.
+
+    >>> named_config("[model]\\nname = 'regulargpt'\\ngates = true")
+    {'model.name': 'gated-regulargpt', 'model.gates': True}
+    """
+    sections = toml.parse(text)
+    found = flat(sections)
+    if found.get("model.name") in MODELS:  # a class from outside is not imported for its options
+        with suppress(UserError):
+            found["model.name"] = MODELS.options(sections["model"], "model").title
+    return found
 
 
 def flat(sections: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:

@@ -276,7 +276,7 @@ def summarise(work: Work, trainer: Trainer, results: Results, conclusions: Seque
     config = work.config
     return {
         "language": config.data.name,
-        "model": config.model.name,
+        "model": config.model.title,
         "recipe": config.recipe,
         "protocol": config.protocol,
         "supervision": config.objective.name,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 STEPS = "give a number of steps"
 # The networks that have certificates: search and checker have code of their own for each.
-CHECKED = ("regulargpt", "gated-regulargpt", "ldru")
+CHECKED = ("regulargpt", "ldru")
 
 
 @dataclass(frozen=True)

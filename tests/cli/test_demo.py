@@ -75,7 +75,7 @@ def test_by_training_until_it_is_proven(cli: Cli, tmp_path: Path, monkeypatch):
     assert [phase.every for phase in asked[0].phases] == [100]
     assert (asked[0].evaluation.test_len, asked[0].evaluation.samples) == (60, 64)
     again = cli("demo", "parity", "--train")
-    place = "runs/parity-regulargpt-C2-seed0"
+    place = "runs/parity-gated-regulargpt-C2-seed0"
     assert again.err == f"error: {place} is there already; show it with `regulargpt demo --run {place}`\n"
     assert cli("demo", "--run", place, "--json").code == 0
 

@@ -139,7 +139,7 @@ def test_of_a_gated_network_the_machine_it_was_built_from(
     cli: Cli, tmp_path: Path, language: str, chunk_size: int, prototypes: int, codebook: str
 ):
     model, options = constructed_gated(language, chunk_size)
-    folder = exact_run(tmp_path / "run", language, model, "gated-regulargpt", asdict(options))
+    folder = exact_run(tmp_path / "run", language, model, "regulargpt", asdict(options))
     result = json.loads(cli("extract", folder, "--codebook", codebook, "--json").out)
     assert (result["equal"], result["proven_quantised"], result["prototypes"]) == (True, True, prototypes)
     found, task = from_json((folder / "extracted.json").read_text()), languages.get(language)
@@ -182,7 +182,7 @@ REFUSED = [
     ("RUN --codebook clases", "clases"),
     ("unfinished", "the run in unfinished is not finished; `regulargpt resume unfinished` first"),
     ("TRANSFORMER", "nothing to extract from a run of 'transformer': it carries no state; give one of 'regulargpt', "),
-    ("LINEAR", "its answer depends on more than its state; give one of 'regulargpt', 'gated-regulargpt', 'ldru', "),
+    ("LINEAR", "its answer depends on more than its state; give one of 'regulargpt', 'ldru', "),
     ("RNN --codebook classes", "classes is for weight-shared trees, not for 'rnn'; choose --codebook blind"),
 ]
 

@@ -31,7 +31,7 @@ REFUSED = [
     ("run parity even-pairs", "unexpected extra argument (even-pairs)"),
     (
         "run parity --model lstm --chunk-size 3",
-        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
+        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
     ),
     (
         "run parity --set data.edits=2",
@@ -60,6 +60,12 @@ REFUSED = [
     (
         "sweep parity --certify --set phases.table_fine_tuning.every=0,9",
         "--certify and phases.table_fine_tuning.every = 0 contradict",
+    ),
+    ("run parity --gates --no-gates", "--gates is given 2 times; give it once"),
+    ("run parity --model lstm --gates", "unknown key 'model.gates': 'lstm' has no gates; 'regulargpt' has"),
+    (
+        "run parity --gates --set model.pad=masked",
+        "model.pad = 'masked': gates need 'learned'; set it, or model.gates = false",
     ),
     ("sweep parity --out a --out b", "--out is given 2 times; give it once"),
     ("shortcuts parity --seed 1 --set seed=2", "seed is given twice, 1 and 2; leave one of them out"),
@@ -233,7 +239,7 @@ REFUSED = [
     ("sweep", "which languages? as in `regulargpt sweep parity even-pairs`; `regulargpt list languages` lists them"),
     ("sweep parity,even-pairs", "unknown language 'parity,even-pairs'; did you mean 'even-pairs'?"),
     ("sweep parity partiy --dry-run", "unknown language 'partiy'; did you mean 'parity'?"),
-    ("sweep parity --model lstm,", "unknown model ''; choose 'regulargpt', 'gated-regulargpt'"),
+    ("sweep parity --model lstm,", "unknown model ''; choose 'regulargpt', 'ldru'"),
     (
         "sweep parity --model ldru --recipe words,paper",
         "recipe 'paper' is for 'regulargpt', 'rnn',",
@@ -242,7 +248,7 @@ REFUSED = [
     ("sweep parity --protocol thesis --test-len 400", "protocol thesis-1 fixes evaluation.test_len = 500, not 400"),
     (
         "sweep parity --model lstm --chunk-size 2,3",
-        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
+        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
     ),
     ("run regex:a*;alphabet=a --certify", "--certify: all words of regex:a*;alphabet=a are alike"),
     (

@@ -122,9 +122,9 @@ def test_run_json_and_the_folder_say_the_same(cli: Cli, tmp_path: Path, model: s
 
 def test_the_table_for_people(cli: Cli):
     code, out, err = cli("run", "parity", *SMALL)
-    folder = "runs/parity-regulargpt-C2-seed0"
+    folder = "runs/parity-gated-regulargpt-C2-seed0"
     assert code == 0
-    assert err == f"parity: regulargpt, recipe answers, into {folder}\n"
+    assert err == f"parity: gated-regulargpt, recipe answers, into {folder}\n"
     starts = [
         "training  ",
         "testing  ",
@@ -226,6 +226,7 @@ def test_a_diverged_run_ends_with_1_and_one_line(cli: Cli, monkeypatch):
 WRITTEN = {
     **{"model.encoding": "alibi", "objective": "prefixes", "device": "cpu", "training.lr": "0.5"},
     "evaluation.attention": "sliding:7",
+    "model.gates": "true",
     **{"data.near_misses": "0.25", "model.d_model": "8", "evaluation.extra_lengths": "70,80"},
 }
 
@@ -233,7 +234,7 @@ WRITTEN = {
 @pytest.mark.parametrize("flag", flags())
 def test_every_flag_reaches_its_key(flag: str):
     key = flags()[flag][0]
-    model = "regulargpt" if key == "model.chunk_size" else "transformer:causal=true"
+    model = "regulargpt" if key in ("model.chunk_size", "model.gates") else "transformer:causal=true"
     text = WRITTEN.get(key, "7")
     # The recipe is one in which no option decides on another.
     default, config = (configure("dyck-2", model, "paper", None, texts(written, [])) for written in ({}, {key: text}))

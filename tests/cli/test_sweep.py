@@ -12,6 +12,7 @@ import pytest
 from regulargpt.cli.configure import configure
 from regulargpt.cli.flags import flags
 from regulargpt.config.schema import RunConfig, flat
+from regulargpt.options import shown
 from regulargpt.runs import run as running
 from regulargpt.runs.sweep import driver
 from regulargpt.runs.sweep.driver import Outcome
@@ -164,14 +165,14 @@ def test_every_flag_takes_several_values(flag: str):
     key = flags()[flag][0]
     texts = {"model.encoding": "alibi,rotary", "objective": "prefixes,next", "device": "cpu,cuda"}
     texts |= {"training.lr": "0.5,0.25", "data.near_misses": "0.1,0.2", "model.d_model": "16,32"}
-    texts |= {"evaluation.attention": "bca,sliding:7"}
+    texts |= {"evaluation.attention": "bca,sliding:7", "model.gates": "true,false"}
     written = ["7", "8"] if key == "evaluation.extra_lengths" else [texts.get(key, "7,8")]
-    model = "regulargpt" if key == "model.chunk_size" else "transformer:causal=true"
+    model = "regulargpt" if key in ("model.chunk_size", "model.gates") else "transformer:causal=true"
     grid = Grid(("tomita-3",), (model,), values={key: written})
     name = f"{key}.name" if key in ("model.encoding", "objective") else key
     values = [flat(config)[name] for config in grid.configs]
     wanted = [(int(text),) for text in written] if len(written) > 1 else texts.get(key, "7,8").split(",")
-    assert [str(value) for value in values] == [str(value) for value in wanted]
+    assert [shown(value) for value in values] == [shown(value) for value in wanted]
     assert [row[name] for row in grid.differences()] == values
 
 

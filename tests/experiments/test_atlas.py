@@ -146,7 +146,7 @@ def test_the_networks_are_those_that_were_asked_for(tmp_path: Path) -> None:
     configs = {name: network.config(entry.path(tmp_path)) for name, network in NETWORKS.items()}
     found = {name: (config.model.name, config.recipe) for name, config in configs.items()}
     assert found == {
-        "gated": ("gated-regulargpt", "answers"),
+        "gated": ("regulargpt", "answers"),
         "regulargpt": ("regulargpt", "answers"),
         "regulargpt-known": ("regulargpt", "answers"),
         "ldru": ("ldru", "answers"),

@@ -34,8 +34,8 @@ def folder(path: Path, language: str, chunk_size: int = 2, model: str = "regular
     """A finished run whose weights are as they were drawn: enough for a page."""
     attentive = {"model.n_heads": 2, "model.d_ff": 8}
     tree = {"model.chunk_size": chunk_size, **attentive}
-    sizes = {"regulargpt": tree, "gated-regulargpt": tree, "transformer": attentive}.get(model, {})
-    chosen = {"data.name": language, "model.name": model, "model.d_model": D_MODEL, **sizes, "seed": seed}
+    sizes = {"regulargpt": tree, "transformer": attentive}.get(model.partition(":")[0], {})
+    chosen = {"data.name": language, "model": model, "model.d_model": D_MODEL, **sizes, "seed": seed}
     config = RunConfig().replaced({**chosen, "evaluation.test_len": 50})
     run = RunFolder.create(path, config.render(), {"python": "3.11"})
     run.append_metrics([{"step": 1, "loss": 0.5}])

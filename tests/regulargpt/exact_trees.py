@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
 from regulargpt.models.ldru.model import Ldru
-from regulargpt.models.regulargpt.gated import GatedRegularGPT
+from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.tree.base import Tree
 
@@ -78,20 +78,21 @@ def fill_leaves(weights: Mapping[str, torch.Tensor], way: torch.Tensor) -> None:
     weights["readout.weight"].copy_(torch.stack([-way, way]))
 
 
-def constructed_gated(language: str, chunk_size: int = 2) -> tuple[GatedRegularGPT, RegularGPTOptions]:
+def constructed_gated(language: str, chunk_size: int = 2) -> tuple[RegularGPT, RegularGPTOptions]:
     """The constructed RegularGPT, with gates that are 1 whatever they read."""
     config = configuration(language, chunk_size)
     assert isinstance(config.model, RegularGPTOptions)
     task = languages.get(language)
     plain = constructed(config.model, task, config.recipe.removeprefix("constructed-"))
-    gated = GatedRegularGPT(task.n_symbols, len(task.output_names), **config.model.arguments())
+    options = replace(config.model, gates=True)
+    gated = RegularGPT(task.n_symbols, len(task.output_names), **options.arguments())
     gated = gated.to(next(plain.parameters()).dtype).eval()
     gated.load_state_dict(plain.state_dict(), strict=False)
     with torch.no_grad():
         gate = gated.get_submodule("blocks.0.attn.gates.gate")
         gate.weight.zero_()  # type: ignore[operator]
         gate.bias.fill_(1.0)  # type: ignore[operator]
-    return gated, config.model
+    return gated, options
 
 
 def as_config(name: str, options: Mapping[str, Any], task: Task) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.gated import GatedRegularGPT
 from regulargpt.models.tree.base import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -26,7 +25,7 @@ SHAPES: list[dict[str, Any]] = [
 ]
 IDS = ["-".join(map(str, shape.values())) for shape in SHAPES]
 TREES: list[dict[str, Any]] = [
-    *({"name": "gated-regulargpt"} | SHAPES[i] for i in (0, 3, 5, 8)),
+    *({"name": "regulargpt", "gates": True} | SHAPES[i] for i in (0, 3, 5, 8)),
     *({"name": "ldru", "operator": operator} for operator in ("mlp", "gated-sum", "sum", "linear")),
 ]
 TREE_IDS = ["-".join(map(str, shape.values())) for shape in TREES]
@@ -38,8 +37,8 @@ def random_model(seed: int = 0, size: float = 2.0, name: str = "regulargpt", **s
     generator = torch.Generator().manual_seed(seed)
     if name == "ldru":
         return perturbed(Ldru(2, 2, d_model=D, dropout=0.0, generator=generator, **shape), size, generator)
-    kind = {"regulargpt": RegularGPT, "gated-regulargpt": GatedRegularGPT}[name]
-    return perturbed(kind(2, 2, d_model=D, n_heads=HEADS, d_ff=D_FF, generator=generator, **shape), size, generator)
+    model = RegularGPT(2, 2, d_model=D, n_heads=HEADS, d_ff=D_FF, generator=generator, **shape)
+    return perturbed(model, size, generator)
 
 
 def perturbed(model: Tree, size: float, generator: torch.Generator) -> Tree:

@@ -73,7 +73,7 @@ def test_the_checker_imports_numpy_and_flint_and_itself_alone():
                 waiting += {other} - known
             else:
                 assert other.partition(".")[0] in {"numpy", "flint", *sys.stdlib_module_names}, (module, other)
-    files = {"files", "balls", "network", "networks", "regulargpt", "gated", "ldru", "machine", "induction"}
+    files = {"files", "balls", "network", "networks", "regulargpt", "ldru", "machine", "induction"}
     files |= {
         "doubles",
         "images",
@@ -111,7 +111,7 @@ def test_a_tree_that_the_checker_does_not_know_has_no_certificate():
     config = RunConfig()
     mine = SimpleNamespace(name="lab.models:MyTree", not_one_map=lambda: None)
     assert no_certificate(config.model, config.objective) is None
-    reason = "lab.models:MyTree is no network that the checker knows, which are regulargpt, gated-regulargpt, ldru"
+    reason = "lab.models:MyTree is no network that the checker knows, which are regulargpt, ldru"
     assert no_certificate(mine, config.objective) == reason  # type: ignore[arg-type]
 
 
@@ -381,7 +381,7 @@ def test_weights_of_another_kind_are_refused(copy: Path, change: Callable[[dict[
 NETWORKS: list[tuple[str, Callable[[Record], object], type[ValueError], str]] = [
     ("norm", lambda r: r["model"].update(norm="rms"), Malformed, "norm 'rms' is not known, only pre and post"),
     ("activation", lambda r: r["model"].update(activation="tanh"), Malformed, "activation 'tanh' is not known"),
-    ("name", lambda r: r["model"].update(name="transformer"), Rejected, "a name among 'regulargpt', 'gated-"),
+    ("name", lambda r: r["model"].update(name="transformer"), Rejected, "a name among 'regulargpt', 'ldru'"),
     ("levels", lambda r: r["model"].update(levels=3), Rejected, "with levels = 0"),
     ("pad", lambda r: r["model"].update(pad="masked"), Rejected, "with pad = 'learned'"),
     ("attention", lambda r: r["model"].update(attention="full"), Rejected, "with attention = 'dilated'"),
@@ -392,6 +392,9 @@ NETWORKS: list[tuple[str, Callable[[Record], object], type[ValueError], str]] = 
     ("heads", lambda r: r["model"].update(n_heads=3), Malformed, "sizes are not those of a network"),
     ("sizes", lambda r: r["model"].update(d_ff=1), Malformed, "are not the tensors that config.json describes"),
     ("no sizes", lambda r: r["model"].update(d_ff=-1), Malformed, "sizes are not those of a network"),
+    ("gates", lambda r: r["model"].update(gates=True), Malformed, "are not the tensors that config.json describes"),
+    ("gates by halves", lambda r: r["model"].update(gates=1), Malformed, "'gates' is 1, of the wrong kind"),
+    ("gates left out", lambda r: r["model"].pop("gates"), Malformed, "has no 'gates'"),
     ("state norm", lambda r: r["model"].update(state_norm=True), Malformed, "are not the tensors that config.json"),
     ("symbols", lambda r: r.update(alphabet=["a", "b"]), Rejected, "other symbols or answers"),
     ("a symbol less", lambda r: r.update(alphabet=["0"]), Malformed, "counts other symbols"),
@@ -518,7 +521,6 @@ ARITHMETIC = (
     "doubles",
     "network",
     "regulargpt",
-    "gated",
     "ldru",
     "affine_forms",
     "image_bounds",

@@ -23,7 +23,6 @@ from regulargpt.certificate.search.numpy_regulargpt import NumpyRegularGPT
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.gated import GatedRegularGPT
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.manifest import digest
 
@@ -32,6 +31,7 @@ Floats = npt.NDArray[np.float64]
 FIELDS = {"name": "regulargpt", "thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned"} | {
     **{"attention": "dilated", "state_noise": 0.0, "noise_loss": 0.0, "noise_growth": 1.01},
     "embedding_std": 1.0,
+    "gates": False,
     "tied": False,
 }
 
@@ -73,12 +73,12 @@ def test_its_network_is_the_models(C: int, norm: str, activation: str, bias: boo
 @pytest.mark.parametrize("C", [2, 3])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_its_gated_network_is_the_models(C: int, norm: str, tmp_path: Path):
-    settings = {"norm": norm, "activation": "gelu", "state_norm": norm == "pre", "embedding_scale": 1.5}
+    settings = {"norm": norm, "activation": "gelu", "state_norm": norm == "pre", "embedding_scale": 1.5, "gates": True}
     settings |= {"chunk_size": C, "d_model": 12, "n_heads": 3, "d_ff": 20, "attention_bias": norm == "pre"}
     generator = torch.Generator().manual_seed(C)
-    model = GatedRegularGPT(3, 4, generator=generator, **settings)
+    model = RegularGPT(3, 4, generator=generator, **settings)
     disturb(model, generator)
-    assert_same(model, as_record(settings | {"name": "gated-regulargpt"}, 3, 4), tmp_path)
+    assert_same(model, as_record(settings, 3, 4), tmp_path)
 
 
 @pytest.mark.parametrize("operator", ["mlp", "gated-sum", "sum", "linear"])

@@ -32,7 +32,7 @@ from tests.regulargpt.exact_trees import (
 )
 
 Record = dict[str, Any]
-KINDS = ("gated-regulargpt", "ldru")
+KINDS = ("regulargpt", "ldru")
 LDRU: dict[str, Any] = {"d_model": 2, "dropout": 0.0}
 
 
@@ -47,7 +47,7 @@ def certified(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     else:
         model, options = constructed_gated("even-pairs")
         task = languages.get("even-pairs")
-        found = certificate_of(model, as_config("gated-regulargpt", asdict(options), task), task, folder)
+        found = certificate_of(model, as_config("regulargpt", asdict(options), task), task, folder)
     assert found.proven, found.report
     return folder
 
@@ -74,7 +74,7 @@ def test_no_state_is_replaced_and_every_short_word_is_answered_rightly(C: int, t
     """What theorem 2 says, looked at: the states of all short words lie in the balls of the prototypes."""
     task = languages.get("parity")
     gated, options = constructed_gated("parity", C)
-    models: list[tuple[Tree, Record]] = [(gated, as_config("gated-regulargpt", asdict(options), task))]
+    models: list[tuple[Tree, Record]] = [(gated, as_config("regulargpt", asdict(options), task))]
     if C == 2:
         models.append((parity_ldru("mlp"), as_config("ldru", LDRU | {"operator": "mlp"}, task)))
     for i, (model, config) in enumerate(models):
@@ -219,7 +219,7 @@ def rewrite(folder: Path, change: Callable[[Record], object]) -> None:
     resign(folder, "network", "config.json")
 
 
-@pytest.mark.parametrize("name", [*KINDS, "regulargpt", "transformer", "my_package:Model", "Ldru", "", None])
+@pytest.mark.parametrize("name", [*KINDS, "gated-regulargpt", "transformer", "my_package:Model", "Ldru", "", None])
 def test_under_another_name_it_is_refused(copy: Path, name: str | None):
     if name == copy.name:
         assert check(copy / "certificate.json")
@@ -232,10 +232,10 @@ def test_under_another_name_it_is_refused(copy: Path, name: str | None):
 def test_with_the_options_of_another_network_its_tensors_give_it_away(copy: Path, certified: Path):
     task = last_symbol() if copy.name == "ldru" else languages.get("even-pairs")
     sizes = json.loads((certified / "config.json").read_text())["model"]
-    for name in ("regulargpt", "gated-regulargpt", "ldru"):
-        if name == copy.name:
+    for name, gates in (("regulargpt", False), ("regulargpt", True), ("ldru", False)):
+        if name == copy.name and gates == sizes.get("gates", False):
             continue
-        options = {"n_heads": 1} | {
+        options = {"n_heads": 1, "gates": gates} | {
             key: sizes[key] for key in ("d_model", "n_heads", "d_ff", "norm", "state_norm") if key in sizes
         }
         known = as_config(name, {}, task)["model"]

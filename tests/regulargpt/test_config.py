@@ -154,7 +154,7 @@ REFUSED_TEXTS = [
     ("[model]\nname = 'regulargpt'\nchunk_sise = 3", "unknown key 'model.chunk_sise'; did you mean 'chunk_size'?"),
     (
         "[model]\nname = 'lstm'\nchunk_size = 3",
-        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
+        "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
     ),
     ("[model]\nchunk_size = 3", "[model] has no name; write name = 'MODEL' in it"),
     ("[model]\nname = ['rnn']", "model.name = ['rnn']; give a text"),
@@ -299,7 +299,7 @@ def test_unknown_keys_say_the_nearest_or_who_has_them(key: str, message: str):
         ("lstm:d_modle=3", "unknown key 'model.d_modle'; did you mean 'd_model'?"),
         (
             "lstm:chunk_size=3",
-            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
+            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
         ),
         ("lstm:name=rnn", "unknown key 'model.name'; known: d_model, n_layers"),
         ("lstm:d_model=0", "model.d_model = 0; a state has at least 1 number"),
@@ -477,3 +477,19 @@ def test_the_limit_and_zeros_in_front_are_lengths():
 def test_a_range_too_long_to_test_is_refused_before_it_fills_the_memory():
     with pytest.raises(ConfigError, match="lengths '1-999999999'"):
         read_lengths("1-999999999")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "user", "title"),
+    [
+        (None, {}, "gated-regulargpt"),
+        (None, {"model.gates": False}, "regulargpt"),
+        (None, {"model.pad": "masked"}, "regulargpt"),  # falls back to words: it can have no certificate
+        ("words", {}, "regulargpt"),
+        ("words", {"model.gates": True}, "gated-regulargpt"),
+        ("paper", {}, "regulargpt"),
+        ("gpt2", {}, "regulargpt"),
+    ],
+)
+def test_the_usual_recipe_has_gates_and_the_published_ones_have_none(recipe: str | None, user: dict, title: str):
+    assert resolve(recipe, "regulargpt", "parity", user).model.title == title

@@ -36,7 +36,6 @@ from regulargpt.finite import levels
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.gated import GatedRegularGPT
 from regulargpt.options import as_mapping
 from regulargpt.runs.run import Watch, resume, run
 from regulargpt.storage.folder import RunFolder
@@ -1022,8 +1021,8 @@ def test_compiled_blocks_can_be_fine_tuned(gated: bool):
     from torch import _dynamo
 
     _, table = table_of("parity")
-    cls = GatedRegularGPT if gated else RegularGPT
-    model = cls(2, 2, d_model=table.prototypes.shape[1], n_heads=1, d_ff=32, generator=torch.Generator().manual_seed(0))
+    sizes = {"d_model": table.prototypes.shape[1], "n_heads": 1, "d_ff": 32}
+    model = RegularGPT(2, 2, gates=gated, **sizes, generator=torch.Generator().manual_seed(0))
     expected, _ = table.loss(seeded(model), 8, 0.1, contraction=1.0, left=1.0)
     for part in model.compiled_parts():
         part.compile(backend="aot_eager", dynamic=True)

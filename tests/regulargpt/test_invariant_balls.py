@@ -64,6 +64,7 @@ def as_numpy(model: Tree, shape: dict[str, Any]) -> NumpyNetwork:
         "norm": "pre",
         "activation": "gelu",
         "name": "regulargpt",
+        "gates": False,
     }
     return numpy_network(weights(model), settings | {"chunk_size": 2} | shape)
 

@@ -23,7 +23,7 @@ SYMBOLS, OUTPUTS, WORDS, LONGEST = 3, 4, 200, 40
 SIZES = {"d_model": 8, "n_heads": 2, "d_ff": 12}
 POST = {"norm": "post", "activation": "relu", "state_norm": False, "attention_bias": False}
 TREES: list[dict[str, Any]] = [
-    *({"name": name, **SIZES, **more} for name in ("regulargpt", "gated-regulargpt") for more in (
+    *({"name": "regulargpt", "gates": gates, **SIZES, **more} for gates in (False, True) for more in (
         {"chunk_size": 2},
         {"chunk_size": 3, **POST},
         {"chunk_size": 2, "thickness": 2},

@@ -18,7 +18,6 @@ from regulargpt.certificate.tuning.mending import COMPACTNESS, SHARPNESS, FreePr
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.gated import GatedRegularGPT
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.certify import known_prototypes
 from regulargpt.storage import checkpoint
@@ -29,7 +28,7 @@ MODELS: dict[str, Callable[[int, int], Tree]] = {
     "regulargpt": lambda n, m: RegularGPT(n, m, **HEADS),
     "without state norm": lambda n, m: RegularGPT(n, m, state_norm=False, **HEADS),
     "C = 3": lambda n, m: RegularGPT(n, m, chunk_size=3, **HEADS),
-    "gated": lambda n, m: GatedRegularGPT(n, m, **HEADS),
+    "gated": lambda n, m: RegularGPT(n, m, gates=True, **HEADS),
     "ldru": lambda n, m: Ldru(n, m, dropout=0.0, d_model=32),
 }
 

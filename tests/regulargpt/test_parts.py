@@ -207,7 +207,7 @@ KNOWN = {
     "cli/commands/positions.py": {"last"},  # the last position
     "cli/commands/align.py": {"p_max"},  # a strategy, and the largest probability
     "cli/commands/check.py": {"levels"},  # those that the checker counted
-    "cli/sweeping.py": {"model.chunk_size"},  # stands in the names of runs
+    "cli/sweeping.py": {"model.chunk_size", "model.gates"},  # stand in the names of runs
     "results/columns.py": {"encoding", "model.encoding.name"},  # what everybody calls it
     "results/beside.py": {"objective.output_token"},  # a symbol more at the end of every word is another condition
     "cli/streams.py": {"encoding"},  # of a file

@@ -188,7 +188,7 @@ def test_a_state_that_is_moved_changes_what_torch_changes(browser, tmp_path, mod
 
 
 @needs_browser
-@pytest.mark.parametrize(("model", "C"), [("regulargpt", 2), ("regulargpt", 4), ("gated-regulargpt", 3)])
+@pytest.mark.parametrize(("model", "C"), [("regulargpt", 2), ("regulargpt", 4), ("regulargpt:gates=true", 3)])
 def test_an_edge_that_is_cut_is_not_seen(browser, tmp_path, model, C):
     made = folder(tmp_path / "run", "parity", C, model)
     run = shown(made.path)

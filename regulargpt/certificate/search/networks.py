@@ -11,11 +11,10 @@ from regulargpt.certificate.search.image_bounds import ImageBounds
 from regulargpt.certificate.search.ldru_bounds import LdruBounds
 from regulargpt.certificate.search.numpy_ldru import NumpyLdru
 from regulargpt.certificate.search.numpy_network import Floats, Ints, NumpyNetwork
-from regulargpt.certificate.search.numpy_regulargpt import NumpyGatedRegularGPT, NumpyRegularGPT
+from regulargpt.certificate.search.numpy_regulargpt import NumpyRegularGPT
 
 NETWORKS: dict[str, tuple[type[NumpyNetwork], type[ImageBounds]]] = {
     "regulargpt": (NumpyRegularGPT, BlockBounds),
-    "gated-regulargpt": (NumpyGatedRegularGPT, GatedBlockBounds),
     "ldru": (NumpyLdru, LdruBounds),
 }
 
@@ -27,9 +26,14 @@ def numpy_network(weights: Mapping[str, Floats], model: Mapping[str, Any]) -> Nu
 
 def image_bounds(network: NumpyNetwork, prototypes: Floats, windows: Ints, images: Ints) -> ImageBounds:
     """What bounds the images of windows (n, C) of prototypes, against the prototypes `images` (n,)."""
-    return NETWORKS[network.model["name"]][1](network, prototypes, windows, images)
+    return bounds_of(network)(network, prototypes, windows, images)
 
 
 def max_entries(network: NumpyNetwork) -> int:
     """How many windows are tried at most."""
-    return NETWORKS[network.model["name"]][1].MAX_ENTRIES
+    return bounds_of(network).MAX_ENTRIES
+
+
+def bounds_of(network: NumpyNetwork) -> type[ImageBounds]:
+    """What bounds its images: with gates, values depend on the whole window."""
+    return GatedBlockBounds if network.model.get("gates") else NETWORKS[network.model["name"]][1]

@@ -1,4 +1,4 @@
-"""RegularGPT, plain and gated, in numpy and float64."""
+"""RegularGPT, with gates or without, in numpy and float64."""
 
 from __future__ import annotations
 
@@ -42,8 +42,15 @@ class NumpyRegularGPT(NumpyNetwork):
         return self.settle(self.norm("blocks.0.ln2", own + self.feed_forward(own)))
 
     def values(self, x: Floats, windows: Ints) -> Floats:
-        """The values (n, C, d) in windows of what attention reads."""
-        return self.linear(ATTENTION + "value", x)[windows]
+        """The values (n, C, d) in windows of what attention reads; with gates W_V (g_j * x_j), g = MLP(x_0, ...)."""
+        if not self.model["gates"]:
+            return self.linear(ATTENTION + "value", x)[windows]
+        rows = x[windows]  # (n, C, d)
+        hidden = rows.reshape(len(rows), -1)  # (n, C d)
+        for name in ("wide", "wider"):
+            hidden = relu(self.linear(f"{ATTENTION}gates.{name}", hidden))
+        gates = self.linear(f"{ATTENTION}gates.gate", hidden).reshape(rows.shape)  # (n, C, d)
+        return self.linear(ATTENTION + "value", gates * rows)
 
     @property
     def pre(self) -> bool:
@@ -57,16 +64,3 @@ class NumpyRegularGPT(NumpyNetwork):
     def settle(self, x: Floats) -> Floats:
         """The state norm."""
         return self.norm("state_norm", x) if self.model["state_norm"] else x
-
-
-class NumpyGatedRegularGPT(NumpyRegularGPT):
-    """Values are W_V (g_j * x_j), g = MLP(x_0, ..., x_{C-1})."""
-
-    def values(self, x: Floats, windows: Ints) -> Floats:
-        """The values (n, C, d) in windows of what attention reads, gated."""
-        rows = x[windows]  # (n, C, d)
-        hidden = rows.reshape(len(rows), -1)  # (n, C d)
-        for name in ("wide", "wider"):
-            hidden = relu(self.linear(f"{ATTENTION}gates.{name}", hidden))
-        gates = self.linear(f"{ATTENTION}gates.gate", hidden).reshape(rows.shape)  # (n, C, d)
-        return self.linear(ATTENTION + "value", gates * rows)

@@ -30,7 +30,7 @@ def traits_of(lesson: Material) -> set[str]:
     return {
         *rule_traits(lesson.machine),
         *origin_traits(lesson.run),
-        "regulargpt" if config.model.name == "regulargpt" else "other-tree",
+        "regulargpt" if config.model.title == "regulargpt" else "other-tree",
         "one-to-one" if max(map(len, lesson.certificate.words)) == 1 else "shared",
         "as-it-is" if accepted.unquantised_claim else "quantised",
         *(["absent"] if absent(lesson) else []),

@@ -111,7 +111,10 @@ def of_rival(rival: Gathered, language: str) -> Rival:
     return Rival(rival, label(rival.config.model))
 
 
-NAMES = {"transformer": "Transformer", "lstm": "LSTM", "rnn": "RNN", "gru": "GRU", "regulargpt": "RegularGPT"}
+NAMES = {
+    **{"transformer": "Transformer", "lstm": "LSTM", "rnn": "RNN", "gru": "GRU"},
+    **{"regulargpt": "RegularGPT", "gated-regulargpt": "gated RegularGPT"},
+}
 """As the field writes them."""
 
 
@@ -122,7 +125,7 @@ def label(model: ModelOptions) -> str:
     >>> label(RecurrentOptions("lstm"))
     'LSTM'
     """
-    return NAMES.get(model.name, model.label)
+    return NAMES.get(model.title, model.label)
 
 
 def named(machine: MooreMachine, users: MooreMachine) -> MooreMachine:

@@ -57,7 +57,7 @@ def command(folder: Path, out: Path | None, codebook: str, as_json: bool) -> int
 
     task, extraction = extract(run_folder, config, codebook)
     machine, place = extraction.found.machine, None
-    result: dict[str, Any] = {"run_dir": str(folder), "language": task.name, "model": config.model.name}
+    result: dict[str, Any] = {"run_dir": str(folder), "language": task.name, "model": config.model.title}
     result |= {"codebook": codebook, **described(task, extraction)}
     if machine is not None:
         place = out or folder / DEFAULT

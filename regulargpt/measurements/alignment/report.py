@@ -58,7 +58,7 @@ def align_report(
     out = refuse_file(folder.path / FOLDER if out is None else out)
     setting = setting_of(folder, length, words, by, on, seed)
     config = config_of(folder, "full")
-    facts = {"run_dir": str(folder.path), "language": config.data.name, "model": config.model.name}
+    facts = {"run_dir": str(folder.path), "language": config.data.name, "model": config.model.title}
     run = Shown(config, data.build(config.data), config.seed if seed is None else seed)
     return aligned(
         setting, facts, lambda tau: scores(folder, config, setting, tau), out, plots.title(config), fixed, run

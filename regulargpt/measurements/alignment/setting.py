@@ -124,7 +124,7 @@ def setting_of(
     if not isinstance(model, Attentive):
         place = shown(folder.path)
         raise UserError(
-            f"{place} is a run of {config.model.name}: it has no softmax over positions; choose a transformer's"
+            f"{place} is a run of {config.model.title}: it has no softmax over positions; choose a transformer's"
         )
     prepare(config)
     seed = config.seed if seed is None else seed

@@ -57,11 +57,9 @@ export class Attention {
 
 // Attention and FFN with residuals, pre- or post-LN.
 export class Block {
-  static attention = Attention;
-
-  constructor(weights, options) {
+  constructor(weights, options, attention) {
     this.pre = options.norm === "pre";
-    this.attn = new this.constructor.attention(weights.of("attn"), options);
+    this.attn = new attention(weights.of("attn"), options);
     [this.ln1, this.ln2] = ["ln1", "ln2"].map((name) => layerNorm(weights.of(name)));
     const [ff_in, ff_out] = ["ff_in", "ff_out"].map((name) => linear(weights.of(name)));
     this.ffn = (x) => ff_out(ff_in(x).map(ACTIVATIONS[options.activation]));

@@ -7,7 +7,6 @@ The layer's parameters live here; *which* nodes form a window is decided by the 
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -25,11 +24,8 @@ ROWS = 8192
 class Attention(Hooked):
     """Multi-head attention whose logits carry one learned scalar r_i per head and offset i in [C] (Eq. 6.1).
 
-    `masked`: places before the word take no part, instead of holding the pad. `reads_window`: whether a value depends
-    on the whole window, not on its own node alone.
+    `masked`: places before the word take no part, instead of holding the pad.
     """
-
-    reads_window: ClassVar[bool] = False
 
     def __init__(
         self, d_model: int, n_heads: int, chunk_size: int, *, bias: bool, masked: bool, generator: torch.Generator
@@ -65,12 +61,11 @@ class Attention(Hooked):
         self, x: Float[Tensor, "rows d_model"]
     ) -> tuple[Float[Tensor, "rows d_model"], Float[Tensor, "rows d_model"]]:
         """Of each row of states, as `hook_k` and `hook_v` leave them; heads are split for listeners alone."""
-        keys, values = self.key(x), self.value(x)
-        if self.hook_k.listened_to():
-            keys = self.hook_k(self.heads(keys)).flatten(-2)  # (rows, d_model)
-        if self.hook_v.listened_to():
-            values = self.hook_v(self.heads(values)).flatten(-2)  # (rows, d_model)
-        return keys, values
+        return self.through(self.hook_k, self.key(x)), self.through(self.hook_v, self.value(x))
+
+    def through(self, point: HookPoint, rows: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows d_model"]:
+        """Rows as a hook point leaves them."""
+        return point(self.heads(rows)).flatten(-2) if point.listened_to() else rows  # (rows, d_model)
 
     def at_pad(
         self, q: Float[Tensor, "batch positions n_heads d_head"], k_pad: Float[Tensor, "*pads n_heads d_head"]
@@ -113,27 +108,13 @@ class Attention(Hooked):
 class Block(Hooked):
     """Attention and FFN with residuals, pre- or post-LN. `norm="pre"` is GPT-2's order, "post" the original code's."""
 
-    attention: ClassVar[type[Attention]] = Attention
-
     def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        d_ff: int,
-        chunk_size: int,
-        *,
-        norm: str,
-        activation: str,
-        attention_bias: bool,
-        masked: bool,
-        generator: torch.Generator,
+        self, attention: Attention, d_model: int, d_ff: int, *, norm: str, activation: str, generator: torch.Generator
     ):
         super().__init__()
         self.pre = choose("norm", norm, {"pre": True, "post": False})
         self.ln1 = nn.LayerNorm(d_model)
-        self.attn = self.attention(
-            d_model, n_heads, chunk_size, bias=attention_bias, masked=masked, generator=generator
-        )
+        self.attn = attention
         self.ln2 = nn.LayerNorm(d_model)
         self.ff_in = linear(d_model, d_ff, generator)
         self.ff_out = linear(d_ff, d_model, generator)

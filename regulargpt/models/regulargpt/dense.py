@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regulargpt.models.regulargpt.gated import GatedAttention
+
 if TYPE_CHECKING:
     from regulargpt.models.regulargpt.block import Block
     from regulargpt.models.regulargpt.model import RegularGPT
@@ -47,7 +49,7 @@ def dense_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[
         for block in model.layers(level):
             M = mask(block.attn.r, T, before, dilation, model.full)
             keys = torch.cat([model.pad.expand(len(x), before, -1), x], 1)  # (batch, before + length, d_model)
-            x = dense_layer(block, x, keys, M)
+            x = dense_layer(block, x, keys, M, dilation)
         x = model.settle(x)
     return x
 
@@ -57,12 +59,30 @@ def dense_layer(
     x: Float[Tensor, "batch length d_model"],
     keys: Float[Tensor, "batch keys d_model"],
     M: Float[Tensor, "n_heads length keys"],
+    dilation: int,
 ) -> Float[Tensor, "batch length d_model"]:
     """softmax(Q K^T / sqrt(d) + M) V, then the FFN."""
     attn = block.attn
     q = attn.scaled_query(block.normed(x))
     k = attn.hook_k(attn.heads(attn.key(block.normed(keys))))  # (batch, keys, n_heads, d_head)
-    v = attn.hook_v(attn.heads(attn.value(block.normed(keys))))  # (batch, keys, n_heads, d_head)
     logits = torch.einsum("bmhd,bnhd->bhmn", q, k) + M  # (batch, n_heads, length, keys)
     pattern = attn.hook_pattern(logits.softmax(-1))
+    if isinstance(attn, GatedAttention):
+        return block.finish(x, attn.out_of(dense_gated(attn, pattern, block.normed(keys), dilation)))
+    v = attn.hook_v(attn.heads(attn.value(block.normed(keys))))  # (batch, keys, n_heads, d_head)
     return block.finish(x, attn.out_of(torch.einsum("bhmn,bnhd->bmhd", pattern, v)))
+
+
+def dense_gated(
+    attn: GatedAttention,
+    pattern: Float[Tensor, "batch n_heads length keys"],
+    keys: Float[Tensor, "batch keys d_model"],
+    dilation: int,
+) -> Float[Tensor, "batch length n_heads d_head"]:
+    """The mixture at m over its window m, m - dilation, ..., whose values are its own; elsewhere the pattern is 0."""
+    (C, length), before = (attn.r.shape[1], pattern.shape[2]), keys.shape[1] - pattern.shape[2]
+    m = before + torch.arange(length, device=keys.device)[:, None]
+    n = m - dilation * torch.arange(C, device=keys.device)  # (length, C)
+    v = attn.gated(keys[:, n].flatten(0, 1)).unflatten(0, (-1, length))  # (batch, length, C, n_heads, d_head)
+    p = pattern.gather(3, n.expand(*pattern.shape[:2], -1, -1))  # (batch, n_heads, length, C)
+    return torch.einsum("bhmc,bmchd->bmhd", p, v)

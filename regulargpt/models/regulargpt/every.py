@@ -11,6 +11,7 @@ from torch import Tensor
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.regulargpt.banded import SMALLEST, banded_dilated
 from regulargpt.models.regulargpt.block import ROWS
+from regulargpt.models.regulargpt.gated import GatedAttention
 
 if TYPE_CHECKING:
     from regulargpt.models.regulargpt.block import Block
@@ -38,7 +39,7 @@ def sliding_dilated(
     """One layer of Sliding-Dilated-Attention: position m reads m - j * dilation, j in [C]; the pad before the word."""
     attn = block.attn
     T, C = x.shape[1], attn.r.shape[1]
-    if attn.reads_window:
+    if isinstance(attn, GatedAttention):
         return by_windows(block, x, pad, dilation)
     if C >= SMALLEST and block.may_split:
         return banded_dilated(block, x, pad, dilation)

@@ -2,13 +2,12 @@
 
 import { layerNorm, readout } from "../layers.js";
 import { depth, nodesOf, treeLevels } from "../tree/levels.js";
-import { Block } from "./block.js";
+import { Attention, Block } from "./block.js";
 import { denseState } from "./dense.js";
+import { GatedAttention } from "./gated.js";
 
 export class RegularGPT {
-  static block = Block;
   aligned = "right";
-  edges = "The width of an edge is the attention that a node of the network as it is pays to that child, the mean over its heads.";
 
   constructor({ options, weights }) {
     const { chunk_size, thickness, distinct_levels, levels, embedding_scale, d_model } = options;
@@ -18,7 +17,10 @@ export class RegularGPT {
     this.absent = this.masked ? new Float64Array(d_model) : weights.rows("pad")[0];
     this.settle = options.state_norm ? layerNorm(weights.of("state_norm")) : (x) => x;
     this.embedded = weights.rows("embedding.weight").map((row) => row.map((value) => value * embedding_scale));
-    this.blocks = Array.from({ length: thickness * distinct_levels }, (_, i) => new this.constructor.block(weights.of(`blocks.${i}`), options));
+    const attention = options.gates ? GatedAttention : Attention;
+    this.blocks = Array.from({ length: thickness * distinct_levels }, (_, i) => new Block(weights.of(`blocks.${i}`), options, attention));
+    this.edges = "The width of an edge is the attention that a node of the network as it is pays to that child, the mean over its heads.";
+    if (options.gates) this.edges += " Its gates, which are not shown, multiply what is mixed besides.";
     this.readout = readout(weights, options.tied);
   }
 
@@ -77,8 +79,8 @@ export class RegularGPT {
 
   // About how many multiplications a word of this length takes.
   cost(length) {
-    const { d_model: d, d_ff, n_symbols } = { ...this.options, n_symbols: this.embedded.length };
-    const node = 4 * d * d + 2 * d * d_ff;
+    const { d_model: d, d_ff, gates, n_symbols } = { ...this.options, n_symbols: this.embedded.length };
+    const node = 4 * d * d + 2 * d * d_ff + (gates ? d * d * (5 * this.chunk_size + 8) : 0);
     if (this.full) return this.depth(length) * this.thickness * length * (node + length * d);
     // Of a thick level, all layers but the last keep every node.
     const nodes = this.thickness > 1 || this.levels ? this.depth(length) * this.thickness * length : nodesOf(length, n_symbols, this.chunk_size);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from languages.errors import UserError
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout, TiedReadout, check_words, choose, embedding, linear
-from regulargpt.models.regulargpt.block import Block
+from regulargpt.models.regulargpt.block import Attention, Block
 from regulargpt.models.regulargpt.dense import dense_state
 from regulargpt.models.regulargpt.every import every_state
+from regulargpt.models.regulargpt.gated import GatedAttention
 from regulargpt.models.tree.base import Layer, Tree
 from regulargpt.models.tree.depth import depth
 from regulargpt.models.tree.levels import tree_levels
@@ -29,7 +30,8 @@ class RegularGPT(Tree):
     """RegularGPT with a learned pad as the identity on the left of the word.
 
     Three computations of the same function: `tree` (the default for readout "last"), `every` (the default for
-    "all") and `dense` (the reference, Eq. 6.1).
+    "all") and `dense` (the reference, Eq. 6.1). With `gates` a node's children are multiplied by gates computed from
+    all of them (gated.py); without, the block is the thesis's.
 
     The ablations: `distinct_levels` is 1 for weight sharing across depth; with n > 1 the first n levels have weights of
     their own and deeper levels reuse the last. `levels` is 0 for the adaptive depth; n > 0 is the depth for all words,
@@ -37,7 +39,7 @@ class RegularGPT(Tree):
     left takes no part. `attention` is "dilated", or "full": Eq. (6.1) with 0 instead of minus infinity up to the
     position itself, which only `dense` computes. `tied` reads out by the embedding's transpose (texts).
 
-    Raises `UserError` for a chunk size below 2, or a width the heads do not divide.
+    Raises `UserError` for a chunk size below 2, a width the heads do not divide, and gates where children are missing.
 
     >>> model = RegularGPT(2, 2, chunk_size=2, d_model=16, n_heads=2, d_ff=32)
     >>> words = torch.tensor([[0, 1, 1], [1, 1, 1]])
@@ -47,7 +49,6 @@ class RegularGPT(Tree):
     True
     """
 
-    block: ClassVar[type[Block]] = Block
     aligned: Side = "right"
     pad: Tensor
 
@@ -57,6 +58,7 @@ class RegularGPT(Tree):
         n_outputs: int,
         *,
         chunk_size: int = 2,
+        gates: bool = False,
         thickness: int = 1,
         d_model: int = 64,
         n_heads: int = 4,
@@ -79,6 +81,9 @@ class RegularGPT(Tree):
             raise UserError(f"chunk_size = {chunk_size}; a chunk has at least 2 symbols")
         if d_model % n_heads:
             raise UserError(f"n_heads = {n_heads} does not divide d_model = {d_model}; choose one that does")
+        for name, given, usual in (("pad", pad, "learned"), ("attention", attention, "dilated")):
+            if gates and given != usual:
+                raise UserError(f"{name} = {given!r}: gates need {name} = {usual!r}")
         self.chunk_size, self.thickness = chunk_size, thickness
         self.distinct_levels, self.embedding_scale = distinct_levels, embedding_scale
         self.levels = levels
@@ -95,15 +100,14 @@ class RegularGPT(Tree):
         else:
             self.pad = nn.Parameter(vector)
         self.blocks = nn.ModuleList(
-            self.block(
+            Block(
+                (GatedAttention if gates else Attention)(
+                    d_model, n_heads, chunk_size, bias=attention_bias, masked=self.masked, generator=generator
+                ),
                 d_model,
-                n_heads,
                 d_ff,
-                chunk_size,
                 norm=norm,
                 activation=activation,
-                attention_bias=attention_bias,
-                masked=self.masked,
                 generator=generator,
             )
             for _ in range(thickness * distinct_levels)

@@ -18,15 +18,20 @@ FLAT = f"at least {SMALLEST_EMBEDDING:g}: with 0 all symbols look the same"
 
 @dataclass(frozen=True)
 class RegularGPTOptions(Noisy):
-    """RegularGPT. `distinct_levels`, `levels`, `pad` and `attention` each take one thing away from it (section 6.2):
-    weight sharing, the adaptive depth, the learned pad, the sliding-dilated mask.
+    """RegularGPT, the thesis's or with gates. `distinct_levels`, `levels`, `pad` and `attention` each take one thing
+    away from it (section 6.2): weight sharing, the adaptive depth, the learned pad, the sliding-dilated mask.
 
-    >>> RegularGPTOptions("regulargpt", chunk_size=3).label
-    'regulargpt-C3'
+    >>> RegularGPTOptions("regulargpt", chunk_size=3).label, RegularGPTOptions("regulargpt", gates=True).label
+    ('regulargpt-C3', 'gated-regulargpt-C2')
     """
 
     chunk_size: int = option(
         2, "Chunk size C.", least=2, most=1024, why="a chunk has at least 2 symbols", flag="--chunk-size"
+    )
+    gates: bool = option(
+        False,
+        "Whether each child is multiplied by gates computed from all children of its node.",
+        flag="--gates/--no-gates",
     )
     thickness: int = option(1, "Layers K of a level.", least=1, most=1024, why="a level has at least 1 layer")
     d_model: int = option(
@@ -69,9 +74,14 @@ class RegularGPTOptions(Noisy):
     tied: bool = option(False, "Whether the readout is the embedding's transpose, without a bias.")
 
     @property
+    def title(self) -> str:
+        """Gates make another network."""
+        return f"gated-{self.name}" if self.gates else self.name
+
+    @property
     def label(self) -> str:
-        """The model with its chunk size."""
-        return f"{self.name}-C{self.chunk_size}"
+        """The network with its chunk size."""
+        return f"{self.title}-C{self.chunk_size}"
 
     @property
     def quadratic(self) -> bool:
@@ -84,8 +94,9 @@ class RegularGPTOptions(Noisy):
         return self.chunk_size
 
     def parameters(self) -> int:
-        """Attention and FFN of every layer."""
-        return self.thickness * self.distinct_levels * self.d_model * (4 * self.d_model + 2 * self.d_ff)
+        """Attention, FFN and gates of every layer."""
+        gates = self.gates * (6 * self.chunk_size + 8) * self.d_model
+        return self.thickness * self.distinct_levels * self.d_model * (4 * self.d_model + 2 * self.d_ff + gates)
 
     def not_one_map(self) -> str | None:
         """It is one layer, a node of which is one map of C children or pads, in a tree as deep as its word is long.
@@ -119,6 +130,17 @@ class RegularGPTOptions(Noisy):
             return None
         return f"at most {LONGEST_PAIRED:,} with model.attention = 'full'; choose a shorter length"
 
+    def contradiction(self) -> str | None:
+        """Gates read every place of a chunk.
+
+        >>> RegularGPTOptions("regulargpt", gates=True, pad="masked").contradiction()
+        "model.pad = 'masked': gates need 'learned'; set it, or model.gates = false"
+        """
+        for name, usual in (("pad", "learned"), ("attention", "dilated")):
+            if self.gates and getattr(self, name) != usual:
+                return f"model.{name} = {getattr(self, name)!r}: gates need {usual!r}; set it, or model.gates = false"
+        return None
+
     def problems(self) -> Iterator[str]:
         """Heads that do not divide the width; levels that are never used."""
         if self.d_model % self.n_heads:
@@ -128,25 +150,4 @@ class RegularGPTOptions(Noisy):
                 f"distinct_levels = {self.distinct_levels}: with model.levels = {self.levels} the last are never used; "
                 f"set it to at most {self.levels}"
             )
-        yield from super().problems()
-
-
-@dataclass(frozen=True)
-class GatedRegularGPTOptions(RegularGPTOptions):
-    """Gated RegularGPT: as RegularGPT, with the dilated mask and the learned pad.
-
-    >>> GatedRegularGPTOptions("gated-regulargpt", chunk_size=3).label
-    'gated-regulargpt-C3'
-    """
-
-    def parameters(self) -> int:
-        """Also the gates of every layer."""
-        gates = self.d_model**2 * (6 * self.chunk_size + 8)
-        return super().parameters() + self.thickness * self.distinct_levels * gates
-
-    def problems(self) -> Iterator[str]:
-        """Gates read every place of a chunk."""
-        for name, usual in (("pad", "learned"), ("attention", "dilated")):
-            if getattr(self, name) != usual:
-                yield f"{name} = {getattr(self, name)!r}: {self.name} needs {usual!r}"
         yield from super().problems()

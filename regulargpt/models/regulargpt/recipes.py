@@ -51,6 +51,7 @@ def of_run_sh(language: str) -> dict[str, Any]:
 
 
 PAPER = {
+    "model.gates": False,
     "model.n_heads": 8,
     "model.norm": "post",
     "model.activation": "relu",
@@ -60,6 +61,7 @@ PAPER = {
     "model.state_norm": False,
 }
 GPT2 = {
+    "model.gates": False,
     "model.d_model": 256,
     "model.n_heads": 8,
     "model.d_ff": 1024,
@@ -78,9 +80,9 @@ TEXT = {
     "model.embedding_scale": 128**0.5,
 }
 RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "answers": {"*": {"model.gates": True}},
     "words": {"*": SETTLED, "modular-arithmetic": PAIRS},
     "paper": {"*": PAPER, **{language: of_run_sh(language) for language in RUN_SH}},
     "gpt2": {"*": GPT2},
     "text": {"*": TEXT},
 }
-GATED = {"words": {"*": SETTLED}}

@@ -98,7 +98,7 @@ def check(configs: Iterable[RunConfig]) -> None:
                 tasks[config.data.name] = languages.get(config.data.name)
             validate(config, tasks.get(config.data.name))
         except ConfigError as error:
-            raise ConfigError(f"{config.data.name}, {config.model.name}: {error}") from error
+            raise ConfigError(f"{config.data.name}, {config.model.title}: {error}") from error
         if config.recipe in CONSTRUCTED:
             from regulargpt.construct import configuration
 

@@ -37,7 +37,7 @@ class Grid:
 
     >>> grid = Grid(("parity",), ("regulargpt", "lstm"), values={"model.chunk_size": (2, 3), "seed": (0, 1)})
     >>> [c.model.label for c in grid.configs if c.seed == 0]
-    ['regulargpt-C2', 'regulargpt-C3', 'lstm']
+    ['gated-regulargpt-C2', 'gated-regulargpt-C3', 'lstm']
     >>> len(grid.configs)
     6
     """

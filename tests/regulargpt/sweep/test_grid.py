@@ -270,7 +270,7 @@ def test_certify_where_there_can_be_a_certificate():
         ),
         (
             Grid(("parity",), ("lstm",), values={"model.chunk_size": ["2,3"]}),
-            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt', 'gated-regulargpt' have",
+            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
         ),
         (
             Grid(("parity",), certify=True, values={"phases.table_fine_tuning.every": (0,)}),
@@ -305,7 +305,7 @@ def test_what_differs_names_the_options_of_a_part_that_is_swept_over():
     assert [row.get("model.encoding.slopes") for row in rows] == ["press", "geometric", None]
 
 
-TOGETHER = ("lstm", "regulargpt", "gated-regulargpt", "ldru", "transformer", "regulargpt:chunk_size=3")
+TOGETHER = ("lstm", "regulargpt", "regulargpt:gates=false", "ldru", "transformer", "regulargpt:chunk_size=3")
 
 
 def batches(config: RunConfig) -> list[list[list[int]]]:
