@@ -21,7 +21,7 @@ from regulargpt.measurements.alignment import propositions
 from regulargpt.measurements.alignment.search import Groups, Search
 from regulargpt.measurements.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
 from regulargpt.measurements.alignment.statistics import Logits, Sharpness, average_logits
-from regulargpt.measurements.alignment.views import AttentionViews, RunFacts, look
+from regulargpt.measurements.alignment.views import RunFacts, look
 from regulargpt.measurements.rounding import rounded
 from regulargpt.objectives.measures import measure
 from regulargpt.plots import Line
