@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from regulargpt.classroom.document import document
-from regulargpt.classroom.svg import tag, text
 from regulargpt.cli import call
+from regulargpt.findings.markup import tag, text
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "gallery"

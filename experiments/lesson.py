@@ -1,25 +1,34 @@
-"""docs/lesson.md: the lesson of `regulargpt demo`, sentence by sentence, with what each assumes.
+"""What guides have of the files of the lesson: the words in docs/index.md, and the lesson sentence by sentence.
 
-`python -m experiments.lesson` writes its tables again from the lesson's text.
+`python -m experiments.lesson` writes the words of the guides again, from glossary.toml.
+`python -m experiments.lesson sentences.md` writes what each sentence of `regulargpt demo` assumes, from text.toml.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from regulargpt.classroom.lesson.wording import Sentence, plain, wording
+from regulargpt.classroom.lesson.wording import Sentence, glossary, plain, wording
 
-PAGE = Path(__file__).parents[1] / "docs" / "lesson.md"
-MARK = "<!-- sentences -->\n"
+INDEX = Path(__file__).parents[1] / "docs" / "index.md"
+WORDS = "| word | meaning here |\n|---|---|\n"
 
 
-def tables() -> str:
+def with_words(index: str) -> str:
+    """The index of the guides, with the words of the glossary in their table."""
+    before, _, after = index.partition(WORDS)
+    rows = "".join(f"| {word} | {meaning} |\n" for word, meaning in glossary().items())
+    return before + WORDS + rows + after[after.index("\n\n") + 1 :]
+
+
+def sentences() -> str:
     """What the lesson says, as Markdown."""
-    found = wording()
+    lesson = wording()
     steps = [
         [
-            f"### {i}. {step.heading}",
+            f"## {i}. {step.heading}",
             "",
             *table(step.sentences),
             "",
@@ -28,9 +37,18 @@ def tables() -> str:
             f"To take away: {plain(step.take)} ({named(step.take.assumes)})",
             "",
         ]
-        for i, step in enumerate(found.steps, 1)
+        for i, step in enumerate(lesson.steps, 1)
     ]
-    opening = [f"Every reader knows: {named(found.known)}.", "", "### Opening", "", *table(found.opening), ""]
+    opening = [
+        "# The lesson, sentence by sentence",
+        "",
+        f"Every reader knows: {named(lesson.known)}.",
+        "",
+        "## Opening",
+        "",
+        *table(lesson.opening),
+        "",
+    ]
     return "\n".join([*opening, *(line for step in steps for line in step)])
 
 
@@ -58,10 +76,8 @@ def named(things: Sequence[str]) -> str:
     return ", ".join(things)
 
 
-def written(page: str) -> str:
-    """The page with its tables as they should be."""
-    return page.partition(MARK)[0] + MARK + tables()
-
-
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text("utf-8")), "utf-8")
+    if sys.argv[1:]:
+        Path(sys.argv[1]).write_text(sentences(), "utf-8")
+    else:
+        INDEX.write_text(with_words(INDEX.read_text("utf-8")), "utf-8")

@@ -24,6 +24,7 @@ from regulargpt.data import is_language, noun_of
 from regulargpt.data.base import Data
 from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.quantised import prototypes_of, quantise
+from regulargpt.measurements.measuring import measured
 from regulargpt.runs.load import load_model, load_reader
 from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.runs.run import resume as resume_run
@@ -187,13 +188,12 @@ def evaluate(
     return evaluate_run(folder, config, asked, chosen, changes=network, quantised=quantised)
 
 
-def verify(path: str | Path, **words: Any) -> dict[str, Any]:
+def verify(path: str | Path, out: Path | None = None, **words: Any) -> dict[str, Any]:
     """The clusters of a finished run's hidden states, and its certificate; `regulargpt verify --json`.
 
-    `words` are `length`, `words`, `seed` and `out`, as the command has them.
+    `words` are `length`, `words` and `seed`, as the command has them.
     """
-    from regulargpt.measurements.verify import verify as verify_run
+    from regulargpt.runs.certify import certificate_report
 
-    folder = RunFolder.open(path)
-    folder.load_summary()
-    return verify_run(folder, **words)
+    report = measured("clusters", path, out, **words).report
+    return {**report, "certificate": certificate_report(RunFolder.open(path))}

@@ -13,11 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from languages.errors import UserError, shown
-from regulargpt.config.schema import RunConfig
+from languages.errors import UserError
 from regulargpt.data.options import TextOptions
-from regulargpt.runs.load import load_reader
-from regulargpt.runs.run import prepare
+from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -44,17 +42,11 @@ class Writer:
 
         Raises UserError for a run on a language, and for a model that has no such positions.
         """
-        config = RunConfig.parse(folder.config_text).replaced({"device": "cpu", "tensorboard": False, "compile": False})
-        folder.load_summary()
-        if not isinstance(config.data, TextOptions):
-            raise UserError(
-                f"{shown(folder.path)} is a run on {config.data.name}, which is no text; choose a run on text:code"
-            )
-        if (reason := config.network.too_long(length)) is not None:
+        run = open_run(folder, on=("text",), reads=False)
+        if (reason := run.config.network.too_long(length)) is not None:
             raise UserError(f"prompt and symbols are {length:,} together: {reason}")
-        prepare(config)
-        encode, decode = symbols_of(config.data)
-        return cls(load_reader(folder), encode, decode)
+        assert isinstance(run.config.data, TextOptions)
+        return cls(run.model, *symbols_of(run.config.data))
 
     def continuation(
         self, prompt: Symbols, symbols: int, *, temperature: float, seed: int, window: int | None = None

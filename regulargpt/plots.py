@@ -8,7 +8,7 @@ import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,13 +48,19 @@ TOLERANCE = 1 / 150  # of the height: points so near to the line are left out, s
 
 @dataclass(frozen=True)
 class Line:
-    """A line: values by length, with a band from `low` to `high`; no lengths if there is nothing to draw."""
+    """A line: values by length, with a band from `low` to `high` if there is one; no lengths if nothing is to draw.
+
+    Its colour and dashes are those of its place among the lines, or of the place `like`, and `dash`.
+    """
 
     name: str
     lengths: Sequence[int]
     values: Sequence[float]
-    low: Sequence[float]
-    high: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    _: KW_ONLY
+    like: int | None = None
+    dash: str = ""
 
 
 def name_of(summary: Mapping[str, Any]) -> str:
@@ -184,7 +190,7 @@ def name_lines(figure: Figure, lines: Sequence[Line]) -> None:
     named = [(line, at) for at, line in enumerate(lines) if line.lengths and line.name]
     named.sort(key=lambda pair: -pair[0].values[-1])
     if named:
-        pieces = [(line.name, Line2D([], [], **style(at), linewidth=2)) for line, at in named]
+        pieces = [(line.name, Line2D([], [], **style(at, line), linewidth=2)) for line, at in named]
         write_legend(figure, pieces, loc="outside right upper", fontsize=9)
 
 
@@ -258,24 +264,26 @@ def draw(axes: Axes, line: Line, at: int, above: int, band: str = "") -> None:
     if not line.lengths:
         return
     places = [math.log(T) if axes.get_xscale() == "log" else T for T in line.lengths]
-    width, look = 1.3 + 0.35 * above, style(at)
+    width, look = 1.3 + 0.35 * above, style(at, line)
     has_dots = len(line.lengths) <= MAX_DOTS
     bottom, top = axes.get_ylim()
-    drawn = [*zip(line.low, line.values, line.high, strict=True)]
+    drawn = [*zip(line.low or line.values, line.values, line.high or line.values, strict=True)]
     kept = range(len(drawn)) if has_dots else bends(places, drawn, (top - bottom) * TOLERANCE)
     lengths, (low, values, high) = [line.lengths[at] for at in kept], zip(*(drawn[at] for at in kept), strict=True)
     dots = [at for at, length in enumerate(lengths) if has_dots or length >= LOG_FROM]
-    axes.fill_between(lengths, low, high, color=look["color"], alpha=0.18, linewidth=0, label=band or None)
+    if line.low:
+        axes.fill_between(lengths, low, high, color=look["color"], alpha=0.18, linewidth=0, label=band or None)
     axes.plot(lengths, values, linewidth=width, marker="o", markersize=width + 2, markevery=dots, **look)
 
 
-def style(at: int) -> dict[str, Any]:
-    """The colour and the dashes of the line number `at`.
+def style(at: int, line: Line | None = None) -> dict[str, Any]:
+    """The colour and the dashes of the line number `at`, or those that the line has.
 
     >>> style(0)["linestyle"], style(8)["linestyle"], style(0)["color"] == style(8)["color"]
     ('-', '--', True)
     """
-    return {"color": COLOURS[at % len(COLOURS)], "linestyle": DASHES[at // len(COLOURS) % len(DASHES)]}
+    at, dash = (at, "") if line is None else (at if line.like is None else line.like, line.dash)
+    return {"color": COLOURS[at % len(COLOURS)], "linestyle": dash or DASHES[at // len(COLOURS) % len(DASHES)]}
 
 
 def bends(places: Sequence[float], values: Sequence[tuple[float, ...]], tolerance: float) -> list[int]:
@@ -302,17 +310,19 @@ def bends(places: Sequence[float], values: Sequence[tuple[float, ...]], toleranc
 def prepare(axes: Axes, lines: Sequence[Line], measure: Measure, long: float = LOG_FROM) -> None:
     """Scales and grid, before anything is drawn: the heights that the measure can have, or those that it has here."""
     lengths = sorted({length for line in lines for length in line.lengths})
-    if lengths and (lengths[-1] > long or grow(lengths)):
+    doubles = grow(lengths) and long < math.inf
+    if lengths and (lengths[-1] > long or doubles):
         axes.set_xscale("log")
     else:
         axes.locator_params(axis="x", integer=True)  # no word has half a symbol
-    if grow(lengths):
+    if doubles:
         # Powers of ten would say little of them.
         axes.set_xticks(lengths, [f"{T:,}" for T in lengths])
         axes.minorticks_off()
     heights = [measure.low, measure.high]
     if any(height is None or math.isinf(height) for height in heights):
-        heights = [height for line in lines for height in (*line.low, *line.high) if math.isfinite(height)]
+        heights = [height for line in lines for height in (*line.values, *line.low, *line.high)]
+        heights = [height for height in heights if math.isfinite(height)]
     low, high = (of((height for height in heights if height is not None), default=0.0) for of in (min, max))
     margin = (high - low) / 25 or 1.0
     axes.set_ylim(low - margin, high + margin)
@@ -327,7 +337,7 @@ def grow(lengths: Sequence[int]) -> bool:
     (True, False, False)
     """
     pairs = list(itertools.pairwise(lengths))
-    return 0 < len(pairs) < MAX_DOTS and all(a >= 2 * b for b, a in pairs)
+    return 0 < len(pairs) < MAX_DOTS and all(a >= 2 * b > 0 for b, a in pairs)
 
 
 def wrapped(name: str, width: int = 36) -> str:

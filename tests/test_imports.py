@@ -17,8 +17,9 @@ CODE = """
 import sys
 sys.stdout = sys.stderr = open("/dev/null", "w")
 from regulargpt.cli import call
-code = call(sys.argv[1:])
-sys.__stdout__.write(f"{code} " + " ".join(name for name in HEAVY if name in sys.modules))
+for arguments in sys.argv[1:]:
+    code = call(arguments.split())
+    print(f"{arguments}: {code}", *(name for name in HEAVY if name in sys.modules), file=sys.__stdout__)
 """
 LIGHT = [
     ("--help", 0),
@@ -132,11 +133,21 @@ LIGHT = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "code"), LIGHT, ids=[a for a, _ in LIGHT])
-def test_help_listings_and_refusals_import_nothing_heavy(arguments: str, code: int):
-    command = [sys.executable, "-c", f"HEAVY = {HEAVY!r}\n{CODE}", *arguments.split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout == f"{code} "
+def verb(arguments: str) -> str:
+    """The first word, or "" of options of the program itself."""
+    return arguments.split()[0].removeprefix("--help").removeprefix("--version")
+
+
+def heavy(cwd: Path, *lines: str) -> list[str]:
+    """Of each line its exit code, and what heavy has been imported by it or one before: all in one process."""
+    command = [sys.executable, "-c", f"HEAVY = {HEAVY!r}\n{CODE}", *lines]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=cwd).stdout.splitlines()
+
+
+@pytest.mark.parametrize("of", sorted({verb(arguments) for arguments, _ in LIGHT}))
+def test_help_listings_and_refusals_import_nothing_heavy(of: str):
+    cases = [(arguments, code) for arguments, code in LIGHT if verb(arguments) == of]
+    assert heavy(ROOT, *(arguments for arguments, _ in cases)) == [f"{case}: {code}" for case, code in cases]
 
 
 def finished_run(path: Path, data: str, recipe: str) -> None:
@@ -151,12 +162,10 @@ def finished_run(path: Path, data: str, recipe: str) -> None:
 
 
 @pytest.mark.parametrize(("data", "recipe"), [("text:missing.txt", "text"), ("retrieval:line", "retrieval")])
-@pytest.mark.parametrize("arguments", ["verify run", "extract run", "shortcuts --config run/config.toml"])
-def test_that_a_run_has_no_automaton_is_said_without_torch(tmp_path: Path, data: str, recipe: str, arguments: str):
+def test_that_a_run_has_no_automaton_is_said_without_torch(tmp_path: Path, data: str, recipe: str):
     finished_run(tmp_path / "run", data, recipe)
-    command = [sys.executable, "-c", f"HEAVY = {HEAVY!r}\n{CODE}", *arguments.split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout == "2 "
+    cases = ["verify run", "extract run", "shortcuts --config run/config.toml"]
+    assert heavy(tmp_path, *cases) == [f"{case}: 2" for case in cases]
 
 
 def test_languages_imports_numpy_and_nothing_heavy():

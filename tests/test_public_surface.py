@@ -1,6 +1,5 @@
 """Everything others may rely on, in one place: a change here is a change of the public surface and of CHANGELOG.md."""
 
-import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 import languages
 import regulargpt
 from languages.registry import FAMILIES
-from regulargpt.cli import FAILED, REFUSED, STOPPED, VERBS
+from regulargpt.cli import FAILED, REFUSED, STOPPED, VERBS, group
 from regulargpt.config.phases import PHASES
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.config.recipes import CONSTRUCTED, RECIPES
@@ -52,16 +51,16 @@ FLAGS = {
     ),
     "shortcuts": "language --protocol --train-len --test-len --samples --seed --set --config --json --wide",
     "check": "certificate --weights --network --automaton --language --json --wide",
-    "verify": "folder --length --words --seed --out --json --wide",
+    "verify": "place --length --words --seed --out --json --wide",
     "extract": "folder --out --codebook --json --wide",
     "generate": "folder --prompt --symbols --temperature --seed --window --json",
-    "kernels": "encoding --heads --length --seed --out --json --wide",
-    "position-variance": "folder --preset --length --updates --seed --device --out --json --wide",
-    "receptive-field": "folder --length --words --seed --out --json --wide --attention",
-    "resolution": "folder --length --words --seed --out --json --wide --attention",
+    "kernels": "place --heads --length --seed --out --json --wide",
+    "position-variance": "place --preset --length --updates --seed --device --out --json --wide",
+    "receptive-field": "place --length --words --seed --attention --out --json --wide",
+    "resolution": "place --length --words --seed --attention --out --json --wide",
     "align": "folder --length --by --on --fixed --words --seed --text --train-len --out --json --wide",
-    "needles": "folder --lengths --bins --words --temperature --seed --out --json --wide",
-    "positions": "folder --length --words --seed --out --json --wide",
+    "needles": "place --lengths --bins --words --temperature --seed --out --json --wide",
+    "positions": "place --length --words --seed --out --json --wide",
     "results": "folders --group-by --pivot --where --tested --measure --format --caption --plot --json --wide",
     "reproduce": (
         "name --scale --only --model --samples --out --engine --jobs --per-gpu --partition --account --qos --minutes "
@@ -137,7 +136,8 @@ regex:EXPRESSION dfa:FILE
 
 @pytest.mark.parametrize("verb", FLAGS)
 def test_flags(verb: str):
-    command: click.Command = importlib.import_module(f"regulargpt.cli.commands.{verb.replace('-', '_')}").command
+    command = group.get_command(click.Context(group), verb)
+    assert command is not None
     found = [
         p.opts[0] if isinstance(p, click.Option) else p.name
         for p in sorted(command.params, key=lambda p: isinstance(p, click.Option))
@@ -148,8 +148,7 @@ def test_flags(verb: str):
 def test_verbs_and_exit_codes():
     verbs = (
         "list show sample run construct sweep resume evaluate shortcuts verify check extract generate "
-        "kernels position-variance receptive-field resolution align needles positions results reproduce report demo "
-        "bench"
+        "kernels position-variance receptive-field resolution needles positions align results reproduce report demo"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)
@@ -228,13 +227,12 @@ def test_files_and_columns():
 
 
 def test_columns_of_the_analyses():
-    from regulargpt.measurements import cluster_report, receptive_field_report
+    from regulargpt.measurements import state_clusters
 
-    assert " ".join(cluster_report.COLUMNS) == (
+    assert " ".join(state_clusters.COLUMNS) == (
         "depth rows elements clusters gap ari purity silhouette probe control spread distance"
     )
-    assert " ".join(cluster_report.STATE_COLUMNS) == "depth word start end count element least_word cluster pc1 pc2"
-    assert " ".join(receptive_field_report.COLUMNS) == "m c low high"
+    assert " ".join(state_clusters.STATE_COLUMNS) == "depth word start end count element least_word cluster pc1 pc2"
 
 
 def test_score():

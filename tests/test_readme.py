@@ -52,7 +52,7 @@ def test_the_output_shown_is_what_a_run_prints():
     summary |= {"first_below_99": None, "first_below_90": None, "language": "parity", "proven": True}
     summary |= {"run_dir": "runs/parity-gated-regulargpt-C2-seed0", "samples": {"10000": 64, "1000000": 4}}
     summary |= {"measures": {"accuracy": {"values": {"500": 100.0, "10000": 100.0, "1000000": 100.0}}}}
-    tuned = {"learned_at": 100, "states": 2, "classes": 12, "is_language": True, "as_it_is": True}
+    tuned = {"learned_at": 100, "states": 2, "classes": 12, "is_language": True, "proven_unquantised": True}
     assert timeless(text(summary | {"phases": {"table_fine_tuning": tuned}})) == timeless(PRINTED)
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.text.results import of_mean
-from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.interval import Interval
+from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def parts_of(folder: RunFolder, length: int) -> list[Setting]:
 
 def by_length(folder: RunFolder, of: Callable[[Setting], float]) -> dict[int, Interval]:
     """A number at each longer length, with the interval of its mean over parts."""
-    config = RunConfig.parse(folder.config_text)
-    longer = [length for length in config.tested if length > config.data.train_len]
+    run = open_run(folder)
+    longer = [length for length in run.config.tested if length > run.train_len]
     return {length: of_mean(np.array([of(part) for part in parts_of(folder, length)])) for length in longer}
 
 

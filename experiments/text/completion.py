@@ -12,9 +12,8 @@ from jaxtyping import Int
 from experiments.text.results import of_mean
 from experiments.text.sharpening import reader_at
 from experiments.text.table import Source
-from regulargpt import data
-from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.interval import Interval
+from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -35,12 +34,12 @@ def lines(folder: RunFolder, strategy: str) -> tuple[Mapping[int, list[Line]], I
     from regulargpt.data.text import TextData
     from regulargpt.measurements.completion import completed, places
 
-    config = RunConfig.parse(folder.config_text)
-    source, train_len, found = data.build(config.data), config.data.train_len, {}
+    run, found = open_run(folder), {}
+    config, source = run.config, run.data
     assert isinstance(source, TextData)  # what text tables train on
     at = places(source, config.tested[-1], LINES, config.seed)
     for length in config.tested:
-        read, searched = (train_len, "") if strategy == TRUNCATION else (length, strategy)
+        read, searched = (run.train_len, "") if strategy == TRUNCATION else (length, strategy)
         found[length] = completed(reader_at(folder, length, searched), source, read, at)
     return found, source.corpus.test_documents(at)
 

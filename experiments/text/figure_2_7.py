@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, above, below
-from experiments.text.measures import HIGHER, SLOPE, VARIANCE, higher_slope, slope, variance_by_position
+from experiments.claims import Claim, above, below
 from experiments.text.subjects import encoding
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.tested import quantities
+from regulargpt.measurements.quantities import HIGHER, SLOPE, VARIANCE
 
 SECTION = "thesis, section 2.5"
 # "Highly similar" to a slope of -1.
@@ -29,7 +30,7 @@ EXPERIMENT = text_table(
     {"none": encoding("No positions", "none")},
     [Source("figure-2.7", {"openwebtext2": "OpenWebText2"}, by_length)],
     CLAIMS,
-    measuring={SLOPE: slope, HIGHER: higher_slope, VARIANCE: variance_by_position},
+    measuring=quantities(SLOPE, HIGHER, VARIANCE),
     shown=SLOPE,
     drawn=VARIANCE,
     axis="position",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, above, leads
-from experiments.text.measures import FLATTEST, KERNEL, flattest_kernel, mean_kernel
+from experiments.claims import Claim, above, leads
 from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, alone
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.tested import quantities
 from regulargpt.measurements.effective_length import THRESHOLD
+from regulargpt.measurements.quantities import FLATTEST, KERNEL
 
 SECTION = "thesis, section 3.5.4"
 CLAIMS = (
@@ -28,7 +29,7 @@ EXPERIMENT = text_table(
     SUBJECTS,
     [Source("figure-3.2", {"github": "GitHub"}, by_length)],
     CLAIMS,
-    measuring={KERNEL: mean_kernel, FLATTEST: flattest_kernel},
+    measuring=quantities(KERNEL, FLATTEST),
     shown=KERNEL,
     drawn=FLATTEST,
     axis="distance",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, below, leads
+from experiments.claims import Claim, below, leads
 from experiments.text.figure_3_2 import SUBJECTS
-from experiments.text.measures import HEADS, heads_within
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.tested import quantities
+from regulargpt.measurements.quantities import HEADS
 
 CLAIMS = (
     Claim(
@@ -25,7 +26,7 @@ EXPERIMENT = text_table(
     SUBJECTS,
     [Source("figure-3.6", {"text": ""}, by_length)],
     CLAIMS,
-    measuring={HEADS: heads_within},
+    measuring=quantities(HEADS),
     shown=HEADS,
     drawn=HEADS,
     axis="distance",

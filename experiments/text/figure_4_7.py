@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, above
-from experiments.text.measures import FIELD, GRADIENT, JUMP, REACH, cumulative_gradient, field_length, jump
+from experiments.claims import Claim, above
 from experiments.text.receptive_field import field_figure, spreads
 from experiments.text.subjects import SINUSOIDAL, alone, longer
+from experiments.text.tested import quantities
+from regulargpt.measurements.quantities import FIELD, GRADIENT, JUMP, REACH
 
 # The positions around L are an eighth of the segment.
 EVEN, TIMES = 1 / 8, 2
@@ -24,7 +25,7 @@ EXPERIMENT = field_figure(
     "The receptive field of Sinusoidal",
     ROWS,
     CLAIMS,
-    measuring={JUMP: jump, FIELD: field_length, GRADIENT: cumulative_gradient},
+    measuring=quantities(JUMP, FIELD, GRADIENT),
     shown=JUMP,
     remarks=(
         "The cells are the share of the gradient on the positions from 3/4 to 5/4 of the row's own training length; an "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, above, below
-from experiments.text.measures import FLATTEST, STEEPEST, flattest_kernel, steepest_kernel
+from experiments.claims import Claim, above, below
 from experiments.text.retrieval import retriever
 from experiments.text.subjects import T5, alone
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.tested import quantities
+from regulargpt.measurements.quantities import FLATTEST, STEEPEST
 
 # A symbol far away has e times as much weight as the same symbol at distance 0, or as little.
 ONE = 1.0
@@ -30,7 +31,7 @@ EXPERIMENT = text_table(
     ROWS,
     [Source("figure-5.1", {"": "Flan-T5-XL"}, by_length)],
     CLAIMS,
-    measuring={FLATTEST: flattest_kernel, STEEPEST: steepest_kernel},
+    measuring=quantities(FLATTEST, STEEPEST),
     shown=FLATTEST,
     drawn=FLATTEST,
     axis="distance",

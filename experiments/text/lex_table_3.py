@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, leads
+from experiments.claims import Claim, leads
 from experiments.text.lex_table_2 import TRAIN_LEN
-from experiments.text.measures import RESOLUTION, attention_resolution
 from experiments.text.subjects import ALIBI, ROTARY, SINUSOIDAL, XPOS, bca
 from experiments.text.table import LEX, Source, by_model, text_table
+from experiments.text.tested import quantities
+from regulargpt.measurements.quantities import RESOLUTION
 
 SECTION = "LEX, section 4.3"
 CLAIMS = (
@@ -34,7 +35,7 @@ EXPERIMENT = text_table(
     CLAIMS,
     whole=LEX,
     multiples=(1, 2),
-    measuring={RESOLUTION: attention_resolution},
+    measuring=quantities(RESOLUTION),
     shown=RESOLUTION,
     remarks=("The published values are on a scale that is not stated: by the paper's own formula none is above 1.",),
 )

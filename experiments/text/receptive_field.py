@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.text.claims import Bound, Claim, above, below
-from experiments.text.measures import FIELD, GRADIENT, HELD, REACH, cumulative_gradient, field_length
+from experiments.claims import Bound, Claim, above, below
 from experiments.text.table import Source, Subject, TextTable, by_length, text_table
+from experiments.text.tested import quantities
+from regulargpt.measurements.quantities import FIELD, GRADIENT, HELD, REACH
 
 REMARK = f"Gradients are those of the true next symbol, of segments of {REACH} L symbols, as in print."
 
@@ -22,7 +23,7 @@ def field_figure(
     **more: Any,
 ) -> TextTable:
     """The curves of these rows, and in the cells their empirical receptive fields, if nothing else is `shown`."""
-    usual = {"measuring": {FIELD: field_length, GRADIENT: cumulative_gradient}, "shown": FIELD, "multiples": (REACH,)}
+    usual = {"measuring": quantities(FIELD, GRADIENT), "shown": FIELD, "multiples": (REACH,)}
     source = Source(name, {"arxiv": "ArXiv"}, by_length, in_lengths=usual["shown"] == more.get("shown", FIELD))
     return text_table(
         name,

@@ -14,10 +14,10 @@ from experiments.text.results import of_mean
 from experiments.text.sharpening import reader_at
 from experiments.text.table import PUBLISHED_LENGTH, Source, Subject
 from experiments.text.tested import tested_as
-from regulargpt import data
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.interval import Interval
+from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
 
 EXACT = "exact match in %"
@@ -83,7 +83,7 @@ exact_match = tested_as("exact_match")
 
 
 @dataclass(frozen=True)
-class Found:
+class NeedleHits:
     """Which needles of test words are found, and how deep in the document each stands: 0 to below 1."""
 
     right: Bool[ndarray, "needles"]
@@ -91,20 +91,20 @@ class Found:
 
 
 @lru_cache(maxsize=32)
-def found_at(folder: RunFolder, length: int, strategy: str) -> Found:
+def found_at(folder: RunFolder, length: int, strategy: str) -> NeedleHits:
     """The test words of a length, with the strategy's temperature or as the network is."""
     from regulargpt import objectives
     from regulargpt.data.retrieval import RetrievalData
     from regulargpt.measurements.needles import found_in, needle_depths
     from regulargpt.objectives.retrieval import Retrieve
 
-    config = RunConfig.parse(folder.config_text)
-    source = data.build(config.data)
+    run = open_run(folder)
+    config, source = run.config, run.data
     objective = objectives.build(config.objective, source)
     assert isinstance(source, RetrievalData)
     assert isinstance(objective, Retrieve)
     words = source.test(config.seed, length, WORDS)
-    return Found(
+    return NeedleHits(
         found_in(objective, reader_at(folder, length, strategy), words).ravel(),
         needle_depths(source.task, words).ravel(),
     )
@@ -112,18 +112,18 @@ def found_at(folder: RunFolder, length: int, strategy: str) -> Found:
 
 def middle_gain(folder: RunFolder, strategy: str) -> Mapping[int, Interval]:
     """How much more sharpening gains in the middle third of a document than in the other two, on the same words."""
-    config = RunConfig.parse(folder.config_text)
-    lengths = [length for length in config.tested if length > config.data.train_len]
+    run = open_run(folder)
+    lengths = [length for length in run.config.tested if length > run.train_len]
     return {length: gain_by_third(*(found_at(folder, length, way) for way in ("", strategy))) for length in lengths}
 
 
-def gain_by_third(before: Found, after: Found) -> Interval:
+def gain_by_third(before: NeedleHits, after: NeedleHits) -> Interval:
     """In points: the mean gain in the middle third minus that in the outer ones.
 
     >>> import numpy as np
     >>> depth = np.array([0.1, 0.2, 0.4, 0.5, 0.9, 0.8])
     >>> none, middle = np.zeros(6, bool), np.array([0, 0, 1, 1, 0, 0], bool)
-    >>> gain_by_third(Found(none, depth), Found(middle, depth)).value
+    >>> gain_by_third(NeedleHits(none, depth), NeedleHits(middle, depth)).value
     100.0
     """
     gain = 100 * (after.right.astype(float) - before.right)

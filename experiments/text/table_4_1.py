@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from experiments.text.claims import Claim, above, below, explodes, rises, stays_within
-from experiments.text.measures import HELD, SHARE, share_of_gradient
+from experiments.claims import Claim, above, below, explodes, rises, stays_within
 from experiments.text.subjects import encoding, shifted
 from experiments.text.table import Source, Subject, by_length, text_table
+from experiments.text.tested import quantities
+from regulargpt.measurements.quantities import HELD, SHARE
 
 SHIFTS, EQUAL = (-3, 0, 2, 4, 6, 8), (0, 2, 4, 6, 8)
 # By published window, one that is in four layers as many times shorter than the training length as that in twelve: what
@@ -99,7 +100,7 @@ def table(name: str, title: str, data: dict[str, str], *more: str):
         [Source(name, data, by_length)],
         claims(SECTIONS[name]),
         remarks=(*REMARKS, *more),
-        measuring={SHARE: share_of_gradient},
+        measuring=quantities(SHARE),
     )
 
 

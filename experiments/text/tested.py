@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.text.results import Losses
 from experiments.text.sharpening import temperature_at
-from experiments.text.table import BY_POSITION
+from experiments.text.table import BY_POSITION, Measuring
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import segments
 from regulargpt.evaluation.interval import Interval
+from regulargpt.measurements.quantities import quantity
+from regulargpt.runs.opened import OpenedRun, open_run
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
 
@@ -101,15 +104,15 @@ def by_position(folder: RunFolder, length: int, attention: str, notice: Notice =
     def test() -> Losses:
         from regulargpt import objectives
         from regulargpt.measurements import positions
-        from regulargpt.measurements.text_subject import text_subject
+        from regulargpt.measurements.sample import segments_of
         from regulargpt.objectives.language_model import LanguageModel
 
         notice(f"{folder.path.name}: positions 1 to {length}, {attention} attention")
-        run = text_subject(folder, FOLDER, length=length, segments=SEGMENTS, attention=attention)
+        run = open_run(folder, on=("text",), attention=attention, scoring="position")
         objective = objectives.build(run.config.objective, run.data)
         assert isinstance(objective, LanguageModel)  # what all text tables train
-        with run.seen():
-            nats = positions.losses(run.model, objective, run.segments)
+        with run.through():
+            nats = positions.losses(run.model, objective, segments_of(run, length, SEGMENTS).words)
         return {last: each for (_, last), each in positions.binned(nats).items()}
 
     return once(kept(folder, f"{BY_POSITION}-{length}-{attention}", ".csv"), test)
@@ -122,6 +125,21 @@ def once(path: Path, test: Callable[[], Losses]) -> Losses:
         atomic.make_folder(path.parent)
         atomic.write_text(path, segments.render(found))
     return segments.parse(atomic.parse_text(atomic.read_bytes(path), path))
+
+
+def quantities(*names: str) -> dict[str, Measuring]:
+    """Quantities of the measurements, by name, of a run under an attention."""
+
+    def of(name: str) -> Measuring:
+        return lambda folder, attention: quantity(name)(opened(folder, attention))
+
+    return {name: of(name) for name in names}
+
+
+@lru_cache(maxsize=1)
+def opened(folder: RunFolder, attention: str) -> OpenedRun:
+    """The run, kept while its quantities are measured: they share what is slow."""
+    return open_run(folder, attention=attention)
 
 
 def measured(

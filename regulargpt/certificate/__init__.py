@@ -13,14 +13,13 @@ search        what finds a proof, and is believed by nobody:
   settling           training on a certified table's own errors, until they shrink on their way up the tree
   last_layer         the last linear layer, solved for the table
   separation         prototypes to train towards, moved apart
-  numpy_network      what the networks share in numpy and float64; numpy_regulargpt, numpy_ldru
   affine_forms       vectors in the network while states move in balls: linear maps exactly
   remainders         what LayerNorm, activation and product leave beyond their first order
   attention_remainder  what attention leaves
   expansion          the layers of a network on such vectors
   image_bounds       how far from its prototype the image of a window of balls can be; block_bounds, gated_bounds,
                      ldru_bounds
-  networks           which of them are those of a network, by its name
+  networks           which of them bounds a network, by its name
   invariant_balls    balls around the prototypes that the unquantised network maps into themselves
 checker       the independent checker: ball arithmetic, and none of the code above
 phase         table fine-tuning in a training:
@@ -31,7 +30,7 @@ phase         table fine-tuning in a training:
 record        certificate.json
 compared      the automaton of a certificate beside the language
 verdict       whether a run is proven now: by the checker, of its language
-as_it_is      the balls that prove a network without replacing its states, or why there are none
+unquantised   the balls that prove a network without replacing its states, or why there are none
 outcome       what is said of a trained network
 sentences     the same in words
 """

@@ -15,13 +15,12 @@ from languages.automata import MooreMachine
 from languages.convert.json_text import to_json
 from languages.task import Task
 from regulargpt.certificate import record
-from regulargpt.certificate.as_it_is import Searched, certify_unquantised, search_balls, wide_enough
 from regulargpt.certificate.checker import Malformed, Progress, Rejected, decide
-from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.compared import against
-from regulargpt.certificate.search.certify import Certifier, Quantised
-from regulargpt.certificate.search.networks import numpy_network
+from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
+from regulargpt.certificate.unquantised import Searched, certify_unquantised, search_balls, wide_enough
 from regulargpt.certificate.verdict import remember
+from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.from_answers import LearnedMachine, answers_of
 from regulargpt.models.tree.base import Tree
 from regulargpt.storage.atomic import disk, render_json, reported, write_text
@@ -63,7 +62,7 @@ def outcome_of(
     certifier: Certifier,
     task: Task,
     model: Tree,
-    quantised: Quantised,
+    quantised: QuantisedNetwork,
     weights: bytes,
     network: bytes,
     progress: Progress = lambda part, done, count: None,
@@ -89,9 +88,9 @@ def outcome_of(
     try:
         certificate = record.text(record.record(quantised, files, None))
         accepted = decide(certificate.encode(), files, progress=progress)
-        as_files = numpy_network(tensors(files["weights"]), json.loads(files["network"])["model"])
-        if searched is None or not searched.is_of(as_files):
-            searched = search_balls(certifier, model, quantised, as_files)
+        of_model = Float64Network(model, json.loads(network)["model"])
+        if searched is None or not searched.is_of(of_model):
+            searched = search_balls(certifier, model, quantised, of_model)
         certified, unquantised = certify_unquantised(searched, files, progress)
     except (Rejected, Malformed) as error:
         return refused(weights, {**found, "reason": f"the independent check rejects it: {error}"})
@@ -112,7 +111,7 @@ def refused(weights: bytes, report: dict[str, Any]) -> Outcome:
     return Outcome(report, {UNCERTIFIED: render_json(known).decode()})
 
 
-def described(certifier: Certifier, quantised: Quantised) -> dict[str, Any]:
+def described(certifier: Certifier, quantised: QuantisedNetwork) -> dict[str, Any]:
     """The size of the table, and which elements never occur or share a prototype."""
     specification, pairs = certifier.specification, quantised.proof.pairs
     name = [word or "ε" for word in specification.task_monoid.words]
@@ -128,7 +127,7 @@ def described(certifier: Certifier, quantised: Quantised) -> dict[str, Any]:
     }
 
 
-def wrong_words(task: Task, model: nn.Module, quantised: Quantised) -> dict[str, Any]:
+def wrong_words(task: Task, model: nn.Module, quantised: QuantisedNetwork) -> dict[str, Any]:
     """The shortest word that the quantised network answers wrongly, and the shortest found for the network itself."""
     wrong = quantised.proof.wrong
     assert wrong is not None

@@ -12,7 +12,7 @@ from languages.automata import MooreMachine
 from languages.automata.moore import UNDEFINED
 from regulargpt.certificate.checker import FORMAT
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
-from regulargpt.certificate.search.certify import Quantised
+from regulargpt.certificate.search.certify import QuantisedNetwork
 from regulargpt.finite.table import Entries
 from regulargpt.storage.folder import AUTOMATON, MODEL_CONFIG, WEIGHTS
 from regulargpt.storage.manifest import digest
@@ -22,7 +22,7 @@ MAX_LISTED = 1 << 16
 NAMES = {"weights": WEIGHTS, "network": MODEL_CONFIG, "automaton": AUTOMATON}
 
 
-def record(quantised: Quantised, files: Mapping[str, bytes], balls: Mapping[str, Any] | None) -> dict[str, Any]:
+def record(quantised: QuantisedNetwork, files: Mapping[str, bytes], balls: Mapping[str, Any] | None) -> dict[str, Any]:
     """The certificate as a value, for these weights, network and automaton; `balls` are those of `unquantised`."""
     machine, C = quantised.specification.machine, quantised.table.chunk_size
     # Nothing is claimed of prototypes that are the root of no word with an answer: their balls may then be larger.

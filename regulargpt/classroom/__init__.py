@@ -8,10 +8,9 @@ geometry   arrows and directions
 layout     where an automaton's states stand
 automaton  the automaton, drawn and as a table
 text       what is read and computed of a run on a text
-text_page, text_curves  its sections and pictures
+text_page  its sections
 scatter    the prototypes in two dimensions
-curves     accuracy by length, receptive field
-svg        markup, escaped
+curves     a measure by length, the receptive field, biases: drawn as findings are
 page       all of it in one HTML file: three of .html, page.css, of texts text.css too, and the scripts
 
 On every page are theme.js, elements.js, links.js (the address), export.js (a figure as SVG and PNG), figures.js and

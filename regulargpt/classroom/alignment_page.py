@@ -13,10 +13,10 @@ from numpy import ndarray
 
 from regulargpt import plots
 from regulargpt.classroom.document import document, file
-from regulargpt.classroom.svg import tag, text
+from regulargpt.findings.markup import tag, text
 from regulargpt.measurements.alignment.questions import questions_of
-from regulargpt.measurements.alignment.seen import Seen, View, Word
 from regulargpt.measurements.alignment.stops import TRAINED, trained
+from regulargpt.measurements.alignment.views import AttentionViews, View, Word
 from regulargpt.options import as_mapping
 from regulargpt.storage.atomic import write_text
 
@@ -39,12 +39,12 @@ ROWS = {
 }
 
 
-def write(seen: Seen, out: Path) -> None:
+def write(seen: AttentionViews, out: Path) -> None:
     """Write the page. StorageError if the disk refuses."""
     write_text(out, render(seen))
 
 
-def render(seen: Seen) -> str:
+def render(seen: AttentionViews) -> str:
     """The page as text: one file, with nothing fetched from anywhere."""
     at = trained(list(seen.stops))
     body = Template(file("alignment.html")).substitute(
@@ -73,7 +73,7 @@ def render(seen: Seen) -> str:
     )
 
 
-def identity(seen: Seen) -> str:
+def identity(seen: AttentionViews) -> str:
     """The run in a line."""
     config = seen.run.config
     encoding = as_mapping(config.model)["encoding"]["name"]
@@ -81,7 +81,7 @@ def identity(seen: Seen) -> str:
     return f"{config.data.name} · {config.model.label}, {encoding} · {trained_on} · seed {config.seed}"
 
 
-def sentences(seen: Seen) -> tuple[str, ...]:
+def sentences(seen: AttentionViews) -> tuple[str, ...]:
     """What one sees."""
     short, long = seen.extent.lengths
     asks, answer = ("question", "; the outlined box holds the answer") if has_needles(seen) else ("last box", "")
@@ -92,12 +92,12 @@ def sentences(seen: Seen) -> tuple[str, ...]:
     )
 
 
-def has_needles(seen: Seen) -> bool:
+def has_needles(seen: AttentionViews) -> bool:
     """Whether the answers stand in the words."""
     return any(place is not None for word in (seen.short, seen.long) for place in word.asked.needles)
 
 
-def question_names(seen: Seen) -> list[str]:
+def question_names(seen: AttentionViews) -> list[str]:
     """The questions, by what is asked of the long word."""
     if not has_needles(seen):
         return ["the last position"]
@@ -110,7 +110,7 @@ def asked(word: Word, question: int) -> str:
     return " ".join(word.asked.names[at - 1 : at + 1])
 
 
-def question_text(seen: Seen, word: Word, question: int) -> str:
+def question_text(seen: AttentionViews, word: Word, question: int) -> str:
     """The question and its right answer in a line."""
     right = word.asked.reading.right[question]
     if (place := word.asked.needles[question]) is not None:
@@ -118,7 +118,7 @@ def question_text(seen: Seen, word: Word, question: int) -> str:
     return f"Asked: what {'comes next' if seen.run.source.kind == 'text' else 'the answer is'}. Right: {right}."
 
 
-def option(i: int, view: View, seen: Seen) -> str:
+def option(i: int, view: View, seen: AttentionViews) -> str:
     """A head to look at. Of a retrieval run it says how much the head looks at the answers as trained."""
     name = f"layer {view.layer + 1}, " + ("mean of its heads" if view.head is None else f"head {view.head + 1}")
     if has_needles(seen):
@@ -127,12 +127,12 @@ def option(i: int, view: View, seen: Seen) -> str:
     return tag("option", text(name), value=i, selected="" if i == first_view(seen) else None)
 
 
-def first_view(seen: Seen) -> int:
+def first_view(seen: AttentionViews) -> int:
     """The head that looks at the answers most, as trained; without answers to look at, the mean."""
     return int(np.nanmean(seen.short.on_needle, axis=(0, 2)).argmax()) if has_needles(seen) else 0
 
 
-def ticks(seen: Seen) -> str:
+def ticks(seen: AttentionViews) -> str:
     """The temperatures under the slider, those that were found by their letters."""
     found, last = [], len(seen.stops) - 1
     for i, stop in enumerate(seen.stops):
@@ -143,7 +143,7 @@ def ticks(seen: Seen) -> str:
     return "".join(found)
 
 
-def jumps(seen: Seen) -> str:
+def jumps(seen: AttentionViews) -> str:
     """A button for 1 and for every temperature that was found."""
     return "".join(
         tag("button", text(f"{stop.label} {NAMES[name][0]}"), type="button", value=i, aria_pressed="false")
@@ -152,7 +152,7 @@ def jumps(seen: Seen) -> str:
     )
 
 
-def numbers(seen: Seen) -> str:
+def numbers(seen: AttentionViews) -> str:
     """The table that the script fills: the short word, the long one, and the long one at the temperature."""
     short, long = seen.extent.lengths
     columns = {"short": f"{short:,}, as trained", "before": f"{long:,}, as trained", "now": f"{long:,}"}
@@ -184,7 +184,7 @@ def panel(word: Word, heading: str) -> str:
     return tag("h2", text(heading)) + tag("p", class_="asked") + picture + tag("p", class_="most")
 
 
-def notes(seen: Seen) -> list[str]:
+def notes(seen: AttentionViews) -> list[str]:
     """What the page leaves out, and whose words these are."""
     setting, size = seen.setting, seen.extent
     found = [
@@ -203,7 +203,7 @@ def notes(seen: Seen) -> list[str]:
     return found
 
 
-def script_data(seen: Seen, at: int) -> dict[str, Any]:
+def script_data(seen: AttentionViews, at: int) -> dict[str, Any]:
     """What the script looks up: rows as bytes, numbers rounded, names. Nothing of it is computed in the page."""
     return {
         "levels": LEVELS,
@@ -216,7 +216,7 @@ def script_data(seen: Seen, at: int) -> dict[str, Any]:
     }
 
 
-def of_word(seen: Seen, word: Word) -> dict[str, Any]:
+def of_word(seen: AttentionViews, word: Word) -> dict[str, Any]:
     """A word's rows, numbers and questions; lists are nested by question, view and temperature."""
     questions = [
         {"asked": at, "needle": needle, "text": question_text(seen, word, i), "right": right_of(word, i)}

@@ -13,7 +13,7 @@ import numpy as np
 from languages.automata import MooreMachine
 from regulargpt.classroom.geometry import Curve, angle, cross, head, moved, path, sampled, towards, turn
 from regulargpt.classroom.layout import NEAR, distance_to_line, flat, positions
-from regulargpt.classroom.svg import Point, number, tag, text
+from regulargpt.findings.markup import Point, number, tag, text
 
 RADIUS = 30.0
 APART = 135.0  # between neighbouring states

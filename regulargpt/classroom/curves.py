@@ -1,192 +1,75 @@
-"""A measure by length and the receptive field, as SVG.
-
-Not drawn by `regulargpt.plots`: here the colours are those of the page, dark or light, a point says its value when it
-is pointed at, and a page with many runs stays small.
-"""
+"""The curves of a page: a measure by length, bits per byte by length, the receptive field, biases by distance."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from regulargpt.classroom.facts import with_unit
 from regulargpt.classroom.field import Field
-from regulargpt.classroom.svg import Point, points, tag, text
-from regulargpt.objectives.measures import Measure
+from regulargpt.findings import Axis, Curves
+from regulargpt.findings.svg import svg
 from regulargpt.objectives.measures import measure as measure_of
+from regulargpt.plots import Line
 
-WIDTH, HEIGHT = 420.0, 250.0
-LEFT, RIGHT, TOP, BOTTOM = 66.0, 398.0, 14.0, 200.0
-SUFFIXES = ((10**6, "M"), (10**3, "k"))
-
-
-@dataclass(frozen=True)
-class Axes:
-    """Lengths from left to right, values from the bottom up; `named` are the lengths to write down, if given."""
-
-    low: float
-    high: float
-    log: bool = False
-    bottom: float = 0.0
-    top: float = 100.0
-    log_values: bool = False
-    named: tuple[int, ...] = ()
-
-    def x(self, length: float) -> float:
-        """Where a length is."""
-        scale: Callable[[float], float] = math.log10 if self.log else float
-        span = scale(self.high) - scale(self.low) or 1.0
-        return LEFT + (RIGHT - LEFT) * (scale(length) - scale(self.low)) / span
-
-    def y(self, value: float) -> float:
-        """Where a value is."""
-        scale: Callable[[float], float] = math.log10 if self.log_values else float
-        return BOTTOM - (BOTTOM - TOP) * (scale(value) - scale(self.bottom)) / (scale(self.top) - scale(self.bottom))
-
-    def at(self, length: float, value: float) -> Point:
-        """Where both are."""
-        return self.x(length), self.y(value)
-
-    def value(self, share: float) -> float:
-        """The value so far up.
-
-        >>> Axes(1, 2).value(0.5), Axes(1, 2, bottom=1.0, top=4.0, log_values=True).value(0.5)
-        (50.0, 2.0)
-        """
-        if self.log_values:
-            return self.bottom * (self.top / self.bottom) ** share
-        return self.bottom + share * (self.top - self.bottom)
-
-    def ticks(self) -> list[int]:
-        """Lengths to write down.
-
-        >>> Axes(1, 500).ticks(), Axes(41, 1e6, log=True).ticks()
-        ([100, 200, 300, 400, 500], [100, 1000, 10000, 100000, 1000000])
-        """
-        if self.named:
-            return list(self.named)
-        if self.log:
-            return [10**k for k in range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)]
-        step = next((s * 10**k for k in range(9) for s in (1, 2, 5) if (self.high - self.low) / (s * 10**k) <= 6), 1)
-        return list(range(math.ceil(self.low / step) * step, int(self.high) + 1, step))
-
-    def grid(self, y_label: str, x_label: str) -> list[str]:
-        """Lines and numbers."""
-        parts = []
-        for value in map(self.value, (0, 0.25, 0.5, 0.75, 1)):
-            y = self.y(value)
-            parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="grid"))
-            parts.append(tag("text", text(short(value)), x=LEFT - 6, y=y + 5, class_="tick end"))
-        for length in self.ticks():
-            x = self.x(length)
-            parts.append(tag("line", x1=x, x2=x, y1=BOTTOM, y2=BOTTOM + 5, class_="grid"))
-            parts.append(tag("text", text(thousands(length)), x=x, y=BOTTOM + 20, class_="tick"))
-        parts.append(tag("text", text(x_label), x=(LEFT + RIGHT) / 2, y=BOTTOM + 42, class_="axis"))
-        middle = (TOP + BOTTOM) / 2
-        rotated = f"rotate(-90 13 {middle})"
-        parts.append(tag("text", text(y_label), x=13, y=middle, transform=rotated, class_="axis"))
-        return parts
-
-    def mark(self, length: float, label: str, row: int = 1) -> list[str]:
-        """A dashed line upwards with what it means, so many rows above the bottom."""
-        x = self.x(length)
-        side = {"x": x + 6, "class_": "mark"} if x < (LEFT + RIGHT) / 2 else {"x": x - 6, "class_": "mark end"}
-        line = tag("line", x1=x, x2=x, y1=TOP, y2=BOTTOM, class_="mark")
-        return [line, tag("text", text(label), y=BOTTOM + 10 - 20 * row, **side)]
-
-
-def short(value: float) -> str:
-    """A value in few letters.
-
-    >>> short(0.0), short(5.3478), short(-2047.6)
-    ('0', '5.35', '-2048')
-    """
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def thousands(length: int) -> str:
-    """A length in few letters.
-
-    >>> thousands(500), thousands(10_000), thousands(1_000_000)
-    ('500', '10k', '1M')
-    """
-    for size, suffix in SUFFIXES:
-        if length >= size and length % size == 0:
-            return f"{length // size}{suffix}"
-    return str(length)
+WIDE = 4.0  # a value so many times another one: the axis is logarithmic
+LEAST = 0.2  # bits that the axis shows at least
+DRAWN = 256  # distances of a bias at most
 
 
 def by_length(rows: Sequence[tuple[int, float]], summary: Mapping[str, Any]) -> str:
     """What was measured at each length, with its 95 % interval, chance, and where training ended."""
     measure, train_len = measure_of(summary["measure"]), summary["train_len"]
     intervals = summary["measures"][measure.name]["intervals"]
-    lengths = [length for length, _ in rows]
-    low, high = ([intervals[str(length)][bound] for length in lengths] for bound in (0, 1))
-    axes = axes_of(lengths, train_len, measure, low, high)
-    parts = axes.grid(measure.label, "length of the word" + (", log scale" if axes.log else ""))
-    band = [*zip(lengths, low, strict=True), *reversed([*zip(lengths, high, strict=True)])]
-    parts.append(tag("polygon", points=points(axes.at(*point) for point in band), class_="band"))
-    if summary.get("chance") is not None:
-        y = axes.y(summary["chance"])
-        parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="chance"))
-        # A linear axis begins at 0, where nothing was tested: there the word lies on no curve.
-        where = {"x": RIGHT, "class_": "chance end"} if axes.log else {"x": LEFT + 32, "class_": "chance"}
-        parts.append(tag("text", "chance", y=y - 5, **where))
-    if summary.get("steps"):
-        parts += axes.mark(train_len, f"trained up to {train_len}")
-    parts.append(tag("polyline", points=points(axes.at(*row) for row in rows), class_="curve"))
-    dots = rows if len(rows) <= 40 else [row for row in rows if row[0] > 2 * summary["test_len"]]
-    parts += [
-        tag(
-            "circle",
-            tag("title", text(f"length {n}: {with_unit(value, measure)}")),
-            cx=axes.x(n),
-            cy=axes.y(value),
-            r=4,
-        )
-        for n, value in dots
-    ]
+    lengths, values = [length for length, _ in rows], [value for _, value in rows]
+    low, high = ([intervals[str(length)][end] for length in lengths] for end in (0, 1))
+    is_log = len(lengths) > 1 and lengths[-1] > 10 * train_len
+    x = Axis("length of the word", is_log, low=min(train_len, lengths[0]))
+    levels = {} if summary.get("chance") is None else {"chance": summary["chance"]}
+    marks = {"trained up to": train_len} if summary.get("steps") else {}
+    y = Axis(measure.label, low=measure.low, high=measure.high)
     at, value = (min if measure.higher_is_better else max)(rows, key=lambda row: row[1])
     name = measure.name.replace("_", " ").capitalize()
     label = f"{name} at lengths {lengths[0]} to {lengths[-1]}; worst {with_unit(value, measure)} at length {at}"
-    return plot(parts, label)
-
-
-def axes_of(
-    lengths: Sequence[int], train_len: int, measure: Measure, low: Sequence[float], high: Sequence[float]
-) -> Axes:
-    """Axes that hold the intervals at these lengths, and all values that the measure can have if that is known."""
-    bottom = min(low) if measure.low is None else measure.low
-    top = max(high) if measure.high is None else measure.high
-    span = (bottom, top if top > bottom else bottom + 1.0)
-    if lengths[-1] > 10 * train_len and len(lengths) > 1:
-        return Axes(min(train_len, lengths[0]), lengths[-1], True, *span)
-    return Axes(0, lengths[-1], False, *span)
+    return svg(Curves([Line("", lengths, values, low, high)], x, y, marks, levels), label)
 
 
 def receptive_field(field: Field, train_len: int = 0) -> str:
     """The share of the gradient that the m last symbols hold, with its band and the number that holds 99 %.
 
-    A training length, if it is given, is marked too.
+    A training length, if it is given, is marked too. The dotted line is where each symbol has the same share.
     """
-    axes = Axes(0, len(field.c))
-    parts = axes.grid("gradient, %", "last m symbols")
-    low = [axes.at(m, 100 * c) for m, c in enumerate(field.low, 1)]
-    high = [axes.at(m, 100 * c) for m, c in enumerate(field.high, 1)]
-    parts.append(tag("polygon", points=points([*low, *reversed(high)]), class_="band"))
-    parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=BOTTOM, y2=TOP, class_="chance"))
-    curve = [axes.at(0, 0), *(axes.at(m, 100 * c) for m, c in enumerate(field.c, 1))]
-    parts.append(tag("polyline", points=points(curve), class_="curve"))
-    if field.erf is not None:
-        parts += axes.mark(field.erf, f"99 % in the last {field.erf}")
-    if 0 < train_len < len(field.c):
-        parts += axes.mark(train_len, f"training length {train_len:,}", 2)
-    return plot(parts, f"Receptive field over {len(field.c)} symbols; 99 % of the gradient in the last {field.erf}")
+    length, percent = len(field.c), [[100 * c for c in curve] for curve in (field.c, field.low, field.high)]
+    lines = [Line("", range(1, length + 1), *percent), Line("", (0, length), (0.0, 100.0), dash=":")]
+    marks = {} if field.erf is None else {"99 % in the last": field.erf}
+    marks |= {"training length": train_len} if 0 < train_len < length else {}
+    label = f"Receptive field over {length} symbols; 99 % of the gradient in the last {field.erf}"
+    return svg(Curves(lines, Axis("last m symbols", False), Axis("gradient, %", low=0, high=100), marks), label)
 
 
-def plot(parts: Sequence[str], label: str) -> str:
-    """The picture."""
-    box = f"0 0 {WIDTH:.0f} {HEIGHT:.0f}"
-    return tag("svg", *parts, class_="plot", viewBox=box, role="img", aria_label=label)
+def of_texts(lines: Sequence[Line], train_len: int | None) -> str:
+    """Bits per byte by length of several runs; a dashed line where training ended, if that is the same for all."""
+    lengths = sorted({length for line in lines for length in line.lengths})
+    ends = [value for line in lines for value in (*line.low, *line.high) if math.isfinite(value)]
+    bottom, top = min(ends, default=0.0), max(ends, default=1.0)
+    is_wide = bottom > 0 and top > WIDE * bottom
+    # Room above and below: small differences are not to look large, and equal values not to lie on the frame.
+    room = 0.0 if is_wide else max(0.06 * (top - bottom), (LEAST - (top - bottom)) / 2)
+    x = Axis("length of the segment", len(lengths) > 1, ticks=lengths)
+    y = Axis(measure_of("bits_per_byte").label, is_wide, bottom - room, top + room)
+    marks = {} if train_len is None else {"training length": train_len}
+    said = "; ".join(f"{line.name}: {line.values[0]:.3f} to {line.values[-1]:.3f}" for line in lines)
+    return svg(Curves(lines, x, y, marks), f"Bits per byte at lengths {lengths[0]:,} to {lengths[-1]:,}. {said}")
+
+
+def biases(heads: np.ndarray, train_len: int) -> str:
+    """The bias of each head (n_heads, distances) by distance, less that at distance 0; -inf is not drawn."""
+    step = -(-heads.shape[1] // DRAWN)
+    at, lowered = range(0, heads.shape[1], step), (heads - heads[:, :1])[:, ::step].tolist()
+    lines = [Line(f"head {i}", at, values) for i, values in enumerate(lowered, 1)]
+    x, y = Axis("distance m - n", False), Axis("bias, less that at 0")
+    label = f"The bias of {len(heads)} heads at distances 0 to {heads.shape[1] - 1}"
+    return svg(Curves(lines, x, y, {"training length": train_len}), label)

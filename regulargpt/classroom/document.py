@@ -8,7 +8,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from regulargpt.classroom.svg import text
+from regulargpt.findings.markup import text
 
 # On every page: light and dark, the address, the figures.
 STYLES = ("figures.css", "print.css")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from regulargpt.certificate.checker import Accepted
 from regulargpt.classroom.data import Gathered
-from regulargpt.classroom.svg import tag, text
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
+from regulargpt.findings.markup import tag, text
 from regulargpt.objectives.measures import Measure
 from regulargpt.objectives.measures import measure as measure_of
 from regulargpt.storage.folder import CERTIFICATE

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.classroom.svg import Point, points, tag
+from regulargpt.findings.markup import Point, points, tag
 
 SAMPLES = 25  # points of a curve, between which it is nearly straight
 Curve = npt.NDArray[np.floating]  # (SAMPLES, 2), or any points

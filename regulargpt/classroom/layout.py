@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from languages.automata import MooreMachine
-from regulargpt.classroom.svg import Point
+from regulargpt.findings.markup import Point
 from regulargpt.measurements.plane import plane
 
 if TYPE_CHECKING:

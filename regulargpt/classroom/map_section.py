@@ -6,7 +6,7 @@ from string import Template
 
 from regulargpt.classroom.document import file
 from regulargpt.classroom.live.gathering import Live
-from regulargpt.classroom.svg import section, tag, text
+from regulargpt.findings.markup import section, tag, text
 
 WHAT = {
     "nodes": (

@@ -11,7 +11,7 @@ from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
 from languages.errors import AutomatonError
 from regulargpt.classroom.data import Certificate
-from regulargpt.classroom.svg import by_element
+from regulargpt.findings.markup import by_element
 from regulargpt.models.tree.shape import Side
 
 # A machine without a certificate may have a monoid of any size; its elements are then not worth showing.

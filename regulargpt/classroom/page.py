@@ -18,8 +18,8 @@ from regulargpt.classroom.live.wrong_words import span
 from regulargpt.classroom.map_section import map_section, vector_part
 from regulargpt.classroom.network import script_data
 from regulargpt.classroom.scatter import scatter
-from regulargpt.classroom.svg import scrolling, section, tag, text
 from regulargpt.classroom.text import TextRun
+from regulargpt.findings.markup import scrolling, section, tag, text
 from regulargpt.storage.atomic import write_text
 
 SCRIPTS = (

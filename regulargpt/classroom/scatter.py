@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from regulargpt.classroom.svg import tag, text
+from regulargpt.findings.markup import tag, text
 from regulargpt.measurements.plane import plane
 
 Floats = npt.NDArray[np.float64]

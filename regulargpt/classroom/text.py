@@ -16,7 +16,7 @@ from regulargpt.storage.folder import MEASURES, RunFolder
 
 if TYPE_CHECKING:
     from languages.text import Corpus
-    from regulargpt.measurements.text_subject import TextSubject
+    from regulargpt.measurements.sample import Sample
     from regulargpt.models.base import Model
 
 SEGMENTS = 16  # of which the receptive field is the mean
@@ -44,7 +44,7 @@ class Continuation:
 
 
 @dataclass(frozen=True)
-class Seen:
+class TextBehaviour:
     """What the network does on the test part. `share` of the gradient lies on the last `train_len` symbols."""
 
     field: Field
@@ -64,7 +64,7 @@ class TextRun:
     config: RunConfig
     summary: dict[str, Any]
     digest: str
-    seen: Seen | None
+    seen: TextBehaviour | None
     reason: str
     biases: tuple[np.ndarray, ...]  # of (n_heads, distances)
 
@@ -90,41 +90,43 @@ def gather(folder: RunFolder, config: RunConfig) -> TextRun:
     digest = folder.load_environment().get("corpus", {}).get("sha256", "")
     biases, reason, seen = biases_of(load_reader(folder), config), "", None
     try:
-        seen = look(folder, config)
+        seen = look(folder)
     except UserError as error:
         reason = str(error)
     return TextRun(folder.path, config, summary, digest, seen, reason, biases)
 
 
-def look(folder: RunFolder, config: RunConfig) -> Seen:
+def look(folder: RunFolder) -> TextBehaviour:
     """What the network does on segments of the test part. UserError if the text is not what it was, or too short."""
     from regulargpt.measurements.receptive_field import receptive_field
-    from regulargpt.measurements.text_subject import text_subject
+    from regulargpt.measurements.sample import segments_of
+    from regulargpt.runs.opened import open_run
 
-    subject = text_subject(folder, "report", segments=SEGMENTS, attention=config.evaluation.attention, paired=True)
-    with subject.seen():
-        passage, continuations = surprises(subject), continued(subject)
+    run = open_run(folder, on=("text",), scoring="position")
+    sample = segments_of(run, None, SEGMENTS, paired=True)
+    with run.through():
+        passage, continuations = surprises(sample), continued(sample)
         # Last: it makes the model one of float64.
-        field = receptive_field(subject.model, subject.segments[:, :-1], targets=subject.segments[:, -1])
-    share = field.share(subject.train_len)
+        field = receptive_field(run.model, sample.read, targets=sample.words[:, -1])
+    share = field.share(run.train_len)
     if share is None:
         raise UserError("the prediction depends on no symbol: all gradients are 0 or not finite")
     c, low, high = (tuple(curve.tolist()) for curve in (field.c, field.low, field.high))
-    return Seen(Field(c, low, high, field.erf), share, passage, continuations)
+    return TextBehaviour(Field(c, low, high, field.erf), share, passage, continuations)
 
 
-def surprises(subject: TextSubject) -> tuple[Surprise, ...]:
+def surprises(sample: Sample) -> tuple[Surprise, ...]:
     """The first segment's characters, or tokens, with the bits that each cost."""
     import torch
 
     from regulargpt.objectives.language_model import LanguageModel
 
-    symbols = subject.segments[:1, : PASSAGE + 1]
+    symbols = sample.words[:1, : PASSAGE + 1]
     with torch.no_grad():
-        nats = LanguageModel(subject.data).losses(subject.model, symbols, torch.device("cpu"))[0]
+        nats = LanguageModel(sample.text).losses(sample.run.model, symbols, torch.device("cpu"))[0]
     bits = [None, *(nats.double() / np.log(2)).tolist()]
     found, at = [], 0
-    for text, count in pieces(subject.data.corpus, symbols[0]):
+    for text, count in pieces(sample.text.corpus, symbols[0]):
         cost = bits[at : at + count]
         found.append(Surprise(text, at, None if None in cost else sum(cost)))  # type: ignore[arg-type]  # no None in it
         at += count
@@ -138,20 +140,21 @@ def pieces(corpus: Corpus, symbols: np.ndarray) -> list[tuple[str, int]]:
     return [(printable(corpus.decode(symbols[i : i + 1])), 1) for i in range(len(symbols))]
 
 
-def continued(subject: TextSubject) -> tuple[Continuation, ...]:
+def continued(sample: Sample) -> tuple[Continuation, ...]:
     """The beginnings of the next segments, gone on with by the network."""
     from regulargpt.generation import Writer, symbols_of
 
-    longest = next((n for n in (PROMPT + MORE, subject.train_len) if subject.config.network.too_long(n) is None), 0)
-    longest = min(longest, subject.length)
+    run = sample.run
+    longest = next((n for n in (PROMPT + MORE, run.train_len) if run.config.network.too_long(n) is None), 0)
+    longest = min(longest, sample.length)
     prompt = min(PROMPT, longest // 2)
     if not prompt:
         return ()
-    writer = Writer(subject.model, *symbols_of(subject.data.options))
+    writer = Writer(run.model, *symbols_of(sample.text.options))
     found = []
-    for i, segment in enumerate(subject.segments[1 : 1 + PROMPTS]):
+    for i, segment in enumerate(sample.words[1 : 1 + PROMPTS]):
         begun, rest = segment[:prompt], segment[prompt:longest]
-        drawn = writer.continuation(begun, len(rest), temperature=TEMPERATURE, seed=subject.seed + i)
+        drawn = writer.continuation(begun, len(rest), temperature=TEMPERATURE, seed=sample.seed + i)
         parts = (begun.tolist(), list(drawn), rest.tolist())
         found.append(Continuation(*(printable(writer.decode(part)) for part in parts)))
     return tuple(found)
@@ -159,7 +162,7 @@ def continued(subject: TextSubject) -> tuple[Continuation, ...]:
 
 def biases_of(model: Model, config: RunConfig) -> tuple[np.ndarray, ...]:
     """The bias of each head at distances from 0 on; empty without one, and where it depends on what is read."""
-    from regulargpt.measurements.kernels_report import bias_between
+    from regulargpt.measurements.bias_kernels import bias_between
     from regulargpt.models.transformer import Transformer
 
     if not isinstance(model, Transformer):

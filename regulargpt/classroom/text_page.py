@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from regulargpt.classroom import curves, facts, text_curves
-from regulargpt.classroom.svg import scrolling, section, tag, text
+from regulargpt.classroom import curves, facts
 from regulargpt.classroom.text import TEMPERATURE, Continuation, Surprise, TextRun
+from regulargpt.findings.markup import scrolling, section, tag, text
+from regulargpt.findings.svg import style
 from regulargpt.objectives.measures import denominator
 from regulargpt.options import as_mapping
 from regulargpt.plots import Line
@@ -128,7 +129,7 @@ def lengths_section(run: TextRun) -> str:
         count = run.summary["samples"][T]
         interval = f"{low:.3f} to\u00a0{high:.3f}"
         rows.append((f"{int(T):,}", f"{bits:.3f}", interval, f"{perplexity:.4g}", ratio, f"{count:,}"))
-    picture = text_curves.by_length([line(run, label(run))], run.train_len)
+    picture = curves.of_texts([line(run, label(run))], run.train_len)
     ratio = f"perplexity to {denominator(extrapolation)}"
     heads = ("length", "bits per byte", "95 % interval", "perplexity", ratio, "segments")
     return section("lengths", "Bits per byte by length", picture, table(heads, rows, "Bits per byte by length"))
@@ -139,7 +140,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], name: str, swatch
     head = tag("tr", *(tag("th", text(word), scope="col") for word in heads))
     body = []
     for i, (first, *rest) in enumerate(rows):
-        mark = tag("span", class_=f"swatch {text_curves.style(i)}") + " " if swatches else ""
+        mark = tag("span", class_=f"swatch {style(i)}") + " " if swatches else ""
         cells = (tag("td", text(cell)) for cell in rest)
         body.append(tag("tr", tag("th", mark, text(first), scope="row"), *cells))
     whole = tag("table", tag("thead", head), tag("tbody", *body), class_="numbers")
@@ -165,10 +166,9 @@ def bias_section(run: TextRun) -> str:
     pictures = []
     for layer, heads in enumerate(run.biases):
         title = [tag("h4", f"Layer {layer + 1}")] if several else []
-        pictures += [*title, text_curves.biases(heads, run.train_len)]
-    names = [f"head {i + 1}" for i in range(run.biases[0].shape[0])]
+        pictures += [*title, curves.biases(heads, run.train_len)]
     words = "What the encoding adds to the attention's logits" + (" in each layer." if several else ", in all layers.")
-    return section("bias", "The bias of each head", tag("p", text(words)), *pictures, text_curves.legend(names))
+    return section("bias", "The bias of each head", tag("p", text(words)), *pictures)
 
 
 def surprise_section(run: TextRun) -> str:
@@ -269,7 +269,7 @@ def comparison(runs: Sequence[TextRun]) -> str:
     """All runs in one picture and one table, and in what they were not tested alike."""
     names = [f"{label(run)} ({facts.name(run.path)})" for run in runs]
     trained = {run.train_len for run in runs}
-    picture = text_curves.by_length(
+    picture = curves.of_texts(
         [line(run, name) for run, name in zip(runs, names, strict=True)], min(trained) if len(trained) == 1 else None
     )
     rows = [compared(run, name) for run, name in zip(runs, names, strict=True)]

@@ -17,6 +17,8 @@ import click
 from languages.errors import Notice, UserError, nearest, shown
 from regulargpt.cli.output import say
 from regulargpt.cli.streams import Unwritable, guarded, reason
+from regulargpt.measurements import MEASUREMENTS
+from regulargpt.options.registry import PATH
 from regulargpt.runs.exits import BROKEN_PIPE, FAILED, REFUSED, STOPPED, is_out_of_memory
 from regulargpt.storage.atomic import StorageError
 
@@ -34,18 +36,12 @@ VERBS = {
     "check": "Check a certificate from its files alone, by independent code.",
     "extract": "Extract the automaton that a trained network implements.",
     "generate": "Continue a text with a model that was trained on texts.",
-    "kernels": "Say what kernel an encoding's bias is, before training and after, and how far it reaches.",
-    "position-variance": "Say how a model without encodings knows positions: simulated, or of a run.",
-    "receptive-field": "Measure how far back a trained model's prediction depends on the word.",
-    "resolution": "Measure how well a trained Transformer's attention tells distances apart.",
+    **{name: row.summary for name, row in MEASUREMENTS.items() if name != "clusters"},
     "align": "Sharpen a Transformer's attention where length has flattened it.",
-    "needles": "Say how often a network finds what it is asked for, by length and depth.",
-    "positions": "Measure what a symbol of a text costs by its position, and whether far context helps.",
     "results": "Gather runs into a table, with statistics over seeds and curves by length.",
     "reproduce": "Run everything behind a published table or figure; write a page with both.",
     "report": "Write a page that shows what a network learned.",
     "demo": "Write a lesson: how a network can be known to be right on every word.",
-    "bench": "Measure speed and memory, side by side in one process.",
 }
 RUN = "runs/parity-gated-regulargpt-C2-seed0"
 RUN_ON_TEXT = "runs/text-code-transformer-seed0"
@@ -68,14 +64,13 @@ EXAMPLES = {
     "position-variance": ("", "--preset thesis --updates 0 --out variance"),
     "receptive-field": (RUN, f"{RUN_ON_TEXT} --attention bca"),
     "resolution": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --attention bca"),
-    "align": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --by head"),
     "needles": (f"{RUN_ON_RETRIEVAL} --lengths 64,256", f"{RUN_ON_RETRIEVAL} --bins 5"),
     "positions": (RUN_ON_TEXT, f"{RUN_ON_TEXT} --length 256"),
+    "align": (f"{RUN_ON_TEXT} --length 512", f"{RUN_ON_TEXT} --by head"),
     "results": ("runs --measure accuracy", "runs --where model=regulargpt --format latex"),
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
     "report": (RUN, f"{RUN} --out parity.html"),
     "demo": ("", "'regex:(a|b)*abb' --out abb.html"),
-    "bench": ("", "tree --scale smoke"),
 }
 """What is written behind each verb in the two examples that end its help."""
 
@@ -83,10 +78,26 @@ EXAMPLES = {
 def examples(verb: str) -> list[str]:
     """The examples of a verb, as typed.
 
-    >>> examples("bench")
-    ['regulargpt bench', 'regulargpt bench tree --scale smoke']
+    >>> examples("demo")
+    ['regulargpt demo', "regulargpt demo 'regex:(a|b)*abb' --out abb.html"]
     """
     return [f"regulargpt {verb} {rest}".rstrip() for rest in EXAMPLES[verb]]
+
+
+def epilog(verb: str) -> str:
+    """The examples below a verb's help, whose lines stay lines."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in examples(verb))])
+
+
+def measurement(verb: str) -> click.Command:
+    """The command of a measurement, also of one outside; UsageError for a verb that is none."""
+    from regulargpt.cli import measuring
+
+    if not (verb in MEASUREMENTS or PATH.fullmatch(verb) or verb in MEASUREMENTS.offered()):
+        raise click.UsageError(f"unknown command '{verb}';{nearest(verb, VERBS) or ' see regulargpt --help'}")
+    command = measuring.verb(verb)
+    command.epilog = epilog(verb) if verb in EXAMPLES else None
+    return command
 
 
 class Verbs(click.Group):
@@ -98,13 +109,10 @@ class Verbs(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command behind a verb."""
-        if cmd_name not in VERBS:
-            raise click.UsageError(
-                f"unknown command '{cmd_name}';{nearest(cmd_name, VERBS) or ' see regulargpt --help'}"
-            )
+        if cmd_name in MEASUREMENTS or cmd_name not in VERBS:
+            return measurement(cmd_name)
         command = import_module(f"regulargpt.cli.commands.{cmd_name.replace('-', '_')}").command
-        # click leaves the lines of a paragraph that begins with \\b as they are.
-        command.epilog = "\n".join(["\b", "Examples:", *(f"  {line}" for line in examples(cmd_name))])
+        command.epilog = epilog(cmd_name)
         return command
 
     def resolve_command(

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from regulargpt.cli.output import Checking, progress_to_stderr
+from regulargpt.cli.output import CheckBar, progress_to_stderr
 from regulargpt.evaluation.by_length import Point
 from regulargpt.objectives.measures import MEASURES, measure, said
 from regulargpt.runs.run import Watch
@@ -25,7 +25,7 @@ class Bars:
         self.announcement = announcement
         self.training: StepsLine | None = None
         self.testing: LengthsLine | None = None
-        self.checking = Checking()
+        self.checking = CheckBar()
 
     @property
     def watch(self) -> Watch:

@@ -18,13 +18,20 @@ from regulargpt.tables import Line, columns, wrapped
 
 _WIDE = "regulargpt.wide"
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+JSON, WIDE = "Print one JSON object instead of text.", "Whole tables and lines, wider than the terminal."
+
+as_json = click.option("--json", "as_json", is_flag=True, help=JSON)
+
+
+def printing() -> list[click.Option]:
+    """--json, and --wide, which `width` finds by itself."""
+    wide = click.Option(["--wide"], is_flag=True, expose_value=False, callback=_remember_wide, help=WIDE)
+    return [click.Option(["--json", "as_json"], is_flag=True, help=JSON), wide]
 
 
 def printed(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --json, and --wide, which `width` finds by itself."""
-    text = "Whole tables and lines, wider than the terminal."
-    wide = click.option("--wide", is_flag=True, expose_value=False, callback=_remember_wide, help=text)
+    """Add both."""
+    wide = click.option("--wide", is_flag=True, expose_value=False, callback=_remember_wide, help=WIDE)
     return as_json(wide(command))
 
 
@@ -80,7 +87,7 @@ def table(rows: Sequence[Line], header: Line = (), err: bool = False) -> str:
     return columns(rows, header, width(err))
 
 
-class Checking:
+class CheckBar:
     """Shows how far the checker of certificates has come, where somebody watches stderr: call it, then close it."""
 
     def __init__(self) -> None:

@@ -73,7 +73,7 @@ def proof_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if learned.get("learned_at") is not None:
         found = f"{learned['states']} states, learned from the network's answers at step {learned['learned_at']:,}"
         rows += [("automaton", found), *(("ruled out", others) for others in ruled_out(learned))]
-    if summary.get("proven") or learned.get("as_it_is") is not None:
+    if summary.get("proven") or learned.get("proven_unquantised") is not None:
         rows.append(("certificate", f"{summary['run_dir']}/certificate.json"))
     return rows
 

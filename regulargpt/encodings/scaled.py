@@ -10,12 +10,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regulargpt import encodings
-from regulargpt.encodings.around import Around
 from regulargpt.encodings.base import Keys, Positions, Queries
 from regulargpt.encodings.options import PUBLISHED, EncodingOptions, ScaledOptions, SSMaxOptions
+from regulargpt.encodings.wrapper import EncodingWrapper
 
 
-class Scaled(Around):
+class Scaled(EncodingWrapper):
     """Another encoding, whose queries are multiplied before it sees them; its biases stay as they are."""
 
     Options = ScaledOptions

@@ -6,8 +6,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from languages.errors import UserError
-from regulargpt.encodings.around import Around
 from regulargpt.encodings.base import Encoding, Keys, Logits, Positions, Queries
+from regulargpt.encodings.wrapper import EncodingWrapper
 
 PARTS = ("all", "content")
 
@@ -24,7 +24,7 @@ def tempered(encoding: Encoding, tau: Float[Tensor, "n_layers n_heads"] | None, 
     return inner if tau is None else Tempered(inner, tau, on)
 
 
-class Tempered(Around):
+class Tempered(EncodingWrapper):
     """Another encoding, with logits divided by tau, one number for each layer and head (thesis, Algorithm 1).
 
     `on` says what is divided: `all` is (score(q k / sqrt(d_head)) + bias) / tau, as T5 is aligned in the thesis,

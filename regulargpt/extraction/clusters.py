@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from languages.errors import UserError
+from regulargpt.extraction.dendrogram import Dendrogram
 from regulargpt.finite.table import nearest_two
 
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 # More prototypes than this are no finite set of states, but a cloud or a counter.
 MAX_PROTOTYPES = 512
@@ -53,16 +53,19 @@ def cuts(states: Float[Tensor, "n d_model"]) -> list[Cut]:
     distinct = states.round(decimals=6).unique(dim=0)
     sample = distinct[torch.linspace(0, len(distinct) - 1, min(SAMPLE, len(distinct))).long()]
     # Linkage takes n^2 distances: a sample shows where the gaps are.
-    order, joined = linkage(sample)
+    tree = Dendrogram.of(sample.numpy(), "single")
     # Distances of rounding would make the widest gap of all.
-    same = SAME_POINT * joined.max(initial=0.0)
-    heights = np.unique(np.maximum(np.append(joined, same), same))
+    same = SAME_POINT * tree.heights.max(initial=0.0)
+    heights = np.unique(np.maximum(np.append(tree.heights, same), same))
     # Not more clusters than are told apart by the widest gaps: each is then tried by what it makes of sample words.
     widest = np.argsort(-heights[1:] / heights[:-1], kind="stable")[:MAX_CUTS]
-    found = [(float(heights[i]), float(heights[i + 1])) for i in widest]
-    if not found:  # all states are one
-        found = [(float(heights.max(initial=0.0)), 1.0)]
-    return [Cut(below, above, cluster_means(sample[order], joined > below)) for below, above in found]
+    gaps = [(float(heights[i]), float(heights[i + 1])) for i in widest]
+    if not gaps:  # all states are one
+        gaps = [(float(heights.max(initial=0.0)), 1.0)]
+    return [
+        Cut(below, above, cluster_means(sample, tree.labels(1 + int((tree.heights > below).sum()))))
+        for below, above in gaps
+    ]
 
 
 def covers(states: Float[Tensor, "n d_model"]) -> list[Cut]:
@@ -77,34 +80,10 @@ def covers(states: Float[Tensor, "n d_model"]) -> list[Cut]:
     return [Cut(0.0, largest * 2 ** (-k / 2) / 0.9, states[:1]) for k in range(1, 1 + COVERS)]
 
 
-def linkage(states: Float[Tensor, "n d_model"]) -> tuple[Int[Tensor, "n"], Floats]:
-    """The states in an order in which every cluster is in one piece, and the distance (n - 1,) at which each but the
-    first joins those before it.
-
-    The clusters at a distance d begin where more than d is joined. The order is that of Prim's shortest spanning tree,
-    whose edges are single linkage. Sources: Prim, Shortest connection networks, 1957; Gower and Ross, Minimum spanning
-    trees and single linkage cluster analysis, 1969.
-    """
-    joined = np.zeros(max(len(states) - 1, 0))
-    order = torch.zeros(len(states), dtype=torch.long)
-    distance = states.new_full((len(states),), torch.inf)
-    outside = torch.ones(len(states), dtype=torch.bool)
-    for i in range(len(joined)):
-        # Prim: the distance of each state from the nearest of those that are in order already.
-        outside[order[i]] = False
-        distance = torch.minimum(distance, (states - states[order[i]]).norm(dim=1))
-        order[i + 1] = torch.where(outside, distance, torch.inf).argmin()
-        joined[i] = float(distance[order[i + 1]])
-    return order, joined
-
-
-def cluster_means(
-    states: Float[Tensor, "n d_model"], begins: npt.NDArray[np.bool_]
-) -> Float[Tensor, "clusters d_model"]:
-    """The mean of each piece of the states; `begins` (n - 1,) says which of them, but the first, begin one."""
-    # Clusters are pieces of the order: (n,) numbers that grow by one where a piece begins.
-    label = torch.from_numpy(np.cumsum(np.append(0, begins)))
-    means = states.new_zeros(int(label[-1]) + 1, states.shape[1]).index_add(0, label, states)
+def cluster_means(states: Float[Tensor, "n d_model"], labels: Ints) -> Float[Tensor, "clusters d_model"]:
+    """The mean of each cluster."""
+    label = torch.from_numpy(labels)
+    means = states.new_zeros(int(label.max()) + 1, states.shape[1]).index_add(0, label, states)
     return means / label.bincount()[:, None]  # (clusters, 1)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-import languages
 from languages import rng
 from languages.automata import MooreMachine
 from languages.errors import Notice, UserError
@@ -18,6 +17,7 @@ from languages.task import Task
 from regulargpt.certificate.search.certify import Certifier
 from regulargpt.certificate.verdict import has_changed
 from regulargpt.config.schema import RunConfig
+from regulargpt.data import of_words
 from regulargpt.extraction.blind import Blind, every_word
 from regulargpt.extraction.clusters import Cut
 from regulargpt.extraction.recurrent import Automaton, Step
@@ -30,6 +30,7 @@ from regulargpt.finite.table import QuantisedTable
 from regulargpt.models.recurrent import Stepwise
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.load import load_model
+from regulargpt.runs.opened import refuse_other_symbols
 from regulargpt.storage.folder import RunFolder
 
 Ints = npt.NDArray[np.int64]
@@ -62,10 +63,9 @@ def extract(folder: RunFolder, config: RunConfig, codebook: str) -> tuple[Task, 
     Raises UserError if the states do not lie near finitely many points, for a network whose levels differ, or if the
     language has other symbols or answers than the run was trained on. A `Notice` says that its file has changed.
     """
-    task = languages.get(config.data.name)
-    record = folder.load_model_config()
-    if list(task.alphabet) != record["alphabet"] or list(task.output_names) != record["output_names"]:
-        raise UserError(f"{task.name} has other symbols or answers than the run in {folder.path} was trained on")
+    words = of_words(config.data)
+    refuse_other_symbols(folder, words)
+    task = words.task
     if has_changed(folder, task):
         warnings.warn(f"{task.name} is no longer the automaton that the run was trained on", Notice, stacklevel=2)
     model = load_model(folder)

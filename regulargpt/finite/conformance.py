@@ -31,7 +31,7 @@ from regulargpt.finite.nonempty import Word, with_fresh_start
 Ints = npt.NDArray[np.int64]
 
 # Symbols are added in front of the suffixes while there are at most so many words; and so many are asked at most.
-USUAL, MOST = 1 << 14, 1 << 17
+USUAL, MOST_WORDS = 1 << 14, 1 << 17
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def suite(machine: MooreMachine, longest: int) -> Suite:
     first = list(dict.fromkeys([*symbols, *access, *(u + a for u in access for a in symbols)]))  # P
     suffixes = distinguishing_words(table, colours, states)  # W, then Z
     words, k = set[Word](), 0
-    while len(first) * len(suffixes) <= (MOST if k == 0 else USUAL):
+    while len(first) * len(suffixes) <= (MOST_WORDS if k == 0 else USUAL):
         asked = {u + z for u in first for z in suffixes}
         if max(map(len, asked)) > longest:
             break

@@ -1,9 +1,11 @@
-"""A weight-shared tree in float64 and without gradients: what the table of the quantised network is computed with."""
+"""A weight-shared tree in float64 and without gradients: all that the search for a certificate computes of it."""
 
 from __future__ import annotations
 
 import copy
-from typing import TypeVar
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.shape import Side
 
 Network = TypeVar("Network", bound=Tree)
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # Windows that go through the block, and states that are compared with all prototypes, at once.
@@ -25,13 +28,15 @@ ROWS = 4096
 class Float64Network:
     """The map that a weight-shared tree iterates, in float64 and without gradients.
 
+    `options` are the model's in config.json; only the search for balls needs them, and the weights by name, `w`.
+
     Raises UserError for a network whose levels are not one and the same map at every length.
     """
 
-    def __init__(self, model: Tree):
+    def __init__(self, model: Tree, options: Mapping[str, Any] | None = None):
         if (reason := model.not_one_map()) is not None:
             raise UserError(f"{reason}: a certificate is for one map of children, the same at every level")
-        self.model = as_float64(model)
+        self.model, self.options = as_float64(model), options or {}
         self.absent = self.model.absent.detach()
         self.symbols = self.model.leaves().detach()
 
@@ -44,6 +49,15 @@ class Float64Network:
     def aligned(self) -> Side:
         """The side from which words are cut into windows."""
         return self.model.aligned
+
+    @cached_property
+    def w(self) -> dict[str, Floats]:
+        """The weights by name."""
+        return {name: tensor.numpy() for name, tensor in self.model.state_dict().items()}
+
+    def rows(self, prototypes: Floats) -> Floats:
+        """What is absent, then the prototypes: (1 + K, d)."""
+        return np.concatenate([self.absent.numpy(), prototypes])
 
     def over(self, states: Float[Tensor, "rows d_model"], windows: Ints) -> Float[Tensor, "n d_model"]:
         """The states over windows of these states, counted from 1; 0 is what is absent."""

@@ -29,7 +29,7 @@ MAX_WINDOWS, MAX_LOOKED_AT = 1 << 24, 1 << 31
 # Windows that are in memory at once.
 SLICE = 1 << 18
 # Words that are written out have at most so many symbols; lengths beyond the second are not told apart.
-MAX_SYMBOLS, LONGEST = 1 << 20, 1 << 56
+MAX_SYMBOLS, LONGEST_COUNTED = 1 << 20, 1 << 56
 
 
 class TooManyWindows(UserError):
@@ -42,8 +42,8 @@ class Kinds:
     """Kinds of node: what the network has there, and what the sub-word under it does.
 
     `states` (n,) count from 1 (0 is the pad); `elements` (n,) are those of the transition monoid. Of all sub-words
-    of a kind the shortest has `lengths` (n,) symbols, or `LONGEST` where it has more; it is made of `children` (n, C),
-    rows of the level below by offset, full nodes before rests, -1 for what is absent.
+    of a kind the shortest has `lengths` (n,) symbols, or `LONGEST_COUNTED` where it has more; it is made of
+    `children` (n, C), rows of the level below by offset, full nodes before rests, -1 for what is absent.
     """
 
     states: Ints
@@ -209,7 +209,7 @@ class Windows:
         children = near.children[row]
         children[:, offset] = node
         elements = products[row, node].astype(np.int64)
-        lengths = np.minimum(near.lengths[row] + nodes.lengths[node], LONGEST)
+        lengths = np.minimum(near.lengths[row] + nodes.lengths[node], LONGEST_COUNTED)
         return Kinds(np.zeros_like(elements), elements, lengths, children)
 
     def whole(self, n: int, offset: int) -> Flags:
@@ -270,7 +270,7 @@ def shortest_word(found: Sequence[Level], height: int, kind: Kinds, row: int, al
     Raises TooManyWindows where it is too long to be written out: of a language whose levels repeat late.
     """
     if (length := int(kind.lengths[row])) > MAX_SYMBOLS:
-        more = " or more" * (length == LONGEST)
+        more = " or more" * (length == LONGEST_COUNTED)
         raise TooManyWindows(
             f"the shortest word on which the quantised network errs has {length:,}{more} symbols, too many to write out"
         )

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score, pairwise_distances, silhouette_score
 
 from languages.randomness import rng
+from regulargpt.extraction.dendrogram import Dendrogram, Labels, States
 from regulargpt.measurements.plane import plane
 from regulargpt.measurements.probe import Probe, probe
 from regulargpt.measurements.states import NodeStates
@@ -24,9 +23,6 @@ FLOOR = 0.05
 MIN_GAP, MIN_SHARE = 2.0, 0.75
 # So few rows may be a cluster each, if no two are nearer to each other than this share of the highest merge.
 MAX_SINGLETONS, MIN_DISTANCE = 32, 1 / 3
-
-Labels = npt.NDArray[np.int64]  # (rows,)
-States = npt.NDArray[np.floating]  # (rows, width)
 
 
 @dataclass(frozen=True)
@@ -65,21 +61,20 @@ def find_clusters(states: States) -> tuple[Labels, float | None]:
     single one, are one cluster.
 
     >>> find_clusters(np.array([[0.0], [1.0], [9.0], [10.0], [11.0]]))[0].tolist()
-    [1, 1, 0, 0, 0]
+    [0, 0, 1, 1, 1]
     """
     if len(states) < 2 or not np.ptp(states, axis=0).any():
         return np.zeros(len(states), np.int64), None
     # Average linkage: single linkage chains clusters through one stray state, complete linkage cuts long ones.
-    tree = AgglomerativeClustering(n_clusters=1, linkage="average", compute_distances=True).fit(states)
-    heights = tree.distances_[::-1]  # (rows - 1,)
+    tree = Dendrogram.of(states, "average")
+    heights = tree.heights[::-1]  # (rows - 1,)
     heights = np.maximum(heights, FLOOR * heights[0])
     below = np.append(heights[1:], MIN_DISTANCE * heights[0] if len(states) <= MAX_SINGLETONS else heights[-1])
     # Ratios, not differences: a network's states may be of any size.
     gaps = np.log(heights / below)  # gaps[i]: of the cut into i + 2 clusters
     clear = (gaps >= np.log(MIN_GAP)) & (gaps >= MIN_SHARE * gaps.max())
     cut = int(clear.argmax() if clear.any() else gaps.argmax())
-    found = AgglomerativeClustering(n_clusters=cut + 2, linkage="average").fit_predict(states)
-    return found.astype(np.int64), float(np.exp(gaps[cut]))
+    return tree.labels(cut + 2), float(np.exp(gaps[cut]))
 
 
 def class_means(states: States, elements: Labels) -> tuple[Labels, States]:

@@ -6,9 +6,10 @@ Meant are the fewest most recent symbols that hold more than 99 %, and so it is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +17,36 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regulargpt.data.language import Words
+from languages.errors import UserError, shown
+from languages.randomness import rng
+from regulargpt import plots
+from regulargpt.config.schema import FURTHEST
+from regulargpt.data.base import Words
 from regulargpt.evaluation.by_length import words_at_once
+from regulargpt.evaluation.interval import FILES, Interval
+from regulargpt.findings import Axis, Curves, Data, Finding, Picture
+from regulargpt.measurements.options import ReceptiveFieldOptions
+from regulargpt.measurements.quantities import HELD, REACH
+from regulargpt.measurements.rounding import rounded
+from regulargpt.measurements.sample import SEGMENTS, Sample, segments_of, words_of
 from regulargpt.models.hooks import HookPoint, hooks
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.transformer import Transformer
 from regulargpt.objectives.answers import to_tensor
+from regulargpt.plots import Line
+from regulargpt.runs.opened import OpenedRun
+from regulargpt.tables import Table
 
 # Symbols differentiated at once, for memory.
 SYMBOLS_AT_ONCE = 1 << 14
-HELD = 0.99
 BAND = (0.05, 0.95)
+SHARES = (0.5, 0.9, HELD)
+WORDS = 32
+TENTHS = 10
+# Of a claim: so many points of a curve in a training length, and so many draws of the segments for an interval.
+POINTS, DRAWS = 16, 400
 
-Curves = npt.NDArray[np.float64]  # (words, length)
+Shares = npt.NDArray[np.float64]  # (words, length)
 Targets = npt.NDArray[np.integer]  # (words,)
 
 
@@ -43,9 +61,9 @@ class ReceptiveField:
     `erf_at(q)` is the same for another share than 0.99, `share(m)` the share on the m most recent symbols.
     """
 
-    c: Curves  # (length,)
-    low: Curves  # (length,)
-    high: Curves  # (length,)
+    c: Shares  # (length,)
+    low: Shares  # (length,)
+    high: Shares  # (length,)
     erf: int | None
     erf_words: tuple[int, int] | None
     deviation: float | None
@@ -84,7 +102,7 @@ def receptive_field(
     )
 
 
-def cumulative(s: Curves) -> Curves:
+def cumulative(s: Shares) -> Shares:
     """c_m, the sum of s over the m most recent symbols, for m = 1..T (words, length).
 
     >>> cumulative(np.array([[0.25, 0.0, 0.75]])).tolist()
@@ -93,7 +111,7 @@ def cumulative(s: Curves) -> Curves:
     return s[:, ::-1].cumsum(1)
 
 
-def erf(c: Curves, q: float = HELD) -> int:
+def erf(c: Shares, q: float = HELD) -> int:
     """The empirical receptive field min{m | c_m > q}, in most recent symbols; at most the length.
 
     >>> erf(np.array([0.5, 0.985, 0.995, 1.0])), erf(np.array([0.5, 0.9])), erf(np.array([0.5, 0.9, 1.0]), q=0.5)
@@ -120,7 +138,7 @@ def theoretical(model: nn.Module, length: int) -> int | None:
     return length - first
 
 
-def gradient_norms(model: nn.Module, words: Words, *, k_hot: bool = False, targets: Targets | None = None) -> Curves:
+def gradient_norms(model: nn.Module, words: Words, *, k_hot: bool = False, targets: Targets | None = None) -> Shares:
     """||g_m||_2 at each position m of each word (words, length), in float64.
 
     g_m is the gradient of the prediction (`margin`) at the last position with respect to the embedding of the symbol at
@@ -134,7 +152,7 @@ def gradient_norms(model: nn.Module, words: Words, *, k_hot: bool = False, targe
     return np.concatenate(parts)
 
 
-def norms_of(model: nn.Module, words: Words, k_hot: bool, targets: Targets | None) -> Curves:
+def norms_of(model: nn.Module, words: Words, k_hot: bool, targets: Targets | None) -> Shares:
     """`gradient_norms` of words that fit into memory together."""
     passed: list[Tensor] = []
     cpu = torch.device("cpu")
@@ -192,3 +210,175 @@ def margin(
     chosen = logits.argmax(1, keepdim=True) if targets is None else targets[:, None]  # (batch, 1)
     others = logits.scatter(1, chosen, -torch.inf)
     return logits.gather(1, chosen)[:, 0] - others.logsumexp(1)
+
+
+def measure(run: OpenedRun, options: ReceptiveFieldOptions) -> Finding:
+    """Of a run on a language that of the predicted answer, of one on a text that of the symbol that comes next.
+
+    Raises UserError for a language model that depends on no symbol.
+    """
+    if run.data.kind == "text":
+        sample = segments_of(run, options.length, options.words or SEGMENTS, options.seed, paired=True)
+    else:
+        sample = words_of(run, options.length, options.words or WORDS, options.seed)
+    k_hot, targets = run.config.objective.name == "next", sample.words[:, -1] if sample.is_text else None
+    with run.through():
+        bound = theoretical(run.model, sample.length)
+        field = receptive_field(run.model, sample.read, k_hot=k_hot, targets=targets)
+    if sample.is_text and field.erf is None:
+        raise UserError(f"{shown(run.path)}: {sentence(field, sample.length)}; there is nothing to measure")
+    return finding_of(sample, field, bound)
+
+
+def finding_of(sample: Sample, field: ReceptiveField, bound: int | None) -> Finding:
+    """The finding: a row of the CSV for each number of most recent symbols."""
+    run, length = sample.run, sample.length
+    said = text_sentence(field, length, run.train_len) if sample.is_text else sentence(field, length)
+    curves = {"c": field.c.tolist(), "low": field.low.tolist(), "high": field.high.tolist()}
+    values = rounded(
+        {
+            "target": "true" if sample.is_text else "predicted",
+            "summary": said,
+            "erf": field.erf,
+            "erf_words": field.erf_words,
+            "erf_by_share": {f"{q:g}": field.erf_at(q) for q in SHARES},
+            "share_in_train_len": field.share(run.train_len),
+            "theoretical": bound,
+            "deviation_from_line": field.deviation,
+            "words_without_gradient": field.flat,
+            **curves,
+        }
+    )
+    rows = [*zip(range(1, len(field.c) + 1), *(values[name] for name in curves), strict=True)]
+    at = powers(length) if sample.is_text else {-(-length * part // TENTHS) for part in range(1, TENTHS + 1)}
+    shown_rows = [(str(m), *(f"{c:.3f}" for c in row)) for m, *row in rows if m in at]
+    what = "segments" if sample.is_text else "words"
+    return Finding(
+        name="receptive-field",
+        title=f"{run.data.name}, {run.config.model.title}: gradients on {len(sample.words)} {what}",
+        facts=sample.facts,
+        values=values,
+        data=Data(("m", *curves), rows),
+        picture=picture(field, run.train_len, plots.title(run.config), bound),
+        tables=[Table(("m", "c_m", "5 %", "95 %"), shown_rows)],
+        sentence=said,
+        notes=[] if bound is None else [f"windows: no symbol beyond the last {bound:,} can count"],
+    )
+
+
+def picture(field: ReceptiveField, train_len: int, title: str, bound: int | None = None) -> Picture:
+    """Figures 4.4 and 6.4a: c_m over the m most recent symbols, with its band, the straight line, the training length.
+
+    Beyond `bound` symbols nothing can count; it is marked if it lies within the word.
+    """
+    length = len(field.c)
+    lines = [
+        Line("mean over words", range(1, length + 1), field.c.tolist(), field.low.tolist(), field.high.tolist()),
+        Line("every symbol alike", (0, length), (0.0, 1.0), like=6, dash=":"),
+    ]
+    marks = {"training length": train_len}
+    if bound is not None and bound <= length:
+        marks["theoretical receptive field"] = bound
+    band = f"{100 * BAND[0]:.0f}-{100 * BAND[1]:.0f} % of the words"
+    x, y = Axis("m most recent symbols", False), Axis("share of the gradient $c_m$", low=0, high=1)
+    return Picture([Curves(lines[: 2 * bool(length)], x, y, marks, band=band)], title)
+
+
+def powers(length: int) -> set[int]:
+    """1, 2, 4, ... and the length.
+
+    >>> sorted(powers(11))
+    [1, 2, 4, 8, 11]
+    """
+    return {length, *(1 << i for i in range(length.bit_length()) if 1 << i <= length)}
+
+
+def sentence(field: ReceptiveField, length: int) -> str:
+    """What was found, in words.
+
+    >>> import numpy as np
+    >>> c = np.array([0.5, 1.0])
+    >>> sentence(ReceptiveField(c, c, c, 2, (2, 2), 0.0, 0), 2)
+    '99 % of the gradient lies on 2 of 2 symbols, the most recent (2-2 in single words), 0.000 off a straight line'
+    """
+    if field.erf is None or field.erf_words is None:
+        return f"the prediction depends on no symbol of any word of length {length}: all gradients are 0 or not finite"
+    low, high = field.erf_words
+    text = f"99 % of the gradient lies on {field.erf} of {length} symbols, the most recent"
+    text += f" ({low}-{high} in single words), {field.deviation:.3f} off a straight line"
+    return text + (f"; {field.flat} words without a gradient" if field.flat else "")
+
+
+def text_sentence(field: ReceptiveField, length: int, train_len: int) -> str:
+    """The same of a text: the fewest most recent symbols for each share, and the share within the training length.
+
+    >>> import numpy as np
+    >>> c = np.array([0.5, 0.6, 1.0])
+    >>> text_sentence(ReceptiveField(c, c, c, 3, (3, 3), 0.0, 0), 3, 2).split("; ")[1]
+    'the last 2, the training length, hold 60.0 %'
+    """
+    counts = "{}, {} and {}".format(*(field.erf_at(q) for q in SHARES))
+    text = f"50, 90 and 99 % of the gradient lie on the last {counts} of {length} symbols"
+    if length > train_len:
+        text += f"; the last {train_len}, the training length, hold {100 * (field.share(train_len) or 0.0):.1f} %"
+    return text + (f"; {field.flat} segments without a gradient" if field.flat else "")
+
+
+@lru_cache(maxsize=1)
+def gradient_shares(run: OpenedRun) -> tuple[Shares, Int[npt.NDArray, " segments"] | None]:
+    """The share of each read symbol in the gradient of the true next one, and the file of each segment.
+
+    UserError if it depends on none.
+    """
+    # Rows of a longer training length are measured on segments as long as those of the others.
+    length, seed = REACH * run.config.tested[-1] // FURTHEST, run.config.seed
+    words, files = run.data.test(seed, length, SEGMENTS), run.data.files(seed, length, SEGMENTS)
+    with run.through():
+        norms = gradient_norms(run.model, words[:, :-1], targets=words[:, -1])  # (segments, length)
+    total = norms.sum(1)
+    whole = (total > 0) & np.isfinite(total)
+    if whole.sum() < 2:
+        raise UserError("the prediction depends on no symbol")
+    return norms[whole] / total[whole, None], None if files is None else files[whole]
+
+
+def share_in_training_length(run: OpenedRun) -> Mapping[int, Interval]:
+    """How much of the gradient of the true next symbol lies on as many recent symbols as a training segment has.
+
+    The empirical receptive field is within the training length where it is above 0.99.
+    """
+    shares, files = gradient_shares(run)
+    return {shares.shape[1]: Interval.of_mean(shares[:, -run.train_len :].sum(1), files)}
+
+
+def cumulative_share(run: OpenedRun) -> Mapping[int, Interval]:
+    """The same for any number of recent symbols: the curves c_m of Figures 4.4 to 4.11, read from the last symbol."""
+    shares, files = gradient_shares(run)
+    curves = cumulative(shares)  # (segments, length)
+    step = max(1, run.train_len // POINTS)
+    return {m: Interval.of_mean(curves[:, m - 1], files) for m in range(step, curves.shape[1] + 1, step)}
+
+
+def field_length(run: OpenedRun) -> Mapping[int, Interval]:
+    """The fewest recent symbols that hold 99 % of the gradient, over the training length.
+
+    The interval is that of the mean curves of files drawn again and again from those that were measured.
+    """
+    shares, files = gradient_shares(run)
+    curves = cumulative(shares)  # (segments, length)
+    names, of = np.unique(np.arange(len(curves)) if files is None else files, return_inverse=True)
+    again = rng(0, "files of an interval").integers(0, len(names), (DRAWS, len(names)))
+    weights = np.array([np.bincount(each, minlength=len(names))[of] for each in again])  # (draws, segments)
+    low, high = np.quantile([erf(weight @ curves / weight.sum(), HELD) for weight in weights], (0.025, 0.975))
+    length = Interval(erf(curves.mean(0), HELD), float(low), float(high), {FILES: len(names)})
+    return {curves.shape[1]: length.through(lambda symbols: symbols / run.train_len)}
+
+
+def jump(run: OpenedRun) -> Mapping[int, Interval]:
+    """How much of the gradient lies on the positions from 3/4 to 5/4 of the training length, counted from the first.
+
+    An even gradient has an eighth there.
+    """
+    shares, files = gradient_shares(run)
+    around = slice(3 * run.train_len // 4, 5 * run.train_len // 4)
+    return {shares.shape[1]: Interval.of_mean(shares[:, around].sum(1), files)}

@@ -1,7 +1,11 @@
-"""Attention resolution (Sun et al. 2022, section 3.1): how well the mean attention logits tell distances apart."""
+"""Attention resolution (Sun et al. 2022, section 3.1): how well the mean attention logits tell distances apart.
+
+R(s) = sum over i < N of p_i (p_i - p_{i+1}), where p is the softmax of the mean logits s[0..N] by distance (Eq. 4, 13).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +14,19 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from languages.errors import UserError
+from regulargpt import plots
+from regulargpt.evaluation.interval import Interval
+from regulargpt.findings import Axis, Curves, Data, Finding, Picture
+from regulargpt.measurements.attention_logits import mean_logits
+from regulargpt.measurements.options import ResolutionOptions
+from regulargpt.measurements.rounding import rounded
+from regulargpt.measurements.sample import SEGMENTS, Sample, segments_of, transformer_of
+from regulargpt.plots import Line
+from regulargpt.runs.opened import OpenedRun
+from regulargpt.tables import Table
+
+NOTE = "The shortest distances decide on R, which is never above 1; compare orders, not published values."
+ByLength = Mapping[int, "Resolution"]
 
 
 @dataclass(frozen=True)
@@ -112,3 +129,89 @@ def expected_logits(
     z = np.ones(len(i)) if gamma is None else (2 * i / d_head + gamma) / (1 + gamma)
     x = np.arange(length)[:, None]  # (length, 1)
     return (np.cos(x * theta) * z ** (x / base)).sum(1)
+
+
+def measure(run: OpenedRun, options: ResolutionOptions) -> Finding:
+    """R at the training length and its doubles. A shorter length reads the last symbols of the same segments."""
+    sample = segments_of(run, options.length, options.words, options.seed)
+    model = transformer_of(run)
+    with run.through():
+        by_length = {
+            T: resolution_of_heads(mean_logits(model, sample.read[:, -T:]))
+            for T in lengths(run.train_len, sample.length)
+        }
+    return finding_of(sample, by_length)
+
+
+def lengths(train_len: int, longest: int) -> list[int]:
+    """The training length and its doubles up to the longest, which is always among them.
+
+    >>> lengths(64, 300), lengths(64, 32)
+    ([64, 128, 256, 300], [32])
+    """
+    doubles = [train_len << i for i in range(32) if train_len << i < longest]
+    return [*doubles, longest]
+
+
+def finding_of(sample: Sample, by_length: ByLength) -> Finding:
+    """The finding: a row of the CSV a length, layer and head; a line of the picture a layer, and the mean."""
+    at, first = list(by_length), next(iter(by_length.values()))
+    values = {
+        str(T): {**found.as_json(), "over_first": relative_to_first(found, first)} for T, found in by_length.items()
+    }
+    values = rounded({"by_length": values, "summary": sentence(by_length), "note": NOTE})
+    layers = [f"layer {layer}" for layer in range(len(first.by_head))]
+    rows = [
+        (T, layer, head, value)
+        for T, found in values["by_length"].items()
+        for layer, heads in enumerate(found["by_head"])
+        for head, value in enumerate(heads, 1)
+    ]
+    shown = [
+        (f"{int(T):,}", *(f"{v:.4f}" for v in (found["mean"], *found["by_layer"])), f"x {found['over_first']:.3f}")
+        for T, found in values["by_length"].items()
+    ]
+    means = [[found["mean"], *found["by_layer"]] for found in values["by_length"].values()]
+    lines = [Line(name, at, line) for name, line in zip(["mean", *layers], zip(*means, strict=True), strict=True)]
+    run = sample.run
+    x = Axis("length T", at[-1] > 4 * run.train_len or None, ticks=at)
+    curves = Curves(lines, x, Axis("attention resolution R"), {"training length": run.train_len})
+    looked = f"attention {run.attention}, {len(sample.words)} segments"
+    return Finding(
+        name="resolution",
+        title=f"{run.data.name}, {run.config.model.title}: attention resolution, {looked}",
+        facts=sample.facts,
+        values=values,
+        data=Data(("length", "layer", "head", "resolution"), rows),
+        picture=Picture([curves], plots.title(run.config)),
+        tables=[Table(("length", "mean R", *layers, "to the first"), shown)],
+        sentence=values["summary"],
+        notes=[NOTE],
+    )
+
+
+def relative_to_first(value: Resolution, first: Resolution) -> float:
+    """The mean over that at the shortest length; 1 where that is 0."""
+    return value.mean / first.mean if first.mean else 1.0
+
+
+def sentence(by_length: ByLength) -> str:
+    """The mean at the shortest and the longest length.
+
+    >>> sentence({2: Resolution(np.zeros((1, 1)), 0.5, 2)})
+    'R = 0.5000 at length 2'
+    """
+    first, last = min(by_length), max(by_length)
+    text = f"R = {by_length[first].mean:.4f} at length {first}"
+    return text if first == last else f"{text}, {by_length[last].mean:.4f} at {last}"
+
+
+def attention_resolution(run: OpenedRun) -> Mapping[int, Interval]:
+    """R at L and 2 L, as a mean over layers and heads, text by text."""
+    model, found = transformer_of(run), {}
+    with run.through():
+        for length in (run.train_len, 2 * run.train_len):
+            words = run.data.test(run.config.seed, length, SEGMENTS)[:, :-1]
+            each = [resolution_of_heads(mean_logits(model, words[at : at + 1])).mean for at in range(len(words))]
+            found[length] = Interval.of_mean(np.array(each), run.data.files(run.config.seed, length, SEGMENTS))
+    return found

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from pathlib import Path
+from types import UnionType
 from typing import Any, Literal, TypeVar
 
 from languages.errors import UserError, nearest
@@ -21,6 +23,8 @@ Chosen = TypeVar("Chosen", bound="Options")
 
 LARGEST = 2**63 - 1
 """Of whole numbers: with larger ones no tensor counts, and no number of seconds is a float."""
+OR_NONE = (UnionType, typing.Union)
+"""What the type of an option that may be left out has as its origin."""
 NOUNS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -40,13 +44,14 @@ def option(
     flag: str = "",
     takes: str = "",
     at_test: bool = False,
+    usual: str = "",
 ) -> Any:
     """A field of options: its default, one line of help, its bounds and what they mean.
 
     `needs` names another option of the class; while that one is 0, off or empty, this one changes nothing. `flag` is
     the option of the command line that sets it, if there is one beside `--set`. `takes` names another key of the
     config, whose value this one has while it is 0 itself. `at_test` says that a trained network may be tested with
-    another value.
+    another value. `usual` is what stands for the default in help, where it depends on something else.
 
     >>> @dataclass(frozen=True)
     ... class Slopes(Options):
@@ -58,7 +63,15 @@ def option(
     bounds = {"least": least, "most": most, "below": below, "why": why}
     return dataclasses.field(
         default=default,
-        metadata={"help": help, "needs": needs, "flag": flag, "takes": takes, "at_test": at_test, **bounds},
+        metadata={
+            "help": help,
+            "needs": needs,
+            "flag": flag,
+            "takes": takes,
+            "at_test": at_test,
+            "usual": usual,
+            **bounds,
+        },
     )
 
 
@@ -102,6 +115,8 @@ def checked(key: str, kind: Any, value: Any) -> Any:
     """The value as the field wants it; ConfigError naming the field and what it takes. Only int becomes float."""
     # Strict: a text that looks like a number, or True for 1, is a slip in a file that somebody wrote.
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in OR_NONE:
+        return None if value is None else checked(key, arguments[0], value)
     if origin is Literal:
         if value not in arguments:
             raise ConfigError(f"{key} = {value!r}; choose one of {', '.join(arguments)}")
@@ -120,7 +135,7 @@ def checked(key: str, kind: Any, value: Any) -> Any:
         raise ConfigError(f"{key} = {written}; at {f'most {LARGEST}' if value > 0 else f'least {-LARGEST}'}")
     if kind is float and type(value) is int:
         return float(value)
-    if type(value) is not kind:
+    if type(value) is not kind and not (kind is Path and isinstance(value, Path)):
         raise ConfigError(f"{key} = {value!r}; give {NOUNS.get(kind, f'a {kind}')}")
     return value
 

@@ -21,8 +21,9 @@ from regulargpt.evaluation.reference import Reference, reference
 from regulargpt.evaluation.temperature import Temperature
 from regulargpt.objectives.answers import Objective
 from regulargpt.runs.load import load_reader
+from regulargpt.runs.opened import refuse_other_data, refuse_other_symbols
 from regulargpt.runs.outside import changed
-from regulargpt.runs.run import UNWATCHED, Watch, prepare, refuse_other_data
+from regulargpt.runs.run import UNWATCHED, Watch, prepare
 from regulargpt.storage.folder import RunFolder
 
 
@@ -131,13 +132,3 @@ def tested(folder: RunFolder, config: RunConfig, lengths: Sequence[int]) -> tupl
         here, trained = config.objective.name, record["supervision"]
         raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
     return words, objective
-
-
-def refuse_other_symbols(folder: RunFolder, words: Data) -> None:
-    """Raise UserError if symbols or answers are not those of the run.
-
-    They are numbers to the network: with another order it would read other words.
-    """
-    record = folder.load_model_config()
-    if any(record.get(key) != value for key, value in words.record().items()):
-        raise UserError(f"{words.name} has other symbols or answers than the run in {folder.path} was trained on")

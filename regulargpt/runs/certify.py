@@ -22,7 +22,7 @@ from regulargpt.evaluation.quantised import prototypes_of
 from regulargpt.finite.from_answers import AnswerLearner, LearnedMachine
 from regulargpt.models.tree.base import Tree, as_tree
 from regulargpt.runs.load import load_model
-from regulargpt.runs.run import refuse_other_data
+from regulargpt.runs.opened import refuse_other_data
 from regulargpt.storage import checkpoint
 from regulargpt.storage.folder import CERTIFICATE, MODEL_CONFIG, WEIGHTS, RunFolder
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions, no_certificate

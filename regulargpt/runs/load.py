@@ -17,16 +17,18 @@ from regulargpt.storage.folder import RunFolder
 
 
 def load_model(folder: RunFolder) -> Model:
-    """The trained model of a finished run.
+    """The trained model of a finished run; the refusals of `refuse_output_token`."""
+    refuse_output_token(folder)
+    return load_reader(folder)
 
-    Raises UserError for one that reads its answer at an output token: it is no map from words of the alphabet.
-    """
+
+def refuse_output_token(folder: RunFolder) -> None:
+    """Raise UserError for a run that reads its answer at an output token: it is no map from words of the alphabet."""
     record = folder.load_model_config()
     if "alphabet" not in record:
         raise UserError(f"{folder.path} is a run on no language: it has no automaton; choose a run on a language")
     if record["n_symbols"] != len(record["alphabet"]):
         raise UserError(f"{folder.path} reads its answer at an output token; only `regulargpt evaluate` asks it there")
-    return load_reader(folder)
 
 
 def load_reader(folder: RunFolder, changes: Mapping[str, Any] = {}) -> Model:

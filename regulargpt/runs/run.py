@@ -28,6 +28,7 @@ from regulargpt.models.base import Model, refuse_shapes
 from regulargpt.objectives.answers import Objective
 from regulargpt.options import as_mapping
 from regulargpt.runs import tracking
+from regulargpt.runs.opened import refuse_other_data
 from regulargpt.runs.outside import changed, digests, mistakes, notice, outside
 from regulargpt.storage.atomic import at_work, read_bytes
 from regulargpt.storage.environment import environment
@@ -108,15 +109,6 @@ def resume(path: str | Path, watch: Watch = UNWATCHED) -> dict[str, Any]:
     if places := changed(folder, config):
         watch.on_notice(notice(places))
     return finish(folder, config, words, prepare(config), watch)
-
-
-def refuse_other_data(folder: RunFolder, words: Data) -> None:
-    """Raise UserError if the data are not those that the run began with: a text's or automaton's file has changed."""
-    began, now = folder.load_environment(), words.fingerprint()
-    for key, value in now.items():
-        if began.get(key, value) != value:
-            known = ", ".join(f"{name} {shown}" for name, shown in began[key].items())
-            raise UserError(f"{words.name} is not what {folder.path} began with ({known}); put it back, or run anew")
 
 
 def finish(

@@ -14,7 +14,7 @@ MOST_SHOWN = 100
 def verdict_line(summary: Mapping[str, Any]) -> str:
     """The verdict on a run: proven at every length, or why not yet; without a proof, what the test says.
 
-    >>> phases = {"table_fine_tuning": {"as_it_is": True}}
+    >>> phases = {"table_fine_tuning": {"proven_unquantised": True}}
     >>> verdict_line({"proven": True, "phases": phases})
     'proven at every length, in real arithmetic'
     >>> phases = {"table_fine_tuning": {"unproven": "the quantised network errs on a word"}}
@@ -25,12 +25,12 @@ def verdict_line(summary: Mapping[str, Any]) -> str:
     if proven is None:
         return tested(summary)
     verify = f"`regulargpt verify {summary.get('run_dir')}`"
-    if of.get("is_language") is False and of.get("as_it_is") is not None:
+    if of.get("is_language") is False and of.get("proven_unquantised") is not None:
         return f"proven of its automaton, not of {summary['language']}; {verify} says where they differ"
     if not proven:
         why = f": {of['unproven']}" if "unproven" in of else ""
         return f"not proven{why}; {verify} says more"
-    if of.get("as_it_is"):
+    if of.get("proven_unquantised"):
         return "proven at every length, in real arithmetic"
     quantised = "proven at every length, in real arithmetic, with states replaced by prototypes"
     return quantised if summary.get("worst", 100) == 100 else f"{quantised}; without that {tested(summary)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import random
 import typing
 from collections.abc import Callable, Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 
 import click
 
-from regulargpt.cli import VERBS
+from regulargpt.cli import VERBS, group
 from regulargpt.cli.flags import flags
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.config.recipes import RECIPES
@@ -160,7 +159,8 @@ class Arguments:
 
 def parameters(verb: str) -> list[click.Parameter]:
     """What a verb takes."""
-    command: click.Command = importlib.import_module(f"regulargpt.cli.commands.{verb.replace('-', '_')}").command
+    command = group.get_command(click.Context(group), verb)
+    assert command is not None
     return command.params
 
 

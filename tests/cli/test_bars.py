@@ -17,7 +17,7 @@ import pytest
 from regulargpt.certificate.tuning.phase import TableFineTuning
 from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.cli.bars import Bars
-from regulargpt.cli.output import Checking
+from regulargpt.cli.output import CheckBar
 from regulargpt.config.schema import RunConfig
 from regulargpt.training.progress import Progress
 from regulargpt.training.trainer import Trainer
@@ -74,7 +74,7 @@ def test_a_run_fits_the_terminal(cli: Cli, terminal: Terminal, columns: int):
     shown = terminal(columns)
     assert cli("run", "parity", *SMALL, "--out", "r").code == 0
     said, *lines = shown()
-    assert said == "parity: regulargpt, recipe answers, into r"
+    assert said == "parity: gated-regulargpt, recipe answers, into r"
     assert max(map(len, lines)) < columns
     assert lines[0].startswith("training"[:columns])
     assert "testing: 5 of 5 lengths".startswith(lines[-1][:23])
@@ -204,7 +204,7 @@ def test_evaluate_shows_its_lengths_on_a_terminal_only(cli: Cli, terminal: Termi
 
 
 def test_what_is_checked_is_said_from_the_first_line_on(terminal: Terminal):
-    shown, checking = terminal(80), Checking()
+    shown, checking = terminal(80), CheckBar()
     checking("leaves", 0, 6)
     checking("nodes", 6, 20)
     checking.close()

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 import regulargpt
-from regulargpt import bench
 from regulargpt.cli import EXAMPLES, RUN, RUN_ON_RETRIEVAL, RUN_ON_TEXT, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
-from regulargpt.measurements import position_variance_report
+from regulargpt.measurements import variance_by_position
 from regulargpt.runs import run as running
 from regulargpt.runs.certify import certificate_report
 from regulargpt.runs.sweep import driver
@@ -64,9 +63,9 @@ def test_an_example_is_carried_out(home: Path, monkeypatch, capsys, example: str
 
     program, *arguments = shlex.split(example)
     monkeypatch.chdir(home)
-    for preset in position_variance_report.PRESETS:
-        monkeypatch.setitem(position_variance_report.PRESETS, preset, TINY)
-    for module, name in ((running, "run"), (driver, "sweep"), (bench, "measure")):
+    for preset in variance_by_position.PRESETS:
+        monkeypatch.setitem(variance_by_position.PRESETS, preset, TINY)
+    for module, name in ((running, "run"), (driver, "sweep")):
         monkeypatch.setattr(module, name, made)
     try:
         code = call(arguments)

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 import languages
-from regulargpt import bench
-from regulargpt.bench.memory import STATUS
+from experiments.bench.memory import STATUS
 from regulargpt.cli import call
 from regulargpt.cli.commands import demo
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation.shortcuts import scores
-from regulargpt.measurements import kernels_report, needles_report, pictures, position_variance_report
+from regulargpt.findings import files
+from regulargpt.measurements import variance_by_position
 from regulargpt.results import curves
 from regulargpt.runs import again as evaluate
 from regulargpt.runs import run as running
@@ -97,20 +97,13 @@ def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
     monkeypatch.setattr(demo, "trained", language_only)
     monkeypatch.setattr(demo, "at_once", language_only)
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
-    monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
-    for preset in position_variance_report.PRESETS:
-        monkeypatch.setitem(position_variance_report.PRESETS, preset, TINY)
+    for preset in variance_by_position.PRESETS:
+        monkeypatch.setitem(variance_by_position.PRESETS, preset, TINY)
     monkeypatch.setattr(scores, "shortcut_report", lambda config: SHORTCUTS)
     monkeypatch.setattr(evaluate, "evaluate", short_only(evaluate.evaluate))
-    for module, name in (
-        (pictures, "pca_png"),
-        (pictures, "receptive_field_png"),
-        (curves, "picture"),
-        (kernels_report, "picture"),
-        (needles_report, "picture"),
-        (position_variance_report, "picture"),
-    ):
-        monkeypatch.setattr(module, name, lambda *arguments: None)
+    monkeypatch.setattr(curves, "picture", lambda *arguments: None)
+    monkeypatch.setattr(files, "figure", lambda picture: None)
+    monkeypatch.setattr(files.plots, "save", lambda path, figure: None)
     signal.signal(signal.SIGALRM, hangs)
     yield World(tmp_path)
     signal.alarm(0)

@@ -57,7 +57,7 @@ def test_at_temperature_0_each_symbol_is_the_likeliest(runs: Path):
 
 
 REFUSED = [
-    (["parity"], "is a run on parity, which is no text; choose a run on text:code"),
+    (["parity"], "is a run on the language parity; choose a run on a text, such as text:code"),
     (["missing"], "does not exist; give a folder that `regulargpt run` made"),
     (["text", "--symbols", "0"], "0 is not in the range"),
     (["text", "--window", "0"], "0 is not in the range"),

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt.measurements import position_variance_report
+from regulargpt.measurements import variance_by_position
 from regulargpt.measurements.position_probe import ProbeSetting
 from regulargpt.measurements.position_variance import Setting
-from regulargpt.measurements.position_variance_report import Preset
+from regulargpt.measurements.variance_by_position import Preset
 from tests.cli.conftest import Cli
 
 TINY = Preset(
@@ -21,8 +21,8 @@ TINY = Preset(
 @pytest.fixture
 def tiny(monkeypatch) -> None:
     """All presets are small."""
-    for preset in position_variance_report.PRESETS:
-        monkeypatch.setitem(position_variance_report.PRESETS, preset, TINY)
+    for preset in variance_by_position.PRESETS:
+        monkeypatch.setitem(variance_by_position.PRESETS, preset, TINY)
 
 
 def test_a_row_a_head(cli: Cli):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt.cli.commands.positions import row
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything
@@ -61,47 +60,55 @@ def lines(cli: Cli, *arguments: object) -> list[str]:
     return [" ".join(line.split()) for line in answer.out.splitlines()]
 
 
-def test_the_table_of_the_receptive_field(cli: Cli, runs: Path, tmp_path: Path):
-    options = ("--words", 2, "--length", 20, "--attention", "sliding:4", "--out", tmp_path / "r")
-    found = lines(cli, "receptive-field", runs / "alibi" / "run", *options)
-    assert found[0].endswith(", transformer: gradients on 2 segments")
-    assert [line.split()[0] for line in found[1:8]] == ["m", "1", "2", "4", "8", "16", "20"]
-    assert found[5].startswith("8 1.000")
-    assert found[-2].startswith("50, 90 and 99 % of the gradient lie on the last ")
-    assert found[-2].endswith("of 20 symbols; the last 8, the training length, hold 100.0 %")
-    assert found[-1] == "windows: no symbol beyond the last 7 can count"
+# By command: the end of the title, the header of the table, its first column, the last line, the rows of the CSV.
+TABLES = [
+    (
+        "receptive-field alibi/run --words 2 --length 20 --attention sliding:4",
+        ", transformer: gradients on 2 segments",
+        *("m c_m 5 % 95 %", "1 2 4 8 16 20", "windows: no symbol beyond the last 7 can count", 20),
+    ),
+    (
+        "resolution alibi/run --words 2 --length 20",
+        ", transformer: attention resolution, attention full, 2 segments",
+        *("length mean R layer 0 layer 1 to the first", "8 16 20"),
+        "The shortest distances decide on R, which is never above 1; compare orders, not published values.",
+        3 * 2 * 2,
+    ),
+    (
+        "positions alibi/run --words 2 --length 20",
+        ", transformer: scoring position, 2 segments",
+        *("position nats a symbol the last 8", "1 2 3 4 5-6 7-8 9-11 12-16 17-20"),
+        *("beyond position 8, attention to more than the last 8 symbols ", 20),
+    ),
+    (
+        "positions gru/run --words 2 --length 9",
+        ", gru: scoring position, 2 segments",
+        *("position nats a symbol", "1 2 3 4 5-6 7-8 9", "gru has no attention that could be restricted", 9),
+    ),
+    (
+        "position-variance none/run --updates 1",
+        ", transformer without encodings: 256 segments",
+        *("position layer 0 layer 1", "1 2 8", "the variance of the attention output falls as m^", 8),
+    ),
+]
 
 
-def test_the_table_of_the_resolution(cli: Cli, runs: Path, tmp_path: Path):
-    found = lines(cli, "resolution", runs / "alibi" / "run", "--words", 2, "--length", 20, "--out", tmp_path / "r")
-    assert found[0].endswith(", transformer: attention resolution, attention full, 2 segments")
-    assert found[1] == "length mean R layer 0 layer 1 to the first"
-    assert [line.split()[0] for line in found[2:5]] == ["8", "16", "20"]
-    assert found[2].endswith("x 1.000")
-    assert (
-        found[-1] == "The shortest distances decide on R, which is never above 1; compare orders, not published values."
-    )
-    assert len(rows(tmp_path / "r" / "resolution.csv")) == 3 * 2 * 2
+@pytest.mark.parametrize(("command", "title", "header", "first", "last", "count"), TABLES)
+def test_what_a_measurement_says(
+    cli: Cli, runs: Path, tmp_path: Path, command: str, title: str, header: str, first: str, last: str, count: int
+):
+    verb, run, *options = command.split()
+    found = lines(cli, verb, runs / run, *options, "--out", tmp_path / "out")
+    assert found[0].endswith(title)
+    assert found[1] == header
+    names = first.split()
+    assert [line.split()[0] for line in found[2 : 2 + len(names)]] == names
+    assert found[-1].startswith(last)
+    assert len(rows(tmp_path / "out" / f"{verb}.csv")) == count
 
 
 def rows(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text().splitlines()))
-
-
-def test_the_table_of_positions(cli: Cli, runs: Path, tmp_path: Path):
-    found = lines(cli, "positions", runs / "alibi" / "run", "--words", 2, "--length", 20, "--out", tmp_path / "p")
-    assert found[0].endswith(", transformer: scoring position, 2 segments")
-    assert found[1] == "position nats a symbol the last 8"
-    assert [line.split()[0] for line in found[2:-1]] == ["1", "2", "3", "4", "5-6", "7-8", "9-11", "12-16", "17-20"]
-    assert found[-1].startswith("beyond position 8, attention to more than the last 8 symbols ")
-    assert len(rows(tmp_path / "p" / "positions.csv")) == 20
-    assert lines(cli, "positions", runs / "gru" / "run", "--words", 2, "--length", 9)[1] == "position nats a symbol"
-
-
-def test_a_row_of_positions_with_and_without_a_reference():
-    part = {"first": 1000, "last": 2000, "nll": 1.5, "interval": [1.0, 2.0]}
-    assert row(part, None) == ("1,000-2,000", "1.500 (1.000-2.000)")
-    assert row(part | {"first": 2000}, part) == ("2,000", "1.500 (1.000-2.000)", "1.500 (1.000-2.000)")
 
 
 def test_the_table_of_learned_kernels(cli: Cli, runs: Path, tmp_path: Path):
@@ -120,15 +127,6 @@ def test_the_table_of_learned_kernels(cli: Cli, runs: Path, tmp_path: Path):
 def test_a_folder_named_as_an_encoding_is_not_taken_for_a_run(cli: Cli, tmp_path: Path):
     (tmp_path / "alibi").mkdir()
     assert cli("kernels", "alibi", "--heads", 1, "--length", 8).code == 0
-
-
-def test_the_table_of_the_variance(cli: Cli, runs: Path, tmp_path: Path):
-    found = lines(cli, "position-variance", runs / "none" / "run", "--updates", 1, "--out", tmp_path / "v")
-    assert found[0].endswith(", transformer without encodings: 256 segments")
-    assert [line.split()[0] for line in found[1:5]] == ["position", "1", "2", "8"]
-    assert found[5].startswith("the variance of the attention output falls as m^")
-    assert found[6] == "mean absolute error of positions up to 8; always the middle: 2.0"
-    assert [line.split()[0] for line in found[7:]] == ["layer", "0", "1", "2"]
 
 
 def test_the_table_of_an_alignment(cli: Cli, runs: Path, tmp_path: Path):

@@ -92,7 +92,7 @@ REFUSED = [
     (
         "run parity --d-model 65536",
         "model.d_model = 65536, model.d_ff = 256, model.thickness = 1, model.distinct_levels = 1 make about "
-        "17,213,423,616 parameters; at most 1,000,000,000",
+        "103,112,769,536 parameters; at most 1,000,000,000",
     ),
     ("evaluate run --lengths 100000001", "a word has at most 100,000,000 symbols"),
     ("run --config fifo", "fifo: it is a pipe or a device, not a file; give a file"),
@@ -120,7 +120,7 @@ REFUSED = [
     ("run parity --chunk-size two", "model.chunk_size = 'two'; give a whole number"),
     ("run parity --train-len 0", "data.train_len = 0; a word has at least 1 symbol"),
     ("run parity --train-len -3", "data.train_len = -3; a word has at least 1 symbol"),
-    ("run parity --train-len 1", "data.train_len = 1 is too short for regulargpt-C2; at least 2"),
+    ("run parity --train-len 1", "data.train_len = 1 is too short for gated-regulargpt-C2; at least 2"),
     ("run parity --test-len 40", "evaluation.test_len = 40; test words are longer than data.train_len = 40"),
     ("run parity --test-len 999999999999", "evaluation.test_len = 999999999999; at most 1000000"),
     ("run parity --extra-lengths 41-500", "evaluation.extra_lengths = '41-500'; give a whole number"),
@@ -262,7 +262,7 @@ REFUSED = [
     ("sweep parity --chunk-size 1,2", "model.chunk_size = 1; a chunk has at least 2 symbols"),
     (
         "sweep parity --train-len 1,2",
-        "parity, regulargpt: data.train_len = 1 is too short for regulargpt-C2; at least 2",
+        "parity, gated-regulargpt: data.train_len = 1 is too short for gated-regulargpt-C2; at least 2",
     ),
     ("sweep parity --chunk-size 3-2", "model.chunk_size = '3-2'; a range increases, as in 2-3"),
     ("sweep parity --seed 0-99999", "seed = '0-99999': 100,000 values; at most 10,000"),

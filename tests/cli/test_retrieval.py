@@ -10,7 +10,7 @@ import pytest
 from languages.randomness import rng
 from languages.text.retrieval import retrieval
 from regulargpt.classroom import data as report_data
-from regulargpt.cli import VERBS, call
+from regulargpt.cli import call
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything
 from tests.languages.test_retrieval import NAMES, by_hand
@@ -126,7 +126,10 @@ WRONG = [
     ("extract transformer", "retrieval:line is a retrieval task, which has no automaton; choose a language, or a run"),
     ("receptive-field transformer", "retrieval:line is a retrieval task, which has no automaton; choose a language"),
     ("check transformer", "transformer has no certificate yet; try `regulargpt verify transformer`"),
-    ("generate transformer", "transformer is a run on retrieval:line, which is no text; choose a run on text:code"),
+    (
+        "generate transformer",
+        "transformer is a run on the retrieval task retrieval:line; choose a run on a text, su",
+    ),
     ("positions transformer", "transformer is a run on the retrieval task retrieval:line; choose a run on a text, suc"),
     ("resolution transformer", "transformer is a run on the retrieval task retrieval:line; choose a run on a text, su"),
     ("position-variance transformer", "is a run on the retrieval task retrieval:line; choose a run on a text, such"),
@@ -246,7 +249,3 @@ def test_a_sweep_goes_over_tasks(cli: Cli):
     found = lines(cli("sweep", "retrieval:line", "retrieval:topic", "--encoding", "t5,alibi", "--dry-run"))
     assert len(found) == 6
     assert "retrieval-topic" in found[-2]
-
-
-def test_the_verb_stands_among_those_that_look_into_a_run():
-    assert list(VERBS).index("align") + 1 == list(VERBS).index("needles")

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import languages
 from regulargpt.config.schema import RunConfig
-from regulargpt.measurements import subject
+from regulargpt.measurements.sample import words_of
 from regulargpt.runs import run as running
+from regulargpt.runs.opened import open_run
+from regulargpt.storage.folder import RunFolder
 from tests.cli.conftest import Cli
 from tests.cli.test_refusals import assert_refused, everything, unfinished
 from tests.regulargpt.small import ATTENTION, COMMON, config
@@ -123,7 +124,8 @@ def test_unfinished_runs_and_lengths_without_words_are_refused(cli: Cli, tmp_pat
     assert everything(tmp_path) == before
 
 
-def test_without_a_length_the_longest_up_to_500_with_words_is_taken(finished: Path):
-    settings = config("linear-rnn", data__name="modular-arithmetic")
-    assert subject.default_length(languages.get("modular-arithmetic"), settings) == 499
-    assert subject.default_length(languages.get("parity"), settings) == 500
+def test_without_a_length_the_longest_up_to_500_with_words_is_taken(finished: Path, tmp_path: Path):
+    settings = config("linear-rnn", data__name="modular-arithmetic", training__steps=1, evaluation__test_len=13)
+    running.run(settings, tmp_path / "odd")
+    for folder, length in ((tmp_path / "odd", 499), (finished, 500)):
+        assert words_of(open_run(RunFolder.open(folder)), None, 1, None).length == length

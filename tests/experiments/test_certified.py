@@ -62,10 +62,10 @@ def test_a_row_is_a_language_a_chunk_size_and_a_budget(tmp_path: Path, capsys, m
     steps = f"{ASKED.training.steps:,}"
     name, tail = r"regex:(a\|b)\*c", ["99.99", "98.50, 98.50, 50.00", "99.99 at 99"]
     assert [" | ".join(row) for row in rows] == [
-        " | ".join([name, "words", steps, "2 of 3", "300, 300, -", "2, 2, 7", "5", "no, 0.03, no", *tail]),
-        " | ".join([f"{name}, C = 3", "words", steps, "1 of 1", "300", "2", "5", "0.1", "99.99", "98.50", tail[2]]),
-        " | ".join([name, "words", "900", "0 of 1", "-", "2", "-", "no", "99.99", "98.50", tail[2]]),
-        " | ".join([name, "words", steps, "not asked", "-", "2", "-", "no", "99.99", "98.50", tail[2]]),
+        " | ".join([name, "answers", steps, "2 of 3", "300, 300, -", "2, 2, 7", "5", "no, 0.03, no", *tail]),
+        " | ".join([f"{name}, C = 3", "answers", steps, "1 of 1", "300", "2", "5", "0.1", "99.99", "98.50", tail[2]]),
+        " | ".join([name, "answers", "900", "0 of 1", "-", "2", "-", "no", "99.99", "98.50", tail[2]]),
+        " | ".join([name, "answers", steps, "not asked", "-", "2", "-", "no", "99.99", "98.50", tail[2]]),
     ]
 
 

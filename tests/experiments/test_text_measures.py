@@ -1,21 +1,41 @@
 """How far back a trained run looks, how sharply, and what is kept of its tests."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from experiments.experiment import Scale
-from experiments.text import measures, tested
-from experiments.text.measures import attention_resolution, share_of_gradient
+from experiments.text import tested
 from experiments.text.table import sized
 from regulargpt.evaluation.interval import Interval, student
-from regulargpt.measurements import trained_variance_report
-from regulargpt.measurements.positions_report import positions_report
+from regulargpt.measurements import variance_by_position
+from regulargpt.measurements.measuring import measured
+from regulargpt.measurements.quantities import (
+    FIELD,
+    FLATTEST,
+    GRADIENT,
+    HEADS,
+    HIGHER,
+    JUMP,
+    KERNEL,
+    RESOLUTION,
+    SHARE,
+    SLOPE,
+    VARIANCE,
+)
+from regulargpt.measurements.variance_by_position import PARTS, left_out
+from regulargpt.runs.opened import open_run
 from regulargpt.runs.run import run
 from regulargpt.storage.folder import RunFolder
 
 SMOKE: Scale = "smoke"
+
+
+def of(name: str, folder: RunFolder, attention: str = "full") -> Mapping[int, Interval]:
+    """A quantity of a run."""
+    return tested.quantities(name)[name](folder, attention)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +49,7 @@ def windowed(tmp_path_factory) -> RunFolder:
 
 @pytest.mark.slow
 def test_a_window_holds_all_of_its_gradient(windowed: RunFolder):
-    (interval,) = share_of_gradient(windowed, "full").values()
+    (interval,) = of(SHARE, windowed).values()
     assert (interval.low, interval.value, interval.high) == pytest.approx((1, 1, 1), abs=1e-12)
 
 
@@ -37,7 +57,7 @@ def test_a_window_holds_all_of_its_gradient(windowed: RunFolder):
 def test_the_share_is_that_under_the_attention_that_is_asked_for(tmp_path: Path):
     run(sized("transformer", SMOKE, {}).replaced({"model.encoding": "none", "data.train_len": 16}), tmp_path / "run")
     folder = RunFolder.open(tmp_path / "run")
-    (full,), (narrow,) = (share_of_gradient(folder, attention).values() for attention in ("full", "sliding:4"))
+    (full,), (narrow,) = (of(SHARE, folder, attention).values() for attention in ("full", "sliding:4"))
     assert full.high < 1
     assert narrow.value == pytest.approx(1, abs=1e-12)
 
@@ -45,7 +65,7 @@ def test_the_share_is_that_under_the_attention_that_is_asked_for(tmp_path: Path)
 @pytest.mark.slow
 def test_resolutions_lie_between_0_and_1_at_two_lengths(windowed: RunFolder):
     for attention in ("full", "bca"):
-        found = attention_resolution(windowed, attention)
+        found = of(RESOLUTION, windowed, attention)
         assert list(found) == [16, 32]
         assert all(-0.1 < one.low <= one.value <= one.high <= 1 for one in found.values())
 
@@ -68,7 +88,7 @@ def test_a_test_is_made_once_and_kept(windowed: RunFolder, tmp_path: Path):
 
 @pytest.mark.slow
 def test_the_gradient_adds_up_over_recent_symbols(windowed: RunFolder):
-    curve = measures.cumulative_gradient(windowed, "full")
+    curve = of(GRADIENT, windowed)
     assert list(curve) == list(range(1, 65))
     values = [one.value for one in curve.values()]
     assert values == sorted(values)
@@ -79,8 +99,8 @@ def test_the_gradient_adds_up_over_recent_symbols(windowed: RunFolder):
 
 @pytest.mark.slow
 def test_the_field_is_where_the_curve_passes_99_percent(windowed: RunFolder):
-    curve = measures.cumulative_gradient(windowed, "full")
-    (field,) = measures.field_length(windowed, "full").values()
+    curve = of(GRADIENT, windowed)
+    (field,) = of(FIELD, windowed).values()
     expected = next(m for m, one in curve.items() if one.value > 0.99) / 16
     assert field.low <= field.value == expected <= field.high <= 15 / 16
 
@@ -88,17 +108,14 @@ def test_the_field_is_where_the_curve_passes_99_percent(windowed: RunFolder):
 @pytest.mark.slow
 def test_the_jump_counts_positions_from_the_first(windowed: RunFolder):
     # A window at the end of 64 symbols sees nothing of the positions 12 to 20.
-    assert [one.value for one in measures.jump(windowed, "full").values()] == [0]
+    assert [one.value for one in of(JUMP, windowed).values()] == [0]
 
 
 def test_heads_and_kernels_of_alibi_are_known(tmp_path: Path):
     run(sized("transformer", SMOKE, {}).replaced({"model.encoding": "alibi", "model.n_heads": 2}), tmp_path / "run")
     folder = RunFolder.open(tmp_path / "run")
     slopes, train_len = np.array([2.0**-4, 2.0**-8]), 16
-    within, mean, flattest = (
-        measuring(folder, "full")
-        for measuring in (measures.heads_within, measures.mean_kernel, measures.flattest_kernel)
-    )
+    within, mean, flattest = (of(name, folder) for name in (HEADS, KERNEL, FLATTEST))
     assert list(within) == list(range(1, 16 * train_len + 1))
     for x in (1, 32, 33, 256):
         assert within[x].value == (x > 2 / slopes).sum()
@@ -109,9 +126,9 @@ def test_heads_and_kernels_of_alibi_are_known(tmp_path: Path):
 def test_the_variance_is_that_of_the_run_and_its_interval_the_jackknife(tmp_path: Path):
     run(sized("transformer", SMOKE, {}).replaced({"model.encoding": "none", "model.n_layers": 2}), tmp_path / "run")
     folder = RunFolder.open(tmp_path / "run")
-    curve = measures.variance_by_position(folder, "full")
+    curve = of(VARIANCE, folder)
     assert (list(curve), curve[1].low, curve[1].high) == (list(range(1, 17)), 1, 1)
-    (slope,), (higher,) = (found(folder, "full").values() for found in (measures.slope, measures.higher_slope))
+    (slope,), (higher,) = (of(name, folder).values() for name in (SLOPE, HIGHER))
     x, y = np.log(np.arange(1, 17)), np.log([one.value for one in curve.values()])
     assert slope.value == pytest.approx(np.polyfit(x, y, 1)[0], abs=1e-9)
     assert slope.low < slope.value < slope.high
@@ -120,19 +137,17 @@ def test_the_variance_is_that_of_the_run_and_its_interval_the_jackknife(tmp_path
 
 def test_the_jackknife_of_a_mean_is_its_standard_error(tmp_path: Path, monkeypatch):
     run(sized("transformer", SMOKE, {}).replaced({"model.encoding": "none"}), tmp_path / "run")
-    monkeypatch.setattr(trained_variance_report, "output_variance", lambda model, words: words[:, :1].mean(0)[None])
+    monkeypatch.setattr(variance_by_position, "output_variance", lambda model, words: words[:, :1].mean(0)[None])
     folder, numbers = RunFolder.open(tmp_path / "run"), []
 
     def kept(variance: np.ndarray) -> np.ndarray:
         numbers.append(variance[0])
         return variance[0]
 
-    (found,) = measures.left_out(folder, kept)
+    (found,) = left_out(open_run(folder), kept)
     # The mean of equal parts: its standard error is theirs.
-    parts = measures.PARTS * numbers[0] - (measures.PARTS - 1) * np.array(numbers[1:])
-    assert found.high - found.value == pytest.approx(
-        student(measures.PARTS - 1) * parts.std(ddof=1) / np.sqrt(measures.PARTS)
-    )
+    parts = PARTS * numbers[0] - (PARTS - 1) * np.array(numbers[1:])
+    assert found.high - found.value == pytest.approx(student(PARTS - 1) * parts.std(ddof=1) / np.sqrt(PARTS))
 
 
 @pytest.mark.parametrize(("seen", "said"), [("sliding:4", "run: share, sliding:4"), ("", "run: share")])
@@ -150,7 +165,7 @@ def test_losses_by_position_are_those_of_the_segments(windowed: RunFolder):
     found = tested.by_position(windowed, 64, "full", told.append)
     assert tested.by_position(windowed, 64, "full", told.append).keys() == found.keys()
     assert told == ["run: positions 1 to 64, full attention"]
-    report = positions_report(windowed, length=64, segments=tested.SEGMENTS)
+    report = measured("positions", windowed.path, length=64, words=tested.SEGMENTS).report
     assert [found[part["last"]].mean() for part in report["bins"]] == pytest.approx(
         [part["nll"] for part in report["bins"]], abs=1e-4
     )

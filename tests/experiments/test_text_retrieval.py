@@ -12,21 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import reproduction
+from experiments.claims import Bound, Claim, change
 from experiments.experiment import Scale
 from experiments.text import retrieval
-from experiments.text.claims import Bound, Change, Claim
-from experiments.text.retrieval import EXACT, Found, exact_match, found_at, gain_by_third, middle_gain, retriever
+from experiments.text.retrieval import EXACT, NeedleHits, exact_match, found_at, gain_by_third, middle_gain, retriever
 from experiments.text.table import TextTable, text_table, trained
 from regulargpt import data
 from regulargpt.config.recipes import resolve
 from regulargpt.evaluation.interval import Interval
+from regulargpt.evaluation.temperature import write
 from regulargpt.measurements.alignment.setting import find, setting_of
-from regulargpt.measurements.needles_report import needles_report
+from regulargpt.measurements.measuring import measured
 from regulargpt.runs.run import run
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import MODEL_CONFIG, WEIGHTS, RunFolder
-from tests.experiments.folders import ENVIRONMENT
+from tests.experiments.folders import ENVIRONMENT, cells_of, pictures_of
 
 SMALL = {
     **{"device": "cpu", "model.d_model": 16, "model.n_heads": 2, "model.d_ff": 32, "training.steps": 30},
@@ -43,16 +44,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return RunFolder.open(path)
 
 
-def gains(draw: st.DrawFn) -> tuple[Found, Found]:
+def gains(draw: st.DrawFn) -> tuple[NeedleHits, NeedleHits]:
     size = draw(st.integers(6, 40))
     # Every third has at least two needles.
     depth = np.array([0.1, 0.9, 0.4, 0.6, *draw(st.lists(st.floats(0, 0.999), min_size=size, max_size=size))])
     before, after = (np.array(draw(st.lists(st.booleans(), min_size=size + 4, max_size=size + 4))) for _ in range(2))
-    return Found(before, depth), Found(after, depth)
+    return NeedleHits(before, depth), NeedleHits(after, depth)
 
 
 @given(st.composite(gains)())
-def test_the_gain_in_the_middle_is_counted_by_hand(pair: tuple[Found, Found]):
+def test_the_gain_in_the_middle_is_counted_by_hand(pair: tuple[NeedleHits, NeedleHits]):
     before, after = pair
     middle, outer = [], []
     for had, has, depth in zip(before.right, after.right, before.depth, strict=True):
@@ -65,7 +66,7 @@ def test_the_gain_in_the_middle_is_counted_by_hand(pair: tuple[Found, Found]):
 
 
 def test_what_is_found_is_what_the_verb_says(folder: RunFolder, tmp_path: Path):
-    report = needles_report(folder, lengths=[24, 48], words=retrieval.WORDS, out=tmp_path)
+    report = measured("needles", folder.path, tmp_path, lengths="24,48", words=retrieval.WORDS).report
     for length in (24, 48):
         found = found_at(folder, length, "")
         assert len(found.right) == len(found.depth) == report["by_length"][str(length)]["all"]["needles"]
@@ -75,7 +76,10 @@ def test_what_is_found_is_what_the_verb_says(folder: RunFolder, tmp_path: Path):
 @pytest.mark.parametrize("strategy", ["p_max", "entropy", "log"])
 def test_a_strategy_is_tested_with_the_temperature_that_it_finds(folder: RunFolder, strategy: str, tmp_path: Path):
     temperature = find(setting_of(folder, 48), strategy)
-    report = needles_report(folder, lengths=[48], words=retrieval.WORDS, temperature=temperature, out=tmp_path)
+    assert temperature is not None
+    write(tmp_path / "tau.json", temperature)
+    options = {"lengths": "48", "words": retrieval.WORDS, "temperature": tmp_path / "tau.json"}
+    report = measured("needles", folder.path, tmp_path, **options).report
     assert found_at(folder, 48, strategy).right.sum() == report["by_length"]["48"]["all"]["found"]
     assert set(middle_gain(folder, strategy)) == {48}
 
@@ -110,7 +114,7 @@ def share(folder: RunFolder, strategy: str) -> dict[int, Interval]:
 
 
 def table_of(rows: tuple[str, ...]) -> TextTable:
-    falls = Bound(tuple(Change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
+    falls = Bound(tuple(change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
     return text_table(
         "made-up",
         "Made up",
@@ -148,8 +152,8 @@ def test_a_run_that_learned_too_little_is_named_and_counts_in_no_figure(tmp_path
     result = page_of(tmp_path / "r", table_of(("line",)), {"line": [100.0, 30.0, 90.0]})
     (claim,) = result["claims"]
     assert (claim["answer"], claim["figure"].split(" = ")[1]) == ("holds", "-47.50 [-50.00, -45.00]")
-    assert [(one["run"].split("seed")[1][0], one["value"]) for one in result["unlearned"]] == [("1", 30.0)]
-    (row,) = result["models"]
+    assert [(one["run"].split("seed")[1][0], one["value"]) for one in result["facts"]["unlearned"]] == [("1", 30.0)]
+    (row,) = (cell for cell in cells_of(result) if "tokens" in cell)
     assert (row["done"], row["runs"], row["unlearned"]) == (3, 3, 1)
     page = Path(result["page"]).read_text()
     assert "3 of 3, 1 learned too little" in page
@@ -161,14 +165,14 @@ def test_where_no_run_learned_the_task_nothing_is_decided(tmp_path: Path):
     result = page_of(tmp_path / "r", table_of(("line", "topic")), {"line": [1.0, 2.0, 3.0], "topic": [100.0] * 3})
     (claim,) = result["claims"]
     assert claim["answer"] == "not decidable here"
-    rows = {row["row"]: row["problem"] for row in result["models"]}
+    rows = {row["row"]: row["problem"] for row in cells_of(result) if "tokens" in row}
     assert rows == {"line": "no run learned the task", "topic": ""}
-    assert all(cell["measure"] is None for cell in result["cells"] if cell["row"] == "line")
+    assert all(cell["measure"] is None for cell in cells_of(result) if cell["row"] == "line" and "measure" in cell)
 
 
 def test_after_a_few_steps_nothing_has_to_be_learned(tmp_path: Path):
     result = page_of(tmp_path / "r", table_of(("line",)), {"line": [1.0]}, "smoke")
-    assert result["unlearned"] == []
+    assert result["facts"]["unlearned"] == []
     assert "learned too little" not in Path(result["page"]).read_text()
 
 
@@ -178,10 +182,10 @@ def test_many_rows_have_a_picture_a_task_whose_file_has_a_plain_name(tmp_path: P
     table = replace(table_of(("line",)), subjects=rows, rows=tuple(rows), claims=())
     table = replace(table, configs=lambda row, runs, scale: trained(rows[row], scale))
     result = page_of(tmp_path / "r", table, {"line": [100.0] * 3, "topic": [90.0] * 3})
-    files = [curve["file"] for curve in result["curves"]]
+    files = pictures_of(result)
     assert files == ["curves/line-exact-match-in-percent.svg", "curves/topic-exact-match-in-percent.svg"]
     place = Path(result["page"]).parent
     assert all((place / file).stat().st_size > 1000 for file in files)
     assert all(f"({file})" in (place / "page.md").read_text() for file in files)
     few = page_of(tmp_path / "few", table_of(("line",)), {"line": [100.0] * 3})
-    assert [curve["file"] for curve in few["curves"]] == ["curves/exact-match-in-percent.svg"]
+    assert pictures_of(few) == ["curves/exact-match-in-percent.svg"]

@@ -16,7 +16,7 @@ from languages.randomness import rng
 from languages.text.retrieval import Retrieval, listing, retrieval
 from languages.text.retrieval.base import UNDEFINED
 from languages.text.retrieval.placing import one_and_others, places, stratified
-from languages.text.retrieval.registry import MOST
+from languages.text.retrieval.registry import LARGEST_SIZE
 from tests.languages.refusing import refusal
 
 NAMES = [name for name, _ in listing()]
@@ -345,8 +345,8 @@ def test_the_names_of_symbols_and_answers(name: str):
 @pytest.mark.parametrize("name", NAMES)
 def test_many_keys_and_questions_need_little_memory(name: str):
     """Each question compared with each place of the document would take a gigabyte."""
-    questions = MOST // 10 * 10
-    sizes = f"keys={MOST},questions={questions}" + ("" if stem(name) == "topic" else f",values={MOST}")
+    questions = LARGEST_SIZE // 10 * 10
+    sizes = f"keys={LARGEST_SIZE},questions={questions}" + ("" if stem(name) == "topic" else f",values={LARGEST_SIZE}")
     task = retrieval(f"{name}:{sizes}")
     length = 25_000 + task.tail
     tracemalloc.start()

@@ -15,7 +15,7 @@ import languages
 from languages.automata import MooreMachine
 from languages.task import Task
 from regulargpt.certificate.outcome import Outcome, outcome_of
-from regulargpt.certificate.search.certify import Certifier, Quantised
+from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
 from regulargpt.config.schema import RunConfig
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
@@ -104,7 +104,7 @@ def as_config(name: str, options: Mapping[str, Any], task: Task) -> dict[str, An
 
 
 def certificate_of(
-    model: Tree, config: Mapping[str, Any], task: Task, folder: Path, quantised: Quantised | None = None
+    model: Tree, config: Mapping[str, Any], task: Task, folder: Path, quantised: QuantisedNetwork | None = None
 ) -> Outcome:
     """What is said of the network, and its files in the folder."""
     weights, network = save(model.state_dict()), json.dumps(config).encode()

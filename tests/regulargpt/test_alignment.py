@@ -276,7 +276,7 @@ def of_language(path: Path, **changes: Any) -> RunFolder:
 
 @pytest.mark.parametrize(("by", "groups"), [("model", 1), ("layer", 2), ("head", 4)])
 def test_a_report_restores_what_it_says(trained: RunFolder, tmp_path: Path, by: str, groups: int):
-    report = align_report(trained, length=32, words=4, by=by, fixed=0.7, out=tmp_path)
+    report = align_report(trained, length=32, words=4, by=by, fixed=0.7, out=tmp_path).report
     assert json.loads((tmp_path / "align.json").read_text()) == report
     assert (report["train_len"], report["length"], report["words"]) == (8, 32, 4)
     for name in ("p_max", "entropy"):
@@ -298,7 +298,7 @@ def test_a_report_restores_what_it_says(trained: RunFolder, tmp_path: Path, by: 
 
 
 def test_a_file_of_temperatures_is_what_evaluate_uses(trained: RunFolder, tmp_path: Path):
-    report = align_report(trained, length=32, words=4, out=tmp_path)
+    report = align_report(trained, length=32, words=4, out=tmp_path).report
     config = RunConfig.parse(trained.config_text).replaced({"evaluation.samples": 64})
     found = read(tmp_path / "temperature-p_max.json", weights_of(trained))
     result = evaluate(trained, config, [32], config.seed, temperature=found)
@@ -318,7 +318,7 @@ def test_a_temperature_of_1_changes_no_score(trained: RunFolder):
 
 
 def test_a_run_on_a_language_is_aligned_too(tmp_path: Path):
-    report = align_report(of_language(tmp_path / "run"), length=24, words=4)
+    report = align_report(of_language(tmp_path / "run"), length=24, words=4).report
     assert report["measure"] == "accuracy"
     assert report["strategies"]["p_max"]["difference"] is None
     assert "restores it" in report["summary"]

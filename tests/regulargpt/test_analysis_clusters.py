@@ -1,7 +1,5 @@
 """The cluster numbers on blobs that are known, and on those that are not what they should be."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from languages.randomness import rng
+from regulargpt.findings.draw import figure
 from regulargpt.measurements import clusters as clusters_module
-from regulargpt.measurements import pictures
 from regulargpt.measurements.clusters import (
     find_clusters,
     merged,
@@ -22,6 +20,7 @@ from regulargpt.measurements.clusters import (
     too_close,
 )
 from regulargpt.measurements.probe import probe
+from regulargpt.measurements.state_clusters import picture
 from regulargpt.measurements.states import NodeStates
 
 
@@ -110,28 +109,24 @@ def test_the_plane_is_the_singular_vectors():
 
 
 @pytest.mark.parametrize("depths", [1, 3])
-def test_the_picture_names_depths_where_there_are_several(depths: int, monkeypatch):
+def test_the_picture_names_depths_where_there_are_several(depths: int):
     states, elements = blobs(4, width=6)
     points, shares = plane(states)
-    drawn: list = []
-    monkeypatch.setattr(pictures, "save", lambda path, figure: drawn.append(figure))
     of = np.arange(len(states)) % depths + 1
-    pictures.pca_png(Path("pca.png"), nodes(states, elements, of), points, list("abcd"), shares, "blobs")
-    named = [text.get_text() for legend in drawn[0].legends for text in legend.get_texts()]
+    drawn = figure(picture(nodes(states, elements, of), points, list("abcd"), shares, "blobs"))
+    named = [text.get_text() for legend in drawn.legends for text in legend.get_texts()]
     assert sum(name.startswith("depth") for name in named) == (depths if depths > 1 else 0)
 
 
 @pytest.mark.parametrize("size", [1e-4, 1.0, 1e3])
 @pytest.mark.parametrize("flat", [0.0, 1e-4, 1.0])
-def test_the_picture_has_one_unit_and_names_the_shares_of_variance(flat: float, size: float, monkeypatch):
+def test_the_picture_has_one_unit_and_names_the_shares_of_variance(flat: float, size: float):
     states, elements = blobs(4, width=6)
     states = size * (states @ np.diag([1.0, *[flat] * 5]))  # with 0 all on a line
     points, shares = plane(states)
-    drawn: list = []
-    monkeypatch.setattr(pictures, "save", lambda path, figure: drawn.append(figure))
-    pictures.pca_png(Path("pca.png"), nodes(states, elements), points, list("abcd"), shares, "blobs")
-    drawn[0].draw_without_rendering()
-    (axes,) = drawn[0].axes
+    drawn = figure(picture(nodes(states, elements), points, list("abcd"), shares, "blobs"))
+    drawn.draw_without_rendering()
+    (axes,) = drawn.axes
     across, up = axes.transData.transform([[0, 0], [size, size]]).T
     assert np.ptp(across) == pytest.approx(np.ptp(up))
     pixels, box = axes.transData.transform(points), axes.bbox  # (rows, 2)

@@ -15,18 +15,19 @@ from regulargpt.encodings import ENCODINGS
 from regulargpt.encodings.base import Positions
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.segments import NLL
-from regulargpt.measurements import attention_logits, positions_report, receptive_field_report, resolution_report
+from regulargpt.measurements import attention_logits, receptive_field
 from regulargpt.measurements.attention_logits import mean_logits
-from regulargpt.measurements.positions import beyond, bins, edges
+from regulargpt.measurements.measuring import measured
+from regulargpt.measurements.positions import bins, cost_beyond_training, edges, sentence
 from regulargpt.measurements.resolution import mean_by_distance, resolution
-from regulargpt.measurements.text_subject import text_subject
-from regulargpt.measurements.trained_kernels_report import trained_kernels_report
-from regulargpt.measurements.trained_variance_report import output_variance, trained_variance_report
+from regulargpt.measurements.sample import Sample, segments_of
+from regulargpt.measurements.variance_by_position import output_variance
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer, attention
 from regulargpt.runs import again
 from regulargpt.runs.again import evaluate
 from regulargpt.runs.load import load_drawn
+from regulargpt.runs.opened import open_run
 from regulargpt.storage.folder import RunFolder
 from tests.regulargpt.attending import visible
 from tests.regulargpt.texts import TRAIN_LEN, text_run
@@ -55,6 +56,16 @@ def without(tmp_path_factory) -> RunFolder:
 @pytest.fixture(scope="module")
 def recurrent(tmp_path_factory) -> RunFolder:
     return text_run(tmp_path_factory.mktemp("recurrent"), "gru")
+
+
+def of(name: str, folder: RunFolder, **options: Any) -> dict[str, Any]:
+    """What a measurement reports of a run."""
+    return measured(name, folder.path, **options).report
+
+
+def sample(folder: RunFolder, length: int | None = None, count: int = 2, seed: int | None = None) -> Sample:
+    """Test segments of a run."""
+    return segments_of(open_run(folder, scoring="position"), length, count, seed)
 
 
 def words(length: int, count: int = 3) -> np.ndarray:
@@ -150,13 +161,13 @@ def test_alibi_alone_has_the_resolution_of_its_slopes():
 
 
 def test_resolution_of_a_run(trained: RunFolder, tmp_path: Path):
-    report = resolution_report.resolution_report(trained, segments=4, out=tmp_path / "r")
+    report = of("resolution", trained, words=4, out=tmp_path / "r")
     assert list(report["by_length"]) == ["8", "16", "32", "64"]
     assert all(0 < row["mean"] <= 1 for row in report["by_length"].values())
     assert np.shape(report["by_length"]["8"]["by_head"]) == (2, 2)
     assert report["by_length"]["8"]["distances"] == 8
     assert "never above 1" in report["note"]
-    windows = resolution_report.resolution_report(trained, segments=4, attention="sliding:5", out=tmp_path / "w")
+    windows = of("resolution", trained, words=4, attention="sliding:5", out=tmp_path / "w")
     assert {row["distances"] for row in windows["by_length"].values()} == {5}
 
 
@@ -175,15 +186,15 @@ def test_bins_hold_every_position_once():
 
 def test_a_constant_difference_has_no_width_and_none_is_there_within_the_training_length():
     nats = rng(0, "nats").random((5, 10))
-    assert beyond(nats, nats, 10) is None
-    found = beyond(nats, nats - 0.25, 4)
+    assert cost_beyond_training(nats, nats, 10) is None
+    found = cost_beyond_training(nats, nats - 0.25, 4)
     assert found is not None
     assert (found.value, found.high - found.low) == (pytest.approx(0.25), pytest.approx(0.0, abs=1e-12))
 
 
 def test_the_last_position_is_what_the_protocol_last_scores(trained: RunFolder, tmp_path: Path):
-    T, config = 24, text_subject(trained, "x", segments=2).config
-    report = positions_report.positions_report(trained, length=T, segments=6, out=tmp_path / "p")
+    T, config = 24, sample(trained).run.config
+    report = of("positions", trained, length=T, words=6, out=tmp_path / "p")
     last = config.replaced({"data.scoring": "last", "evaluation.samples": 6})
     scored = evaluate(trained, last, [T], config.seed)
     assert report["nll"][-1] == pytest.approx(scored["measures"][NLL]["values"][str(T)], abs=1e-5)
@@ -193,7 +204,7 @@ def test_the_last_position_is_what_the_protocol_last_scores(trained: RunFolder, 
 
 
 def test_the_reference_is_the_same_up_to_the_training_length(trained: RunFolder, tmp_path: Path):
-    report = positions_report.positions_report(trained, length=20, segments=6, out=tmp_path / "p")
+    report = of("positions", trained, length=20, words=6, out=tmp_path / "p")
     full, reference = (np.array(part["nll"]) for part in (report, report["reference"]))
     assert report["reference"]["attention"] == f"sliding:{TRAIN_LEN}"
     assert np.allclose(full[:TRAIN_LEN], reference[:TRAIN_LEN], atol=1e-5)
@@ -212,7 +223,7 @@ class Unigram(nn.Module):
 
 def test_a_model_that_ignores_context_costs_the_same_at_every_length(recurrent: RunFolder, monkeypatch):
     monkeypatch.setattr(again, "load_reader", lambda *arguments: Unigram())
-    run = text_subject(recurrent, "x", segments=2)
+    run = sample(recurrent).run
     for scoring in ("last", "last_k"):
         found = []
         for T in (8, 16, 32, 64):
@@ -222,7 +233,7 @@ def test_a_model_that_ignores_context_costs_the_same_at_every_length(recurrent: 
 
 
 def test_a_model_without_attention_has_no_reference(recurrent: RunFolder, tmp_path: Path):
-    report = positions_report.positions_report(recurrent, length=12, segments=4, out=tmp_path / "p")
+    report = of("positions", recurrent, length=12, words=4, out=tmp_path / "p")
     assert (report["reference"], report["beyond"], report["difference"]) == (None, None, [])
     assert report["summary"] == "gru has no attention that could be restricted: there is no reference"
 
@@ -237,7 +248,7 @@ def test_a_model_without_attention_has_no_reference(recurrent: RunFolder, tmp_pa
     ],
 )
 def test_the_sentence_of_positions(trained: RunFolder, value: Interval | None, words: str):
-    assert words in positions_report.sentence(value, text_subject(trained, "x", segments=2), "sliding:8")
+    assert words in sentence(value, sample(trained).run, "sliding:8")
 
 
 # The receptive field of a run.
@@ -246,7 +257,7 @@ def test_the_sentence_of_positions(trained: RunFolder, value: Interval | None, w
 @pytest.mark.parametrize("name", ["trained", "recurrent"])
 def test_the_receptive_field_of_a_language_model(name: str, request, tmp_path: Path):
     folder = request.getfixturevalue(name)
-    report = receptive_field_report.receptive_field_report(folder, words=4, out=tmp_path / "r")
+    report = of("receptive-field", folder, words=4, out=tmp_path / "r")
     assert (report["target"], report["length"], report["segments"]) == ("true", 8 * TRAIN_LEN, 4)
     assert len(report["c"]) == 8 * TRAIN_LEN
     assert report["share_in_train_len"] == report["c"][TRAIN_LEN - 1]
@@ -256,7 +267,7 @@ def test_the_receptive_field_of_a_language_model(name: str, request, tmp_path: P
 
 
 def test_windows_bound_the_receptive_field_of_a_run(trained: RunFolder, tmp_path: Path):
-    report = receptive_field_report.receptive_field_report(trained, words=4, attention="sliding:4", out=tmp_path / "r")
+    report = of("receptive-field", trained, words=4, attention="sliding:4", out=tmp_path / "r")
     assert (report["theoretical"], report["attention"]) == (7, "sliding:4")
     assert report["c"][6] == 1.0
     assert report["c"][5] < 1.0
@@ -265,26 +276,26 @@ def test_windows_bound_the_receptive_field_of_a_run(trained: RunFolder, tmp_path
 
 def test_regulargpt_has_a_receptive_field_on_text(tmp_path: Path):
     folder = text_run(tmp_path, "regulargpt")
-    report = receptive_field_report.receptive_field_report(folder, length=20, words=3)
+    report = of("receptive-field", folder, length=20, words=3)
     assert report["c"][-1] == 1.0
     assert (tmp_path / "run" / "receptive-field" / "receptive-field.png").exists()
 
 
 def test_a_language_model_that_depends_on_nothing_is_refused(recurrent: RunFolder, monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(receptive_field_report, "receptive_field", lambda *arguments, **more: NOTHING)
+    monkeypatch.setattr(receptive_field, "receptive_field", lambda *arguments, **more: NOTHING)
     with pytest.raises(UserError, match=r"depends on no symbol .* there is nothing to measure"):
-        receptive_field_report.receptive_field_report(recurrent, words=2, out=tmp_path / "r")
+        of("receptive-field", recurrent, words=2, out=tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
 
-NOTHING = receptive_field_report.ReceptiveField(np.zeros(0), np.zeros(0), np.zeros(0), None, None, None, 2)
+NOTHING = receptive_field.ReceptiveField(np.zeros(0), np.zeros(0), np.zeros(0), None, None, None, 2)
 
 
 # Learned kernels.
 
 
 def test_kernels_before_and_after_training(trained: RunFolder, tmp_path: Path):
-    report = trained_kernels_report(trained, length=40, out=tmp_path / "k")
+    report = of("kernels", trained, length=40, out=tmp_path / "k")
     (layer,) = report["layers"]
     before, after = (np.array(layer["bias"][when]) for when in ("before", "after"))
     assert before.shape == after.shape == (2, 41)
@@ -299,7 +310,7 @@ def test_kernels_before_and_after_training(trained: RunFolder, tmp_path: Path):
 
 
 def test_fixed_kernels_do_not_move(tmp_path: Path):
-    report = trained_kernels_report(text_run(tmp_path, model__encoding__name="alibi"))
+    report = of("kernels", text_run(tmp_path, model__encoding__name="alibi"))
     assert report["layers"][0]["largest_change"] == 0
     assert [head["effective_length_after"]["text"] for head in report["layers"][0]["heads"]] == ["33", "513"]
     assert report["length"] == 8 * TRAIN_LEN
@@ -312,7 +323,7 @@ def test_fixed_kernels_do_not_move(tmp_path: Path):
 )
 def test_what_has_no_kernel_is_refused(name: str, message: str, request, tmp_path: Path):
     with pytest.raises(UserError, match=message):
-        trained_kernels_report(request.getfixturevalue(name), out=tmp_path / "k")
+        of("kernels", request.getfixturevalue(name), out=tmp_path / "k")
     assert not (tmp_path / "k").exists()
 
 
@@ -344,14 +355,12 @@ def test_values_of_independent_symbols_under_even_attention_fall_as_one_over_m()
 
 def test_position_variance_of_a_run(without: RunFolder, tmp_path: Path):
     seen: list[tuple[int, int]] = []
-    report = trained_variance_report(
-        without, segments=8, updates=2, out=tmp_path / "v", progress=lambda *at: seen.append(at)
-    )
+    report = of("position-variance", without, updates=2, out=tmp_path / "v", progress=lambda *at: seen.append(at))
     assert np.shape(report["variance"]["after"]) == np.shape(report["variance"]["before"]) == (2, TRAIN_LEN)
     assert len(report["slopes"]["after"]) == 2
     assert [row["layer"] for row in report["probe"]["layers"]] == [0, 1, 2]
     assert seen == [(1, 2), (2, 2)]
-    assert trained_variance_report(without, segments=8, updates=0, out=tmp_path / "w")["probe"] is None
+    assert of("position-variance", without, updates=0, out=tmp_path / "w")["probe"] is None
 
 
 @pytest.mark.parametrize(
@@ -359,14 +368,14 @@ def test_position_variance_of_a_run(without: RunFolder, tmp_path: Path):
     [
         ("trained", {}, "has the encoding kerple_log, which tells positions; choose a run with --encoding none"),
         ("recurrent", {}, "is a run of gru: it has no such attention"),
-        ("without", {"length": 1}, "--length 1: a slope needs at least 2 positions"),
+        ("without", {"length": 1}, "length = 1; at least 2"),
     ],
 )
 def test_what_has_no_position_variance_is_refused(
     name: str, options: dict[str, Any], message: str, request, tmp_path: Path
 ):
     with pytest.raises(UserError, match=message):
-        trained_variance_report(request.getfixturevalue(name), out=tmp_path / "v", **options)
+        of("position-variance", request.getfixturevalue(name), out=tmp_path / "v", **options)
     assert not (tmp_path / "v").exists()
 
 
@@ -374,15 +383,14 @@ def test_what_has_no_position_variance_is_refused(
 
 
 def test_segments_end_where_those_of_the_test_do(trained: RunFolder):
-    run = text_subject(trained, "x", length=20, segments=4)
-    own = run.data.test(run.config.seed, 9, 4)
-    assert np.array_equal(run.segments[:, -10:], own)
-    other = text_subject(trained, "x", length=20, segments=4, seed=7)
-    assert not np.array_equal(run.segments, other.segments)
+    drawn = sample(trained, 20, 4)
+    own = drawn.run.data.test(drawn.run.config.seed, 9, 4)
+    assert np.array_equal(drawn.words[:, -10:], own)
+    assert not np.array_equal(drawn.words, sample(trained, 20, 4, seed=7).words)
 
 
 def test_a_learned_table_is_looked_at_as_far_as_it_goes(tmp_path: Path):
     folder = text_run(tmp_path, model__encoding__name="learned", evaluation__test_len=TRAIN_LEN)
-    assert text_subject(folder, "x", segments=2).length == TRAIN_LEN
+    assert sample(folder).length == TRAIN_LEN
     with pytest.raises(UserError, match=f"--length 9: .* has no vector behind position {TRAIN_LEN}"):
-        text_subject(folder, "x", length=9, segments=2)
+        sample(folder, 9)

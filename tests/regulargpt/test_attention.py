@@ -87,7 +87,7 @@ def test_what_is_kept_has_a_bound(monkeypatch: pytest.MonkeyPatch):
     kept = sum(mask.numel() for mask in model.kept_masks.values())
     assert 10_000 < kept <= 20_000
     model.kept_masks.clear()
-    monkeypatch.setattr(masks, "LONGEST", 32)
+    monkeypatch.setattr(masks, "LONGEST_KEPT", 32)
     model(words(1, 33), readout="all")
     assert not model.kept_masks
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from regulargpt import data
-from regulargpt.certificate import as_it_is, outcome
+from regulargpt.certificate import outcome, unquantised
 from regulargpt.certificate.checker import Rejected, check
 from regulargpt.construct.configuration import configuration
 from regulargpt.runs.certify import certificate_report
@@ -59,7 +59,7 @@ def test_the_largest_slack_is_claimed_that_the_checker_accepts(
     made: RunFolder, monkeypatch: pytest.MonkeyPatch, rejections: int
 ):
     largest = certificate_report(made)["unquantised"]["slack"]
-    true, stated = as_it_is.decide, []
+    true, stated = unquantised.decide, []
 
     def demanding(text: bytes, *arguments: object, **more: object) -> object:
         balls = json.loads(text)["unquantised"]
@@ -69,7 +69,7 @@ def test_the_largest_slack_is_claimed_that_the_checker_accepts(
                 raise Rejected("the balls are too large")
         return true(text, *arguments, **more)
 
-    monkeypatch.setattr(as_it_is, "decide", demanding)
+    monkeypatch.setattr(unquantised, "decide", demanding)
     report = certificate_report(made)
     assert report["proven"]
     assert stated == sorted(stated, reverse=True)
@@ -78,7 +78,7 @@ def test_the_largest_slack_is_claimed_that_the_checker_accepts(
         assert report["unquantised"]["slack"] == stated[1] < largest
         assert check(certificate(made)).unquantised_claim is not None
     else:
-        assert len(stated) == as_it_is.ATTEMPTS
+        assert len(stated) == unquantised.ATTEMPTS
         assert report["unquantised"] == {
             "proven": False,
             "reason": "the independent check rejects it: the balls are too large",
@@ -87,7 +87,7 @@ def test_the_largest_slack_is_claimed_that_the_checker_accepts(
 
 
 def test_balls_that_a_smaller_slack_does_not_save_are_not_tried_again(made: RunFolder, monkeypatch: pytest.MonkeyPatch):
-    true, tried = as_it_is.decide, []
+    true, tried = unquantised.decide, []
 
     def demanding(text: bytes, *arguments: object, **more: object) -> object:
         balls = json.loads(text)["unquantised"]
@@ -96,7 +96,7 @@ def test_balls_that_a_smaller_slack_does_not_save_are_not_tried_again(made: RunF
             raise Rejected("a state leaves its ball", excess=math.inf)
         return true(text, *arguments, **more)
 
-    monkeypatch.setattr(as_it_is, "decide", demanding)
+    monkeypatch.setattr(unquantised, "decide", demanding)
     assert not certificate_report(made)["unquantised"]["proven"]
     assert len(set(tried)) == len(tried) > 0
 
@@ -129,5 +129,5 @@ def test_a_run_writes_what_was_checked_and_says_so_in_its_summary(tmp_path: Path
 )
 def test_a_wider_layer_is_advised_where_it_has_helped(model: dict[str, int], n_windows: int, advised: dict[str, int]):
     table = SimpleNamespace(nodes=range(n_windows))
-    searched = SimpleNamespace(network=SimpleNamespace(model=model), quantised=SimpleNamespace(table=table))
-    assert as_it_is.wide_enough(searched) == advised
+    searched = SimpleNamespace(network=SimpleNamespace(options=model), quantised=SimpleNamespace(table=table))
+    assert unquantised.wide_enough(searched) == advised

@@ -94,7 +94,7 @@ def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
     knows = {
         "record.py": {CHECKER, f"{CHECKER}.claims"},
         "outcome.py": {CHECKER, f"{CHECKER}.files"},
-        "as_it_is.py": {CHECKER},
+        "unquantised.py": {CHECKER},
         "verdict.py": {CHECKER},
     }
     certificate = ROOT / "regulargpt" / "certificate"

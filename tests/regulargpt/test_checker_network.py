@@ -19,7 +19,6 @@ from regulargpt.certificate.checker import Rejected, check
 from regulargpt.certificate.checker.balls import Undecided, exact, greatest, less, norm, product, spectral, sqrt
 from regulargpt.certificate.checker.files import tensors
 from regulargpt.certificate.checker.networks import network_of
-from regulargpt.certificate.search.numpy_regulargpt import NumpyRegularGPT
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.ldru.model import Ldru
 from regulargpt.models.regulargpt import RegularGPT
@@ -204,17 +203,11 @@ FORWARD = ("chunk_size", "d_model", "n_heads", "d_ff", "norm", "activation", "at
 
 def what_the_ffn_reads(weights: dict[str, torch.Tensor], model: dict[str, Any], certificate: dict[str, Any]) -> Floats:
     """LayerNorm of every window's node after attention, (windows, d)."""
-    read: list[Floats] = []
-
-    class Listening(NumpyRegularGPT):
-        def feed_forward(self, x: Floats) -> Floats:
-            read.append(x)
-            return super().feed_forward(x)
-
-    network = Listening({name: w.double().numpy() for name, w in weights.items()}, model)
-    for part, rows in (
-        ("leaves", network.symbols),
-        ("nodes", np.concatenate([network.absent, certificate["prototypes"]])),
-    ):
-        network.merge(rows, np.array(certificate[part]["windows"]))
+    network = RegularGPT(2, 2, **{name: model[name] for name in FORWARD})
+    network.load_state_dict(weights)
+    exact_network, read = Float64Network(network), []
+    first = exact_network.model.get_submodule("blocks.0.ff_in")
+    first.register_forward_pre_hook(lambda _, given: read.append(given[0].numpy()))
+    exact_network.over_symbols(np.array(certificate["leaves"]["windows"]))
+    exact_network.over(torch.tensor(certificate["prototypes"]).double(), np.array(certificate["nodes"]["windows"]))
     return np.concatenate(read)

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 import languages
 from regulargpt.certificate.checker import Malformed, Rejected, check
 from regulargpt.certificate.checker.claims import claim, unquantised_claim
-from regulargpt.certificate.search.certify import Certifier, Quantised
+from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
 from regulargpt.certificate.search.codebook import Codebook
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.tree.base import Tree
@@ -96,7 +96,7 @@ def test_prototypes_that_the_states_fall_short_of_are_moved_to_them_where_balls_
     exact = certifier.certify(model).book
     beyond = torch.cat([1.2 * exact.prototypes, torch.tensor([[30.0, 40.0]])])
     book = Codebook(beyond, np.append(exact.elements, 0))
-    quantised = Quantised.of(Float64Network(model), book, certifier.specification)
+    quantised = QuantisedNetwork.of(Float64Network(model), book, certifier.specification)
     assert quantised.certain
     centred = certifier.centred(model, quantised)
     assert centred is not None

@@ -67,10 +67,10 @@ def test_every_option_is_read_from_the_command_line_as_it_is_rendered(key: str):
 
 
 @pytest.mark.parametrize("key", [key for key, (_, place) in PLACES.items() if place.kind in (int, float, bool)])
-@pytest.mark.parametrize("text", ["", "many", "1,2", "True", "0x10", "1.5.2"])
-def test_every_number_and_switch_refuses_other_words(key: str, text: str):
-    with pytest.raises(ConfigError, match=f"^{key} = {text!r}; give "):
-        PLACES[key][0].reading({key: text})
+def test_every_number_and_switch_refuses_other_words(key: str):
+    for text in ("", "many", "1,2", "True", "0x10", "1.5.2"):
+        with pytest.raises(ConfigError, match=f"^{key} = {text!r}; give "):
+            PLACES[key][0].reading({key: text})
 
 
 @pytest.mark.parametrize("key", [key for key in PLACES if key not in NAMES])

@@ -106,7 +106,7 @@ def test_too_many_words_are_not_made(monkeypatch: pytest.MonkeyPatch):
     parity = languages.get("parity").machine
     monkeypatch.setattr(conformance, "USUAL", 2)
     assert suite(parity, 40).classes == 2
-    monkeypatch.setattr(conformance, "MOST", 2)
+    monkeypatch.setattr(conformance, "MOST_WORDS", 2)
     assert (suite(parity, 40).words, suite(parity, 40).classes) == ([], 0)
 
 

@@ -17,6 +17,7 @@ from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.rnn import Rnn
 from regulargpt.models.transformer import decoding
 from regulargpt.models.transformer.decoding import CachedDecoder
+from tests.pairwise import pairwise
 from tests.regulargpt.attending import N_HEADS, SYMBOLS, transformer, words
 
 LENGTH, WINDOW, BOUNDARY = 40, 11, 8
@@ -73,9 +74,7 @@ CROSSING: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("tau", [None, 0.7])
-@pytest.mark.parametrize("window", [None, 5])
-@pytest.mark.parametrize("encoding", CROSSING, ids=str)
+@pytest.mark.parametrize(("encoding", "window", "tau"), pairwise(CROSSING, [None, 5], [None, 0.7]), ids=str)
 def test_reading_on_across_the_training_length_is_a_pass_over_all_that_was_read(
     encoding: dict[str, Any], window: int | None, tau: float | None
 ):

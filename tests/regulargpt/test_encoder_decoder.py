@@ -293,7 +293,7 @@ def test_a_run_is_aligned_and_tested_with_what_was_found(tmp_path: Path):
     changes = {"model.name": "encoder-decoder", **COMMON, "model.n_heads": 2, "model.n_layers": 2, "training.steps": 2}
     run(RunConfig().replaced(changes), tmp_path / "run")
     folder = RunFolder.open(tmp_path / "run")
-    report = align_report(folder, length=24, words=4, by="head")
+    report = align_report(folder, length=24, words=4, by="head").report
     assert len(report["strategies"]["p_max"]["tau"]) == 4
     assert report["before"]["long"]["entropy"] > report["before"]["short"]["entropy"]
     found = read(tmp_path / "run" / "align" / "temperature-p_max.json", weights_of(folder))

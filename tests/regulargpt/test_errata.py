@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from languages.randomness import rng
 from regulargpt.encodings.alibi import geometric, press
-from regulargpt.measurements.kernels_report import kernels_report
+from regulargpt.measurements.measuring import measured
 from regulargpt.measurements.receptive_field import cumulative, erf
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.transformer import Transformer
@@ -126,7 +126,7 @@ def test_sandwich_rises_at_distance_11(first: int, lowest: int, at_1: float):
 
 
 def test_the_encoding_counts_from_0_and_rises_too():
-    bias = np.array(kernels_report("sandwich", n_heads=8, length=16)["bias"][7])
+    bias = np.array(measured("kernels", "sandwich", heads=8, length=16).values["bias"][7])
     assert bias[:5] - bias[0] == pytest.approx([0, -0.238290, -0.827267, -1.476721, -1.926746], abs=1e-5)
     assert bias[12] > bias[11]
 
@@ -147,7 +147,7 @@ def test_smoothed_sandwich_has_two_fits():
 
 
 def test_smoothed_sandwich_is_kerple_log_with_r2_1():
-    found = [kernels_report("sandwich_smooth", n_heads=8, length=64)["bias"][head] for head in range(8)]
+    found = [measured("kernels", "sandwich_smooth", heads=8, length=64).values["bias"][head] for head in range(8)]
     for head, bias in enumerate(found, 1):
         r1 = -(bias[1] - bias[0]) / math.log(2)
         assert np.array(bias) - bias[0] == pytest.approx(-r1 * np.log1p(np.arange(64)), abs=1e-4)

@@ -18,6 +18,7 @@ from languages.automata.semiautomaton import numbered
 from languages.errors import UserError
 from regulargpt.extraction import clusters
 from regulargpt.extraction.blind import Blind, every_word
+from regulargpt.extraction.dendrogram import Dendrogram
 from regulargpt.extraction.recurrent import Automaton, Step, closure
 from regulargpt.finite.learn import Teacher, learn, short_words
 from regulargpt.finite.levels import MAX_WINDOWS
@@ -159,18 +160,18 @@ def test_the_empty_words_answer_is_the_convention_where_it_makes_no_difference()
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_clusters_are_those_of_single_linkage(seed: int):
-    generator = torch.Generator().manual_seed(seed)
-    points = torch.randn(60, 3, generator=generator, dtype=torch.float64)
-    points += 6 * torch.randint(0, 3, (60, 3), generator=generator)
-    order, joined = clusters.linkage(points)
-    assert sorted(order.tolist()) == list(range(60))
+@pytest.mark.parametrize("linkage", ["single", "average"])
+def test_a_cut_of_the_merges_is_what_scikit_learn_cuts(seed: int, linkage: Any):
+    random = np.random.default_rng(seed)
+    points = random.normal(size=(60, 3)) + 6 * random.integers(0, 3, (60, 3))
+    tree = Dendrogram.of(points, linkage)
     for cut in (0.3, 1.0, 2.0, 4.0):
-        label = np.zeros(60, dtype=int)
-        label[order] = np.cumsum(np.append(0, joined > cut))
+        label = tree.labels(1 + int((tree.heights > cut).sum()))
         single: Any = AgglomerativeClustering
-        oracle = single(n_clusters=None, distance_threshold=cut, linkage="single").fit(points.numpy()).labels_
+        oracle = single(n_clusters=None, distance_threshold=cut, linkage=linkage).fit(points).labels_
         assert len(set(zip(label, oracle, strict=True))) == len(set(label)) == len(set(oracle))
+        # Numbered by first rows.
+        assert list(dict.fromkeys(label.tolist())) == list(range(len(set(label))))
 
 
 def test_states_that_are_all_one_are_one_cluster():

@@ -20,14 +20,14 @@ from languages.automata import MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import UserError
 from regulargpt.certificate import outcome as outcomes
-from regulargpt.certificate.as_it_is import search_balls, search_in_training
-from regulargpt.certificate.search.certify import Certifier, Quantised
+from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
 from regulargpt.certificate.search.codebook import codebooks, missed_share, right_table
 from regulargpt.certificate.tuning.fine_tuning import Attempt, TrainingTable, apply_map
 from regulargpt.certificate.tuning.last_layer import solve_last_layer
 from regulargpt.certificate.tuning.phase import WARMUP, TableFineTuning
 from regulargpt.certificate.tuning.stability import Look, is_small
 from regulargpt.certificate.tuning.state import TuningState
+from regulargpt.certificate.unquantised import search_balls, search_in_training
 from regulargpt.config.schema import RunConfig, TrainingOptions
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
@@ -329,7 +329,7 @@ def test_a_fine_tuning_without_certificate_begins_anew_where_it_mends():
         *((35, 35, None), (40, 35, None), (45, 35, 45), (50, 35, 45), (55, 35, 45)),
     ]
     steps = {"began_at": 35, "certified_at": 45}
-    assert phase_of(trainer).summary() == {**steps, "as_it_is": None}
+    assert phase_of(trainer).summary() == {**steps, "proven_unquantised": None}
     # By the table at the end only.
     assert asked == [(step, step == 55, 0.5) for step in (5, 10, 15, 20, 25, 30, 35, 40, 45, 55)]
 
@@ -834,7 +834,7 @@ def test_the_table_of_all_windows_is_the_one_that_a_proof_finds(monkeypatch: pyt
     table = right_table(network, certifier.target, book)
     assert table is not None
     before = [(part.keys.copy(), part.images.copy(), part.margins.copy()) for part in (table.leaves, table.nodes)]
-    known, found = (Quantised.of(network, book, certifier.specification, given) for given in (table, None))
+    known, found = (QuantisedNetwork.of(network, book, certifier.specification, given) for given in (table, None))
     assert known.certain
     assert found.certain
     for part, (keys, images, margins) in zip((found.table.leaves, found.table.nodes), before, strict=True):

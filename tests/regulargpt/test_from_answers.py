@@ -13,6 +13,7 @@ import languages
 from languages.automata import Dfa, MooreMachine
 from languages.convert.json_text import to_json
 from languages.errors import UserError
+from regulargpt.api import verify
 from regulargpt.certificate.compared import against, automaton_of
 from regulargpt.certificate.outcome import compared, shortest_wrong, wrong_words
 from regulargpt.certificate.search.certify import Certifier
@@ -35,7 +36,6 @@ from regulargpt.finite.from_answers import (
 from regulargpt.finite.lstar import Unbounded
 from regulargpt.finite.nonempty import counterexample
 from regulargpt.finite.specification import specified_machine
-from regulargpt.measurements.verify import verify
 from regulargpt.models.tree.base import Tree
 from regulargpt.runs.certify import learned_machine
 from regulargpt.runs.load import load_model
@@ -333,7 +333,7 @@ def test_an_automaton_that_the_network_contradicts_is_not_called_learned_from_it
     run(RunConfig().replaced(few), tmp_path / "run")
     folder = RunFolder.open(tmp_path / "run")
     (folder.path / "automaton.json").write_text(to_json(specified_machine(languages.get("parity"))))
-    report = verify(folder, words=8)["certificate"]
+    report = verify(folder.path, words=8)["certificate"]
     assert not report["proven"]
     assert "learned" not in report
     assert not any("learned from the network's answers" in line for line in sentences(report))

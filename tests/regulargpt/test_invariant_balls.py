@@ -24,10 +24,17 @@ from regulargpt.certificate.search.invariant_balls import (
     InvariantBalls,
     NotInvariant,
     find_invariant_balls,
+    images_of,
 )
-from regulargpt.certificate.search.networks import image_bounds, numpy_network
-from regulargpt.certificate.search.numpy_network import NumpyNetwork, erf
-from regulargpt.certificate.search.remainders import LAYER_NORM_CURVATURE, gelu_remainder, layer_norm, relu_remainder
+from regulargpt.certificate.search.networks import image_bounds
+from regulargpt.certificate.search.remainders import (
+    LAYER_NORM_CURVATURE,
+    erf,
+    gelu_remainder,
+    layer_norm,
+    relu_remainder,
+)
+from regulargpt.finite.float64_network import Float64Network
 from regulargpt.models.tree.base import Tree
 from tests.regulargpt.networks import (
     HEADS,
@@ -41,7 +48,6 @@ from tests.regulargpt.networks import (
     block,
     pushed,
     random_model,
-    weights,
     within_balls,
     worst,
 )
@@ -49,14 +55,14 @@ from tests.regulargpt.networks import (
 Floats = npt.NDArray[np.float64]
 
 
-def network(seed: int = 0, size: float = 2.0, **shape: Any) -> tuple[Tree, NumpyNetwork]:
-    """A random network, in torch and in numpy."""
+def network(seed: int = 0, size: float = 2.0, **shape: Any) -> tuple[Tree, Float64Network]:
+    """A random network, and what the search has of it."""
     model = random_model(seed, size, **shape)
-    return model, as_numpy(model, shape)
+    return model, in_float64(model, shape)
 
 
-def as_numpy(model: Tree, shape: dict[str, Any]) -> NumpyNetwork:
-    """The network in numpy with this model's weights."""
+def in_float64(model: Tree, shape: dict[str, Any]) -> Float64Network:
+    """The network with this model's weights."""
     settings = {
         "n_heads": HEADS,
         "embedding_scale": 1.0,
@@ -66,7 +72,7 @@ def as_numpy(model: Tree, shape: dict[str, Any]) -> NumpyNetwork:
         "name": "regulargpt",
         "gates": False,
     }
-    return numpy_network(weights(model), settings | {"chunk_size": 2} | shape)
+    return Float64Network(model, settings | {"chunk_size": 2} | shape)
 
 
 @pytest.mark.parametrize("shape", SHAPES + TREES, ids=IDS + TREE_IDS)
@@ -84,11 +90,11 @@ def test_no_displacement_within_the_balls_leaves_the_bound(
 def test_the_linear_part_is_torchs_jacobian_and_the_centre_the_image(shape: dict[str, Any]):
     model, net = network(3, **shape)
     C = shape["chunk_size"]
-    rows = np.concatenate([net.absent, np.random.default_rng(0).normal(size=(K, D))])
+    rows = net.rows(np.random.default_rng(0).normal(size=(K, D)))
     windows = all_windows(C)
     of, _ = projections(net, rows)
     _, _, form = expand(net, rows, of, windows)
-    assert np.abs(form.centre - net.merge(rows, windows)).max() < 1e-12
+    assert np.abs(form.centre - images_of(net, rows[1:], windows)).max() < 1e-12
     states = torch.from_numpy(rows[windows])
     total = torch.autograd.functional.jacobian(lambda x: block(model, x).sum(0), states)  # (d, n, C, d)
     assert isinstance(total, torch.Tensor)
@@ -116,12 +122,10 @@ def test_what_is_far_and_what_stretches_is_looked_at_first(monkeypatch: pytest.M
     prototypes, seen = 10 * np.eye(100), []
 
     class Stub:
-        absent = np.zeros((1, 100))
-
-        def merge(self, rows: Floats, windows: npt.NDArray[np.int64]) -> Floats:
-            states = prototypes + 0.01 * (rows[1:] - prototypes)
-            states[70], states[30, 0] = rows[71], 0.1
-            return states[windows[:, 0] - 1]
+        def over(self, rows: torch.Tensor, windows: npt.NDArray[np.int64]) -> torch.Tensor:
+            states = prototypes + 0.01 * (rows.numpy() - prototypes)
+            states[70], states[30, 0] = rows[70], 0.1
+            return torch.from_numpy(states[windows[:, 0] - 1])
 
     class Refused:
         def __init__(self, network: Any, prototypes: Any, leaves: Any, nodes: Any, answers: Any):
@@ -145,11 +149,11 @@ def test_what_is_far_and_what_stretches_is_looked_at_first(monkeypatch: pytest.M
 def test_for_small_balls_the_bound_is_about_what_can_happen(shape: dict[str, Any]):
     model, net = network(5, 1.0, **shape)
     prototypes, windows = np.random.default_rng(2).normal(size=(K, D)), all_windows(model.chunk_size)
-    rows = np.concatenate([net.absent, prototypes])
+    rows = net.rows(prototypes)
     images = np.ones(len(windows), dtype=np.int64)
     bounds = image_bounds(net, prototypes, windows, images)
     moved = bounds.bound(np.full(K, 1e-5)) - bounds.residuals
-    of_images = net.merge(rows, windows)
+    of_images = images_of(net, rows[1:], windows)
     far = worst(model, rows[windows], np.where(windows > 0, 1e-5, 0.0), of_images, steps=30)
     assert (far <= moved).all()
     assert (moved < 1.3 * far).all()
@@ -216,14 +220,14 @@ def test_norms_are_bounds_and_tight():
     assert spectral_norm(np.zeros((3, 3))) == 0
 
 
-def contracting() -> tuple[NumpyNetwork, Floats, Any, Any, npt.NDArray[np.int64]]:
+def contracting() -> tuple[Float64Network, Floats, Any, Any, npt.NDArray[np.int64]]:
     """The image is LayerNorm of a large constant and a little else, so all balls shrink."""
     model, _ = network(7, 0.05, chunk_size=2)
     with torch.no_grad():
         model.get_parameter("blocks.0.ff_out.bias").copy_(torch.linspace(-30, 30, D))
-    net = as_numpy(model, {})
+    net = in_float64(model, {})
     leaves = np.array([[a, b] for a in (1, 2) for b in (0, 1, 2)])
-    point = net.merge(net.symbols, leaves).mean(0, keepdims=True)
+    point = net.over_symbols(leaves).numpy().mean(0, keepdims=True)
     prototypes = np.concatenate([point, point + 0.5, -point])
     images = np.ones(len(leaves), dtype=np.int64)
     nodes = all_windows(2)
@@ -248,8 +252,8 @@ def test_a_contracting_network_is_enclosed_the_largest_slack_first():
     assert (bounds.residuals + 1.1 * moved + found.slack <= found.radii[images - 1] + 1e-12).all()
     rng = np.random.default_rng(0)
     for _ in range(50):
-        rows = np.concatenate([net.absent, prototypes + found.radii[:, None] * sphere(rng, K)])
-        far = np.linalg.norm(net.merge(rows, nodes) - prototypes[images - 1], axis=1)
+        moved_states = prototypes + found.radii[:, None] * sphere(rng, K)
+        far = np.linalg.norm(images_of(net, moved_states, nodes) - prototypes[images - 1], axis=1)
         assert (far + found.slack / 2 <= found.radii[images - 1]).all()
 
 
@@ -261,7 +265,7 @@ def test_a_ball_ends_where_its_answer_does_if_one_is_asked(room: float, asked: b
     none, slack = (leaves[:0], leaf_images[:0]), 0.01
     limit = BallConditions(net, prototypes, none, nodes, answers).limits[2]
     apart = np.linalg.norm(net.w["readout.weight"][0] - net.w["readout.weight"][1])
-    net.w["readout.bias"] = net.w["readout.bias"] + [(limit - room * slack) * apart, 0.0]
+    net.w["readout.bias"] += [(limit - room * slack) * apart, 0.0]
     answers = answers if asked else np.array([*answers[:2], -1])
     conditions = BallConditions(net, prototypes, none, nodes, answers)
     found = conditions.solve(slack)
@@ -279,7 +283,7 @@ def sphere(rng: np.random.Generator, n: int) -> Floats:
 def test_an_untrained_network_is_not_enclosed_and_says_why():
     _, net = network(0, 1.0, chunk_size=2)
     prototypes, nodes = np.random.default_rng(0).normal(size=(K, D)), all_windows(2)
-    answers = net.readout(prototypes).argmax(1)
+    answers = net.readout(torch.from_numpy(prototypes)).argmax(1).numpy()
     part = (nodes, np.ones(len(nodes), dtype=np.int64))
     found = find_invariant_balls(net, prototypes, (nodes[:0], part[1][:0]), part, answers)
     assert isinstance(found, NotInvariant)

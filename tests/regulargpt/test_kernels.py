@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from languages.errors import UserError
 from regulargpt import encodings
 from regulargpt.encodings.base import Encoding
+from regulargpt.measurements.bias_kernels import of_encoding
 from regulargpt.measurements.kernels import (
     MOST_POINTS,
     Profile,
@@ -26,7 +27,7 @@ from regulargpt.measurements.kernels import (
     softmax,
     softmax_change,
 )
-from regulargpt.measurements.kernels_report import kernels_report, of_encoding
+from regulargpt.measurements.measuring import measured
 
 IRREGULAR = [0.0, 0.3, 1.0, 2.5, 7.0, 7.1, 40.0]
 I = np.arange(64)  # noqa: E741
@@ -243,7 +244,7 @@ def test_only_the_causal_half_counts():
 def refusal(name: str) -> str:
     """Why an encoding has no report, if it has none."""
     try:
-        kernels_report(name, n_heads=4, length=8)
+        measured("kernels", name, heads=4, length=8)
     except UserError as error:
         return str(error)
     return ""
@@ -263,6 +264,6 @@ def biased() -> list[str]:
 def test_every_built_in_bias_has_a_report():
     assert "alibi" in biased()
     for name in biased():
-        report = kernels_report(name, n_heads=4, length=8)
+        report = measured("kernels", name, heads=4, length=8).report
         assert len(report["heads"]) == len(report["bias"]) == 4
         assert report["softmax_ignores_a_constant"]

@@ -66,7 +66,6 @@ def test_it_is_a_function_of_network_table_and_seed_and_no_hook_stays(monkeypatc
         model, table = case(KINDS[0])
         if at:  # windows go through in other pieces
             monkeypatch.setattr(block, "ROWS", 3)
-            monkeypatch.setattr(last_layer, "ROWS", 5 if seed else 1 << 14)
         solve_last_layer(model, table, seed)
         assert not any(module._forward_pre_hooks for module in model.modules())
         found.append(model.last_layer.weight.detach())  # type: ignore[union-attr]
@@ -88,7 +87,7 @@ def test_what_cannot_be_solved_is_left_as_it_is():
 
 def test_of_a_large_table_some_windows_are_drawn(monkeypatch: pytest.MonkeyPatch):
     model, table = case(KINDS[0])
-    monkeypatch.setattr(last_layer, "MOST", len(table.windows) - 1)
+    monkeypatch.setattr(last_layer, "MOST_WINDOWS", len(table.windows) - 1)
     layer = model.last_layer
     assert layer is not None
     for seed in (0, 1):

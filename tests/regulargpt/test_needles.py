@@ -3,8 +3,10 @@
 import csv
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import matplotlib.figure
 import numpy as np
@@ -17,10 +19,10 @@ from languages.errors import UserError
 from languages.text.retrieval import retrieval
 from regulargpt import plots
 from regulargpt.config.schema import RunConfig
-from regulargpt.evaluation.temperature import Temperature
-from regulargpt.measurements import needles_report as reporting
+from regulargpt.evaluation.temperature import Temperature, weights_of, write
+from regulargpt.measurements.measuring import measured
 from regulargpt.measurements.needles import ByDepth, edges, needle_depths
-from regulargpt.measurements.needles_report import needles_report
+from regulargpt.runs import load
 from regulargpt.runs import run as running
 from regulargpt.runs.again import evaluate
 from regulargpt.storage.folder import RunFolder
@@ -41,12 +43,25 @@ def trained(tmp_path_factory) -> RunFolder:
     return RunFolder.open(folder)
 
 
+def needles_report(
+    folder: RunFolder, lengths: Sequence[int] | None = None, temperature: Temperature | None = None, **options: Any
+) -> dict[str, Any]:
+    """What the measurement reports; a temperature is read from a file, as the verb reads it."""
+    if temperature is not None:
+        path = folder.path.parent / "temperature.json"
+        write(path, replace(temperature, weights=weights_of(folder)))
+        options["temperature"] = path
+    if lengths is not None:
+        options["lengths"] = ",".join(map(str, lengths))
+    return measured("needles", folder.path, **options).report
+
+
 @pytest.fixture
 def erring(monkeypatch) -> Callable[[Errs], None]:
     """Put a reader that errs in the place of the network."""
 
     def put(errs: Errs) -> None:
-        monkeypatch.setattr(reporting, "load_reader", lambda folder: Reader(retrieval(NAME), errs))
+        monkeypatch.setattr(load, "load_reader", lambda folder: Reader(retrieval(NAME), errs))
 
     return put
 
@@ -199,7 +214,8 @@ def test_the_title_names_the_temperature(
     drawn: list[matplotlib.figure.Figure] = []
     monkeypatch.setattr(plots, "save", lambda path, figure: drawn.append(figure))
     needles_report(trained, lengths=(28,), words=2, temperature=temperature, out=tmp_path)
-    assert drawn[0].get_suptitle() == plots.title(RunConfig.parse(trained.config_text)) + end
+    title = plots.title(RunConfig.parse(trained.config_text)) + end
+    assert drawn[0].get_suptitle().replace("\n", " ") == title
 
 
 def test_the_words_are_few_at_once(trained: RunFolder, tmp_path: Path, monkeypatch):

@@ -1,4 +1,4 @@
-"""No page of any kind breaks a rule of axe-core's, light or dark, on a phone or a screen, all of it unfolded."""
+"""A page of each kind fits a phone and a screen, asks for nothing, and breaks no rule of axe-core's, light or dark."""
 
 from __future__ import annotations
 
@@ -13,18 +13,23 @@ from tests.regulargpt.certified import believed, folder
 from tests.regulargpt.first_paint import painted
 from tests.regulargpt.pixels import settle
 from tests.regulargpt.test_alignment_page import place as alignments
+from tests.regulargpt.test_lesson_page import lesson, written
 from tests.regulargpt.test_page_export import pages
 from tests.regulargpt.test_report import made
 from tests.regulargpt.test_text_report import page as on_texts
 from tests.regulargpt.test_text_report import place
 
-__all__ = ["alignments", "on_texts", "pages", "place"]  # pages that other files make, too
+__all__ = ["alignments", "lesson", "on_texts", "pages", "place", "written"]  # pages that other files make, too
 pytestmark = needs_browser
-KINDS = ("table", "spoilt", "several", "pixels", "texts", "text", "alignment", "embedded")
+KINDS = ("table", "spoilt", "several", "pixels", "texts", "text", "alignment", "strange", "embedded", "lesson")
+# Names that two elements have.
+TWICE = "[...document.querySelectorAll('[id]')].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)"
 
 
 @pytest.fixture(scope="module")
-def every(tmp_path_factory, pages: dict[str, tuple[Path, str]]) -> dict[str, tuple[Path, str]]:
+def every(
+    tmp_path_factory, pages: dict[str, tuple[Path, str]], alignments: Path, written: Path
+) -> dict[str, tuple[Path, str]]:
     """A page of each kind, with its address."""
     path = tmp_path_factory.mktemp("every")
     made(path / "spoilt", "tomita-3", 2, True)
@@ -36,6 +41,8 @@ def every(tmp_path_factory, pages: dict[str, tuple[Path, str]]) -> dict[str, tup
         "spoilt": (path / "spoilt" / "report.html", "#word=0110100&view=tree&node=2.1"),
         "several": (path / "several.html", "#word=" + "0110" * 30),
         "text": (texts.parent / "alone.html", ""),
+        "strange": (alignments / "strange" / "align" / "align.html", ""),
+        "lesson": (written, ""),
         "embedded": (path / "spoilt" / "report.html", "?embed=tree#word=0110100"),
     }
 
@@ -46,6 +53,9 @@ def test_no_rule_is_broken(browser: Browser, every: dict[str, tuple[Path, str]],
     page, address = every[kind]
     browser.look(width, dark=dark)
     browser.open(page, address)
+    assert browser.evaluate("document.documentElement.scrollWidth") == width
+    assert browser.evaluate(TWICE) == []
+    assert {request.split("#")[0].split("?")[0] for request in browser.requests} <= {page.as_uri(), "data:,"}
     browser.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
     browser.evaluate("document.querySelector('.take > button')?.click()")
     settle(browser)

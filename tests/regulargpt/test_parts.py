@@ -202,9 +202,6 @@ KNOWN = {
     "cli/commands/extract.py": {"rnn", "lstm", "gru", "linear-rnn", "next"},  # from these it extracts
     "cli/__init__.py": {"regulargpt", "alibi"},  # the program's name, and an example
     "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
-    "cli/commands/kernels.py": {"encoding", "n_heads", "n_layers"},  # an encoding without a model needs its sizes
-    "cli/commands/position_variance.py": {"causal"},  # chapter 2 is about the mask
-    "cli/commands/positions.py": {"last"},  # the last position
     "cli/commands/align.py": {"p_max"},  # a strategy, and the largest probability
     "cli/commands/check.py": {"levels"},  # those that the checker counted
     "cli/sweeping.py": {"model.chunk_size", "model.gates"},  # stand in the names of runs

@@ -438,26 +438,6 @@ def test_light_and_dark_follow_the_system_and_the_button(browser: Browser, page:
 
 
 @needs_browser
-@pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_is_wider_than_the_window(browser: Browser, page: Path, width: int):
-    browser.look(width)
-    browser.open(page, "#word=" + "0110" * 40)
-    assert browser.evaluate("document.documentElement.scrollWidth") == width
-    browser.look(1280)
-
-
-@needs_browser
-def test_everything_has_a_name(browser: Browser, page: Path):
-    browser.open(page)
-    named = "button, input, svg, canvas, [tabindex]"
-    nameless = browser.evaluate(f"""[...document.querySelectorAll("{named}")].filter((e) =>
-        !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length)).map((e) => e.outerHTML)""")
-    assert nameless == []
-    ids = browser.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
-    assert len(set(ids)) == len(ids)
-
-
-@needs_browser
 def test_large_tables_are_drawn_as_pixels(browser: Browser, tmp_path: Path):
     certificate, _ = made(tmp_path / "run", "alternating-5", 2, False)
     made(tmp_path / "larger", "symmetric-5", 2, False)

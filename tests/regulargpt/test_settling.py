@@ -18,7 +18,7 @@ from regulargpt.certificate.tuning.settling import (
     GROWTH,
     KEPT,
     LEAST,
-    MOST,
+    MOST_REACH,
     RETREAT,
     SHARPENING,
     SOFT,
@@ -79,7 +79,7 @@ def test_the_reach_grows_while_nearly_all_come_back_and_shrinks_otherwise():
     assert own.reach == pytest.approx(RETREAT * GROWTH * FIRST)
     for _ in range(2000):
         own.adapt(1.0)
-    assert own.reach == MOST
+    assert own.reach == MOST_REACH
     for _ in range(2000):
         own.adapt(0.0)
     assert own.reach == LEAST

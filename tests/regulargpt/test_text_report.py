@@ -195,27 +195,6 @@ CONTRAST = """() => {
   }
   return Object.entries(worst).filter(([, ratio]) => ratio < 4.5);
 }"""
-NAMELESS = """[...document.querySelectorAll("button, input, svg, [tabindex], summary")].filter((e) =>
-  !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length)).map((e) => e.outerHTML)"""
-
-
-@needs_browser
-@pytest.mark.parametrize("name", ["page.html", "alone.html"])
-@pytest.mark.parametrize(("width", "dark"), [(390, True), (390, False), (1280, True), (1280, False)])
-def test_it_fits_is_read_and_is_named(browser: Browser, page: Path, name: str, width: int, dark: bool):
-    browser.look(width, dark=dark)
-    browser.open(page.parent / name)
-    assert browser.evaluate("document.documentElement.scrollWidth") == width
-    assert browser.evaluate(f"({CONTRAST})()") == []
-    assert browser.evaluate(NAMELESS) == []
-    ids = browser.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
-    assert len(set(ids)) == len(ids)
-    # What scrolls is reached by the keyboard.
-    lost = "[...document.querySelectorAll('.scroll')].filter((e) => e.tabIndex !== 0 || !e.getAttribute('role')).length"
-    assert browser.evaluate(lost) == 0
-    assert browser.problems == []
-    assert {request.split("#")[0] for request in browser.requests} <= {(page.parent / name).as_uri(), "data:,"}
-    browser.look(1280)
 
 
 @needs_browser

@@ -13,6 +13,7 @@ from regulargpt.encodings.base import Encoding
 from regulargpt.models.hooks import hook_names, run_with_cache
 from regulargpt.models.layers import Dropout, seed_counted
 from regulargpt.models.transformer import Attention, Transformer, attention
+from tests.pairwise import pairwise
 
 D_MODEL, N_HEADS, D_FF = 8, 2, 12
 REFERENCE = ["none", "sinusoidal", "rotary", "alibi", "transformer_xl"]  # those that the reference below knows
@@ -98,11 +99,12 @@ def naive(model: Transformer, words: Tensor, activation: str) -> Tensor:
     return torch.stack(outputs)
 
 
-@pytest.mark.parametrize("length", [1, 2, 5, 7])
-@pytest.mark.parametrize(("norm", "activation"), [("pre", "gelu"), ("post", "relu")])
-@pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("encoding", REFERENCE)
-def test_outputs_and_gradients_equal_the_reference(encoding, causal, norm, activation, length):
+@pytest.mark.parametrize(
+    ("encoding", "causal", "kind", "length"),
+    pairwise(list(REFERENCE), [True, False], [("pre", "gelu"), ("post", "relu")], [1, 2, 5, 7]),
+)
+def test_outputs_and_gradients_equal_the_reference(encoding, causal, kind, length):
+    norm, activation = kind
     model = built(encoding, causal=causal, norm=norm, activation=activation)
     words = some_words(2, length, seed=length)
     results = []
@@ -115,10 +117,9 @@ def test_outputs_and_gradients_equal_the_reference(encoding, causal, norm, activ
         assert torch.allclose(fast, slow, atol=1e-11, rtol=1e-11)
 
 
-@pytest.mark.parametrize("length", [1, 2, 7])
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize(("encoding", "causal"), DIRECTIONS)
-def test_the_last_position_alone_is_the_last_of_all(encoding: str, causal: bool, norm: str, length: int):
+@pytest.mark.parametrize(("direction", "length", "norm"), pairwise(DIRECTIONS, [1, 2, 7], ["pre", "post"]))
+def test_the_last_position_alone_is_the_last_of_all(direction: tuple[str, bool], length: int, norm: str):
+    encoding, causal = direction
     model = built(encoding, causal=causal, norm=norm, dropout=0.4).train()
     words = some_words(3, length, seed=length)
     results = []

@@ -191,10 +191,10 @@ def test_every_bound_refuses_what_is_beyond_it_and_allows_itself(key: str, bound
 
 
 @pytest.mark.parametrize("key", [key for key in NUMBERS if PLACES[key][1].kind is float])
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_every_number_must_be_finite(key: str, value: float):
-    with pytest.raises(ConfigError, match=f"^{key} = {value}; "):
-        PLACES[key][0].replaced({key: value})
+def test_every_number_must_be_finite(key: str):
+    for value in (float("nan"), float("inf"), -float("inf")):
+        with pytest.raises(ConfigError, match=f"^{key} = {value}; "):
+            PLACES[key][0].replaced({key: value})
 
 
 @pytest.mark.parametrize("key", [key for key in NUMBERS if PLACES[key][1].kind is int])

@@ -18,6 +18,7 @@ from regulargpt.models.transformer import attention
 from regulargpt.models.transformer.attention import Pass
 from regulargpt.models.transformer.piece import Piece
 from regulargpt.options.views import Bca, Full, Sliding, View, parse
+from tests.pairwise import pairwise
 from tests.regulargpt.attending import D_MODEL, N_HEADS, attended, attention_of, transformer, visible, words
 
 VIEWS: dict[str, View] = {
@@ -33,11 +34,14 @@ VIEWS: dict[str, View] = {
 }
 
 
-@pytest.fixture(params=[1, 4, 1 << 19], ids=["a query at a time", "four queries", "many queries"])
-def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces of any size give the same."""
-    monkeypatch.setattr(attention, "CPU_AT_ONCE", request.param)
-    monkeypatch.setattr(attention, "MIN_QUERIES", min(4, request.param))
+# Queries at a time: pieces of any size give the same.
+PIECES = (1, 4, 1 << 19)
+
+
+def cut(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attention is computed in pieces of this size."""
+    monkeypatch.setattr(attention, "CPU_AT_ONCE", size)
+    monkeypatch.setattr(attention, "MIN_QUERIES", min(4, size))
 
 
 def normed(length: int) -> Tensor:
@@ -46,10 +50,12 @@ def normed(length: int) -> Tensor:
     return F.layer_norm(x, [D_MODEL])
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("name", list(ENCODINGS))
+@pytest.mark.parametrize(("name", "view", "size"), pairwise(list(ENCODINGS), list(VIEWS), PIECES))
 @torch.no_grad()
-def test_attention_under_a_view_is_that_over_the_pairs_it_names(name: str, view: str, pieces: None):
+def test_attention_under_a_view_is_that_over_the_pairs_it_names(
+    name: str, view: str, size: int, monkeypatch: pytest.MonkeyPatch
+):
+    cut(size, monkeypatch)
     for length in (1, 2, 31, 67):
         model = transformer(name, train_len=67)
         x = normed(length)
@@ -60,9 +66,11 @@ def test_attention_under_a_view_is_that_over_the_pairs_it_names(name: str, view:
             assert torch.allclose(found, wanted, atol=1e-12, rtol=1e-12)
 
 
-@pytest.mark.parametrize("view", ["full", "sliding:5", "bca:7"])
-@pytest.mark.parametrize("name", list(ENCODINGS))
-def test_gradients_under_a_view_are_those_over_the_pairs_it_names(name: str, view: str, pieces: None):
+@pytest.mark.parametrize(("name", "view", "size"), pairwise(list(ENCODINGS), ["full", "sliding:5", "bca:7"], PIECES))
+def test_gradients_under_a_view_are_those_over_the_pairs_it_names(
+    name: str, view: str, size: int, monkeypatch: pytest.MonkeyPatch
+):
+    cut(size, monkeypatch)
     model = transformer(name, train_len=33)
     x, attn = normed(33).requires_grad_(), attention_of(model, 1)
     n = torch.arange(33, dtype=torch.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,16 +14,24 @@ from experiments.text.checkpoint.plan import NONE
 from languages.errors import UserError
 from languages.text.tokens import Tokens
 from regulargpt.evaluation.temperature import at_temperature
-from regulargpt.models.transformer.encoder_decoder.checkpoint.config import Config, folder_of, read_config
-from regulargpt.models.transformer.encoder_decoder.checkpoint.stored import digest, index_of
-from regulargpt.models.transformer.encoder_decoder.checkpoint.tokenizer import tokens_of
+from regulargpt.models.transformer.encoder_decoder.checkpoint import (
+    Pretrained,
+    digest,
+    fitting,
+    folder_of,
+    read_config,
+    tokens_of,
+    weight_files,
+)
 
 if TYPE_CHECKING:
     from regulargpt.measurements.alignment.ragged import RaggedSetting
-    from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
 
-# As LongEval has it for topics; other answers are one number.
-MOST = 50
+# Tokens, as LongEval has it for topics; other answers are one number.
+ANSWER_TOKENS = 50
+# Of config.json, under its names there.
+SIZES = ("vocab_size", "d_model", "d_kv", "d_ff", "num_layers", "num_heads", "relative_attention_num_buckets",
+         "relative_attention_max_distance")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,10 +64,10 @@ class Network(Protocol):
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A checkpoint as far as its small files say, which need no torch."""
+    """A checkpoint as far as its small files say."""
 
     folder: Path
-    config: Config
+    sizes: Mapping[str, int]
     tokens: Tokens
 
     @property
@@ -78,19 +86,18 @@ class OnDisk:
 
     def load(self) -> Network:
         """With its weights. Raises UserError for tensors that are missing, unknown, of another shape, or damaged."""
-        from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
-
         return OfT5(Pretrained.load(self.folder), self.digest)
 
 
 def on_disk(place: str | Path) -> OnDisk:
     """The checkpoint in a folder. UserError for none, another architecture, or no tokenizer that fits."""
     folder = folder_of(place)
-    config = read_config(folder)
-    index_of(folder)
     if not folder.resolve().name:
         raise UserError(f"{place} has no name of its own; give the checkpoint a folder")
-    return OnDisk(folder, config, tokens_of(folder, config.sizes["vocab_size"]))
+    weight_files(folder)
+    tokens, config = tokens_of(folder), read_config(folder)
+    sizes = {name: getattr(config, name) for name in SIZES}
+    return OnDisk(folder, sizes, fitting(tokens, sizes["vocab_size"]))
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,7 @@ class OfT5:
         attentions = self.loaded.model.attentions
         shape = len(attentions), attentions[0].n_heads
         with at_temperature(self.loaded.model, None if tau == 1 else np.full(shape, tau)):
-            return self.loaded.decode(self.loaded.answer(self.loaded.encode(text), MOST))
+            return self.loaded.decode(self.loaded.answer(self.loaded.encode(text), ANSWER_TOKENS))
 
 
 @dataclass(frozen=True)

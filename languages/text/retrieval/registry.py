@@ -10,7 +10,7 @@ from languages.registry import RETRIEVAL
 from languages.specification import Parameter, read_parameters
 from languages.text.retrieval.base import Retrieval
 
-MOST = 4096
+LARGEST_SIZE = 4096
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Row:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        accepts = f"a whole number, 1 to {MOST}"
+        accepts = f"a whole number, 1 to {LARGEST_SIZE}"
         return tuple(Parameter(key, value, accepts) for key, value in self.sizes.items())
 
     @property
@@ -72,8 +72,8 @@ def retrieval(name: str) -> Retrieval:
     row = ROWS[stem]
     sizes = {**row.sizes, **read_parameters(row.parameters, f"{RETRIEVAL}{stem}", written)}
     for key, value in sizes.items():
-        if not 1 <= value <= MOST:
-            raise LanguageError(f"{name}: {key} is {value}; it is a whole number, 1 to {MOST}")
+        if not 1 <= value <= LARGEST_SIZE:
+            raise LanguageError(f"{name}: {key} is {value}; it is a whole number, 1 to {LARGEST_SIZE}")
     module, _, kind = row.place.partition(":")
     task: type[Retrieval] = getattr(import_module(f"languages.text.retrieval.{module}"), kind)
     if sizes["questions"] % task.together:

@@ -131,7 +131,7 @@ class Functions:
 
 
 @dataclass(frozen=True)
-class Found:
+class CheckedWindows:
     """Windows: the states (m, C) by offset from the side aligned, 0 for what is absent; the numbers (m,) of what they
     do; whether they are full nodes of the next level, and whether they can be a rest, or a root."""
 
@@ -161,11 +161,11 @@ class Windows:
         self._rows: dict[int, Row] = {}
         self._flags: dict[int, tuple[bool, bool]] = {}
 
-    def of(self, n: int) -> Iterator[Found]:
+    def of(self, n: int) -> Iterator[CheckedWindows]:
         """Those of n nodes, in slices."""
         yield from self.grown(np.zeros((1, 0), dtype=np.int64), np.zeros(0, dtype=np.int64), n)
 
-    def grown(self, places: Ints, functions: Ints, n: int) -> Iterator[Found]:
+    def grown(self, places: Ints, functions: Ints, n: int) -> Iterator[CheckedWindows]:
         """Those of n nodes that have at the first places these nodes (m, j), which do so much (m,)."""
         is_far = places.shape[1] == n - 1
         count = len(self.states) if is_far else self.n_full
@@ -183,7 +183,7 @@ class Windows:
                 continue
             states = np.zeros((len(more), self.C), dtype=np.int64)
             states[:, :n] = self.states[more]
-            yield Found(states, products[row, node], whole[node], at_end[row, node])
+            yield CheckedWindows(states, products[row, node], whole[node], at_end[row, node])
 
     def one_more(self, near: Ints | None, count: int) -> Row:
         """What windows that do `near` (m,) do with each of the first `count` nodes, (m, count) each; None: nothing."""

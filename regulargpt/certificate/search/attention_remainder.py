@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regulargpt.certificate.search.affine_forms import ROUND_UP, spectral_bound
-from regulargpt.certificate.search.numpy_regulargpt import NumpyRegularGPT
+from regulargpt.finite.float64_network import Float64Network
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -30,15 +30,16 @@ class Projections:
     value_gain: Floats
 
     @classmethod
-    def of(cls, network: NumpyRegularGPT, x: Floats, jacobian: Floats, gain: Floats, bias: Floats) -> Projections:
+    def of(cls, network: Float64Network, x: Floats, jacobian: Floats, gain: Floats, bias: Floats) -> Projections:
         """Of rows gain x + bias; the output projection's bias is not in it."""
-        H, d = network.n_heads, x.shape[1]
+        H, d = network.options["n_heads"], x.shape[1]
         root = np.sqrt(d / H)
         scaled = x * gain + bias
 
         def heads(name: str, divide: float = 1.0) -> tuple[Floats, Floats]:
-            full = network.w[f"blocks.0.attn.{name}.weight"] * gain / divide
-            values = network.linear(f"blocks.0.attn.{name}", scaled) / divide
+            weight = network.w[f"blocks.0.attn.{name}.weight"]
+            values = (scaled @ weight.T + network.w.get(f"blocks.0.attn.{name}.bias", 0.0)) / divide
+            full = weight * gain / divide
             return full.reshape(H, -1, d), values.reshape(len(x), H, -1)  # (heads, d_head, d), (rows, heads, d_head)
 
         (wq, q), (wk, k), (wv, v) = heads("query", root), heads("key"), heads("value")

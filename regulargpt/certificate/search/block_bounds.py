@@ -10,9 +10,8 @@ from regulargpt.certificate.search.affine_forms import AffineForm, Coordinates, 
 from regulargpt.certificate.search.attention_remainder import AttentionExpansion, Projections
 from regulargpt.certificate.search.expansion import Expansion
 from regulargpt.certificate.search.image_bounds import Floats, ImageBounds, Ints, WindowBatch
-from regulargpt.certificate.search.numpy_network import NumpyNetwork
-from regulargpt.certificate.search.numpy_regulargpt import NumpyRegularGPT
 from regulargpt.certificate.search.remainders import LayerNormRemainder, layer_norm
+from regulargpt.finite.float64_network import Float64Network
 
 # What beyond the first order each p_jh moves, over which `attention` has the values' differences.
 PATTERN = Coordinates("pattern")
@@ -21,9 +20,8 @@ PATTERN = Coordinates("pattern")
 class BlockBounds(ImageBounds):
     """RegularGPT's block: what depends on a row alone is expanded once."""
 
-    def __init__(self, network: NumpyNetwork, prototypes: Floats, windows: Ints, images: Ints):
-        assert isinstance(network, NumpyRegularGPT)
-        self.of_rows, self.input_norm = projections(network, np.concatenate([network.absent, prototypes]))
+    def __init__(self, network: Float64Network, prototypes: Floats, windows: Ints, images: Ints):
+        self.of_rows, self.input_norm = projections(network, network.rows(prototypes))
         super().__init__(network, prototypes, windows, images)
 
     def bytes_of_window(self) -> int:
@@ -33,7 +31,6 @@ class BlockBounds(ImageBounds):
 
     def batch(self, windows: Ints, targets: Floats) -> WindowBatch:
         """Attention first, then the rest of the block."""
-        assert isinstance(self.network, NumpyRegularGPT)
         attention, expansion, form = expand(self.network, self.rows, self.of_rows, windows)
         deviation, residual = WindowBatch.parts(form, targets, windows.shape[1])
         return BlockBatch(windows, expansion.steps, deviation, residual, attention, self.input_norm)
@@ -56,11 +53,16 @@ class BlockBatch(WindowBatch):
         return found
 
 
-def projections(network: NumpyRegularGPT, rows: Floats) -> tuple[Projections, LayerNormRemainder | None]:
+def is_pre(network: Float64Network) -> bool:
+    """Pre-LN (GPT-2's order) or post-LN."""
+    return network.options["norm"] == "pre"
+
+
+def projections(network: Float64Network, rows: Floats) -> tuple[Projections, LayerNormRemainder | None]:
     """Queries, keys and values of the rows, and what the LayerNorm before them leaves."""
     d = rows.shape[1]
     start = AffineForm(rows, {0: np.broadcast_to(np.eye(d), (len(rows), d, d))})
-    if not network.pre:
+    if not is_pre(network):
         return Projections.of(network, rows, start.maps[0], np.ones(d), np.zeros(d)), None
     gain, bias = (network.w[f"blocks.0.ln1.{name}"] for name in ("weight", "bias"))
     normed, remainder = layer_norm(start, "", 1)
@@ -68,7 +70,7 @@ def projections(network: NumpyRegularGPT, rows: Floats) -> tuple[Projections, La
 
 
 def expand(
-    network: NumpyRegularGPT, rows: Floats, p: Projections, windows: Ints
+    network: Float64Network, rows: Floats, p: Projections, windows: Ints
 ) -> tuple[AttentionExpansion, Expansion, AffineForm]:
     """The images of windows (n, C) of rows as a form, and what the maps that are not linear leave on the way."""
     C, d = windows.shape[1], rows.shape[1]
@@ -84,12 +86,12 @@ def expand(
     return attention, expansion, after_attention(expansion, network, form)
 
 
-def after_attention(expansion: Expansion, network: NumpyRegularGPT, x: AffineForm) -> AffineForm:
+def after_attention(expansion: Expansion, network: Float64Network, x: AffineForm) -> AffineForm:
     """The block's FFN, its LayerNorms, and the state norm."""
-    kind = network.model["activation"]
-    if network.pre:
+    kind = network.options["activation"]
+    if is_pre(network):
         x = x.plus(expansion.ffn("blocks.0.", expansion.norm("blocks.0.ln2", x), kind))
     else:
         x = expansion.norm("blocks.0.ln1", x)
         x = expansion.norm("blocks.0.ln2", x.plus(expansion.ffn("blocks.0.", x, kind)))
-    return expansion.norm("state_norm", x) if network.model["state_norm"] else x
+    return expansion.norm("state_norm", x) if network.options["state_norm"] else x

@@ -43,7 +43,7 @@ CENTRINGS = 3
 
 
 @dataclass(frozen=True)
-class Quantised:
+class QuantisedNetwork:
     """A network brought to the prototypes of a codebook, and what was decided about it."""
 
     specification: Specification
@@ -56,7 +56,7 @@ class Quantised:
     @classmethod
     def of(
         cls, network: Float64Network, book: Codebook, specification: Specification, table: QuantisedTable | None = None
-    ) -> Quantised:
+    ) -> QuantisedNetwork:
         """Compute the table as far as it occurs and is not known already, and decide."""
         table = QuantisedTable(network, book.prototypes) if table is None else table
         answers, margins = table.answers()
@@ -149,7 +149,7 @@ class Certifier:
             raise UserError(alike)
         return cls(specification, target)
 
-    def certify(self, model: Tree, prototypes: Tensor | None = None) -> Quantised:
+    def certify(self, model: Tree, prototypes: Tensor | None = None) -> QuantisedNetwork:
         """The first codebook that proves the language; else the one with which the network is right farthest.
 
         `prototypes` (K, d_model), if there are any, are tried first. Raises TooManyWindows where the network errs on so
@@ -159,7 +159,7 @@ class Certifier:
         given = [] if prototypes is None else [unlabelled(prototypes)]
         for book in chain(given, codebooks(network, self.target)):
             try:
-                quantised = Quantised.of(network, book, self.specification)
+                quantised = QuantisedNetwork.of(network, book, self.specification)
             except TooManyWindows as error:
                 too_many = error
                 continue
@@ -172,7 +172,7 @@ class Certifier:
             raise too_many
         return best
 
-    def centred(self, model: Tree, quantised: Quantised) -> Quantised | None:
+    def centred(self, model: Tree, quantised: QuantisedNetwork) -> QuantisedNetwork | None:
         """The same with every prototype moved to the mean of the images that are brought to it; None as `quantised`.
 
         A training with dropout leaves the states that it teaches shorter than the prototypes that they are to reach.
@@ -225,10 +225,10 @@ class Certifier:
 
     def quantised(
         self, network: Float64Network, book: Codebook, table: QuantisedTable | None = None
-    ) -> Quantised | None:
+    ) -> QuantisedNetwork | None:
         """What is decided with this codebook; None where the network errs on more than can be looked at."""
         try:
-            return Quantised.of(network, book, self.specification, table)
+            return QuantisedNetwork.of(network, book, self.specification, table)
         except TooManyWindows:
             return None
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from regulargpt.certificate.search.affine_forms import AffineForm, Coordinates, Floats, Lengths, Source
-from regulargpt.certificate.search.numpy_network import Ints, NumpyNetwork
 from regulargpt.certificate.search.remainders import activation, layer_norm, product
+from regulargpt.finite.float64_network import Float64Network, Ints
 
 # The length (n,) of a source, or of each coordinate (n, k), for radii (n, C) of the children and the sources before it.
 Step = Callable[[Floats, Lengths], Floats]
@@ -17,7 +17,7 @@ Step = Callable[[Floats, Lengths], Floats]
 class Expansion:
     """Forms over windows of C children, which are the sources 0 .. C-1; `steps` bound all other sources."""
 
-    def __init__(self, network: NumpyNetwork, C: int):
+    def __init__(self, network: Float64Network, C: int):
         self.network, self.w, self.C = network, network.w, C
         self.steps: dict[Source, Step] = {}
 

@@ -21,10 +21,12 @@ from regulargpt.certificate.search.affine_forms import (
     Source,
     side_by_side,
 )
-from regulargpt.certificate.search.block_bounds import after_attention
+from regulargpt.certificate.search.block_bounds import after_attention, is_pre
 from regulargpt.certificate.search.expansion import Expansion, Step
 from regulargpt.certificate.search.image_bounds import ImageBounds, Ints, WindowBatch
-from regulargpt.certificate.search.numpy_regulargpt import ATTENTION, NumpyRegularGPT
+from regulargpt.finite.float64_network import Float64Network
+
+ATTENTION = "blocks.0.attn."
 
 
 class GatedBlockBounds(ImageBounds):
@@ -38,17 +40,16 @@ class GatedBlockBounds(ImageBounds):
     def batch(self, windows: Ints, targets: Floats) -> WindowBatch:
         """Gates, attention, and the rest of the block."""
         network, C = self.network, windows.shape[1]
-        assert isinstance(network, NumpyRegularGPT)
         expansion = Expansion(network, C)
         children = expansion.children(self.rows, windows)
-        form = children[0].plus(attend(expansion, network.n_heads, read(expansion, network, children)))
+        form = children[0].plus(attend(expansion, network.options["n_heads"], read(expansion, network, children)))
         form = after_attention(expansion, network, form)
         return WindowBatch(windows, expansion.steps, *WindowBatch.parts(form, targets, C))
 
 
-def read(expansion: Expansion, network: NumpyRegularGPT, children: Sequence[AffineForm]) -> list[AffineForm]:
+def read(expansion: Expansion, network: Float64Network, children: Sequence[AffineForm]) -> list[AffineForm]:
     """What attention reads of the children."""
-    if not network.pre:
+    if not is_pre(network):
         return list(children)
     return [expansion.norm("blocks.0.ln1", x, f"blocks.0.ln1 {c}") for c, x in enumerate(children)]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from regulargpt.certificate.search.affine_forms import AffineForm, DeviationBound, Lengths, Source, spectral_norm
 from regulargpt.certificate.search.expansion import Step
-from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.finite.float64_network import Float64Network
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -53,9 +53,9 @@ class ImageBounds(ABC):
     # The checker takes 0.02 s (RegularGPT) to 0.03 s (gates) for a window of width 64: more than this are not tried.
     MAX_ENTRIES: ClassVar[int] = 4096
 
-    def __init__(self, network: NumpyNetwork, prototypes: Floats, windows: Ints, images: Ints):
+    def __init__(self, network: Float64Network, prototypes: Floats, windows: Ints, images: Ints):
         self.network, self.windows, self.images = network, windows, images
-        self.rows = np.concatenate([network.absent, prototypes])
+        self.rows = network.rows(prototypes)
         self.residuals = np.zeros(len(windows))
         self.batches: list[tuple[Ints, WindowBatch]] = []
         for alike in self.groups():

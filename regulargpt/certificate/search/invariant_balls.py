@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from regulargpt.certificate.search.networks import image_bounds, max_entries
-from regulargpt.certificate.search.numpy_network import NumpyNetwork
+from regulargpt.finite.float64_network import Float64Network
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -57,7 +58,7 @@ class NotInvariant:
 
 
 def find_invariant_balls(
-    network: NumpyNetwork, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints
+    network: Float64Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints
 ) -> list[InvariantBalls] | NotInvariant:
     """The balls for each of SLACKS that has any, the largest first, by fixpoint iteration from below; or why none has.
 
@@ -92,9 +93,9 @@ def find_invariant_balls(
 class BallConditions:
     """All that has to hold of the radii."""
 
-    def __init__(self, network: NumpyNetwork, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints):
+    def __init__(self, network: Float64Network, prototypes: Floats, leaves: Part, nodes: Part, answers: Ints):
         self.leaf_windows, self.leaf_images = leaves
-        states = network.merge(network.symbols, self.leaf_windows) if len(self.leaf_windows) else prototypes[:0]
+        states = network.over_symbols(self.leaf_windows).numpy()
         self.leaf_residuals = np.sqrt(np.square(states - prototypes[self.leaf_images - 1]).sum(1))
         self.nodes = image_bounds(network, prototypes, *nodes)
         self.limits = answer_radii(network, prototypes, answers)
@@ -132,11 +133,9 @@ class BallConditions:
         return InvariantBalls(radii, float(min(leaf, node)))
 
 
-def images_of(network: NumpyNetwork, prototypes: Floats, windows: Ints) -> Floats:
+def images_of(network: Float64Network, prototypes: Floats, windows: Ints) -> Floats:
     """The states (n, d) over windows of prototypes."""
-    if not len(windows):
-        return prototypes[:0]
-    return network.merge(np.concatenate([network.absent, prototypes]), windows)
+    return network.over(torch.from_numpy(prototypes), windows).numpy()
 
 
 def largest(numbers: Floats) -> Ints:
@@ -144,7 +143,7 @@ def largest(numbers: Floats) -> Ints:
     return np.argsort(-numbers, kind="stable")[: FIRST // 2]
 
 
-def stretches(network: NumpyNetwork, prototypes: Floats, windows: Ints, states: Floats) -> Floats:
+def stretches(network: Float64Network, prototypes: Floats, windows: Ints, states: Floats) -> Floats:
     """About the Frobenius norms (n,) of the Jacobians at the windows, whose images are the `states` (n, d), over
     `PUSHES` random directions."""
     random, squares = np.random.default_rng(0), np.zeros(len(windows))
@@ -165,14 +164,14 @@ def half_distances(prototypes: Floats) -> Floats:
     return np.sqrt(others.min(1)) / 2
 
 
-def answer_radii(network: NumpyNetwork, prototypes: Floats, answers: Ints) -> Floats:
+def answer_radii(network: Float64Network, prototypes: Floats, answers: Ints) -> Floats:
     """How far (K,) around each prototype the answer's logit is the largest; negative where it is not even there.
 
     A difference of logits is affine, so it is positive up to margin / ||difference of weights||. Infinite where no word
     needs an answer (-1).
     """
     weight = network.w["readout.weight"]
-    logits = network.readout(prototypes)
+    logits = network.readout(torch.from_numpy(prototypes)).numpy()
     margins = np.take_along_axis(logits, answers[:, None], 1) - logits  # (K, answers)
     apart = np.sqrt(np.square(weight[answers][:, None] - weight[None]).sum(-1))  # (K, answers), of (K, answers, d)
     rival = (np.arange(logits.shape[1]) != answers[:, None]) & (answers[:, None] >= 0)  # (K, answers)

@@ -25,7 +25,7 @@ class LdruBounds(ImageBounds):
         """Windows that are all pairs, or all single states."""
         expansion = Expansion(self.network, 2)
         x, y = expansion.children(self.rows, windows)
-        z = x if windows[0, 1] == 0 else operator(expansion, self.network.model["operator"], x, y)
+        z = x if windows[0, 1] == 0 else operator(expansion, self.network.options["operator"], x, y)
         form = expansion.norm("state_norm", z.plus(expansion.ffn("ffn.", z, "relu")))
         return WindowBatch(windows, expansion.steps, *WindowBatch.parts(form, targets, 2))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from regulargpt.certificate.search.affine_forms import (
     ROUND_UP,
@@ -18,7 +19,6 @@ from regulargpt.certificate.search.affine_forms import (
     Source,
     euclidean,
 )
-from regulargpt.certificate.search.numpy_network import ACTIVATIONS, erf, sigmoid
 
 Remainder = Callable[[Floats, Floats], Floats]  # (centre, displacement) to the largest remainder
 
@@ -104,11 +104,11 @@ class ActivationRemainder:
 
 def activation(form: AffineForm, kind: str, name: Coordinates) -> tuple[AffineForm, ActivationRemainder]:
     """GELU, ReLU or sigmoid; `name` is the new source."""
-    x, (slope, largest) = form.centre, EXPANSIONS[kind]
+    x, (value, slope, largest) = form.centre, EXPANSIONS[kind]
     remainder = ActivationRemainder(x, CoordinateBound.of(form), largest)
     slopes = slope(x)[:, :, None]  # (n, m, 1)
     maps = {s: slopes * m for s, m in form.maps.items()}
-    return AffineForm(ACTIVATIONS[kind](x), {**maps, name: np.eye(x.shape[1])[None]}), remainder
+    return AffineForm(value(x), {**maps, name: np.eye(x.shape[1])[None]}), remainder
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,34 @@ def product(x: AffineForm, y: AffineForm, name: Coordinates) -> tuple[AffineForm
     for s, m in y.maps.items():
         first[s] = first.get(s, 0.0) + x.centre[:, :, None] * m
     return AffineForm(x.centre * y.centre, {**first, name: np.eye(x.centre.shape[1])[None]}), remainder
+
+
+def gelu(x: Floats) -> Floats:
+    """x Phi(x)."""
+    return x * 0.5 * (1 + erf(x / math.sqrt(2)))
+
+
+def relu(x: Floats) -> Floats:
+    """max(x, 0)."""
+    return np.maximum(x, 0)
+
+
+def sigmoid(x: Floats) -> Floats:
+    """1 / (1 + exp(-x)).
+
+    >>> sigmoid(np.array([-1e4, 0.0, 1e4])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return 0.5 * (1 + np.tanh(x / 2))
+
+
+def erf(x: Floats) -> Floats:
+    """The error function.
+
+    >>> erf(np.array([0.0, 9.0])).tolist()
+    [0.0, 1.0]
+    """
+    return torch.erf(torch.from_numpy(np.asarray(x, dtype=np.float64))).numpy()
 
 
 def density(x: Floats) -> Floats:
@@ -179,8 +207,9 @@ def sigmoid_remainder(x: Floats, far: Floats) -> Floats:
     return np.square(far) / (12 * math.sqrt(3)) * ROUND_UP + 0 * x
 
 
-EXPANSIONS: dict[str, tuple[Callable[[Floats], Floats], Remainder]] = {
-    "gelu": (gelu_slope, gelu_remainder),
-    "relu": (relu_slope, relu_remainder),
-    "sigmoid": (sigmoid_slope, sigmoid_remainder),
+# The function, its derivative, and what its first order leaves.
+EXPANSIONS: dict[str, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats], Remainder]] = {
+    "gelu": (gelu, gelu_slope, gelu_remainder),
+    "relu": (relu, relu_slope, relu_remainder),
+    "sigmoid": (sigmoid, sigmoid_slope, sigmoid_remainder),
 }

@@ -24,7 +24,7 @@ from torch.nn import functional as F
 
 from languages.automata.moore import UNDEFINED
 from regulargpt.models.tree.base import Tree
-from regulargpt.training.kinds import row_of_kind
+from regulargpt.training.kinds import stratified_row
 
 # The noise falls with the learning rate, but no further: what lies near a prototype shall still come back to it.
 LEAST_NOISE = 0.1
@@ -143,7 +143,7 @@ class TrainingTable:
         order, sizes = self.by_image
         kind = torch.randint(len(sizes), (n,), generator=generator, device=device)
         share, coin = torch.rand(2, n, generator=generator, device=device, dtype=torch.float64)
-        return torch.where(coin < 0.5, row_of_kind(order, sizes, kind, share), (share * len(self.windows)).long())
+        return torch.where(coin < 0.5, stratified_row(order, sizes, kind, share), (share * len(self.windows)).long())
 
     def draw_hard(
         self,

@@ -25,7 +25,7 @@ RIDGE = 1e-6
 ROUNDS = 2
 # So many windows: of a larger table some are drawn, far more than a layer has inputs. With eight times as many, Modular
 # Arithmetic took as many steps to its proof, and 1.5 times the time.
-MOST = 1 << 12
+MOST_WINDOWS = 1 << 12
 # The inputs (n, k) of the layer, and by how much (n, d_model) its outputs should be others.
 Rows = tuple[Float[Tensor, "n k"], Float[Tensor, "n d_model"]]
 
@@ -59,7 +59,7 @@ def solve_last_layer(model: Tree, table: TrainingTable, seed: int) -> bool:
 
 
 def missing(model: Tree, layer: nn.Linear, table: TrainingTable, generator: torch.Generator) -> Iterator[Rows]:
-    """All windows of symbols and of prototypes, or `MOST` of them, and some of states near these."""
+    """All windows of symbols and of prototypes, or `MOST_WINDOWS` of them, and some of states near these."""
     inputs: list[Tensor] = []
     sums: list[Tensor] = []
     hooks = [
@@ -78,7 +78,7 @@ def missing(model: Tree, layer: nn.Linear, table: TrainingTable, generator: torc
         leaves = model.merge(model.leaves(), table.leaf_windows)
         yield rows(leaves, table.prototypes[table.leaf_images])
         every = torch.arange(len(table.windows), device=table.windows.device)
-        numbers = every if len(every) <= MOST else table.draw(MOST, generator)
+        numbers = every if len(every) <= MOST_WINDOWS else table.draw(MOST_WINDOWS, generator)
         windows, images = table.windows[numbers], table.images[numbers]
         for level in (0.0, *[NOISE] * NEAR):
             children = table.children(model, numbers) + table.noise(windows, generator, level)

@@ -12,13 +12,13 @@ import torch
 from torch import nn
 
 from languages.errors import UserError
-from regulargpt.certificate.as_it_is import Searched, search_in_training
 from regulargpt.certificate.outcome import Outcome, outcome_of, refused
 from regulargpt.certificate.tuning.fine_tuning import Attempt, TrainingTable
 from regulargpt.certificate.tuning.stability import MOST_DRIFT, TIGHT, Look, is_time
 from regulargpt.certificate.tuning.state import MENDED, TuningState, is_large
 from regulargpt.certificate.tuning.table_tuner import NOTHING, TableTuner
 from regulargpt.certificate.tuning.target import TargetAutomaton
+from regulargpt.certificate.unquantised import Searched, search_in_training
 from regulargpt.certificate.verdict import Verdict, verdict
 from regulargpt.config.schema import RunConfig
 from regulargpt.data.base import Data
@@ -45,7 +45,7 @@ def now(found: Verdict) -> dict[str, Any]:
     """What the checker says now, as a summary has it."""
     if found.is_accepted:
         return {"is_language": found.proven}
-    return {"as_it_is": None, "unproven": found.reason}
+    return {"proven_unquantised": None, "unproven": found.reason}
 
 
 class TableFineTuning:
@@ -67,7 +67,7 @@ class TableFineTuning:
         self.sought = TargetAutomaton(options, config, data)
         # Known after the training: whether the machine is the language's, and the network is proven without replacing.
         self.is_language: bool | None = None
-        self.as_it_is: bool | None = None
+        self.proven_unquantised: bool | None = None
         self.unproven: str | None = None  # why there is no certificate at the end
         self.drift: float | None = None
         self.searched: Searched | None = None  # for balls, when that was asked last
@@ -283,7 +283,7 @@ class TableFineTuning:
         back; whether it is proven as it is, or why there is no certificate; of a learned automaton, what it took.
         """
         began, certified = self.standing.began_at, self.standing.certified_at
-        found = {"began_at": began, "certified_at": certified, "as_it_is": self.as_it_is}
+        found = {"began_at": began, "certified_at": certified, "proven_unquantised": self.proven_unquantised}
         if self.standing.settling_since is not None:
             found |= {"settling_since": self.standing.settling_since, "taken_back": self.standing.taken_back}
         if self.unproven is not None:
@@ -331,7 +331,7 @@ class TableFineTuning:
         found = self.outcome(model, weights, network, on_check)
         self.unproven = found.report.get("reason")
         self.is_language = found.report.get("learned", {}).get("equal")
-        self.as_it_is = found.report.get("unquantised", {}).get("proven")
+        self.proven_unquantised = found.report.get("unquantised", {}).get("proven")
         return found
 
     def outcome(self, model: nn.Module, weights: bytes, network: bytes, on_check: Callable[..., None]) -> Outcome:

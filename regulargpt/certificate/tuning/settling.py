@@ -28,7 +28,7 @@ SOFT, SHARPENING = 8.0, 8.0
 KEPT, LONGER = 8, 0.5
 # The reach at first, at least and at most; it grows by the one factor a step while nearly all come back, else it
 # shrinks by the other.
-FIRST, LEAST, MOST = 0.05, 0.02, 0.5
+FIRST, LEAST, MOST_REACH = 0.05, 0.02, 0.5
 GROWTH, RETREAT = 1.003, 0.995
 # Nearly all: more than this share, as a running mean that keeps so much of itself from step to step.
 NEARLY_ALL, MEMORY = 0.999, 0.95
@@ -73,7 +73,7 @@ class OwnErrors:
     def adapt(self, share: float) -> None:
         """The reach, to the share of windows that came back."""
         self.right = MEMORY * self.right + (1 - MEMORY) * share
-        grown = min(MOST, GROWTH * self.reach)
+        grown = min(MOST_REACH, GROWTH * self.reach)
         self.reach = grown if self.right > NEARLY_ALL else max(LEAST, RETREAT * self.reach)
 
     def state(self) -> dict[str, Any]:

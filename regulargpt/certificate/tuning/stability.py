@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from regulargpt.certificate.as_it_is import Searched
 from regulargpt.certificate.search.image_bounds import ImageBounds
 from regulargpt.certificate.tuning.fine_tuning import TrainingTable
 from regulargpt.certificate.tuning.last_layer import solve_last_layer
 from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.certificate.tuning.table_tuner import TableTuner
+from regulargpt.certificate.unquantised import Searched
 from regulargpt.models.tree.base import Tree
 from regulargpt.training.table_fine_tuning import TableFineTuningOptions
 

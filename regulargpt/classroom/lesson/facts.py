@@ -14,7 +14,7 @@ from regulargpt.classroom.automaton import is_acceptor
 from regulargpt.classroom.data import Gathered
 from regulargpt.classroom.lesson.material import Material, Rival
 from regulargpt.classroom.lesson.wording import TERM, glossary, term
-from regulargpt.classroom.svg import tag, text
+from regulargpt.findings.markup import tag, text
 from regulargpt.models.tree.depth import depth
 
 MOST_LUCK = 1e-3

@@ -28,7 +28,7 @@ class NetworkStep {
     for (const { name, live } of this.networks) rows.push([name, ...this.answer(word, truth, live)]);
     const columns = this.networks.every(({ live }) => live.is_constructed) ? 2 : 3;
     const body = rows.map(([name, answer, sure]) => html("tr", { "data-name": name }, ...[html("th", { scope: "row" }, name), html("td", { "data-answer": answer }, answer), html("td", {}, sure)].slice(0, columns)));
-    const heads = ["", "answer", "how sure"].slice(0, columns).map((name) => html("th", { scope: "col" }, name));
+    const heads = ["network", "answer", "how sure"].slice(0, columns).map((name) => html("th", { scope: "col" }, name));
     this.table.replaceChildren(html("table", { class: "answers" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...body)));
     this.numbers(word);
   }

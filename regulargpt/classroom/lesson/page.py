@@ -28,7 +28,7 @@ from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.snapshots import Snapshots
 from regulargpt.classroom.live.twins import WEIGHTS, bundle
 from regulargpt.classroom.network import machine_data
-from regulargpt.classroom.svg import by_element, tag, text
+from regulargpt.findings.markup import by_element, tag, text
 from regulargpt.storage.atomic import write_text
 
 SHARED = ("word.js", "nodes.js", "live.js", "parting.js")
@@ -77,7 +77,8 @@ def body(lesson: Material) -> str:
     used = terms(list(said_here))
     if lesson.rival is not None and lesson.rival.label in glossary():
         used.append(lesson.rival.label)
-    return tag("div", opening, about, without, class_="lead") + way + tag("main", *steps, words(used), class_="lesson")
+    lead = tag("section", opening, about, without, class_="lead", aria_label="Opening")
+    return lead + way + tag("main", *steps, words(used), class_="lesson")
 
 
 def other_signs(language: str) -> str:

@@ -12,7 +12,7 @@ from string import Template
 from typing import Any
 
 from regulargpt.classroom.document import file
-from regulargpt.classroom.svg import tag, text
+from regulargpt.findings.markup import tag, text
 
 TERM = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]+))?\]\]")
 NOTHING: Mapping[str, str] = {}

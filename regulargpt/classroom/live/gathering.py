@@ -15,9 +15,9 @@ from regulargpt.classroom.live.snapshots import Snapshots, gather_snapshots
 from regulargpt.classroom.live.state_map import StateMap, node_map, prefix_map
 from regulargpt.classroom.live.states import Prototypes, mean_states
 from regulargpt.classroom.live.wrong_words import Answers, Words, WrongWords, search
-from regulargpt.classroom.svg import by_element
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
+from regulargpt.findings.markup import by_element
 from regulargpt.models import MODELS
 from regulargpt.storage.folder import WEIGHTS, RunFolder
 from regulargpt.storage.tensors import parse_arrays

@@ -9,7 +9,7 @@ from typing import Any
 import numpy.typing as npt
 
 from regulargpt.classroom.live.numbers import encoded
-from regulargpt.classroom.live.twins import Twin, twin
+from regulargpt.classroom.live.twins import PageScript, twin
 from regulargpt.models import MODELS
 from regulargpt.models.options import ModelOptions
 from regulargpt.options import Options, as_mapping, registries
@@ -33,7 +33,7 @@ class Network:
     token: int | None = None
 
     @property
-    def twins(self) -> list[Twin]:
+    def twins(self) -> list[PageScript]:
         """The scripts of its parts."""
         return [found for _, found in parts(self.options) if found is not None]
 
@@ -61,7 +61,7 @@ def described(options: Options, row: Row) -> dict[str, Any]:
     return values | {"class": None if found is None else [found.file, found.name]}
 
 
-def parts(options: Options, row: Row | None = None) -> Iterator[tuple[str, Twin | None]]:
+def parts(options: Options, row: Row | None = None) -> Iterator[tuple[str, PageScript | None]]:
     """The names of the model and of the parts chosen in its options, each with its script.
 
     >>> from regulargpt.models.options import TransformerOptions

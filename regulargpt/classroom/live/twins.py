@@ -22,7 +22,7 @@ EXPORT = re.compile(r"^export (?=(?:class|const|function\*?) (\w+))", re.MULTILI
 
 
 @dataclass(frozen=True)
-class Twin:
+class PageScript:
     """A class in a script: `file` is its name in the page, `path` where it lies."""
 
     file: str
@@ -30,7 +30,7 @@ class Twin:
     name: str
 
 
-def twin(place: str) -> Twin | None:
+def twin(place: str) -> PageScript | None:
     """The twin of the class at "module:Class", without importing the module; None if it has none.
 
     >>> found = twin("regulargpt.encodings.kerple:KerpleLog")
@@ -45,10 +45,10 @@ def twin(place: str) -> Twin | None:
     path = Path(spec.origin).with_suffix(".js")
     if not path.exists() or name not in EXPORT.findall(path.read_text("utf-8")):
         return None
-    return Twin(module.replace(".", "/") + ".js", path, name)
+    return PageScript(module.replace(".", "/") + ".js", path, name)
 
 
-def bundle(twins: Iterable[Twin]) -> str:
+def bundle(twins: Iterable[PageScript]) -> str:
     """All scripts that the twins need, one after the other: each is a function of its own, so that no names meet.
 
     >>> text = bundle([twin("regulargpt.encodings.alibi:Alibi")])
@@ -92,5 +92,5 @@ def resolved(imported: str, file: str, path: Path) -> tuple[str, Path]:
     return imported, Path(spec.submodule_search_locations[0], rest)
 
 
-WEIGHTS = Twin(*resolved("regulargpt/models/weights.js", "", Path()), "Weights")
+WEIGHTS = PageScript(*resolved("regulargpt/models/weights.js", "", Path()), "Weights")
 """What reads the weights: no model imports it, and every page with a network has it."""

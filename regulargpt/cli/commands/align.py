@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import emit, printed, say, table
-from regulargpt.cli.subject import finished
+from regulargpt.cli.measuring import show
+from regulargpt.cli.output import printed
 from regulargpt.cli.types import PATH
-from regulargpt.objectives.measures import measure
-from regulargpt.tables import number
+from regulargpt.storage.folder import RunFolder
+
+if TYPE_CHECKING:
+    from regulargpt.findings import Finding
 
 
 @click.command()
@@ -70,67 +72,30 @@ def command(
     """
     how: dict[str, Any] = {"length": length, "words": words, "by": by, "on": on, "fixed": fixed, "out": out}
     if str(folder).startswith("hf:"):
-        report = of_checkpoint(folder, named, {**how, "train_len": train_len, "seed": seed})
+        finding = of_checkpoint(folder, named, {**how, "train_len": train_len, "seed": seed})
     else:
-        report = of_run(folder, named, train_len, {**how, "seed": seed})
-    emit(report) if as_json else say(text(report))
+        finding = of_run(folder, named, train_len, {**how, "seed": seed})
+    show(finding, as_json)
 
 
-def of_run(folder: Path, named: str | None, train_len: int | None, how: dict[str, Any]) -> dict[str, Any]:
-    """The report of a finished run, which has a text and a training length of its own."""
+def of_run(folder: Path, named: str | None, train_len: int | None, how: dict[str, Any]) -> Finding:
+    """The finding of a finished run, which has a text and a training length of its own."""
     for flag, value in (("--text", named), ("--train-len", train_len)):
         if value is not None:
             raise UserError(f"{flag} {value}: a run has its own; leave it out, or give a checkpoint as hf:PATH")
-    found = finished(folder)
+    found = RunFolder.open(folder)
+    found.load_summary()
 
     from regulargpt.measurements.alignment.report import align_report
 
     return align_report(found, **how)
 
 
-def of_checkpoint(place: Path, named: str | None, how: dict[str, Any]) -> dict[str, Any]:
-    """The report of a checkpoint on a text."""
+def of_checkpoint(place: Path, named: str | None, how: dict[str, Any]) -> Finding:
+    """The finding of a checkpoint on a text."""
     if named is None:
         raise UserError(f"{place} needs a text; name a file or folder of yours, or text:code, with --text")
 
     from regulargpt.measurements.alignment.checkpoint import align_checkpoint
 
     return align_checkpoint(place, named, **{key: value for key, value in how.items() if value is not None})
-
-
-def text(report: dict[str, Any]) -> str:
-    """A row without a temperature at both lengths, then one a strategy."""
-    from regulargpt.evaluation.temperature import shown
-
-    known = measure(report["measure"])
-
-    def row(name: str, tau: str, found: dict[str, Any], score: dict[str, float] | None) -> tuple[str, ...]:
-        value, low, high = (number(score[key], known.unit) for key in ("value", "low", "high")) if score else ("",) * 3
-        interval = f"{value} ({low}-{high})" if score else ""
-        return (name, tau, f"{found['p_max']:.3f}", f"{found['entropy']:.2f}", interval)
-
-    before = report["before"]
-    rows = [
-        row(f"none, at {report['train_len']:,}", "1", before["short"], None),
-        row(f"none, at {report['length']:,}", "1", before["long"], report["score"]),
-    ]
-    for name, found in report["strategies"].items():
-        rows.append(row(name, shown(found["tau"]) + "!" * bool(found["at_bound"]), found, found["score"]))
-    header = ("strategy", "temperature", "P_max", "H (nats)", known.label)
-    closed = ", ".join(
-        f"{name} {'no solution' if value is None else f'{value:.3f}'}" for name, value in report["propositions"].items()
-    )
-    lines = [
-        f"{report['language']}, {report['model']}: one temperature a {report['by']}, on {report['on']}",
-        table(rows, header),
-        f"Propositions 5.1 and 5.2 say: {closed}",
-        report["summary"],
-    ]
-    if any(found["at_bound"] for found in report["strategies"].values()):
-        lines.append("! at a bound: what is wanted lies beyond it")
-    if any(found["is_monotone"] is False for found in report["strategies"].values()):
-        lines.append("a statistic does not fall or rise all along: the nearest temperature tried stands")
-    # Reports that were written before there was a page have none.
-    if report.get("page"):
-        lines.append(f"a page to look at: {report['page']}")
-    return "\n".join(lines)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import Checking, emit, printed, say
+from regulargpt.cli.output import CheckBar, emit, printed, say
 from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def command(
     if (certificate / CONFIG).exists() and not path.exists():
         raise RunFolder(certificate).without_certificate()
     try:
-        with closing(Checking()) as progress:
+        with closing(CheckBar()) as progress:
             accepted = check(path, {name: file for name, file in given.items() if file is not None}, named, progress)
     except OSError as error:
         hint = "give a certificate that `regulargpt verify` wrote, with its files beside it"

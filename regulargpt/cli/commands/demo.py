@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from languages.errors import UserError, shown
-from regulargpt.cli.output import Checking, as_json, emit, say
+from regulargpt.cli.output import CheckBar, as_json, emit, say
 from regulargpt.cli.types import PATH
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def command(
     if path.is_dir():
         raise UserError(f"--out {shown(path)} is a folder; name a file, as in --out {shown(path / NAME)}")
     name = language or (None if folder else LANGUAGE)
-    with TemporaryDirectory() as temporary, closing(Checking()) as progress:
+    with TemporaryDirectory() as temporary, closing(CheckBar()) as progress:
         other = None if beside is None else beside_it(beside, name, progress)
         if folder is not None:
             found = "run", gathered(folder, progress)
@@ -65,7 +65,7 @@ def refuse(language: str | None, train: bool, folder: Path | None) -> None:
         raise UserError(f"--run {shown(folder)} and {given} exclude each other; a run has its language")
 
 
-def gathered(folder: Path, progress: Checking) -> Gathered:
+def gathered(folder: Path, progress: CheckBar) -> Gathered:
     """A finished run on a language. Raises UserError if there is none."""
     from regulargpt.classroom import data
     from regulargpt.classroom.lesson.making import words_of
@@ -73,7 +73,7 @@ def gathered(folder: Path, progress: Checking) -> Gathered:
     return words_of(data.gather(folder, progress))
 
 
-def beside_it(folder: Path, language: str | None, progress: Checking) -> Gathered:
+def beside_it(folder: Path, language: str | None, progress: CheckBar) -> Gathered:
     """The run beside that on a language. Raises UserError, before anything is made, if it cannot stand there."""
     from regulargpt.classroom.lesson.material import of_rival
 
@@ -82,7 +82,7 @@ def beside_it(folder: Path, language: str | None, progress: Checking) -> Gathere
     return other
 
 
-def at_once(language: str, temporary: Path, progress: Checking) -> tuple[str, Gathered]:
+def at_once(language: str, temporary: Path, progress: CheckBar) -> tuple[str, Gathered]:
     """How the run was made, and the run: the one that comes with the package, else one by construction."""
     import languages
     from regulargpt.classroom.lesson import making
@@ -94,7 +94,7 @@ def at_once(language: str, temporary: Path, progress: Checking) -> tuple[str, Ga
     return "constructed", making.constructed(config, temporary, progress)
 
 
-def trained(language: str, progress: Checking, as_json: bool) -> tuple[str, Gathered] | int:
+def trained(language: str, progress: CheckBar, as_json: bool) -> tuple[str, Gathered] | int:
     """How the run was made, and the run: trained until it is proven. The exit code where it did not come to its end."""
     import languages
     from regulargpt.classroom.lesson import making, material

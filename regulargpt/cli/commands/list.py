@@ -22,42 +22,6 @@ PARTS = {
 """The kinds of parts that have options: where their registry is, and the section of the options in a config."""
 
 
-def languages() -> list[dict[str, str]]:
-    """One row a family of languages."""
-    from languages.registry import listing
-
-    return [
-        {
-            "name": family.pattern,
-            "summary": family.summary,
-            "parameters": ", ".join(f"{p.key}={str(p.default).lower()}" for p in family.parameters),
-        }
-        for family in listing()
-    ]
-
-
-def texts() -> list[dict[str, str]]:
-    """One row a text; none is opened."""
-    from languages.text import listing
-
-    return [{"name": name, "summary": summary} for name, summary in listing()]
-
-
-def retrieval() -> list[dict[str, str]]:
-    """One row a retrieval task."""
-    from languages.registry import RETRIEVAL
-    from languages.text.retrieval.registry import ROWS
-
-    return [
-        {
-            "name": f"{RETRIEVAL}{name}",
-            "summary": row.summary,
-            "parameters": ", ".join(f"{key}={value}" for key, value in row.sizes.items()),
-        }
-        for name, row in ROWS.items()
-    ]
-
-
 def parts(kind: str) -> list[dict[str, str]]:
     """One row a part; those of installed packages come last and are not imported."""
     from regulargpt.options.registry import registry
@@ -106,14 +70,20 @@ SHOWN = {"languages": "language", "texts": "text", "retrieval": "retrieval task"
 """What `regulargpt show` shows one of."""
 
 LISTS = {
-    "languages": languages,
-    "texts": texts,
-    "retrieval": retrieval,
     "recipes": recipes,
     "protocols": protocols,
     "experiments": experiments,
 }
-KINDS = ("languages", "texts", "retrieval", *PARTS, "recipes", "protocols", "experiments")
+KINDS = (*SHOWN, *PARTS, *LISTS)
+
+
+def rows_of(kind: str) -> list[dict[str, str]]:
+    """One row each of a kind."""
+    if kind in SHOWN:
+        from regulargpt.cli import kinds
+
+        return kinds.named(kinds.KINDS[kind]).rows()
+    return parts(kind) if kind in PARTS else LISTS[kind]()
 
 
 def part(kind: str, name: str) -> dict[str, Any]:
@@ -160,7 +130,7 @@ def command(kind: str, name: str | None, as_json: bool) -> None:
         found = part(kind, name)
         emit(found) if as_json else say(text(found))
         return
-    rows = parts(kind) if kind in PARTS else LISTS[kind]()
+    rows = rows_of(kind)
     if as_json:
         emit({kind: rows})
     else:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from languages.errors import UserError, shown
-from regulargpt.cli.output import Checking, as_json, emit
+from regulargpt.cli.output import CheckBar, as_json, emit
 from regulargpt.cli.types import PATH
 
 NAME = "report.html"
@@ -22,7 +22,7 @@ def command(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """Write a page that shows what a network learned; several runs side by side."""
     from regulargpt.classroom import data, page
 
-    with closing(Checking()) as progress:
+    with closing(CheckBar()) as progress:
         runs = [data.gather(folder, progress) for folder in folders]
     path = out or (folders[0] / NAME if len(folders) == 1 else Path(NAME))
     if path.is_dir():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from languages.errors import UserError
-from regulargpt.cli.output import Checking, emit, printed, say, width
+from regulargpt.cli.output import CheckBar, emit, printed, say, width
 from regulargpt.cli.types import PATH
 from regulargpt.runs.exits import FAILED
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "markdown", "latex", "csv")
 # So many names of unfinished or failed runs are told; results.csv has all that failed.
-MOST = 20
+MOST_NAMED = 20
 
 
 @click.command()
@@ -48,7 +48,7 @@ def command(folders: tuple[Path, ...], plot: Path | None, as_json: bool, **asked
     from regulargpt.runs.sweep.folder import is_sweep
 
     refuse(as_json, plot, **asked)
-    with closing(Checking()) as progress:
+    with closing(CheckBar()) as progress:
         found = collect(folders, progress)
     shown = choose(found, asked)
     if plot:
@@ -57,7 +57,7 @@ def command(folders: tuple[Path, ...], plot: Path | None, as_json: bool, **asked
         picture(plot, shown.rows, shown.by, shown.names, shown.measure, shown.beside)
     for folder in filter(is_sweep, folders):
         bring_up_to_date(folder)
-    told(found)
+    print_unfinished(found)
     if as_json:
         emit(record(found, shown, plot))
     else:
@@ -171,20 +171,20 @@ def bring_up_to_date(sweep: Path) -> None:
         say(f"warning: {error}", err=True)
 
 
-def told(found: Results) -> None:
+def print_unfinished(found: Results) -> None:
     """Say on stderr what the table does not: which runs are not finished, why others failed or are not proven."""
     if found.unfinished:
         count = len(found.unfinished)
         say(f"{count} run{' is' if count == 1 else 's are'} not finished: {listed(found.unfinished)}", err=True)
-    for row in wrong(found)[:MOST]:
+    for row in wrong(found)[:MOST_NAMED]:
         say(f"{row.status}: {row.run}: {row.reason}", err=True)
-    if len(wrong(found)) > MOST:
-        say(f"and {len(wrong(found)) - MOST} more that failed", err=True)
+    if len(wrong(found)) > MOST_NAMED:
+        say(f"and {len(wrong(found)) - MOST_NAMED} more that failed", err=True)
     lost = without_proof(found)
-    for run in list(lost)[:MOST]:
+    for run in list(lost)[:MOST_NAMED]:
         say(f"{run}: {lost[run]}", err=True)
-    if len(lost) > MOST:
-        say(f"and {len(lost) - MOST} more that are not proven of their language", err=True)
+    if len(lost) > MOST_NAMED:
+        say(f"and {len(lost) - MOST_NAMED} more that are not proven of their language", err=True)
 
 
 def wrong(found: Results) -> list[Row]:
@@ -203,8 +203,8 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(["a", "b"])
     'a, b'
     """
-    rest = len(names) - MOST
-    return ", ".join(names[:MOST]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def record(found: Results, shown: Chosen, plot: Path | None) -> dict[str, Any]:

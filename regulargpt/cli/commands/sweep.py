@@ -94,12 +94,13 @@ def default_folder(grid: Grid) -> Path:
     >>> default_folder(Grid(("parity", "tomita-3", "dyck-2", "cyclic-5"))).as_posix()
     'sweeps/parity-and-3-more-regulargpt'
     """
-    from regulargpt.runs.sweep.names import LONGEST, plain
+    from regulargpt.runs.sweep.names import LONGEST_NAME, plain
 
     several = (
         "+".join(texts) if len(texts) <= 3 else f"{texts[0]}-and-{len(texts) - 1}-more"
         for texts in (
-            [plain(text)[:LONGEST] for text in dict.fromkeys(given)] for given in (grid.languages, grid.named_models)
+            [plain(text)[:LONGEST_NAME] for text in dict.fromkeys(given)]
+            for given in (grid.languages, grid.named_models)
         )
     )
     return Path("sweeps") / "-".join(several)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -22,9 +21,11 @@ from regulargpt.data.base import Words
 from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.temperature import Temperature, at_temperature
+from regulargpt.findings import Finding
+from regulargpt.findings.files import refuse_file
 from regulargpt.measurements.alignment.report import FOLDER, aligned
 from regulargpt.measurements.alignment.setting import LONGEST, SEGMENTS, TIMES, Setting
-from regulargpt.measurements.subject import refuse_file, refuse_many
+from regulargpt.measurements.sample import refuse_many
 from regulargpt.models.transformer.encoder_decoder.checkpoint import Pretrained
 from regulargpt.objectives.answers import to_tensor
 from regulargpt.objectives.measures import measure
@@ -76,7 +77,7 @@ def align_checkpoint(
     fixed: float | None = None,
     seed: int = 0,
     out: Path | None = None,
-) -> dict[str, Any]:
+) -> Finding:
     """As `align_report`, of a checkpoint that was trained on `train_len` tokens, on a text: a file, folder or name.
 
     Attention is measured on segments of the text's training part. The score is the perplexity of the tokens behind as

@@ -98,7 +98,7 @@ class Legal:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionedWord:
     """A word as the network reads it (1, length), the names of its symbols, and the questions about it.
 
     A question is asked `at` a position; its answer stands at one of `needles`, None where it stands nowhere.
@@ -116,7 +116,7 @@ def questions_of(source: Data) -> int:
     return source.task.questions if isinstance(source, RetrievalData) else 1
 
 
-def ask(source: Data, config: RunConfig, seed: int, length: int, count: int) -> Asked:
+def ask(source: Data, config: RunConfig, seed: int, length: int, count: int) -> QuestionedWord:
     """The first test word of a length, and `count` questions: those behind a document, or the one at the end."""
     word = source.test(seed, length, 1)[:1]
     if isinstance(source, RetrievalData):
@@ -127,24 +127,26 @@ def ask(source: Data, config: RunConfig, seed: int, length: int, count: int) -> 
     return of_word(source, config, word)
 
 
-def of_document(source: RetrievalData, word: Words, count: int) -> Asked:
+def of_document(source: RetrievalData, word: Words, count: int) -> QuestionedWord:
     """A document and its first questions. Each is two symbols, and is asked at the second."""
     task = source.task
     names = tuple(map(sign, task.decode(word[0]).split()))
     at = range(word.shape[1] - task.tail + 1, word.shape[1], 2)[:count]
     places, answers = task.found(word)[0, :count].tolist(), task.asked(word)[0, :count].tolist()
     needles = tuple(None if place < 0 else place for place in places)
-    return Asked(word, names, tuple(at), needles, Choice(task.answers.__getitem__, tuple(map(defined, answers))))
+    return QuestionedWord(
+        word, names, tuple(at), needles, Choice(task.answers.__getitem__, tuple(map(defined, answers)))
+    )
 
 
-def of_text(source: TextData, segment: Words) -> Asked:
+def of_text(source: TextData, segment: Words) -> QuestionedWord:
     """A segment and what comes next."""
     word, last = segment[:, :-1], int(segment[0, -1])
     reading = Choice(lambda symbol: symbol_names(source.corpus, np.array([symbol]))[0], (last,))
-    return Asked(word, symbol_names(source.corpus, word[0]), (word.shape[1] - 1,), (None,), reading)
+    return QuestionedWord(word, symbol_names(source.corpus, word[0]), (word.shape[1] - 1,), (None,), reading)
 
 
-def of_word(source: LanguageData, config: RunConfig, word: Words) -> Asked:
+def of_word(source: LanguageData, config: RunConfig, word: Words) -> QuestionedWord:
     """A word of a language and the machine's answer to it; or which symbols may follow."""
     task, options = source.task, config.objective
     names = tuple(map(sign, task.alphabet))
@@ -160,7 +162,7 @@ def of_word(source: LanguageData, config: RunConfig, word: Words) -> Asked:
     symbols = tuple(names[symbol] for symbol in word[0].tolist())
     if isinstance(options, LastOptions) and options.output_token:
         word, symbols = np.append(word, [[task.n_symbols]], 1), (*symbols, TOKEN)
-    return Asked(word, symbols, (word.shape[1] - 1,), (None,), reading)
+    return QuestionedWord(word, symbols, (word.shape[1] - 1,), (None,), reading)
 
 
 def defined(label: int) -> int | None:

@@ -8,29 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from regulargpt import data, plots
+from regulargpt import findings, plots
 from regulargpt.classroom import alignment_page
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import temperature as files_of_temperature
 from regulargpt.evaluation.by_length import Point
 from regulargpt.evaluation.interval import Interval
 from regulargpt.evaluation.temperature import Temperature, shown
-from regulargpt.measurements import files
+from regulargpt.findings import Axis, Curves, Data, Finding, Picture
+from regulargpt.findings.files import refuse_file
 from regulargpt.measurements.alignment import propositions
 from regulargpt.measurements.alignment.search import Groups, Search
-from regulargpt.measurements.alignment.seen import Seen, Shown, look
 from regulargpt.measurements.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
 from regulargpt.measurements.alignment.statistics import Logits, Sharpness, average_logits
+from regulargpt.measurements.alignment.views import RunFacts, look
 from regulargpt.measurements.rounding import rounded
-from regulargpt.measurements.subject import config_of, refuse_file
 from regulargpt.objectives.measures import measure
+from regulargpt.plots import Line
 from regulargpt.runs.again import points_again
+from regulargpt.runs.opened import open_run
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import RunFolder
+from regulargpt.tables import Table, number
 
 FOLDER, PAGE = "align", "align.html"
 SCORED = 64
 COLUMNS = ("strategy", "layer", "head", "temperature")
+NOT_DRAWN = Picture(())
 
 
 def align_report(
@@ -43,7 +47,7 @@ def align_report(
     fixed: float | None = None,
     seed: int | None = None,
     out: Path | None = None,
-) -> dict[str, Any]:
+) -> Finding:
     """Find the temperatures by each strategy (thesis, Algorithm 1), and the score with each and without.
 
     `p_max` and `entropy` restore the mean largest probability and the mean entropy of attention at the training length,
@@ -57,11 +61,11 @@ def align_report(
     """
     out = refuse_file(folder.path / FOLDER if out is None else out)
     setting = setting_of(folder, length, words, by, on, seed)
-    config = config_of(folder, "full")
-    facts = {"run_dir": str(folder.path), "language": config.data.name, "model": config.model.title}
-    run = Shown(config, data.build(config.data), config.seed if seed is None else seed)
+    run = open_run(folder, attention="full")
+    config = run.config
+    page = RunFacts(config, run.data, config.seed if seed is None else seed)
     return aligned(
-        setting, facts, lambda tau: scores(folder, config, setting, tau), out, plots.title(config), fixed, run
+        setting, run.facts(), lambda tau: scores(folder, config, setting, tau), out, plots.title(config), fixed, page
     )
 
 
@@ -72,8 +76,8 @@ def aligned(
     out: Path,
     title: str,
     fixed: float | None = None,
-    run: Shown | None = None,
-) -> dict[str, Any]:
+    run: RunFacts | None = None,
+) -> Finding:
     """Find the temperatures, score without one ("") and with each, and write the files; of a run, its page too."""
     logits = {name: average_logits(setting.model, words) for name, words in setting.words.items()}
     searches = {name: search_of(setting, name) for name in SEARCHED}
@@ -103,8 +107,20 @@ def aligned(
         "page": None if seen is None else str(out / PAGE),
     }
     report = rounded({**report, "summary": sentence(report)})
-    write(out, report, temperatures, searches, logits, seen, title)
-    return report
+    rows = [
+        (name, layer, head, tau)
+        for name, temperature in temperatures.items()
+        for layer, heads in enumerate(temperature.tau)
+        for head, tau in enumerate(heads, 1)
+    ]
+    finding = finding_of(report, rows, picture(report, searches, logits, title))
+    if seen is not None:
+        atomic.make_folder(out)
+        alignment_page.write(seen, out / PAGE)
+    findings.write(finding, out)
+    for name, temperature in temperatures.items():
+        files_of_temperature.write(out / f"temperature-{name}.json", temperature)
+    return finding
 
 
 def scores(
@@ -195,54 +211,70 @@ def sentence(report: Mapping[str, Any]) -> str:
     )
 
 
-def write(
-    out: Path,
-    report: dict[str, Any],
-    temperatures: Mapping[str, Temperature],
-    searches: Mapping[str, Search],
-    logits: Mapping[str, Logits],
-    seen: Seen | None,
-    title: str,
-) -> None:
-    """The page; a row a strategy, layer and head; and the files for `evaluate`."""
-    atomic.make_folder(out)
-    if seen is not None:
-        alignment_page.write(seen, out / PAGE)
-    rows = [
-        (name, layer, head, tau)
-        for name, found in temperatures.items()
-        for layer, heads in enumerate(found.tau)
-        for head, tau in enumerate(heads, 1)
+def finding_of(report: Mapping[str, Any], rows: Sequence[Sequence[Any]] = (), picture: Picture = NOT_DRAWN) -> Finding:
+    """The finding of a report: for people two rows without a temperature, then one a strategy."""
+    before, strategies = report["before"], report["strategies"]
+    shown_rows = [
+        row(f"none, at {report['train_len']:,}", "1", before["short"], None, report),
+        row(f"none, at {report['length']:,}", "1", before["long"], report["score"], report),
     ]
-    files.write(out, "align", report, [COLUMNS, *rows], lambda path: picture(path, report, searches, logits, title))
-    for name, found in temperatures.items():
-        files_of_temperature.write(out / f"temperature-{name}.json", found)
+    for name, found in strategies.items():
+        shown_rows.append(row(name, shown(found["tau"]) + "!" * bool(found["at_bound"]), found, found["score"], report))
+    header = ("strategy", "temperature", "P_max", "H (nats)", measure(report["measure"]).label)
+    closed = ", ".join(
+        f"{name} {'no solution' if value is None else f'{value:.3f}'}" for name, value in report["propositions"].items()
+    )
+    notes = []
+    if any(found["at_bound"] for found in strategies.values()):
+        notes.append("! at a bound: what is wanted lies beyond it")
+    if any(found["is_monotone"] is False for found in strategies.values()):
+        notes.append("a statistic does not fall or rise all along: the nearest temperature tried stands")
+    # Reports that were written before there was a page have none.
+    if report.get("page"):
+        notes.append(f"a page to look at: {report['page']}")
+    return Finding(
+        name="align",
+        title=f"{report['language']}, {report['model']}: one temperature a {report['by']}, on {report['on']}",
+        facts={},
+        values=report,
+        data=Data(COLUMNS, rows),
+        picture=picture,
+        tables=[Table(header, shown_rows, notes=[f"Propositions 5.1 and 5.2 say: {closed}"])],
+        sentence=report["summary"],
+        notes=notes,
+    )
+
+
+def row(
+    name: str, tau: str, found: Mapping[str, Any], score: Mapping[str, float] | None, report: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """A row for people: the statistics at a temperature, and the score if it was tested."""
+    unit = measure(report["measure"]).unit
+    interval = ""
+    if score:
+        interval = "{} ({}-{})".format(*(number(score[key], unit) for key in ("value", "low", "high")))
+    return (name, tau, f"{found['p_max']:.3f}", f"{found['entropy']:.2f}", interval)
 
 
 def picture(
-    path: Path, report: Mapping[str, Any], searches: Mapping[str, Search], logits: Mapping[str, Logits], title: str
-) -> None:
+    report: Mapping[str, Any], searches: Mapping[str, Search], logits: Mapping[str, Logits], title: str
+) -> Picture:
     """Left and middle: the statistics at the temperatures tried, and where they should be; right: QQ plots."""
-    figure = plots.new_figure(12, 3.8)
-    left, middle, right = figure.subplots(1, 3)
-    for axes, (name, label) in zip((left, middle), (("p_max", "$P_{max}$"), ("entropy", "H (nats)")), strict=True):
-        points = sorted(zip(*tried(searches[name]), strict=True))
-        axes.plot(*zip(*points, strict=True), "o-", color=plots.BLUE, label=f"at {report['length']:,}")
-        target = report["before"]["short"][name]
-        axes.axhline(target, color=plots.VERMILION, linestyle="--", label=f"at {report['train_len']:,}")
-        axes.set(xlabel="temperature (mean over groups)", ylabel=label)
-        axes.legend(frameon=False)
-    for (name, found), colour in zip(logits.items(), (plots.VERMILION, plots.BLUE), strict=True):
-        at = report["train_len"] if name == "short" else report["length"]
-        if found.sigma:
-            label = f"at {at:,}: r = {found.gaussian:.3f}"
-            right.plot(found.quantiles, found.values / found.sigma, ".", markersize=3, color=colour, label=label)
-    ends = right.get_xlim()
-    right.plot(ends, ends, color=plots.GREY, linewidth=0.8)
-    right.set(xlabel="normal quantiles", ylabel="logits of layer 0 / sigma")
-    right.legend(frameon=False)
-    figure.suptitle(title, fontsize=10, parse_math=False)
-    plots.save(path, figure)
+    at = {"short": f"at {report['train_len']:,}", "long": f"at {report['length']:,}"}
+    panels = []
+    for name, label in (("p_max", "$P_{max}$"), ("entropy", "H (nats)")):
+        line = Line(at["long"], *zip(*sorted(zip(*tried(searches[name]), strict=True)), strict=True))
+        target = {at["short"]: report["before"]["short"][name]}
+        panels.append(Curves([line], Axis("temperature (mean over groups)", False), Axis(label), levels=target))
+    lines = [
+        Line(f"{at[name]}: r = {found.gaussian:.3f}", found.quantiles.tolist(), (found.values / found.sigma).tolist())
+        for name, found in logits.items()
+        if found.sigma
+    ]
+    ends = [lines[-1].lengths[0], lines[-1].lengths[-1]] if lines else []
+    lines.append(Line("", ends, ends, like=6, dash="--"))  # what a normal distribution has
+    panels.append(Curves(lines, Axis("normal quantiles", False), Axis("logits of layer 0 / sigma")))
+    return Picture(panels, title, across=3, size=(4, 3.8))
 
 
 def tried(found: Search) -> tuple[Sequence[float], Sequence[float]]:

@@ -8,16 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from languages.errors import UserError
-from regulargpt import data
 from regulargpt.data.base import Words
 from regulargpt.evaluation.temperature import Temperature, at_temperature, weights_of
 from regulargpt.measurements.alignment import propositions
 from regulargpt.measurements.alignment.search import Groups, Search, search
 from regulargpt.measurements.alignment.statistics import ByHead, Sharpness, sharpness
-from regulargpt.measurements.subject import config_of, refuse_many
+from regulargpt.measurements.sample import refuse_many
 from regulargpt.models.transformer.attentive import Attentive
-from regulargpt.runs.load import load_reader
-from regulargpt.runs.run import prepare, refuse_other_data
+from regulargpt.runs.opened import open_run
 from regulargpt.storage.atomic import shown
 from regulargpt.storage.folder import RunFolder
 
@@ -104,10 +102,8 @@ def setting_of(
     Raises UserError for a run that is not finished, a model without attention, lengths without words, or one that
     is not longer than the training words.
     """
-    config = config_of(folder, "full")
-    folder.load_summary()
-    source = data.build(config.data)
-    refuse_other_data(folder, source)
+    run = open_run(folder, attention="full")
+    config, source = run.config, run.data
     train_len = max(source.lengths(config.data.train_len), default=0)
     length = TIMES * config.data.train_len if length is None else length
     if length <= train_len:
@@ -120,13 +116,12 @@ def setting_of(
     if length > LONGEST:
         raise UserError(f"--length {length}: at most {LONGEST:,}, since all pairs count; choose a shorter one")
     refuse_many(length, words, "words")
-    model = load_reader(folder)
+    model = run.model
     if not isinstance(model, Attentive):
         place = shown(folder.path)
         raise UserError(
             f"{place} is a run of {config.model.title}: it has no softmax over positions; choose a transformer's"
         )
-    prepare(config)
     seed = config.seed if seed is None else seed
     # Of the training part, so that nothing is fitted to what is tested; a text has the symbol behind a segment too.
     short, long = (source.batch(seed, "alignment", 0, [T], words)[:, :T] for T in (train_len, length))

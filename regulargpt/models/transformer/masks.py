@@ -15,7 +15,7 @@ from regulargpt.models.transformer.piece import Piece
 
 KEPT = 1 << 24
 """Numbers of the masks that are kept from pass to pass: 64 MiB of float32."""
-LONGEST = 1024
+LONGEST_KEPT = 1024
 """Keys of a pattern whose masks are kept: of longer words they take more memory than they save time."""
 
 
@@ -35,7 +35,7 @@ class Masks:
         # What a compiled pass makes belongs to its graph.
         lasting = encoding.fixed_bias and not torch.compiler.is_compiling()
         used_again = lasting or encoding.shared_bias
-        if piece.begin + piece.shape[1] > LONGEST or not used_again:
+        if piece.begin + piece.shape[1] > LONGEST_KEPT or not used_again:
             return piece.mask(piece.bias())
         layer = None if encoding.shared_bias else piece.at.layer
         key = (piece.shape, piece.begin, piece.first, layer, piece.view, q.dtype, q.device)

@@ -18,7 +18,7 @@ from regulargpt.options import ConfigError
 from regulargpt.runs.sweep.values import read_values
 from regulargpt.training.table_fine_tuning import no_certificate
 
-MOST = 100_000
+MOST_RUNS = 100_000
 """Runs of one sweep: a product with more of them is a slip of the pen."""
 AXES = ("data.name", "model.name", "recipe", "protocol")
 
@@ -167,8 +167,8 @@ class Grid:
 
     def _refuse_size(self, values: Iterable[Sequence[Any]]) -> None:
         n = math.prod(map(len, (self.languages, self.models, self.recipes, self.protocols, *values)))
-        if n > MOST:
-            raise UserError(f"{n:,} runs; a sweep has at most {MOST:,}")
+        if n > MOST_RUNS:
+            raise UserError(f"{n:,} runs; a sweep has at most {MOST_RUNS:,}")
 
 
 def listed(texts: Iterable[str], most: int = 3) -> str:

@@ -13,7 +13,7 @@ from regulargpt.storage.manifest import digest
 
 DIGITS = 12
 """Hexadecimal digits of the digest: two of 100,000 configs agree in them by chance once in 50,000 sweeps."""
-LONGEST = 60
+LONGEST_NAME = 60
 """Characters of the language, so that the name of a long regular expression is a file name."""
 
 
@@ -25,7 +25,7 @@ def name_of(config: RunConfig) -> str:
     >>> name_of(RunConfig()).rpartition("-")[0]
     'parity-regulargpt-C2-answers-seed0'
     """
-    language = language_part(config)[:LONGEST].rstrip("-")
+    language = language_part(config)[:LONGEST_NAME].rstrip("-")
     return f"{language}-{model_part(config)}-{plain(config.recipe)}-seed{config.seed}-{digits(config)}"
 
 

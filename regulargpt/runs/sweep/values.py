@@ -11,7 +11,7 @@ from languages.errors import UserError
 from regulargpt.config.schema import RunConfig, type_of
 from regulargpt.options import LARGEST, ConfigError, read
 
-MOST = 10_000
+MOST_VALUES = 10_000
 """Values of one field: a range with more of them is a slip of the pen."""
 # Fields with an argument or option of their own, which decides more than the field: no --set.
 ARGUMENTS = {
@@ -41,8 +41,8 @@ def read_values(config: RunConfig, key: str, texts: Iterable[str]) -> tuple[Any,
         parts = [part for text in texts for part in (part_names(text) if kind is None else text.split(","))]
         parts = [part.strip() for part in parts]
         parts = [one for part in parts for one in (numbers(key, part) if kind is int else [part])]
-    if len(parts) > MOST:
-        raise ConfigError(f"{key}: {len(parts):,} values; at most {MOST:,}")
+    if len(parts) > MOST_VALUES:
+        raise ConfigError(f"{key}: {len(parts):,} values; at most {MOST_VALUES:,}")
     return tuple(dict.fromkeys(part if kind is None else read(key, kind, part) for part in parts))
 
 
@@ -76,8 +76,8 @@ def numbers(key: str, text: str) -> Iterator[str]:
     low, high = map(int, found.groups())
     if low > high:
         raise ConfigError(f"{key} = {text!r}; a range increases, as in {high}-{low}")
-    if high - low >= MOST:
-        raise ConfigError(f"{key} = {text!r}: {high - low + 1:,} values; at most {MOST:,}")
+    if high - low >= MOST_VALUES:
+        raise ConfigError(f"{key} = {text!r}: {high - low + 1:,} values; at most {MOST_VALUES:,}")
     yield from map(str, range(low, high + 1))
 
 

@@ -1,0 +1,57 @@
+"""What the terminal says of data: a file a kind, each with what `Kind` names, so that no verb asks which kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from regulargpt.data import kind_of
+
+KINDS = {"languages": "words", "texts": "text", "retrieval": "retrieval"}
+"""What `list` calls the kinds."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was drawn: its kind, what names it, a record each, a record as text, and what this length has none of."""
+
+    kind: str
+    name: dict[str, str]
+    records: list[dict[str, Any]]
+    line: Callable[[dict[str, Any]], str]
+    notice: str = ""
+
+
+class Kind(Protocol):
+    """A kind of data, as its module has it."""
+
+    MOST_SYMBOLS: int
+    """That are drawn at once."""
+
+    def rows(self) -> list[dict[str, str]]:
+        """What there is, for `list`; nothing is built or opened."""
+        ...
+
+    def describe(self, name: str, seed: int) -> dict[str, Any]:
+        """What one is, for `show --json`."""
+        ...
+
+    def text(self, facts: dict[str, Any]) -> str:
+        """The same for people."""
+        ...
+
+    def sample(self, name: str, length: int, count: int, seed: int, **mixture: Any) -> Sample:
+        """What `sample` draws; only words have a mixture of members and near misses."""
+        ...
+
+
+def named(kind: str) -> Kind:
+    """A kind, by the name that `regulargpt.data.kind_of` gives it."""
+    return cast(Kind, import_module(f"{__name__}.{kind}"))
+
+
+def kind_with(name: str) -> Kind:
+    """The kind of data that a name is of."""
+    return named(kind_of(name))

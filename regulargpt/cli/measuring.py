@@ -1,0 +1,103 @@
+"""The verbs of the measurements, made from their options."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from regulargpt.cli.output import emit, printing, progress_to_stderr, say, width
+from regulargpt.cli.types import PATH, FiniteRange
+from regulargpt.measurements import MEASUREMENTS
+from regulargpt.measurements.options import MeasurementOptions
+from regulargpt.options import OR_NONE, hints
+
+if TYPE_CHECKING:
+    from regulargpt.findings import Finding
+
+
+def verb(name: str, callback: Callable[..., None] | None = None) -> click.Command:
+    """The command of a measurement: what it measures, its options, --out, --json and --wide."""
+    options = MEASUREMENTS[name].options
+    assert issubclass(options, MeasurementOptions)
+    of_run, files = "" if options.argument == "RUN" else "of a run ", options.files or name
+    kind = str if options.argument.startswith("ENCODING") else PATH
+    is_needed = not options.argument.startswith("[")
+    place = click.Argument(["place"], metavar=options.argument, type=kind, required=is_needed)
+    out = click.Option(["--out"], type=PATH, help=f"Folder of the results.  [default: {of_run}RUN/{files}]")
+    command = click.Command(name, callback=callback or partial(measure, name), help=inspect.getdoc(options))
+    command.params = [place, *as_options(options), out, *printing()]
+    return command
+
+
+def measure(name: str, place: Path | str | None, out: Path | None, as_json: bool, **values: Any) -> None:
+    """Measure, and print what came out."""
+    from regulargpt.measurements.measuring import measured
+
+    with closing(Bar(name)) as progress:
+        finding = measured(name, place, out, progress=progress, **values)
+    show(finding, as_json)
+
+
+def show(finding: Finding, as_json: bool) -> None:
+    """Print a finding."""
+    from regulargpt.findings import text
+
+    emit(finding.report) if as_json else say(text(finding, width()))
+
+
+def as_options(options: type[MeasurementOptions]) -> list[click.Option]:
+    """An option of the command line for each field; one that is left out keeps the default of the field."""
+    return [as_option(field, hints(options)[field.name]) for field in dataclasses.fields(options)]
+
+
+def as_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
+    """The option of a field of this type."""
+    meta, is_open = field.metadata, typing.get_origin(kind) in OR_NONE
+    kind = typing.get_args(kind)[0] if is_open else kind
+    usual = f"  [default: {meta['usual']}]" if meta["usual"] else ""
+    return click.Option(
+        [f"--{field.name.replace('_', '-')}"],
+        type=type_of(kind, meta["least"], meta["most"]),
+        default=field.default,
+        show_default=not is_open,
+        help=meta["help"] + usual,
+    )
+
+
+def type_of(kind: Any, least: Any, most: Any) -> Any:
+    """What click calls a type with these bounds."""
+    if typing.get_origin(kind) is Literal:
+        return click.Choice(typing.get_args(kind))
+    if kind in (int, float):
+        return (click.IntRange if kind is int else FiniteRange)(least, most)
+    return PATH if kind is Path else kind
+
+
+class Bar:
+    """How far a measurement has come, where somebody watches stderr."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.bar: Any = None
+
+    def __call__(self, done: int, count: int) -> None:
+        """So many updates are done."""
+        if not progress_to_stderr():
+            return
+        from tqdm import tqdm
+
+        self.bar = self.bar or tqdm(total=count, desc=self.name, unit="update", leave=False, dynamic_ncols=True)
+        self.bar.update(done - self.bar.n)
+
+    def close(self) -> None:
+        """Leave the terminal tidy."""
+        if self.bar is not None:
+            self.bar.close()

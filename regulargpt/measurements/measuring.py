@@ -1,0 +1,44 @@
+"""Measuring a run: opened, measured, what comes out written into its folder."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from regulargpt.findings import Finding, write
+from regulargpt.findings.files import refuse_file
+from regulargpt.measurements import MEASUREMENTS
+from regulargpt.measurements.options import MeasurementOptions
+from regulargpt.runs.opened import OpenedRun
+
+
+def measured(
+    name: str,
+    place: str | Path | None,
+    out: Path | None = None,
+    *,
+    progress: Callable[[int, int], None] = lambda done, count: None,
+    **values: Any,
+) -> Finding:
+    """Measure a finished run, or what else a measurement can be of, and write the files of what comes out.
+
+    They go to `out`, by default RUN/`name`; of what is no run, only where `out` is given. `values` are
+    options. Raises UserError, before anything is computed, for what speaks against it, and for an `out` that is a file.
+    """
+    row = MEASUREMENTS[name]
+    options = row.options(**values)
+    assert isinstance(options, MeasurementOptions)
+    if out is not None:
+        refuse_file(out)
+    subject = options.subject(None if place is None else str(place))
+    if out is None and isinstance(subject, OpenedRun):
+        out = refuse_file(subject.path / (options.files or name))
+    loaded = row.load()
+    measure = loaded.measure if isinstance(loaded, type) else loaded  # a class is from outside
+    more = {"progress": progress} if "progress" in inspect.signature(measure).parameters else {}
+    finding = measure(subject, options, **more)
+    if out is not None:
+        write(finding, out)
+    return finding

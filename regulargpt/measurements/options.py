@@ -1,0 +1,195 @@
+"""The options of the measurements, from which their verbs are made. Never imports torch."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from languages.errors import UserError
+from regulargpt.options import Options, option
+
+if TYPE_CHECKING:
+    from regulargpt.runs.opened import OpenedRun
+    from regulargpt.storage.folder import RunFolder
+
+LONGEST = 500
+SEED = "the run's"
+SHARPEN = "File of `regulargpt align`: sharpen attention so."
+
+
+def length_of(what: str, usual: str, least: int = 1, most: int | None = None) -> Any:
+    """The option length."""
+    return option(None, f"Length of the {what}.", least=least, most=most, usual=usual)
+
+
+def seed_of(what: str) -> Any:
+    """The option seed."""
+    return option(None, f"Seed of the {what}.", least=0, usual=SEED)
+
+
+def attention() -> Any:
+    """The option attention."""
+    return option("full", "What a position of a Transformer sees: full, bca, sliding:W.")
+
+
+@dataclass(frozen=True)
+class MeasurementOptions(Options):
+    """The options of a measurement; the docstring is the help of its verb.
+
+    `argument` is what the verb is given. `on` are the kinds of data that the run may be on; one that `reads` no data is
+    measured where they are gone, too. `through` is the attention without an option of that name, "" the run's own;
+    `files` the folder of the results in RUN, if not that of its name. A measurement outside derives its options from
+    this class.
+    """
+
+    argument: ClassVar[str] = "RUN"
+    on: ClassVar[tuple[str, ...]] = ("words", "text", "retrieval")
+    reads: ClassVar[bool] = True
+    through: ClassVar[str] = "full"
+    files: ClassVar[str] = ""
+
+    def subject(self, place: str | None) -> Any:
+        """What is measured: the run in this folder. UserError for what speaks against it, before torch is imported."""
+        from regulargpt.storage.folder import RunFolder
+
+        return self.opened(RunFolder.open(Path(place or "")))
+
+    def opened(self, folder: RunFolder) -> OpenedRun:
+        """The run in a folder, opened as this measurement needs it."""
+        from regulargpt.runs.opened import open_run
+
+        through = getattr(self, "attention", self.through)
+        # A segment is drawn whole, whatever part of it the run's own test scores.
+        return open_run(folder, on=self.on, attention=through, scoring="position", reads=self.reads)
+
+
+@dataclass(frozen=True)
+class ClusterOptions(MeasurementOptions):
+    """Find the language's monoid elements in a model's hidden states, and certify it for every length.
+
+    The certificate is written into RUN, as certificate.json; uncertified.json says why there is none.
+    """
+
+    on: ClassVar[tuple[str, ...]] = ("words",)
+    files: ClassVar[str] = "verify"
+    length: int | None = length_of("words", f"the longest up to {LONGEST}")
+    words: int = option(32, "How many words.", least=2)
+    seed: int | None = seed_of("words")
+
+
+@dataclass(frozen=True)
+class KernelOptions(MeasurementOptions):
+    """Say what kernel an encoding's bias is: definiteness, the constant that repairs it, its effective length.
+
+    Learned biases are taken as they are before training; of a run, before and after it.
+    """
+
+    argument: ClassVar[str] = "ENCODING|RUN"
+    reads: ClassVar[bool] = False
+    heads: int | None = option(None, "How many heads; a run has its own.", least=1, most=64, usual="8")
+    length: int | None = option(
+        None,
+        "Positions of the kernel matrix, distances of a run.",
+        least=2,
+        most=1024,
+        usual="128; 8 times the training length",
+    )
+    seed: int | None = option(None, "Draws learned parameters; a run has its own.", least=0, usual="0")
+
+    def subject(self, place: str | None) -> OpenedRun | str:
+        """The run, or the encoding as it is written: it has no slash in its name, and goes before a folder."""
+        from regulargpt.encodings import ENCODINGS
+
+        name = str(place).partition(":")[0]
+        if name and name not in ENCODINGS and (os.sep in name or Path(str(place)).is_dir()):
+            if self.heads is not None or self.seed is not None:
+                raise UserError(f"{place} is a run, with heads and a seed of its own; leave out --heads and --seed")
+            return super().subject(place)
+        ENCODINGS.options(place, "encoding")  # refused before torch is imported
+        return str(place)
+
+
+@dataclass(frozen=True)
+class NeedleOptions(MeasurementOptions):
+    """Say how often a network finds what it is asked for, by the length of the document and the depth in it.
+
+    RUN is a run on a retrieval task. With its seed the documents are those of its own test.
+    """
+
+    on: ClassVar[tuple[str, ...]] = ("retrieval",)
+    through: ClassVar[str] = ""
+    lengths: str | None = option(None, "Lengths and ranges, as in 64,128,256.", usual="those of the run's test")
+    bins: int = option(10, "Parts of a document.", least=1, most=100)
+    words: int = option(128, "Documents a length.", least=1)
+    temperature: Path | None = option(None, SHARPEN)  # noqa: RUF009  # a path is immutable
+    seed: int | None = seed_of("documents")
+
+
+@dataclass(frozen=True)
+class PositionOptions(MeasurementOptions):
+    """Measure what a symbol costs by its position, and whether context beyond the training length helps.
+
+    A Transformer is compared with itself, restricted to the last symbols of the training length.
+    """
+
+    on: ClassVar[tuple[str, ...]] = ("text",)
+    length: int | None = length_of("segments", "8 times the training length")
+    words: int = option(128, "How many segments.", least=2)
+    seed: int | None = seed_of("segments")
+
+
+@dataclass(frozen=True)
+class PositionVarianceOptions(MeasurementOptions):
+    """Simulate how a random model without encodings knows positions, and probe its layers for them.
+
+    Each lemma of chapter 2 stands beside what is measured. quick takes a minute; the probe of thesis wants a GPU. With
+    a RUN on a text, trained with --encoding none, its own layers are measured and probed.
+    """
+
+    argument: ClassVar[str] = "[RUN]"
+    on: ClassVar[tuple[str, ...]] = ("text",)
+    preset: Literal["quick", "thesis"] | None = option(None, "Sizes and draws of a simulation.", usual="quick")
+    length: int | None = option(None, "Positions of a run.", least=2, usual="its training length")
+    updates: int | None = option(
+        None, "Of the probe; 0 leaves it out.", least=0, most=1_000_000, usual="the preset's; of a run 500"
+    )
+    seed: int | None = option(None, "Draws it all.", least=0, usual="0; of a run its own")
+    device: Literal["cpu", "cuda"] | None = option(None, "Where a simulation's probe trains.", usual="cpu")
+
+    def subject(self, place: str | None) -> OpenedRun | None:
+        """The run; None for a simulation."""
+        if place is None and self.length is not None:
+            raise UserError("--length is of a run; name one, or choose a --preset")
+        if place is not None and (self.preset is not None or self.device is not None):
+            raise UserError("--preset and --device are of a simulation; leave them out, or leave out the run")
+        return None if place is None else super().subject(place)
+
+
+@dataclass(frozen=True)
+class ReceptiveFieldOptions(MeasurementOptions):
+    """Measure how far back a trained model's prediction depends on the word, or on the text before it.
+
+    Differentiated is the margin of the answer that the model gives, of a text that of the symbol that comes next.
+    """
+
+    on: ClassVar[tuple[str, ...]] = ("words", "text")
+    length: int | None = length_of("words", f"the longest up to {LONGEST}; of a text 8 times the training's")
+    words: int | None = option(None, "How many words.", least=1, usual="32; 48 segments of a text")
+    seed: int | None = seed_of("words")
+    attention: str = attention()
+
+
+@dataclass(frozen=True)
+class ResolutionOptions(MeasurementOptions):
+    """Measure how well a trained Transformer's attention tells distances apart (attention resolution).
+
+    R is computed from the mean logits at each distance, head by head, at the training length and its doubles.
+    """
+
+    on: ClassVar[tuple[str, ...]] = ("text",)
+    length: int | None = length_of("segments", "8 times the training length")
+    words: int = option(8, "How many segments.", least=2)
+    seed: int | None = seed_of("segments")
+    attention: str = attention()

@@ -1,0 +1,133 @@
+"""A finished run, opened to be measured, extracted from, tested or shown: here is what may speak against that.
+
+Nothing here imports torch until the model is read, so that refusals are instant.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from languages.errors import UserError, shown
+from regulargpt import data
+from regulargpt.config.schema import RunConfig
+from regulargpt.config.validation import refuse_attention
+from regulargpt.data.base import Data
+from regulargpt.storage.folder import RunFolder
+
+if TYPE_CHECKING:
+    from regulargpt.models.base import Model
+
+CHOOSE = {"text": "a run on a text, such as text:code", "retrieval": "a run on a retrieval task: retrieval:line"}
+HERE = {"device": "cpu", "tensorboard": False, "compile": False}
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedRun:
+    """A finished run, and its config with the CPU as the device."""
+
+    folder: RunFolder
+    config: RunConfig
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return self.folder.path
+
+    @property
+    def train_len(self) -> int:
+        """The training length."""
+        return self.config.data.train_len
+
+    @property
+    def attention(self) -> str:
+        """What each position of its model sees: full, bca or sliding:W."""
+        return self.config.evaluation.attention
+
+    @cached_property
+    def data(self) -> Data:
+        """What it was trained on; UserError if that has changed since, or has other symbols or answers."""
+        found = data.build(self.config.data)
+        refuse_other_data(self.folder, found)
+        refuse_other_symbols(self.folder, found)
+        return found
+
+    @cached_property
+    def model(self) -> Model:
+        """The trained model, on as many threads as the run had."""
+        import torch
+
+        from regulargpt.runs.load import load_reader
+
+        torch.set_num_threads(self.config.threads)  # results are equal at equal numbers of threads only
+        return load_reader(self.folder)
+
+    def through(self, attention: str | None = None) -> AbstractContextManager[None]:
+        """While it lasts, each position of the model sees what the run's attention, or another one, says."""
+        from regulargpt.evaluation.by_length import seen_through
+
+        return seen_through(self.model, attention or self.attention, self.train_len)
+
+    def facts(self, *keys: str) -> dict[str, Any]:
+        """Which run it is, for a report, and these further facts."""
+        known = {"train_len": self.train_len, "attention": self.attention}
+        which = {"run_dir": str(self.path), "language": self.data.name, "model": self.config.model.title}
+        return which | {key: known[key] for key in keys}
+
+
+def open_run(
+    folder: RunFolder,
+    *,
+    on: tuple[str, ...] = ("words", "text", "retrieval"),
+    attention: str = "",
+    scoring: str = "",
+    reads: bool = True,
+) -> OpenedRun:
+    """A finished run on one of these kinds of data, under this attention or its own, its text scored so.
+
+    Raises UserError for a run that is not finished or on something else, a model without such an attention, and where
+    it `reads` words, for data that have changed, or have other symbols or answers than the run was trained on.
+    """
+    own = RunConfig.parse(folder.config_text)
+    refuse_kind(folder, own, on)
+    changes = {"data.scoring": scoring} if scoring and data.is_text(own.data.name) else {}
+    config = own.replaced({**HERE, "evaluation.attention": attention or own.evaluation.attention, **changes})
+    if (reason := refuse_attention(config)) is not None:
+        raise UserError(reason)
+    folder.load_summary()
+    run = OpenedRun(folder, config)
+    if reads:
+        _ = run.data  # refused now, before anything is computed
+    return run
+
+
+def refuse_kind(folder: RunFolder, config: RunConfig, on: tuple[str, ...]) -> None:
+    """Raise UserError for a run on another kind of data."""
+    name = config.data.name
+    if data.kind_of(name) in on:
+        return
+    if "words" in on:
+        data.of_words(config.data)  # it says why a text has no automaton
+    raise UserError(f"{shown(folder.path)} is a run on the {data.noun_of(name)} {name}; choose {CHOOSE[on[0]]}")
+
+
+def refuse_other_data(folder: RunFolder, words: Data) -> None:
+    """Raise UserError if the data are not those that the run began with: a text's or automaton's file has changed."""
+    began, now = folder.load_environment(), words.fingerprint()
+    for key, value in now.items():
+        if began.get(key, value) != value:
+            known = ", ".join(f"{name} {shown}" for name, shown in began[key].items())
+            raise UserError(f"{words.name} is not what {folder.path} began with ({known}); put it back, or run anew")
+
+
+def refuse_other_symbols(folder: RunFolder, words: Data) -> None:
+    """Raise UserError if symbols or answers are not those of the run.
+
+    They are numbers to the network: with another order it would read other words.
+    """
+    record = folder.load_model_config()
+    if any(record.get(key) != value for key, value in words.record().items()):
+        raise UserError(f"{words.name} has other symbols or answers than the run in {folder.path} was trained on")
