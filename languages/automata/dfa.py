@@ -116,7 +116,7 @@ class Dfa(Semiautomaton):
         """The accessible part of the product automaton; a pair of states accepts where `rule` says so."""
         right_table = aligned(self, other)
         product = operations.search_product(self.table, self.initial_index, right_table, other.initial_index)
-        left, right = np.divmod(product.nodes, other.n_states)
+        left, right = operations.pairs(product, other.n_states)
         # The states keep their names, "(p, q)", so that a product can be read; `_dfa` numbers them where two agree.
         accepting = rule(self.is_accepting[left], other.is_accepting[right])
         names = [f"({self.states[p]}, {other.states[q]})" for p, q in zip(left, right, strict=True)]

@@ -81,6 +81,12 @@ def search_product(left: Table, left_start: int, right: Table, right_start: int)
     return breadth_first(step, size, left.shape[1], left_start * len(right) + right_start)
 
 
+def pairs(product: Search, n_right: int) -> tuple[Nodes, Nodes]:
+    """The two states of each node of a product search."""
+    left, right = np.divmod(product.nodes, n_right)
+    return left, right
+
+
 def breadth_first(step: Callable[[Nodes], Nodes], size: int, n_symbols: int, start: int) -> Search:
     """The nodes accessible from `start`; `step` maps nodes (n,) below `size` to successors (n, Sigma)."""
     number = np.full(size, -1, dtype=np.intp)
@@ -111,7 +117,7 @@ def breadth_first(step: Callable[[Nodes], Nodes], size: int, n_symbols: int, sta
 def counter_example(left: Coloured, right: Coloured) -> Nodes | None:
     """The shortlex least word after which the two show different colours; None if there is none."""
     product = search_product(left[0], left[1], right[0], right[1])
-    p, q = np.divmod(product.nodes, len(right[0]))
+    p, q = pairs(product, len(right[0]))
     # Nodes are in the shortlex order of their words: the first that differs has the least word.
     differing = np.flatnonzero(left[2][p] != right[2][q])
     return product.word(int(differing[0])) if len(differing) else None
