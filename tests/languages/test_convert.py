@@ -120,6 +120,11 @@ def test_hidden_arrows_and_moore_labels_made_by_hand() -> None:
     assert machine.answers("01", every=True).tolist() == [machine.output_names.index("no"), -1]
 
 
+def test_a_self_loop_on_a_plaintext_state_is_a_state() -> None:
+    machine = from_dot("digraph { node [shape=plaintext]; i -> p; p -> p [label=a]; p [peripheries=2] }")
+    assert machine.states == ("p",)
+
+
 def test_the_sink_gets_a_free_name() -> None:
     machine = from_dot('digraph { "" [shape=point]; "" -> sink; sink -> p [label=a]; p -> sink [label=b] }', how=EMPTY)
     assert machine.states == ("sink", "p", "sink_")
