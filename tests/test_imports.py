@@ -226,7 +226,7 @@ CIRCLES = [
     # A section of options names its registry; a registry makes options.
     {"regulargpt.options", "regulargpt.options.registry"},
     # One function computed three ways: each way is a file, and the model calls them.
-    {f"regulargpt.models.regulargpt.{name}" for name in ("dense", "every", "model")},
+    {f"regulargpt.models.regulargpt.{name}" for name in ("dense", "all_positions", "model")},
     # A trainer runs phases, and a phase trains what the trainer holds.
     {f"regulargpt.training.{name}" for name in ("phase", "trainer", "words")},
 ]
