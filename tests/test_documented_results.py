@@ -168,7 +168,7 @@ def test_the_table_of_what_certifying_costs_is_that_of_its_rows():
         [
             *(f"`{row['language']}`", networks[row["model"]], f"{int(row['steps']):,}"),
             *(f"{float(row[name]):.1f}" for name in ("train_seconds", "certify_seconds")),
-            "proven" if row["as_it_is"] == "True" else "no",
+            "proven" if row["proven_unquantised"] == "True" else "no",
         ]
         for row in rows
     ]
@@ -181,7 +181,7 @@ def test_the_table_of_wider_layers_is_that_of_its_rows():
         [
             *(f"`{row['language']}`", f"`{row['options']}`", f"{int(row['steps']):,}"),
             *(f"{float(row[name]):.1f}" for name in ("train_seconds", "certify_seconds")),
-            *("proven" if row["as_it_is"] == "True" else "no", f"{float(row['score']):.1f}"),
+            *("proven" if row["proven_unquantised"] == "True" else "no", f"{float(row['score']):.1f}"),
         ]
         for row in rows
     ]
@@ -234,7 +234,7 @@ def test_what_is_said_of_answers_that_were_looked_up_is_what_both_runs_have():
         assert f"{cell['train_seconds']:.1f}" == run["train_seconds"]
     settled = [int(run["steps"]) - int(run["settling_since"]) for run in (ldru, gated)]
     minutes = [round(float(run["train_seconds"]) / 60) for run in (ldru, gated)]
-    learned, told = ([int(run[name]) for run in (ldru, gated)] for name in ("learned_at", "answers_told"))
+    learned, told = ([int(run[name]) for run in (ldru, gated)] for name in ("learned_at", "labels_used"))
     results = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
     assert f"automaton at step {learned[0]:,}, when {told[0]:,} answers had been told" in results
     assert (
@@ -638,7 +638,7 @@ def test_the_speed_of_language_models_is_that_of_the_measurement():
 def test_networks_that_drift_are_right_with_their_states_replaced_and_shown_as_their_rows_say():
     rows = list(csv.DictReader((RESULTS / "quantised" / "quantised.csv").read_text().splitlines()))
     assert all(row["quantised"] == row["quantised_10000"] == "100.0" for row in rows)
-    figures = ("as_it_is", "as_it_is_10000", "quantised", "quantised_10000")
+    figures = ("unquantised", "unquantised_10000", "quantised", "quantised_10000")
     expected = [
         [f"`{r['language']}`, {r['model']}", f"`{r['recipe']}`", r["chunk_size"], r["prototypes"]]
         + [percent(float(r[figure])) for figure in figures]

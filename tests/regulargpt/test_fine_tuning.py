@@ -22,10 +22,10 @@ from languages.errors import UserError
 from regulargpt.certificate import outcome as outcomes
 from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
 from regulargpt.certificate.search.codebook import codebooks, missed_share, right_table
-from regulargpt.certificate.tuning.fine_tuning import Attempt, TrainingTable, apply_map
+from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable, apply_map
 from regulargpt.certificate.tuning.last_layer import solve_last_layer
 from regulargpt.certificate.tuning.phase import WARMUP, TableFineTuning
-from regulargpt.certificate.tuning.stability import Look, is_small
+from regulargpt.certificate.tuning.stability import StabilityCheck, is_small
 from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.certificate.unquantised import search_balls, search_in_training
 from regulargpt.config.schema import RunConfig, TrainingOptions
@@ -291,7 +291,7 @@ def in_fine_tuning(
         phases__table_fine_tuning__every=5,
         phases__table_fine_tuning__steps=table_steps,
         **{f"phases__table_fine_tuning__{option}": value for option, value in on_the_table.items()},
-        phases__table_fine_tuning__missed=0.5,
+        phases__table_fine_tuning__max_error_share=0.5,
         training__steps=steps,
         training__curriculum=(4,),
         training__stage_loss=1e-9,
@@ -300,11 +300,11 @@ def in_fine_tuning(
     trainer = trainer_of(settings)
     asked = []
 
-    def attempt(model: object, known: TrainingTable | None, allowed: float) -> Attempt:
+    def attempt(model: object, known: TrainingTable | None, allowed: float) -> CertificationAttempt:
         step = trainer.step_count
         asked.append((step, known is not None, allowed))
         share = missed.get(step, 0.0)
-        return Attempt(step >= certain_from, (lambda: table) if share <= allowed else None, (1,), share)
+        return CertificationAttempt(step >= certain_from, (lambda: table) if share <= allowed else None, (1,), share)
 
     phase_of(trainer).attempt = attempt
     phase_of(trainer).let_in = lambda trainer: None
@@ -432,7 +432,7 @@ def settling(monkeypatch: pytest.MonkeyPatch, steps: int = 20, certain: tuple[in
     trainer, _ = in_fine_tuning(steps, {}, table_steps=5, settling=10)
     attempt = phase_of(trainer).attempt
 
-    def attempt_at(*asked) -> Attempt:
+    def attempt_at(*asked) -> CertificationAttempt:
         return dataclasses.replace(attempt(*asked), certain=certain[0] <= trainer.step_count <= certain[1])
 
     phase_of(trainer).attempt = attempt_at
@@ -461,7 +461,7 @@ def test_a_certified_network_that_drifts_after_its_steps_settles(
 def test_settling_ends_once_states_no_longer_drift_with_the_prototypes_that_it_learned(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 1)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", 1)
     trainer, asked = settling(monkeypatch), []
     phase = phase_of(trainer)
 
@@ -625,10 +625,10 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
     monkeypatch: pytest.MonkeyPatch, slacks: list[float], ends_at: int
 ):
     phase_module, given = TableFineTuning.__module__, iter(slacks)
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 2)
-    monkeypatch.setattr(f"{Look.__module__}.TIGHTENING", 16)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", 2)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.TIGHTENING", 16)
     monkeypatch.setattr("regulargpt.certificate.tuning.state.ROUND", 7)  # rounds end at 12, 26 and 54
-    monkeypatch.setattr(Look, "undo_unless_better", lambda *_: False)
+    monkeypatch.setattr(StabilityCheck, "undo_unless_better", lambda *_: False)
     drifts = iter([2.0, 0.4, 0.3, 0.2, 0.09, *[0.05] * 9])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
     monkeypatch.setattr(f"{phase_module}.search_in_training", lambda *_: SimpleNamespace(slack=next(given)))
@@ -656,10 +656,10 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
 
 def test_of_a_table_that_is_not_small_balls_are_looked_for_where_a_round_ends(monkeypatch: pytest.MonkeyPatch):
     phase_module, searched = TableFineTuning.__module__, []
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 2)
-    monkeypatch.setattr(f"{Look.__module__}.SMALL", 2)
-    monkeypatch.setattr(f"{Look.__module__}.TIGHTENING", 1000)
-    monkeypatch.setattr(f"{Look.__module__}.is_small", lambda *_: True)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", 2)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.SMALL", 2)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.TIGHTENING", 1000)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.is_small", lambda *_: True)
     monkeypatch.setattr("regulargpt.certificate.tuning.state.ROUND", 7)
     monkeypatch.setattr(TrainingTable, "drift", lambda *_: 0.01)
 
@@ -684,7 +684,7 @@ def other_with_the_last_layer_solved(monkeypatch: pytest.MonkeyPatch, drifts: li
     for solve, known in zip((solve_last_layer, lambda *_: False), drifts, strict=True):
         left = iter(known)
         monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed, left=left: next(left))
-        monkeypatch.setattr(f"{Look.__module__}.solve_last_layer", solve)
+        monkeypatch.setattr(f"{StabilityCheck.__module__}.solve_last_layer", solve)
         trainer, _ = in_fine_tuning(15, {}, certain_from=5, table_steps=10)
         while not trainer.finished:
             trainer.step()
@@ -707,8 +707,8 @@ LAST_LAYER = {"blocks.0.ff_out.weight", "blocks.0.ff_out.bias"}
 def test_a_last_layer_that_is_solved_for_the_table_stays_only_if_it_ends_the_training(
     monkeypatch: pytest.MonkeyPatch, drifts: list[list[float]], steady_at: int | None, ended: int, other: set[str]
 ):
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 3)
-    monkeypatch.setattr(f"{Look.__module__}.is_small", lambda *_: False)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", 3)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.is_small", lambda *_: False)
     assert other_with_the_last_layer_solved(monkeypatch, drifts, steady_at=steady_at, ended=ended) == other
 
 
@@ -717,9 +717,9 @@ def test_the_last_layer_is_not_solved_for_a_large_table_and_its_drift_is_asked_f
     monkeypatch: pytest.MonkeyPatch, large: bool, asked: list[int]
 ):
     phase_module, drifts, solved = TableFineTuning.__module__, [], []
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 3)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", 3)
     monkeypatch.setattr(f"{phase_module}.is_large", lambda *_: large)
-    monkeypatch.setattr(f"{Look.__module__}.solve_last_layer", lambda *_: solved.append(trainer.step_count))
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.solve_last_layer", lambda *_: solved.append(trainer.step_count))
     monkeypatch.setattr(TrainingTable, "drift", lambda *_: drifts.append(trainer.step_count) or 2.0)
     trainer, _ = in_fine_tuning(15, {}, certain_from=5, table_steps=10)
     while not trainer.finished:
@@ -731,7 +731,7 @@ def test_the_last_layer_is_not_solved_for_a_large_table_and_its_drift_is_asked_f
 def test_at_the_end_the_last_layer_with_which_states_drift_less_stays(
     monkeypatch: pytest.MonkeyPatch, with_it: float, without: float
 ):
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 5)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", 5)
     drifts = [[with_it, with_it, without], [with_it, with_it]]  # at 10, and at 15, the last step
     other = other_with_the_last_layer_solved(monkeypatch, drifts, steady_at=None, ended=15)
     assert other == (LAST_LAYER if with_it < without else set())
@@ -891,7 +891,7 @@ def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certifie
         if trainer.step_count == 10:
             assert phase.standing.certified_at == 10
             certified = weights(trainer)
-            lost = Attempt(False, None if missed else lambda table=phase.tuned.table: table, (1,), missed)
+            lost = CertificationAttempt(False, None if missed else lambda table=phase.tuned.table: table, (1,), missed)
             phase.attempt = lambda model, known, allowed, lost=lost: lost
         if trainer.step_count == 19:
             assert not all(map(torch.equal, weights(trainer), certified))
@@ -925,7 +925,7 @@ def test_after_a_cooldown_without_certificate_every_fourth_step_is_near_the_wron
 
 def test_a_step_near_wrong_words_is_on_many_of_one_length():
     words = trainer_of(config_of(phases__table_fine_tuning__every=5, training__batch_size=64)).words
-    words.urgent, words.wrong = True, [*product((0, 1), repeat=5), *product((0, 1), repeat=3), (1,) * 9]
+    words.trains_on_errors, words.wrong = True, [*product((0, 1), repeat=5), *product((0, 1), repeat=3), (1,) * 9]
     batches = [words.near_wrong(step) for step in range(0, 80, 4)]
     assert {batch.shape for batch in batches if batch is not None} == {(64, 5), (64, 3)}
     words.wrong = [(0,) * 5, (1,) * 5]
@@ -945,10 +945,10 @@ def test_a_fine_tuned_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path:
     )
     _, table = table_of("parity")
 
-    def attempt(self: Certifier, *asked_with: object) -> Attempt:
+    def attempt(self: Certifier, *asked_with: object) -> CertificationAttempt:
         # No model so small is certified; from step 12 on, training goes on with the table of another of its width.
         asked.append(1)
-        return Attempt(True, lambda: table) if len(asked) > 2 else Attempt(wrong=(1, 0, 1))
+        return CertificationAttempt(True, lambda: table) if len(asked) > 2 else CertificationAttempt(wrong=(1, 0, 1))
 
     monkeypatch.setattr(Certifier, "attempt", attempt)
     asked: list[int] = []
