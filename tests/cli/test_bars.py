@@ -114,7 +114,7 @@ def test_the_accuracy_is_shown_whole_or_not_at_all(terminal: Terminal, columns: 
 SOLVED = {"training.solved_loss": 0.05, "training.cooldown": 9}
 CERTIFIED = {
     **{"training.solved_loss": 0.1, "training.cooldown": 50, "phases.table_fine_tuning.every": 100},
-    **{"phases.table_fine_tuning.steps": 3000, "phases.table_fine_tuning.missed": 0.5},
+    **{"phases.table_fine_tuning.steps": 3000, "phases.table_fine_tuning.max_error_share": 0.5},
 }
 NOISY = {**SOLVED, "model.state_noise": 0.4, "model.noise_loss": 0.2}
 STAGED = {**SOLVED, "training.curriculum": (3, 6), "training.stage_loss": 0.2}

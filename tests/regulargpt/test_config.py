@@ -186,8 +186,8 @@ REFUSED_TEXTS = [
     ("[phases.table_fine_tuning]\nstps = 3", "unknown key 'phases.table_fine_tuning.stps'; did you mean 'steps'?"),
     (
         "[phases.table_fine_tuning]\nname = 'words'",
-        "unknown key 'phases.table_fine_tuning.name'; known: every, automaton, look_up_from, steps, settling, "
-        "windows, lr, noise, contraction, missed",
+        "unknown key 'phases.table_fine_tuning.name'; known: every, automaton, membership_queries_from, steps, "
+        "settling, windows, lr, noise, contraction, max_error_share",
     ),
     ("sede = 3", "unknown key 'sede'; did you mean 'seed'?"),
     ("[trainnig]\nlr = 1.0", "unknown key 'trainnig'; did you mean 'training'?"),

@@ -201,7 +201,7 @@ def test_every_number_must_be_finite(key: str):
 def test_what_no_machine_can_hold_is_refused_at_once_and_numbers_of_steps_are_not(key: str):
     config, place = PLACES[key]
     counts_steps = {"steps", "settling", "warmup", "cooldown", "every", "log_every", "checkpoint_every", "symbols"}
-    if place.field.name in counts_steps | {"stride", "train_from", "test_from", "look_up_from"}:
+    if place.field.name in counts_steps | {"stride", "train_from", "test_from", "membership_queries_from"}:
         assert place.field.metadata["most"] is None
     else:
         with pytest.raises(ConfigError, match=f"^{key} = {10**30}; (at most |it is 0 or 1)"):
