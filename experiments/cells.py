@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from experiments.experiment import Column, Experiment, Scale, Shows
-from experiments.figure import Finding
+from experiments.experiment import Analysis, Column, Experiment, Scale, Shows
 from experiments.published import Number
 from regulargpt.config.schema import RunConfig
 from regulargpt.results.row import Row
@@ -43,7 +42,7 @@ class Compared:
     rows: tuple[Row, ...]
     group: Group | None
     missing: tuple[str, ...]
-    found: tuple[Finding, ...] = ()
+    found: tuple[Analysis, ...] = ()
     notes: tuple[int, ...] = ()
     shortcuts: ShortcutScores | None = None
 

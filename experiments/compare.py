@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 from experiments.cells import STATISTICS, Compared, Comparison, has_conditions
 from experiments.conditions import differences, words_and_supervision
-from experiments.experiment import Column, Experiment, Scale, Shows
-from experiments.figure import Figure, Finding
+from experiments.experiment import Analysis, Column, Experiment, Scale, Shows
 from experiments.published import Published, published
 from regulargpt.config.schema import RunConfig
 from regulargpt.results.beside import family
@@ -23,7 +22,7 @@ def compare(
     scale: Scale,
     table: Sequence[Row],
     requested: Set[str],
-    findings: Mapping[str, Finding] = MappingProxyType({}),
+    findings: Mapping[str, Analysis] = MappingProxyType({}),
 ) -> Comparison:
     """The experiment's cells from the rows of a folder (`regulargpt.results.rows`), for a figure with its findings.
 
@@ -42,7 +41,7 @@ def compare(
             left_out.append(name)
             continue
         cells = [cell_of(experiment, name, column, runs[column.runs], printed, by_run) for column in experiment.columns]
-        if isinstance(experiment, Figure):
+        if experiment.analyse:
             cells = [with_finding(cell, findings) for cell in cells]
         shown.append(tuple(with_notes(cell, experiment, notes) for cell in cells))
     if not (experiment.published or experiment.conditions):
@@ -92,7 +91,7 @@ def is_shown(test: Row, shows: Shows) -> bool:
     return test.length == shows.length if shows.what == "accuracy" and shows.length else bool(test.in_score)
 
 
-def with_finding(cell: Compared, findings: Mapping[str, Finding]) -> Compared:
+def with_finding(cell: Compared, findings: Mapping[str, Analysis]) -> Compared:
     """The cell of a figure: what was found in the first of its runs stands for it."""
     found = tuple(findings[name] for name in cell.names if name in findings)
     return replace(cell, found=found, ours=(found[0].value if found else None,))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal
 
+from experiments.published import Number
 from languages.errors import UserError, nearest, one_of
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
+from regulargpt.storage.folder import RunFolder
 
 # smoke: whether it works, its figures mean nothing; cpu: two cores in hours, with early stopping; full: as published.
 SCALES = ("smoke", "cpu", "full")
@@ -47,6 +50,15 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Analysis:
+    """What was found in a run: the value that stands beside the published one, sentences, and a picture."""
+
+    value: Number
+    sentences: tuple[str, ...]
+    picture: Path | None
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One table or figure.
 
@@ -54,7 +66,8 @@ class Experiment:
     of them the cell shows. `published` names the table that cells are compared with, `statements` what else is quoted,
     `related` newer results (experiments/published/). Where no table was published, `conditions` names the one whose
     conditions hold: those of its row that is called like ours up to the first slash. `statistics` are those over the
-    runs of a cell, by default those that were published, or the maximum and the mean.
+    runs of a cell, by default those that were published, or the maximum and the mean. A figure has an `analyse` that
+    looks into its runs; what that writes stays in the run's folder.
     """
 
     name: str
@@ -68,6 +81,7 @@ class Experiment:
     related: tuple[str, ...] = ()
     conditions: str | None = None
     statistics: tuple[str, ...] = ()
+    analyse: Callable[[RunFolder], Analysis] | None = None
 
     def all_configs(self, scale: Scale, rows: Sequence[str] = ()) -> list[RunConfig]:
         """Every run once, seed by seed, so that each cell soon shows something; UserError for no such scale or row."""

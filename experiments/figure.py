@@ -1,14 +1,11 @@
-"""A figure: an experiment whose cells are what an analysis finds in a trained run."""
+"""Figures, whose cells are what an analysis finds in a trained run: their runs, and reports that are there already."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.experiment import Column, Experiment, Scale
-from experiments.published import Number
+from experiments.experiment import Column, Scale
 from experiments.table_6_1 import runs as runs_of_table
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig
@@ -21,22 +18,6 @@ COLUMNS = (
     Column("paper", "recipe paper, C = 2", "regulargpt-C2", published="regulargpt-C2"),
     Column("words", "recipe words, C = 2", "words-C2", published="regulargpt-C2"),
 )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What was found in a run: the value that stands beside the published one, sentences, and a picture."""
-
-    value: Number
-    sentences: tuple[str, ...]
-    picture: Path | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure(Experiment):
-    """An experiment that looks into its runs; what `analyse` writes stays in the run's folder."""
-
-    analyse: Callable[[RunFolder], Finding]
 
 
 def runs(row: str, name: str, scale: Scale) -> list[RunConfig]:

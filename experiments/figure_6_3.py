@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from experiments.figure import COLUMNS, LENGTH, WORDS, Figure, Finding, config_of, runs, saved_report
+from experiments.experiment import Analysis, Experiment
+from experiments.figure import COLUMNS, LENGTH, WORDS, config_of, runs, saved_report
 from regulargpt.storage.folder import RunFolder
 
 
-def analyse(folder: RunFolder) -> Finding:
+def analyse(folder: RunFolder) -> Analysis:
     """What `regulargpt verify` finds: clusters found without labels, and how they agree with the monoid elements."""
     picture, path = folder.path / "verify" / "pca.png", folder.path / "verify" / "clusters.json"
     report = saved_report(path, config_of(folder), "overall", "summary") if picture.exists() else None
@@ -19,10 +20,10 @@ def analyse(folder: RunFolder) -> Finding:
     variance = f"{100 * sum(found['explained_variance']):.0f} % of the variance in the picture"
     # Where they do not agree, the summary ends with these numbers too.
     counted = report["summary"].partition(";")[0]
-    return Finding(found["clusters"], (counted, agreement, variance), picture)
+    return Analysis(found["clusters"], (counted, agreement, variance), picture)
 
 
-EXPERIMENT = Figure(
+EXPERIMENT = Experiment(
     "figure-6.3",
     "Clusters of hidden states, one for each monoid element",
     ("parity", "cycle-navigation"),

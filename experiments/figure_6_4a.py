@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from experiments.figure import COLUMNS, LENGTH, WORDS, Figure, Finding, config_of, runs, saved_report
+from experiments.experiment import Analysis, Experiment
+from experiments.figure import COLUMNS, LENGTH, WORDS, config_of, runs, saved_report
 from regulargpt.storage.folder import RunFolder
 
 
-def analyse(folder: RunFolder) -> Finding:
+def analyse(folder: RunFolder) -> Analysis:
     """What `regulargpt receptive-field` measures: the symbols that hold 99 % of the gradient, and how straight."""
     where = folder.path / "receptive-field"
     picture, path = where / "receptive-field.png", where / "receptive-field.json"
@@ -16,13 +17,13 @@ def analyse(folder: RunFolder) -> Finding:
 
         report = measured("receptive-field", folder.path, length=LENGTH, words=WORDS).report
     if report["erf"] is None:
-        return Finding("no gradient", (report["summary"],), picture)
+        return Analysis("no gradient", (report["summary"],), picture)
     reach = f"reaches {report['erf']} of {report['length']} symbols back"
     straight = f"{report['deviation_from_line']:.3f} off a straight line"
-    return Finding(f"{reach}, {straight}", (report["summary"],), picture)
+    return Analysis(f"{reach}, {straight}", (report["summary"],), picture)
 
 
-EXPERIMENT = Figure(
+EXPERIMENT = Experiment(
     "figure-6.4a",
     "The receptive field covers the whole word",
     ("parity",),

@@ -18,18 +18,18 @@ from typing import Any
 from experiments import sessions
 from experiments.cells import Comparison
 from experiments.compare import compare
-from experiments.experiment import Experiment, Scale
-from experiments.figure import Figure, Finding
-from experiments.page.files import PAGE, write
-from experiments.page.record import Record
-from experiments.page.recording import draw, record
+from experiments.experiment import Analysis, Experiment, Scale
+from experiments.page.files import write
+from experiments.score_page import pictures, score_page
 from experiments.shortcuts import with_shortcuts
-from experiments.text import recording
-from experiments.text.record import TextRecord
+from experiments.text import kept
+from experiments.text.page import text_page
+from experiments.text.runs import TableRuns
 from experiments.text.table import TextTable
 from languages.errors import UserError
 from regulargpt.results.rows import rows
 from regulargpt.runs.sweep.folder import SweepFolder
+from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import ENVIRONMENT, RunFolder
 
@@ -49,41 +49,37 @@ def write_page(
 
     Raises UserError if `path` is no sweep folder, or nothing of the experiment was asked for there.
     """
-    folder = SweepFolder.open(path)
-    made = text_page(folder, experiment, scale, notice) if isinstance(experiment, TextTable) else None
-    out = place(path, experiment, scale)
-    result = write(out, made or score_page(folder, experiment, scale))
-    return {**result, "page": str(out / PAGE)}
+    folder, out = SweepFolder.open(path), place(path, experiment, scale)
+    if isinstance(experiment, TextTable):
+        runs = TableRuns(experiment, scale, folder, notice)
+        page = text_page(runs, scale, made(folder, experiment, scale, runs.names, runs.left_out))
+        if runs.results.losses:
+            kept.write(out, runs.results)
+    else:
+        found = with_shortcuts(comparison(experiment, scale, folder), path)
+        page = score_page(found, made(folder, experiment, scale, found.names, found.left_out))
+        for picture, file in pictures(found):
+            atomic.make_folder((out / picture.file).parent)
+            atomic.write_bytes(out / picture.file, atomic.read_bytes(file))
+    return write(out, page)
 
 
-def score_page(folder: SweepFolder, experiment: Experiment, scale: Scale) -> Record:
-    """The record of a page of scores; its pictures are written."""
-    path = folder.path
-    found = with_shortcuts(comparison(experiment, scale, folder), path)
-    out = place(path, experiment, scale)
-    atomic.make_folder(out)
-    draw(found, out)
-    seconds = session_seconds(path, experiment, scale)
-    rows = tuple(cells[0].row for cells in found.cells)
-    called = command(experiment, scale, path, rows if found.left_out else ())
-    return record(found, called, seconds, environments(folder, found.names))
-
-
-def text_page(folder: SweepFolder, table: TextTable, scale: Scale, notice: Callable[[str], None]) -> TextRecord:
-    """The record of a text table's page; its picture is written."""
-    gathered = recording.Gathered(table, scale, folder, notice)
-    out = place(folder.path, table, scale)
-    atomic.make_folder(out)
-    recording.draw(gathered, out)
-    called = command(table, scale, folder.path, tuple(gathered.configs) if gathered.left_out else ())
-    seconds = session_seconds(folder.path, table, scale)
-    return recording.record(table, scale, called, seconds, environments(folder, gathered.names), gathered)
+def made(
+    folder: SweepFolder, experiment: Experiment, scale: Scale, names: Sequence[str], left_out: Sequence[str]
+) -> dict[str, Any]:
+    """How a page was made: the command, the time, and where its runs were made."""
+    rows = [row for row in experiment.rows if row not in left_out] if left_out else ()
+    return {
+        "command": command(experiment, scale, folder.path, rows),
+        "session_seconds": tuple(session_seconds(folder.path, experiment, scale)),
+        "environments": tuple({**known, "runs": count} for known, count in environments(folder, names)),
+    }
 
 
 def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Comparison:
     """Every cell from the runs of the folder."""
     requested = frozenset(folder.names)
-    findings = findings_of(experiment, scale, folder) if isinstance(experiment, Figure) else {}
+    findings = findings_of(experiment, scale, folder)
     found = compare(experiment, scale, rows(folder.path), requested, findings)
     if not found.cells:
         where = atomic.shown(folder.path)
@@ -91,18 +87,16 @@ def comparison(experiment: Experiment, scale: Scale, folder: SweepFolder) -> Com
     return found
 
 
-def findings_of(figure: Figure, scale: Scale, folder: SweepFolder) -> dict[str, Finding]:
+def findings_of(figure: Experiment, scale: Scale, folder: SweepFolder) -> dict[str, Analysis]:
     """What the figure's analysis says of each finished run."""
-    from regulargpt.runs.sweep.names import name_of
-
-    names = dict.fromkeys(name_of(config) for config in figure.all_configs(scale))
+    names = dict.fromkeys(name_of(config) for config in figure.all_configs(scale)) if figure.analyse else ()
     found = {}
     for name in names:
-        if folder.state(name) == "done":
+        if figure.analyse and folder.state(name) == "done":
             try:
                 found[name] = figure.analyse(RunFolder.open(folder.run_path(name)))
             except UserError as error:
-                found[name] = Finding("not analysed", (str(error),), None)
+                found[name] = Analysis("not analysed", (str(error),), None)
     return found
 
 

@@ -18,6 +18,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from experiments.gallery import INDEX, commands, make
+from experiments.page import files
+from experiments.page.markdown import markdown
 
 ROOT = Path(__file__).parents[1]
 # The docstrings of what others may rely on.
@@ -89,6 +91,8 @@ def follow(out: Path, page: Path, target: str) -> str | None:
     if re.match(r"\w+:", target) or target.startswith("#"):
         return target
     name, _, anchor = target.partition("#")
+    if (out / page.parent / name).is_file():
+        return target
     source = (ROOT / page.parent / name).resolve()
     if not source.is_relative_to(ROOT) or not source.exists():
         return None
@@ -116,7 +120,7 @@ def linked(out: Path, page: Path, parsed: Iterable[Token]) -> None:
 
 def html(out: Path, page: Path) -> str:
     """A page of the site."""
-    parsed = tokens((ROOT / page).read_text("utf-8"))
+    parsed = tokens(with_curves(out, page) if page.name == files.PAGE else (ROOT / page).read_text("utf-8"))
     linked(out, page, parsed)
     title = escape(next((token.content for token in parsed if token.type == "inline"), page.stem))
     nav = "".join(f'<a href="{up(page)}{path}">{name}</a>' for path, name in NAV.items())
@@ -127,6 +131,14 @@ def html(out: Path, page: Path) -> str:
 <body><nav>{nav}</nav><main>
 {body}</main></body></html>
 """
+
+
+def with_curves(out: Path, page: Path) -> str:
+    """A page of results with its curves, which are drawn into the site."""
+    record = files.read(ROOT / page.parent)
+    for picture in record.pictures:
+        files.draw(picture, out / page.parent)
+    return markdown(record, drawn=True)
 
 
 def up(page: Path) -> str:

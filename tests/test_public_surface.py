@@ -148,8 +148,7 @@ def test_flags(verb: str):
 def test_verbs_and_exit_codes():
     verbs = (
         "list show sample run construct sweep resume evaluate shortcuts verify check extract generate "
-        "kernels position-variance receptive-field resolution needles positions align results reproduce report demo "
-        "bench"
+        "kernels position-variance receptive-field resolution needles positions align results reproduce report demo"
     )
     assert list(VERBS) == verbs.split()
     assert (REFUSED, FAILED, STOPPED) == (2, 1, 75)

@@ -12,5 +12,5 @@ groups      means and shares over some of its rows
 correlation Spearman's rank correlations, with intervals by bootstrap over languages
 rule        a shallow decision tree, in words
 pictures    what the page draws
-page        atlas.md, all of whose figures come from atlas.csv
+page        the page, all of whose figures come from atlas.csv
 """

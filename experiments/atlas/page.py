@@ -1,49 +1,77 @@
-"""atlas.md and its pictures, from atlas.csv alone."""
+"""The page of the atlas, from atlas.csv alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from experiments.atlas import columns, pictures
+from experiments.atlas import columns
 from experiments.atlas.algebra import KINDS, NUMBERS
-from experiments.atlas.columns import DONE, Row
+from experiments.atlas.columns import DONE, FAILED, Row
 from experiments.atlas.correlation import spearman
 from experiments.atlas.groups import SOLVED, accuracy, finished, mean, of_network, proven, solved
 from experiments.atlas.networks import NETWORKS
+from experiments.atlas.pictures import Measured, pictures
 from experiments.atlas.rule import rule
-from experiments.page.markdown import items, safe, table
+from experiments.page.files import write
+from experiments.page.record import Block, Cell, Items, Line, Page, Section, Table
 from regulargpt.evaluation.interval import Interval
-from regulargpt.storage.atomic import make_folder, write_text
+from regulargpt.storage.atomic import parse_json, read_bytes
 
-PAGE = "atlas.md"
-ABOUT = f"""\
-Each network saw words of at most 40 symbols of a language and whether they are members. It is scored on words of 41 to
-200 symbols, half of them members. A network *extrapolates* where its mean accuracy is {SOLVED:g} % or more. *Proven* is
-the network with its states above the symbols replaced by prototypes, at every length, in real arithmetic, and for the
-language itself. One seed each, and few steps: a failure says that so few steps did not do. Intervals and bands are
-95 %, by bootstrap over languages."""
+ENVIRONMENT = "environment.json"
+ABOUT = (
+    "Each network saw words of at most 40 symbols of a language and whether they are members. It is scored on words of "
+    f"41 to 200 symbols, half of them members. A network extrapolates where its mean accuracy is {SOLVED:g} % or more. "
+    "Proven is the network with its states above the symbols replaced by prototypes, at every length, in real "
+    "arithmetic, and for the language itself. One seed each, and few steps: a failure says that so few steps did not "
+    "do. Intervals and bands are 95 %, by bootstrap over languages."
+)
+CORRELATIONS = (
+    "Spearman's rank correlation of each column with the accuracy: below 0 where more of it goes with failure. An "
+    "interval that does not hold 0 is bold. A dash stands where one of the two is the same for all languages."
+)
 
 
 def write_page(out: Path) -> None:
-    """The page of the folder's atlas.csv, with its pictures."""
-    rows = columns.read(out / columns.FILE)
-    make_folder(out / pictures.FOLDER)
-    drawn = pictures.draw(finished(rows), out)
-    write_text(out / PAGE, render(rows, drawn))
+    """The page of the folder's atlas.csv, with its pictures; and where runs were made, if a file beside it says so."""
+    known = [parse_json(read_bytes(path), path)] if (path := out / ENVIRONMENT).exists() else []
+    write(out, atlas_page(columns.read(out / columns.FILE), known))
 
 
-def render(rows: Sequence[Row], drawn: Sequence[pictures.Picture]) -> str:
-    """The page as Markdown."""
+def atlas_page(rows: Sequence[Row], environments: Iterable[Mapping[str, Any]] = ()) -> Page:
+    """The page of these rows."""
     said = finished(rows)
-    parts = ["# An atlas of small regular languages", ABOUT, safe(counted(rows)), "## Networks", summary(rows)]
-    for picture in drawn:
-        parts += [f"## {safe(picture.title)}", f"![{safe(picture.title)}]({picture.file})"]
-    parts += ["## Groups, aperiodic monoids, and others", by_kind(said)]
-    parts += ["## What predicts failure", f"{CORRELATIONS}\n\n{correlations(said)}", meanings()]
-    return "\n\n".join([*parts, "### As a rule", rules(said)]) + "\n"
+    failed = [row for row in rows if row["state"] == FAILED]
+    sections = {
+        "Networks": [summary(rows)],
+        "Accuracy by number": [*pictures(said)],
+        "Groups, aperiodic monoids, and others": [
+            by_kind(said, "extrapolates, %", solved),
+            by_kind(said, "accuracy, %", accuracy),
+        ],
+        "What predicts failure": [
+            CORRELATIONS,
+            correlations(said),
+            Items(tuple(f"{name}: {text}" for name, text in NUMBERS.items())),
+        ],
+        "As a rule": [block for name in present(said) for block in as_rule(name, of_network(said, name))],
+    }
+    return Page(
+        experiment="atlas",
+        scale="cpu",
+        heading="An atlas of small regular languages",
+        lead=(ABOUT, counted(rows)),
+        sections=tuple(Section(title, tuple(blocks)) for title, blocks in sections.items() if blocks),
+        facts={"rows": len(rows), "done": sum(row["state"] == DONE for row in rows)},
+        failed=tuple({"run": f"{row['language']}, {row['network']}", "reason": row["reason"]} for row in failed),
+        command="python -m experiments.atlas OUT",
+        train_seconds=round(sum(row["seconds"] or 0.0 for row in rows), 1),
+        environments=tuple(environments),
+    )
 
 
 def counted(rows: Sequence[Row]) -> str:
@@ -56,15 +84,16 @@ def counted(rows: Sequence[Row]) -> str:
     )
 
 
-def shown(found: Interval | None, digits: int = 1) -> str:
-    """A value with its interval.
+def shown(found: Interval | None, digits: int = 1, is_clear: bool = False) -> Cell:
+    """A value with its interval, bold if it is clear; a dash where there is none.
 
-    >>> shown(Interval(0.5, 0.25, 0.75), digits=2), shown(None)
+    >>> shown(Interval(0.5, 0.25, 0.75), digits=2).lines[0].text, shown(None).lines[0].text
     ('0.50 [0.25, 0.75]', '–')
     """
     if found is None:
-        return "–"
-    return f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
+        return Cell((Line("–"),))
+    text = f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
+    return Cell((Line(text, "ours" if is_clear else ""),), values=asdict(found))
 
 
 def present(rows: Sequence[Row]) -> list[str]:
@@ -72,17 +101,17 @@ def present(rows: Sequence[Row]) -> list[str]:
     return [name for name in NETWORKS if of_network(rows, name)]
 
 
-def summary(rows: Sequence[Row]) -> str:
+def summary(rows: Sequence[Row]) -> Table:
     """A row each network."""
     header = ("network", "languages", "failed", "accuracy, %", "extrapolates, %", "proven, %", "seconds a run")
-    return table(header, [of_one(name, of_network(rows, name)) for name in present(rows)])
+    return Table(header, tuple(of_one(name, of_network(rows, name)) for name in present(rows)))
 
 
-def of_one(name: str, rows: Sequence[Row]) -> list[str]:
+def of_one(name: str, rows: Sequence[Row]) -> tuple[str | Cell, ...]:
     """A network in the table of networks."""
     said, done = finished(rows), [row for row in rows if row["state"] == DONE]
     is_asked = any(row["proven"] is not None for row in said)
-    return [
+    return (
         NETWORKS[name].title,
         str(len(said)),
         str(len(rows) - len(done)),
@@ -90,46 +119,38 @@ def of_one(name: str, rows: Sequence[Row]) -> list[str]:
         shown(mean(said, solved) if said else None),
         shown(mean(said, proven) if is_asked else None),
         f"{np.mean([row['seconds'] for row in done]):.1f}" if done else "–",
-    ]
+    )
 
 
-def by_kind(rows: Sequence[Row]) -> str:
-    """The share of languages of each kind on which each network extrapolates."""
+def by_kind(rows: Sequence[Row], what: str, measured: Measured) -> Table:
+    """The mean of each network over the languages of each kind."""
     lines = []
     for name in present(rows):
         found = [[row for row in of_network(rows, name) if row["kind"] == kind] for kind in KINDS]
-        cells = (f"{shown(mean(of_kind, solved))} of {len(of_kind)}" if of_kind else "–" for of_kind in found)
-        lines.append([NETWORKS[name].title, *cells])
-    return table(("extrapolates, %", *KINDS), lines)
+        cells = (counting(shown(mean(some, measured)), len(some)) if some else shown(None) for some in found)
+        lines.append((NETWORKS[name].title, *cells))
+    return Table((what, *KINDS), tuple(lines))
 
 
-CORRELATIONS = """\
-Spearman's rank correlation of each column with the accuracy: below 0 where more of it goes with failure. An interval
-that does not hold 0 is bold. A dash stands where one of the two is the same for all languages."""
+def counting(cell: Cell, languages: int) -> Cell:
+    """The cell, with how many languages it is of."""
+    return Cell((*cell.lines, Line(f"of {languages}")), values=cell.values)
 
 
-def correlations(rows: Sequence[Row]) -> str:
+def correlations(rows: Sequence[Row]) -> Table:
     """A row each algebra column, a column each network."""
     names = present(rows)
-    lines = [[column, *(correlated(of_network(rows, name), column) for name in names)] for column in NUMBERS]
-    text = table(("column", *(NETWORKS[name].title for name in names)), lines)
-    return text.replace("@", "**")
+    lines = ((column, *(correlated(of_network(rows, name), column) for name in names)) for column in NUMBERS)
+    return Table(("column", *(NETWORKS[name].title for name in names)), tuple(lines))
 
 
-def correlated(rows: Sequence[Row], column: str) -> str:
-    """A cell of that table; between two @ where the interval does not hold 0."""
+def correlated(rows: Sequence[Row], column: str) -> Cell:
+    """A cell of that table, bold where the interval does not hold 0."""
     x, y = (np.array([row[name] for row in rows], dtype=float) for name in (column, "accuracy"))
     found = spearman(x, y)
-    is_clear = found is not None and (found.low > 0 or found.high < 0)
-    return f"@{shown(found, 2)}@" if is_clear else shown(found, 2)
+    return shown(found, 2, is_clear=found is not None and (found.low > 0 or found.high < 0))
 
 
-def meanings() -> str:
-    """What the columns are."""
-    return items(f"{name}: {text}" for name, text in NUMBERS.items())
-
-
-def rules(rows: Sequence[Row]) -> str:
-    """The tree of each network, in words."""
-    found = ((NETWORKS[name].title, rule(of_network(rows, name))) for name in present(rows))
-    return "\n\n".join(f"**{safe(title)}**\n\n{items(lines)}" for title, lines in found)
+def as_rule(name: str, rows: Sequence[Row]) -> list[Block]:
+    """The tree of a network, in words."""
+    return [f"{NETWORKS[name].title}:", Items(tuple(rule(rows)))]

@@ -1,9 +1,13 @@
-"""`python -m experiments.page DIR...`: page.md again, from page.json, in each folder."""
+"""`python -m experiments.page [--text-only] DIR...`: page.md again from page.json, and its curves drawn beside it.
+
+With `--text-only` nothing is drawn, and page.md has tables of the curves instead, as the committed pages have.
+"""
 
 import sys
 from pathlib import Path
 
-from experiments.page.files import write_from_record
+from experiments.page.files import write_again
 
 for folder in sys.argv[1:]:
-    write_from_record(Path(folder))
+    if folder != "--text-only":
+        write_again(Path(folder), drawn="--text-only" not in sys.argv)

@@ -1,50 +1,53 @@
-"""The files of a page: page.json, and page.md that is made from it; pictures lie beside them."""
+"""The files of a page: page.json, page.md that is made from it, and the pictures beside them."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import math
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from experiments.page import contents
-from experiments.page.record import Record, from_json
-from experiments.page.wording import texts
-from experiments.text import page as text_page
-from experiments.text.checkpoint import page as checkpoint_page
-from experiments.text.checkpoint.record import CheckpointRecord, checkpoint_from_json
-from experiments.text.record import TextRecord, text_from_json
+import numpy as np
+
+from experiments.page.markdown import markdown
+from experiments.page.record import Page, Picture, from_json, to_json
+from regulargpt import plots
+from regulargpt.objectives.measures import measure
 from regulargpt.storage import atomic
 
-AnyRecord: TypeAlias = Record | TextRecord | CheckpointRecord
 RECORD, PAGE = "page.json", "page.md"
 
 
-def to_json(record: AnyRecord) -> dict[str, Any]:
-    """What page.json holds; beside each score's values, its texts as the page has them."""
-    values = asdict(record)
-    if isinstance(record, Record):
-        values["cells"] = [asdict(cell) | {"texts": texts(cell)} for cell in record.cells]
-    return json.loads(json.dumps(values))
+def write(place: Path, page: Page) -> dict[str, Any]:
+    """Write page.json, the pictures and page.md into a folder; what page.json holds, and where the page is."""
+    values = to_json(page)
+    atomic.make_folder(place)
+    atomic.write_text(place / RECORD, rendered(values))
+    write_again(place, drawn=True)
+    return {**json.loads(json.dumps(values)), "page": str(place / PAGE)}
 
 
-def page(record: AnyRecord) -> str:
-    """page.md."""
-    if isinstance(record, CheckpointRecord):
-        return checkpoint_page.page(record)
-    return contents.page(record) if isinstance(record, Record) else text_page.page(record)
+def rendered(values: dict[str, Any]) -> str:
+    """page.json: a line for each block, of a table for each row; a change shows where it is."""
+    head = ",\n".join(f"{dense(key)}:{dense(value)}" for key, value in values.items() if key != "sections")
+    sections = ",\n".join(map(section, values["sections"]))
+    return f'{{{head},\n"sections":[\n{sections}]}}\n'
 
 
-def write(place: Path, record: AnyRecord) -> dict[str, Any]:
-    """Write page.json and page.md into a folder; what page.json holds."""
-    values = to_json(record)
-    # A line for each cell: half the bytes of indented JSON, and a change still shows where it is.
-    cells = ",\n".join(map(dense, values["cells"]))
-    atomic.write_text(
-        place / RECORD, dense(values | {"cells": []}).replace('"cells":[]', f'"cells":[\n{cells}]', 1) + "\n"
-    )
-    write_from_record(place)
-    return values
+def section(found: dict[str, Any]) -> str:
+    """A section of page.json."""
+    blocks = ",\n".join(map(block, found["blocks"]))
+    return f'{{"title":{dense(found["title"])},"blocks":[\n{blocks}]}}'
+
+
+def block(found: Any) -> str:
+    """A block of page.json."""
+    if not isinstance(found, dict) or not (several := found.get("rows") or found.get("lines")):
+        return dense(found)
+    key = "rows" if "rows" in found else "lines"
+    each = ",\n".join(map(dense, several))
+    return dense({**found, key: []}).replace(f'"{key}":[]', f'"{key}":[\n{each}]', 1)
 
 
 def dense(value: Any) -> str:
@@ -52,18 +55,42 @@ def dense(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def write_from_record(place: Path) -> None:
-    """Write page.md anew; UserError if the record cannot be read."""
-    atomic.write_text(place / PAGE, page(read_record(place)))
+def write_again(place: Path, drawn: bool) -> None:
+    """Write page.md anew from page.json, with its pictures if they are to be `drawn`; FormatError for no record."""
+    page = read(place)
+    for picture in page.pictures if drawn else ():
+        draw(picture, place)
+    atomic.write_text(place / PAGE, markdown(page, drawn))
 
 
-def read_record(place: Path) -> AnyRecord:
+def draw(picture: Picture, place: Path) -> None:
+    """Draw the curves of a picture into its file; a picture that is a file already stays."""
+    if not picture.lines:
+        return
+    long = {"even": math.inf, "log": 0, "": plots.LOG_FROM}[picture.scale]
+    lines = [bent(line) if picture.from_drawing else line for line in picture.lines]
+    figure = plots.single(lines, measure(picture.measure), label=picture.label, marks=picture.marks, long=long)
+    axes, places = figure.axes[0], sorted({place for line in lines for place in line.lengths})
+    axes.set_xlabel(picture.axis)
+    if picture.scale == "log" and len(places) <= plots.MAX_DOTS:
+        axes.set_xticks(places, [f"{place:,.0f}" for place in places])  # powers of ten would say little of them
+        axes.minorticks_off()
+    atomic.make_folder((place / picture.file).parent)
+    plots.save(place / picture.file, figure)
+
+
+def bent(line: plots.Line) -> plots.Line:
+    """A line that is known where it bends, at every length: that it is drawn as it was, without dots at its bends."""
+    lengths = range(line.lengths[0], line.lengths[-1] + 1)
+    values, low, high = (np.interp(lengths, line.lengths, of).tolist() for of in (line.values, line.low, line.high))
+    return replace(line, lengths=lengths, values=values, low=low, high=high)
+
+
+def read(place: Path) -> Page:
     """page.json of a folder; FormatError if it is none."""
     path = place / RECORD
     values = atomic.parse_json(atomic.read_bytes(path), path)
     try:
-        if "checkpoint" in values:
-            return checkpoint_from_json(values)
-        return text_from_json(values) if "claims" in values else from_json(values)
+        return from_json(values)
     except (KeyError, TypeError) as error:
         raise atomic.FormatError(f"{atomic.shown(path)} is no record of a page: {error}; make it anew") from error

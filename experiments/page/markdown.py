@@ -1,12 +1,52 @@
-"""Markdown as GitHub shows it: paragraphs, lists, tables and pictures, in which no text is markup."""
+"""A page as Markdown as GitHub shows it, in which no text is markup."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from experiments.page.record import Picture
-from experiments.page.wording import Entry, Line
+import numpy as np
+
+from experiments.claims import FAILS, HOLDS, OPEN
+from experiments.page.record import Block, Cell, Curve, Items, Line, Page, Picture, Section, Table, Values, Verdict
+from regulargpt.evaluation.interval import ENOUGH_SEEDS
 from regulargpt.tables import MARKDOWN, escaped, piped
+
+BARS, POINTS = "▁▂▃▄▅▆▇█", 24
+FEW = {0: "for these networks", 1: "for this network"}
+KINDS = "about models and encodings, of three seeds or more"
+THESE = "about just these networks"
+
+
+def markdown(page: Page, drawn: bool = False) -> str:
+    """page.md; with links to the pictures of curves where these are `drawn` beside it, else with tables of them."""
+    parts = [f"# {safe(page.heading)}", *map(safe, page.lead)]
+    for section in sections(page):
+        if section.blocks:
+            parts += [f"## {safe(section.title)}", *(shown(block, drawn) for block in section.blocks)]
+    return "\n\n".join(parts) + "\n"
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """All sections: the claims first, last how the page was made."""
+    yield Section("Which published claims hold here", tuple(claims(page)))
+    yield from page.sections
+    yield Section("Runs that failed or are missing", tuple(unfinished(page)))
+    yield Section("How it was made", tuple(origin(page)))
+
+
+def shown(block: Block, drawn: bool) -> str:
+    """A block."""
+    if isinstance(block, str):
+        return block if block.startswith("    ") else safe(block)
+    if isinstance(block, Items):
+        marks = (f"{n}." if block.numbered else "-" for n in range(1, len(block.items) + 1))
+        text = "\n".join(f"{mark} {safe(item)}" for mark, item in zip(marks, block.items, strict=True))
+    elif isinstance(block, Table):
+        text = table(block)
+    else:
+        return picture(block, drawn)
+    return f"<details><summary>{safe(block.folded)}</summary>\n\n{text}\n\n</details>" if block.folded else text
 
 
 def safe(text: str) -> str:
@@ -14,21 +54,14 @@ def safe(text: str) -> str:
     return escaped(text, MARKDOWN)
 
 
-def items(texts: Iterable[str]) -> str:
-    """A list."""
-    return "\n".join(f"- {safe(text)}" for text in texts)
+def table(found: Table) -> str:
+    """Its rows between pipes."""
+    rows = ([safe(one) if isinstance(one, str) else cell(one) for one in row] for row in found.rows)
+    return piped([[*map(safe, found.header)], ["---"] * len(found.header), *rows])
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str | Entry]], folded: str = "") -> str:
-    """A table whose first column names the rows. A folded one is opened by a click on its title."""
-    lines = piped([[*map(safe, header)], ["---"] * len(header), *([*map(cell, row)] for row in rows)])
-    return f"<details><summary>{safe(folded)}</summary>\n\n{lines}\n\n</details>" if folded else lines
-
-
-def cell(found: str | Entry) -> str:
+def cell(found: Cell) -> str:
     """A cell: its lines below each other, ours in bold, then the notes."""
-    if isinstance(found, str):
-        return safe(found)
     notes = f"<br><sub>notes {', '.join(map(str, found.notes))}</sub>" if found.notes else ""
     return "<br>".join(map(line, found.lines)) + notes
 
@@ -39,6 +72,111 @@ def line(found: Line) -> str:
     return f"{marks}{safe(found.text)}{marks}"
 
 
-def pictures(found: Iterable[Picture]) -> list[str]:
-    """Pictures with their titles."""
-    return [f"**{safe(one.title)}**\n\n![{safe(one.text)}]({one.file})" for one in found]
+def picture(found: Picture, drawn: bool) -> str:
+    """A picture with its title; curves that are not drawn as a table of bars, with what is known to the last digit."""
+    title = f"**{safe(found.title)}**"
+    if drawn or not found.lines:
+        return f"{title}\n\n![{safe(found.text)}]({found.file})"
+    every = [value for line in found.lines for value in line.values]
+    rows = tuple(sparkline(line, min(every), max(every)) for line in found.lines)
+    if found.from_drawing:
+        bars = Table((f"by {found.axis}", ""), tuple((name, bars) for name, *_, bars in rows))
+        return "\n\n".join((title, safe(f"{found.text}."), table(bars)))
+    return f"{title}\n\n{table(Table((f'by {found.axis}', 'from', 'to', 'lowest', 'highest', ''), rows))}"
+
+
+def sparkline(found: Curve, low: float, high: float) -> tuple[str, ...]:
+    """A curve as a row: its first and last place with the values there, the extremes, and bars from low to high.
+
+    >>> sparkline(Curve("rnn", [41, 42, 44], [100.0, 50.0, 75.0], [], []), 50.0, 100.0)[:5]
+    ('rnn', '100 at 41', '75 at 44', '50', '100')
+    """
+    places, values = found.lengths, found.values
+    at = np.interp(np.linspace(places[0], places[-1], POINTS), places, values)
+    heights = (
+        np.rint((at - low) / (high - low) * (len(BARS) - 1)).astype(int) if high > low else [len(BARS) - 1] * POINTS
+    )
+    first, last = (f"{values[end]:.4g} at {places[end]:,}" for end in (0, -1))
+    extremes = f"{min(values):.4g}", f"{max(values):.4g}"
+    return found.name, first, last, *extremes, "".join(BARS[height] for height in heights)
+
+
+def claims(page: Page) -> Iterator[Block]:
+    """A row a claim, and the rules."""
+    if not page.claims:
+        return
+    kinds, these = ([one for one in page.claims if is_of_a_kind(one) is kind] for kind in (True, False))
+    counts = [counted(some, what) for some, what in ((kinds, KINDS), (these, THESE)) if some]
+    yield " ".join([*counts, page.judged])
+    rows = (
+        (f"{number}. {one.sentence} ({one.source})", verdict(one), one.figure or "–", one.published or "–")
+        for number, one in enumerate(page.claims, 1)
+    )
+    yield Table(("claim", "here", "our figure [95 % interval]", "as published"), tuple(rows))
+    rules = tuple(f"{number}: {'; '.join(one.rules)}" for number, one in enumerate(page.claims, 1))
+    yield Items(rules, folded="The rule of each claim")
+
+
+def is_of_a_kind(claim: Verdict) -> bool:
+    """Whether it is about an encoding or a model, and not about just these networks."""
+    return claim.seeds >= ENOUGH_SEEDS
+
+
+def counted(found: Sequence[Verdict], what: str) -> str:
+    """How many claims have which verdict."""
+    counts = Counter(one.answer for one in found)
+    each = f"{counts[HOLDS]} hold, {counts[FAILS]} do not, {counts[OPEN]} are not decidable"
+    return f"Of {len(found)} claims {what}: {each}."
+
+
+def verdict(claim: Verdict) -> Cell:
+    """The verdict, of which networks if they are few, and why."""
+    few = FEW.get(claim.seeds, f"for these {claim.seeds} networks")
+    is_few = claim.answer != OPEN and not is_of_a_kind(claim)
+    return Cell((Line(claim.answer, "ours"), *[Line(few)] * is_few, *[Line(claim.why)] * bool(claim.why)))
+
+
+def unfinished(page: Page) -> Iterator[Block]:
+    """Names and reasons."""
+    if not page.failed and not page.missing:
+        yield "None."
+        return
+    failed = (f"{failure['run']}: failed, {failure['reason']}" for failure in page.failed)
+    yield Items((*failed, *(f"{name}: missing" for name in page.missing)))
+    yield "The same command runs those that are missing; with --retry, those that failed too."
+
+
+def origin(page: Page) -> Iterator[Block]:
+    """Command, time and environment."""
+    seconds = page.session_seconds
+    spent = f"{duration(sum(seconds))} in {len(seconds)} session{'s' * (len(seconds) != 1)}"
+    trained = page.train_seconds
+    alone = "" if trained is None else f"; training alone {duration(trained)}, all runs added up"
+    yield f"    {page.command}"
+    yield f"Time: {spent if seconds else 'not known'}{alone}."
+    if page.environments:
+        yield Items(tuple(map(environment, page.environments)))
+    yield from page.remarks
+
+
+def environment(known: Values) -> str:
+    """Where runs were made, in a line."""
+    source = f"source {known['source']}" if known.get("source") else "no commit known"
+    commit = f"commit {known['commit']}" if known.get("commit") else source
+    software = f"Python {known.get('python')}, PyTorch {known.get('torch')}, NumPy {known.get('numpy')}"
+    machine = f"{known.get('device_name')} ({known.get('device')}), {known.get('cpu_count')} CPU cores"
+    runs = f": {known['runs']} run{'s' * (known['runs'] != 1)}" if "runs" in known else ""
+    return f"{commit}, {software}, {machine}, {known.get('system')}{runs}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours.
+
+    >>> duration(3.21), duration(90), duration(7230)
+    ('3.2 s', '1 min 30 s', '2 h 0 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"

@@ -1,136 +1,190 @@
-"""What a page says, as plain values: page.json. The page is made from it and nothing else."""
+"""What a page says, as plain values: page.json. Pages of scores, texts, checkpoints and the atlas are all such records.
+
+A section has blocks: sentences, lists, tables and pictures. A cell of a table has the lines that people read, and the
+numbers behind them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from itertools import groupby
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from experiments.cells import STATISTICS, ShortcutScores
-from experiments.experiment import Shows
-from experiments.published import Number
-from regulargpt.results.statistics import Group
+from regulargpt.plots import Line as Curve
 
-Values = Mapping[str, Number | None]
+Kind = Literal["", "published", "ours", "difference", "rule", "state"]
+Answer = Literal["holds", "does not", "not decidable here"]
+Values: TypeAlias = Mapping[str, Any]
 Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
+class Line:
+    """A line of a cell, and what it says: what was published, ours, their difference, what rules score, or a state."""
+
+    text: str
+    kind: Kind = ""
+
+
+@dataclass(frozen=True)
 class Cell:
-    """One cell: its place, what it shows, what was published and what came out, and what its runs were.
+    """A cell of a table: its lines, the numbers of its notes, and the values behind it."""
 
-    `group` are the statistics of its runs, None where no run has ended; it has no `scores` where nobody noted them.
-    `train_seconds`, of all runs together, and `steps`, the fewest and the most, are None where they are not known.
-    `shortcuts` are what rules without an automaton score, `found` the sentences of a figure's analysis, `notes` the
-    numbers of the page's notes.
-    """
+    lines: tuple[Line, ...]
+    notes: tuple[int, ...] = ()
+    values: Values = field(default_factory=dict)
 
-    row: str
-    column: str
-    title: str
-    shows: Shows
-    levels: int | None
-    published: Values
-    ours: Values
-    difference: Values
-    runs: int
-    done: int
-    missing: int
-    group: Group | None
-    steps: tuple[int, int] | None
-    train_seconds: float | None
-    shortcuts: ShortcutScores | None
-    found: tuple[str, ...]
-    notes: tuple[int, ...]
 
-    @property
-    def failed(self) -> int:
-        """How many runs failed or are damaged."""
-        return self.runs - self.done - self.missing
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names its rows. One that is `folded` is opened by a click on that title."""
 
-    @property
-    def is_published(self) -> bool:
-        """Whether there is a published value."""
-        return any(value is not None for value in self.published.values())
+    header: tuple[str, ...]
+    rows: tuple[tuple[str | Cell, ...], ...]
+    folded: str = ""
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list."""
+
+    items: tuple[str, ...]
+    numbered: bool = False
+    folded: str = ""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture: the file that it lies in beside the page, and what it shows."""
+    """A picture: its file beside the page, its title, and what it shows in words.
+
+    `lines` are what is drawn: curves of a `measure` (or what `label` calls it) over an `axis`, with `marks` on it, by
+    doublings ("log") or evenly ("even"), if not as usual. Without lines the file is all there is. Lines that were read
+    back `from_drawing` have the points where the drawn line bends, to half a point of the drawing, and are straight in
+    between.
+    """
 
     title: str
     file: str
     text: str
+    lines: tuple[Curve, ...] = ()
+    measure: str = "accuracy"
+    axis: str = "length T"
+    marks: Mapping[str, float] = field(default_factory=dict)
+    scale: Literal["", "log", "even"] = ""
+    label: str = ""
+    from_drawing: bool = False
+
+
+Block: TypeAlias = str | Items | Table | Picture
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands below it."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What results say of a claim: the figure that decides, why, and of how many seeds each figure is at least.
+
+    `seeds` is 0 where that was not noted. `rules` test the claim, and `published` are the figures in print.
+    """
+
+    answer: Answer
+    figure: str = ""
+    why: str = ""
+    seeds: int = 0
+    sentence: str = ""
+    source: str = ""
+    rules: tuple[str, ...] = ()
+    published: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
-    """What every page says: what it is of, and how it was made.
+class Page:
+    """A page: what it is of, its first sentences, the claims, the sections, and how it was made.
 
-    `lead` are the first sentences. `curves` are pictures by length. `session_seconds` has a number for each call of the
-    command, `environments` are those in which runs were made, with how many. `remarks` say how the page came to be.
+    `judged` says what verdicts mean here. `facts` are what programs want to know of the whole page. `session_seconds`
+    has a number for each call of the command, `environments` are those in which runs were made, with how many.
+    `remarks` say how the page came to be.
     """
 
     experiment: str
     scale: str
     heading: str
-    title: str
     lead: tuple[str, ...]
-    curves: tuple[Picture, ...]
-    left_out: tuple[str, ...]
-    failed: tuple[Mapping[str, str], ...]
-    missing: tuple[str, ...]
-    command: str
-    session_seconds: tuple[float, ...]
-    train_seconds: float
-    environments: tuple[Mapping[str, Any], ...]
+    sections: tuple[Section, ...]
+    claims: tuple[Verdict, ...] = ()
+    judged: str = ""
+    facts: Values = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    failed: tuple[Mapping[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+    command: str = ""
+    session_seconds: tuple[float, ...] = ()
+    train_seconds: float | None = None
+    environments: tuple[Values, ...] = ()
     remarks: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True, kw_only=True)
-class Record(Made):
-    """A page of scores: its cells, row by row, and all that stands around them.
-
-    `protocols` are the sentences about how was tested. `everywhere` are the notes of every cell that has conditions;
-    `is_published` says whether these are conditions of a published table. `pictures` are those of an analysis.
-    """
-
-    statistics: tuple[str, ...]
-    is_published: bool
-    cells: tuple[Cell, ...]
-    notes: tuple[str, ...]
-    everywhere: tuple[int, ...]
-    protocols: tuple[str, ...]
-    pictures: tuple[Picture, ...]
-    related: tuple[str, ...]
+    @property
+    def cells(self) -> Iterator[Values]:
+        """The values of every cell that has some."""
+        for section in self.sections:
+            for block in section.blocks:
+                if isinstance(block, Table):
+                    yield from (cell.values for row in block.rows for cell in row if isinstance(cell, Cell))
 
     @property
-    def rows(self) -> list[tuple[Cell, ...]]:
-        """The cells of each row."""
-        return [tuple(cells) for _, cells in groupby(self.cells, key=lambda cell: cell.row)]
-
-    @property
-    def percent(self) -> bool:
-        """Whether the cells hold shares in percent."""
-        return set(self.statistics) <= set(STATISTICS)
+    def pictures(self) -> list[Picture]:
+        """All pictures."""
+        return [block for section in self.sections for block in section.blocks if isinstance(block, Picture)]
 
 
-def from_json(values: Mapping[str, Any]) -> Record:
+def to_json(page: Page) -> dict[str, Any]:
+    """What page.json holds; what is as usual in a block is left out."""
+    return asdict(page) | {"sections": [{"title": s.title, "blocks": [*map(_block, s.blocks)]} for s in page.sections]}
+
+
+def _short(found: Any) -> dict[str, Any]:
+    usual = {f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(found)}
+    return {key: value for key, value in asdict(found).items() if value != usual[key]}
+
+
+def _block(block: Block) -> Any:
+    if isinstance(block, Table):
+        rows = [[cell if isinstance(cell, str) else _short(cell) for cell in row] for row in block.rows]
+        return _short(block) | {"rows": rows}
+    if isinstance(block, Picture):
+        return _short(block) | {"lines": [_short(line) for line in block.lines]}
+    return block if isinstance(block, str) else _short(block)
+
+
+def from_json(values: Values) -> Page:
     """The record in page.json."""
-    cells = tuple(map(cell_from_json, values["cells"]))
-    pictures = {key: tuple(part(Picture, one) for one in values[key]) for key in ("pictures", "curves")}
-    return part(Record, {**values, "cells": cells, **pictures})
+    sections = tuple(Section(one["title"], tuple(map(_block_of, one["blocks"]))) for one in values["sections"])
+    claims = tuple(part(Verdict, one) for one in values.get("claims", ()))
+    return part(Page, {**values, "sections": sections, "claims": claims})
 
 
-def cell_from_json(values: Mapping[str, Any]) -> Cell:
-    """A cell in page.json."""
-    kinds: dict[str, type] = {"shows": Shows, "group": Group, "shortcuts": ShortcutScores}
-    parts = {name: values[name] and part(kind, values[name]) for name, kind in kinds.items()}
-    return part(Cell, {**values, **parts})
+def _block_of(found: Any) -> Block:
+    if isinstance(found, str):
+        return found
+    if "items" in found:
+        return part(Items, found)
+    if "rows" in found:
+        return part(Table, {**found, "rows": tuple(tuple(map(_cell_of, row)) for row in found["rows"])})
+    return part(Picture, {**found, "lines": tuple(part(Curve, one) for one in found["lines"])})
 
 
-def part(kind: type[Part], values: Mapping[str, Any]) -> Part:
-    """A dataclass from the values of its fields, lists as tuples; others are left out."""
-    found = {field.name: values[field.name] for field in fields(kind) if field.name in values}  # pyright: ignore
-    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in found.items()})
+def _cell_of(found: Any) -> str | Cell:
+    if isinstance(found, str):
+        return found
+    return part(Cell, {**found, "lines": tuple(part(Line, one) for one in found["lines"])})
+
+
+def part(kind: type[Part], values: Values) -> Part:
+    """A dataclass from the values of its fields, lists as tuples; TypeError for others."""
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Claim, change, lead
 from experiments.encodings_languages import runs
 from experiments.experiment import Scale
-from experiments.text.claims import Bound, Change, Claim, Lead
 from experiments.text.subjects import aligned
 from experiments.text.table import Subject, text_table
 from experiments.text.tested import tested_as
@@ -40,7 +40,7 @@ def rows() -> dict[str, Subject]:
 
 def gains(language: str) -> Bound:
     """Sharpened by P_max, the network with T5's biases is right more often at every greater length."""
-    figures = tuple(Lead(ACCURACY, f"{language}/t5+p_max", f"{language}/t5", k) for k in LONGER)
+    figures = tuple(lead(ACCURACY, f"{language}/t5+p_max", f"{language}/t5", k) for k in LONGER)
     return Bound(figures, "above", 0.0)
 
 
@@ -51,7 +51,7 @@ CLAIMS = (
         "ours",
         (
             Bound(
-                tuple(Change(ACCURACY, f"{language}/t5", 8, 2) for language in LANGUAGES[1:]),
+                tuple(change(ACCURACY, f"{language}/t5", 8, 2) for language in LANGUAGES[1:]),
                 "below",
                 0.0,
             ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, above, leads
+from experiments.claims import Claim, above, leads
 from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, alone
 from experiments.text.table import Source, by_length, text_table
 from experiments.text.tested import quantities

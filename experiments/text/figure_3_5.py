@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.text.claims import Claim, beats, falls_on
+from experiments.claims import Claim, beats, falls_on
 from experiments.text.subjects import ALIBI, KERPLE_LOG, SHORT, T5, alone, sliding
 from experiments.text.table import BY_POSITION, Source, TextTable, text_table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, below, leads
+from experiments.claims import Claim, below, leads
 from experiments.text.figure_3_2 import SUBJECTS
 from experiments.text.table import Source, by_length, text_table
 from experiments.text.tested import quantities

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, explodes, stays_within
+from experiments.claims import Claim, explodes, stays_within
 from experiments.text.figure_3_5 import above_the_window, below_the_window, position_figure
 
 LENGTHS, SECTION = (1, 2, 4, 8, 16, 32), "thesis, section 3.7.6"

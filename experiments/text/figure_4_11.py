@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Bound, Claim, Lead, above, below, leads
+from experiments.claims import Bound, Claim, above, below, lead, leads
 from experiments.text.receptive_field import field_figure
 from experiments.text.subjects import ALIBI, KERPLE_LOG, SANDWICH, SANDWICH_SMOOTH, T5, alone
 from regulargpt.measurements.quantities import GRADIENT
@@ -15,8 +15,8 @@ OTHERS = ("sandwich_smooth", "kerple_log", "t5")
 
 def similar(row: str) -> tuple[Bound, Bound]:
     """The share of the last L symbols is that of Sandwich, more or less."""
-    lead = (Lead(GRADIENT, row, "sandwich", 1),)
-    return Bound(lead, "below", SIMILAR), Bound(lead, "above", -SIMILAR)
+    leading = (lead(GRADIENT, row, "sandwich", 1),)
+    return Bound(leading, "below", SIMILAR), Bound(leading, "above", -SIMILAR)
 
 
 CLAIMS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, leads
+from experiments.claims import Claim, leads
 from experiments.text.receptive_field import field_figure, reaches_beyond, stays_inside
 from experiments.text.table_4_1 import NARROW, SUBJECTS, WINDOW_REMARK, WINDOWS
 from regulargpt.measurements.quantities import FIELD, REACH

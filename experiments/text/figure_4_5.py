@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, leads
+from experiments.claims import Claim, leads
 from experiments.text.receptive_field import field_figure, reaches_beyond
 from experiments.text.table_4_1 import SHIFTS, SLOPE_REMARK, SUBJECTS
 from regulargpt.measurements.quantities import FIELD, REACH

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim
+from experiments.claims import Claim
 from experiments.text.receptive_field import field_figure, reaches_beyond, spreads
 from experiments.text.subjects import ROTARY, alone
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, above
+from experiments.claims import Claim, above
 from experiments.text.receptive_field import field_figure, spreads
 from experiments.text.subjects import SINUSOIDAL, alone, longer
 from experiments.text.tested import quantities

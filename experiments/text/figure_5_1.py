@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, above, below
+from experiments.claims import Claim, above, below
 from experiments.text.retrieval import retriever
 from experiments.text.subjects import T5, alone
 from experiments.text.table import Source, by_length, text_table

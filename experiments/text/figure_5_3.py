@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Claim, below, change
 from experiments.text.alignment import ENTROPY, GAP, P_MAX, TAU, dispersion, gap, temperature
-from experiments.text.claims import Bound, Change, Claim, below
 from experiments.text.subjects import T5, alone, encoding
 from experiments.text.table import Source, by_length, text_table
 
@@ -13,7 +13,7 @@ ROWS = {"t5": alone(T5), "none": encoding("No positions", "none")}
 def changes(measure: str, rises: bool, base: int) -> tuple[Bound, ...]:
     """A measure of every row is higher, or lower, at 16x than at a smaller multiple."""
     side = "above" if rises else "below"
-    return (Bound(tuple(Change(measure, row, 16, base) for row in ROWS), side, 0.0),)
+    return (Bound(tuple(change(measure, row, 16, base) for row in ROWS), side, 0.0),)
 
 
 CLAIMS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from experiments.claims import Bound, Claim, Level, change
 from experiments.text.alignment import ABOVE, ABOVE_ENTROPY, GAP, TAU, above_entropy, above_p_max, gap, temperature
-from experiments.text.claims import Bound, Change, Claim, Level
 from experiments.text.retrieval import ABOUT, retriever
 from experiments.text.subjects import alone
 from experiments.text.table import Source, by_length, text_table
@@ -20,7 +20,7 @@ def claims(task: str) -> tuple[Claim, Claim, Claim]:
     def level(measure: str, side: Literal["below", "above"]) -> Bound:
         return Bound((Level(measure, task, 16),), side, 0.0)
 
-    falls = Bound((Change(TAU, task, 16, 2),), "below", 0.0)
+    falls = Bound((change(TAU, task, 16, 2),), "below", 0.0)
     return (
         Claim(f"The temperature falls with the length: {task}.", "thesis, section 5.7", (falls,)),
         Claim(

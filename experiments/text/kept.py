@@ -34,6 +34,7 @@ def write(place: Path, results: Results) -> None:
     """Write the losses of a page into its folder: a line a row and seed."""
     files = {str(seed): {n: of.tolist() for n, of in known.items()} for seed, known in results.files.items()}
     head = f'{{"unit":"1/{UNIT} nat a symbol","train_len":{results.train_len},"files":{dense(files)},"losses":{{\n'
+    atomic.make_folder(place)
     atomic.write_text(place / LOSSES, head + ",\n".join(lines(results)) + "\n}}\n")
 
 

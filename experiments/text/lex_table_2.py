@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, beats, explodes, falls_below, falls_on, rises
+from experiments.claims import Claim, beats, explodes, falls_below, falls_on, rises
 from experiments.text.subjects import ALIBI, ROTARY, SHORT, SINUSOIDAL, XPOS, bca
 from experiments.text.table import LEX, Source, by_data_and_model, text_table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, leads
+from experiments.claims import Claim, leads
 from experiments.text.lex_table_2 import TRAIN_LEN
 from experiments.text.subjects import ALIBI, ROTARY, SINUSOIDAL, XPOS, bca
 from experiments.text.table import LEX, Source, by_model, text_table

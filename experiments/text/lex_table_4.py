@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, beats, falls_below, no_worse
+from experiments.claims import Claim, beats, falls_below, no_worse
 from experiments.text.lex_table_2 import TRAIN_LEN
 from experiments.text.subjects import ROTARY, SHORT, XPOS, XPOS_SCALAR, XPOS_UNROTATED, bca
 from experiments.text.table import LEX, Source, by_model, text_table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, beats, same, stays_within
+from experiments.claims import Claim, beats, same, stays_within
 from experiments.text.lex_table_2 import TRAIN_LEN
 from experiments.text.subjects import ALIBI, ROTARY, SINUSOIDAL, XPOS, bca, sliding
 from experiments.text.table import LEX, Source, by_model, text_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from experiments.text.claims import Claim, falls_below, stays_within
+from experiments.claims import Claim, falls_below, stays_within
 from experiments.text.subjects import ALIBI, KERPLE_LOG, SANDWICH, longer
 from experiments.text.table import Option, Source, Subject, by_data_and_length, text_table
 from experiments.text.table_3_3 import DATA

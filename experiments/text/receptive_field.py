@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.text.claims import Bound, Claim, above, below
+from experiments.claims import Bound, Claim, above, below
 from experiments.text.table import Source, Subject, TextTable, by_length, text_table
 from experiments.text.tested import quantities
 from regulargpt.measurements.quantities import FIELD, GRADIENT, HELD, REACH

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from experiments.claims import MULTIPLES, Claim
 from experiments.experiment import Column, Experiment, Fields, Scale
 from experiments.published import Published, published
-from experiments.text.claims import MULTIPLES, Claim
 from regulargpt.config.recipes import resolve
 from regulargpt.config.schema import RunConfig, flat
 from regulargpt.evaluation.interval import Interval

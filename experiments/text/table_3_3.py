@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import MULTIPLES, Claim, beats, explodes, falls_below, no_worse, rises
+from experiments.claims import MULTIPLES, Claim, beats, explodes, falls_below, no_worse, rises
 from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, ROTARY, SINUSOIDAL, T5
 from experiments.text.table import Source, by_data_and_length, text_table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import MULTIPLES, Claim, beats, explodes, stays_within
+from experiments.claims import MULTIPLES, Claim, beats, explodes, stays_within
 from experiments.text.subjects import KERPLE_LOG, encoding
 from experiments.text.table import Source, by_data_and_length, text_table
 from experiments.text.table_3_3 import DATA

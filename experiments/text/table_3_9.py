@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from experiments.text.claims import Claim, beats, falls_below, rises
+from experiments.claims import Claim, beats, falls_below, rises
 from experiments.text.subjects import ALIBI, KERPLE_LOG, T5, longer
 from experiments.text.table import Source, text_table
 from experiments.text.table_3_3 import DATA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from experiments.text.claims import Claim, above, below, explodes, rises, stays_within
+from experiments.claims import Claim, above, below, explodes, rises, stays_within
 from experiments.text.subjects import encoding, shifted
 from experiments.text.table import Source, Subject, by_length, text_table
 from experiments.text.tested import quantities

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, stays_within
+from experiments.claims import Claim, stays_within
 from experiments.text.subjects import longer
 from experiments.text.table import Source, by_length_and_data, text_table
 from experiments.text.table_4_1 import REMARKS, SUBJECTS

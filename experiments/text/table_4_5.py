@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, no_worse, same, stays_within
+from experiments.claims import Claim, no_worse, same, stays_within
 from experiments.text.subjects import ALIBI, SANDWICH, cached
 from experiments.text.table import Source, by_data_and_length, by_length_and_data, text_table
 from experiments.text.table_3_3 import DATA

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Claim, change
 from experiments.text.alignment import ENTROPY, P_MAX, dispersion
-from experiments.text.claims import Bound, Change, Claim
 from experiments.text.retrieval import ABOUT, by_statistic, retriever
 from experiments.text.table import Source, text_table
 
@@ -13,8 +13,8 @@ PUBLISHED = TASKS[:3]
 
 def changes(measure: str, row: str, rises: bool) -> Bound:
     """A measure of a row is higher, or lower, at 16x than at the training length."""
-    change = Change(measure, row, 16, 1, is_printed=measure == P_MAX and row in PUBLISHED)
-    return Bound((change,), "above" if rises else "below", 0.0)
+    fall = change(measure, row, 16, 1, is_printed=measure == P_MAX and row in PUBLISHED)
+    return Bound((fall,), "above" if rises else "below", 0.0)
 
 
 def flattens(task: str) -> tuple[Claim, Claim]:

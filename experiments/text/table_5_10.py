@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Claim, Level
 from experiments.text.alignment import ABOVE, TEMPERATURE, above_p_max, temperature_of
-from experiments.text.claims import Bound, Claim, Level
 from experiments.text.retrieval import ABOUT, SIZES, retriever
 from experiments.text.subjects import aligned
 from experiments.text.table import Source, text_table

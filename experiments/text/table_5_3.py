@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Claim, beats, explodes, no_better
+from experiments.claims import Claim, beats, explodes, no_better
 from experiments.text.subjects import ALIBI, KERPLE_LOG, MAIN_SEEDS, ROTARY, T5, aligned, encoding
 from experiments.text.table import Source, by_data_and_model, text_table
 

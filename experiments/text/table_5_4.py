@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Bound, Change, Claim, Lead, Level
+from experiments.claims import Bound, Claim, Level, change, lead
 from experiments.text.retrieval import ABOUT, EXACT, SIZES, by_task, exact_match, retriever
 from experiments.text.subjects import aligned
 from experiments.text.table import Source, Subject, text_table
@@ -19,7 +19,7 @@ OTHERS = {"none": "no positions", "rotary": "rotary", "alibi": "ALiBi", "kerple_
 
 def leads(row: str, *others: str) -> Bound:
     """More is found than by other rows, at 8x and 16x."""
-    figures = tuple(Lead(EXACT, row, other, k) for other in others for k in FAR)
+    figures = tuple(lead(EXACT, row, other, k) for other in others for k in FAR)
     return Bound(figures, "above", 0.0)
 
 
@@ -30,7 +30,7 @@ def below(*rows: str, bound: float, at: int = 16) -> Bound:
 
 def falls(*rows: str) -> Bound:
     """Less is found at 16x than at the training length."""
-    return Bound(tuple(Change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
+    return Bound(tuple(change(EXACT, row, 16, 1) for row in rows), "below", 0.0)
 
 
 def rows() -> dict[str, Subject]:

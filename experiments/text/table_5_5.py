@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Bound, Change, Claim, Lead, Level
+from experiments.claims import Bound, Claim, Level, change, lead
 from experiments.text.retrieval import ABOUT, EXACT, MIDDLE, exact_match, middle_gain, retriever
 from experiments.text.subjects import aligned
 from experiments.text.table import Source, text_table
@@ -19,7 +19,7 @@ def by_documents(data: str, row: str, length: int) -> tuple[str, str]:
 
 def gains(strategy: str) -> Bound:
     """More is found than without a temperature."""
-    figures = tuple(Lead(EXACT, f"documents/t5+{strategy}", "documents/t5", k) for k in FAR)
+    figures = tuple(lead(EXACT, f"documents/t5+{strategy}", "documents/t5", k) for k in FAR)
     return Bound(figures, "above", 0.0)
 
 
@@ -30,7 +30,7 @@ CLAIMS = (
         SECTION,
         (
             Bound(
-                tuple(Lead(EXACT, "documents/t5+p_max", "documents/t5+entropy", k) for k in FAR),
+                tuple(lead(EXACT, "documents/t5+p_max", "documents/t5+entropy", k) for k in FAR),
                 "above",
                 0.0,
             ),
@@ -50,7 +50,7 @@ CLAIMS = (
     Claim(
         "The model as it is finds less among more documents.",
         SECTION,
-        (Bound((Change(EXACT, "documents/t5", 16, 1),), "below", 0.0),),
+        (Bound((change(EXACT, "documents/t5", 16, 1),), "below", 0.0),),
     ),
 )
 EXPERIMENT = text_table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import Bound, Change, Claim, Lead
+from experiments.claims import Bound, Claim, change, lead
 from experiments.text.completion import EXACT, SIMILAR, TRUNCATION, exact, published_similarity, similar
 from experiments.text.subjects import T5, aligned, alone, sharpened
 from experiments.text.table import text_table
@@ -14,14 +14,14 @@ T5_ALONE = alone(T5)
 
 def nearer(row: str, other: str, at: tuple[int, ...] = FAR) -> Bound:
     """Lines of a row are more similar to the true ones than those of another."""
-    return Bound(tuple(Lead(SIMILAR, row, other, k) for k in at), "above", 0.0)
+    return Bound(tuple(lead(SIMILAR, row, other, k) for k in at), "above", 0.0)
 
 
 CLAIMS = (
     Claim(
         "The model as it is loses its lines in longer contexts.",
         SECTION,
-        (Bound((Change(SIMILAR, "t5", 16, 1),), "below", 0.0),),
+        (Bound((change(SIMILAR, "t5", 16, 1),), "below", 0.0),),
     ),
     Claim(
         "Both alignments help: lines are nearer to the true ones.",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Claim, Level, change
 from experiments.text.alignment import ABOVE, GAUSSIAN, LARGEST, above_p_max, gaussian, largest_logit
-from experiments.text.claims import Bound, Change, Claim, Level
 from experiments.text.retrieval import ABOUT, by_statistic, retriever
 from experiments.text.table import Source, text_table
 
@@ -12,7 +12,7 @@ TASKS = ("topic", "line", "passkey")
 
 def stays(measure: str, within: float) -> tuple[Bound, Bound]:
     """A measure of every row changes by at most so much."""
-    figures = tuple(Change(measure, row, 16, 1, is_printed=True) for row in TASKS)
+    figures = tuple(change(measure, row, 16, 1, is_printed=True) for row in TASKS)
     return Bound(figures, "above", -within), Bound(figures, "below", within)
 
 

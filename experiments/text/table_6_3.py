@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.text.claims import MULTIPLES, Claim, beats, explodes, rises, stays_within
+from experiments.claims import MULTIPLES, Claim, beats, explodes, rises, stays_within
 from experiments.text.subjects import ALIBI, KERPLE_LOG, T5, regulargpt
 from experiments.text.table import Source, by_length, text_table
 

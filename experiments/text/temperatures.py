@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from experiments.claims import Bound, Claim, change, lead
 from experiments.text.alignment import TEMPERATURE
-from experiments.text.claims import Bound, Change, Claim, Lead
 
 
 def falls(base: str, strategy: str, far: int, near: int) -> Bound:
     """The temperature is lower at the greater length."""
-    change = Change(TEMPERATURE, f"{base}+{strategy}", far, near)
-    return Bound((change,), "below", 0.0)
+    fall = change(TEMPERATURE, f"{base}+{strategy}", far, near)
+    return Bound((fall,), "below", 0.0)
 
 
 def temperatures_fall(
@@ -21,7 +21,7 @@ def temperatures_fall(
     'Entropy lowers the temperature more than P_max does: line.'
     """
     end = f": {of}." if of else "."
-    lower = Bound((Lead(TEMPERATURE, f"{base}+entropy", f"{base}+p_max", far),), "below", 0.0)
+    lower = Bound((lead(TEMPERATURE, f"{base}+entropy", f"{base}+p_max", far),), "below", 0.0)
     return (
         Claim(f"The temperature by P_max falls with the length{end}", section, (falls(base, "p_max", far, near),)),
         Claim(f"The temperature by entropy falls with the length{end}", section, (falls(base, "entropy", far, near),)),

@@ -42,7 +42,6 @@ VERBS = {
     "reproduce": "Run everything behind a published table or figure; write a page with both.",
     "report": "Write a page that shows what a network learned.",
     "demo": "Write a lesson: how a network can be known to be right on every word.",
-    "bench": "Measure speed and memory, side by side in one process.",
 }
 RUN = "runs/parity-gated-regulargpt-C2-seed0"
 RUN_ON_TEXT = "runs/text-code-transformer-seed0"
@@ -72,7 +71,6 @@ EXAMPLES = {
     "reproduce": ("table-6.1 --scale smoke", "figure-6.4a --dry-run"),
     "report": (RUN, f"{RUN} --out parity.html"),
     "demo": ("", "'regex:(a|b)*abb' --out abb.html"),
-    "bench": ("", "tree --scale smoke"),
 }
 """What is written behind each verb in the two examples that end its help."""
 
@@ -80,8 +78,8 @@ EXAMPLES = {
 def examples(verb: str) -> list[str]:
     """The examples of a verb, as typed.
 
-    >>> examples("bench")
-    ['regulargpt bench', 'regulargpt bench tree --scale smoke']
+    >>> examples("demo")
+    ['regulargpt demo', "regulargpt demo 'regex:(a|b)*abb' --out abb.html"]
     """
     return [f"regulargpt {verb} {rest}".rstrip() for rest in EXAMPLES[verb]]
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import regulargpt
-from regulargpt import bench
 from regulargpt.cli import EXAMPLES, RUN, RUN_ON_RETRIEVAL, RUN_ON_TEXT, VERBS, call, examples
 from regulargpt.construct.configuration import configuration
 from regulargpt.measurements import variance_by_position
@@ -66,7 +65,7 @@ def test_an_example_is_carried_out(home: Path, monkeypatch, capsys, example: str
     monkeypatch.chdir(home)
     for preset in variance_by_position.PRESETS:
         monkeypatch.setitem(variance_by_position.PRESETS, preset, TINY)
-    for module, name in ((running, "run"), (driver, "sweep"), (bench, "measure")):
+    for module, name in ((running, "run"), (driver, "sweep")):
         monkeypatch.setattr(module, name, made)
     try:
         code = call(arguments)

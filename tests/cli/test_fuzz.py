@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 import languages
-from regulargpt import bench
-from regulargpt.bench.memory import STATUS
+from experiments.bench.memory import STATUS
 from regulargpt.cli import call
 from regulargpt.cli.commands import demo
 from regulargpt.config.schema import RunConfig
@@ -98,7 +97,6 @@ def world(tmp_path: Path, monkeypatch) -> Iterator[World]:
     monkeypatch.setattr(demo, "trained", language_only)
     monkeypatch.setattr(demo, "at_once", language_only)
     monkeypatch.setattr(driver, "sweep", lambda *arguments: pytest.fail("a sweep was run"))
-    monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {}})
     for preset in variance_by_position.PRESETS:
         monkeypatch.setitem(variance_by_position.PRESETS, preset, TINY)
     monkeypatch.setattr(scores, "shortcut_report", lambda config: SHORTCUTS)

@@ -14,7 +14,7 @@ from regulargpt.runs.sweep.folder import State, SweepFolder
 from regulargpt.storage.atomic import disk
 from regulargpt.storage.signals import StopRequested
 from tests.cli.conftest import Cli
-from tests.experiments.folders import Result, fill, filled
+from tests.experiments.folders import Result, cells_of, fill, filled
 
 SMOKE = ("reproduce", "table-6.1", "--scale", "smoke", "--only", "parity", "--out", "r")
 KNOWN = one_of(EXPERIMENTS)
@@ -112,6 +112,7 @@ def test_all_there(cli: Cli, by_hand):
     assert lines[0].split() == ["row", "column", "published", "ours", "difference", "done", "notes"]
     row = "parity RegularGPT, C = 3 100.0 / 88.7 99.00 / 99.00 −1.0 / +10.3"
     assert any(" ".join(line.split()).startswith(row) for line in lines)
+    assert "\n1: " in answer.out
     assert lines[-1] == "r/table-6.1-smoke/page.md"
     assert answer.err.splitlines()[0] == "6 runs in r: 0 done, 6 missing, 0 failed"
     assert Path("r/results.csv").exists()
@@ -152,7 +153,7 @@ def test_more_rows_join_those_that_are_there(cli: Cli, by_hand):
     assert cli(*SMOKE).code == 0
     assert cli("reproduce", "table-6.1", "--scale", "smoke", "--only", "dyck-2", "--out", "r").code == 0
     data = json.loads(Path("r/table-6.1-smoke/page.json").read_text())
-    assert list(dict.fromkeys(cell["row"] for cell in data["cells"])) == ["parity", "dyck-2"]
+    assert list(dict.fromkeys(cell["row"] for cell in cells_of(data))) == ["parity", "dyck-2"]
     assert data["command"].endswith("--only parity,dyck-2 --out r")
 
 
@@ -177,7 +178,7 @@ def test_a_small_reproduction_from_its_runs_to_its_page(cli: Cli):
     answer = cli(*arguments, "--json")
     assert answer.code == 0, answer.err
     data = json.loads(answer.out)
-    cells = [cell for cell in data["cells"] if cell["shows"]["what"] == "accuracy"]
+    cells = [cell for cell in cells_of(data) if cell["shows"]["what"] == "accuracy"]
     assert len(cells) == 16
     assert all(cell["done"] == cell["runs"] == 1 and 0 <= cell["ours"]["mean"] <= 100 for cell in cells)
     assert all(50 <= max(cell["shortcuts"]["scores"].values()) <= 100 for cell in cells if cell["row"] == "dyck-2")

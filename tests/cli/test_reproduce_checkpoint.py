@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 
 from experiments.text.checkpoint import network
-from experiments.text.checkpoint.kept import Kept
+from experiments.text.checkpoint.answers import AnswerStore
 from experiments.text.checkpoint.network import Sharpened
 from experiments.text.checkpoint.plan import STRATEGIES, plan
 from tests.cli.conftest import Answer as Called
 from tests.cli.conftest import Cli
 from tests.experiments import tiny_t5
+from tests.experiments.folders import cells_of
 from tests.languages.prompt_reading import FOUND
 
 XL = {"d_model": 2048, "num_layers": 24, "d_ff": 5120, "num_heads": 32}
@@ -104,7 +105,7 @@ def test_who_knows_all_answers_finds_everything_and_who_knows_none_nothing(asked
     assert called.code == 0, called.err
     assert called.err.splitlines()[0].startswith("asking topic/2, about ")
     assert len(called.err.splitlines()) == COLUMNS
-    cells = found_in()["cells"]
+    cells = cells_of(found_in())
     assert len(cells) == COLUMNS
     for cell in cells:
         value = 100.0 if cell["strategy"] in ("none", "log") else 0.0
@@ -128,7 +129,7 @@ def test_tasks_and_samples_are_chosen(asked):
     # Another task joins those that are there.
     called, knowing = asked("--only", "passkey", "--samples", "3")
     assert (called.code, len(knowing.asked)) == (0, 3 * len(STRATEGIES))
-    assert (found_in()["left_out"], len(found_in()["cells"])) == ([], COLUMNS)
+    assert (found_in()["left_out"], len(cells_of(found_in()))) == ([], COLUMNS)
     assert "3 prompts each" in (PLACE / "page.md").read_text()
 
 
@@ -309,7 +310,7 @@ def test_a_tiny_t5_is_aligned_and_answers_as_transformers_says(cli: Cli, tmp_pat
     assert re.search(r"asking passkey/3000, about [0-9]+ tokens: P_max", called.err)
     place, small = Path("r/table-5.4-tiny-smoke"), plan("smoke", ["passkey"])
     tokenizer = quiet().PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
-    kept, said = Kept(place), []
+    kept, said = AnswerStore(place), []
     for strategy in STRATEGIES:
         column = kept.columns("passkey", strategy)[3000]
         model = sharpened(folder, column.tau)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt import bench
 from regulargpt.cli import VERBS, streams
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
@@ -98,7 +97,6 @@ SUCCEED = {
     "results": "results RUN",
     "reproduce": "reproduce figure-6.4a --dry-run",
     "report": "report RUN --out new.html",
-    "bench": "bench tree",
     "demo": "demo --out new.html",
 }
 
@@ -110,7 +108,6 @@ SUCCEED = {
 def test_a_full_output_is_one_line_whatever_the_verb(
     cli: Cli, finished: Path, on_text: Path, on_documents: Path, monkeypatch, verb: str, more: str
 ):
-    monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {"tree": {"method": "m", "rows": []}}})
     with open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stdout", streams.stream(full.fileno(), None))
         folders = {"RUN": finished, "TEXT": on_text, "DOCUMENTS": on_documents}

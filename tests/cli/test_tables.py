@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from regulargpt import bench
 from regulargpt.cli import output
-from regulargpt.cli.commands import bench as command
 from regulargpt.cli.output import say, table
 from regulargpt.runs import run as running
 from tests.cli.conftest import Cli
@@ -32,7 +30,6 @@ tomita-3  no odd run of ones        98.12"""
 @pytest.fixture
 def narrow(monkeypatch) -> None:
     monkeypatch.setattr(output, "width", lambda err=False: 80)
-    monkeypatch.setattr(command, "width", lambda err=False: 80)
 
 
 @pytest.mark.parametrize(
@@ -99,17 +96,13 @@ PRINTED = [
     "results sweep --group-by recipe,language,seed",
     "sweep parity tomita-3 --model gru,lstm --lr 1e-4,3e-4 --set training.clip=0.5,1 --dry-run",
     "reproduce table-6.2 --dry-run --scale smoke",
-    "bench tree",
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("command", PRINTED)
-def test_no_verb_is_wider_than_the_terminal(cli: Cli, places: Path, tmp_path: Path, monkeypatch, command: str):
-    row = dict.fromkeys(("variant", "against", "device", "length of the words", "how it was measured"), "quite a text")
-    part = {"method": "One method. " * 20, "rows": [row | {"ratio": 1.5, "low": 1.25, "high": 2.0}], "sizes": [row]}
-    monkeypatch.setattr(bench, "measure", lambda *arguments: {"parts": {"tree": part}})
+def test_no_verb_is_wider_than_the_terminal(cli: Cli, places: Path, tmp_path: Path, command: str):
     os.symlink(places / "run", tmp_path / "run")
     os.symlink(places / "sweep", tmp_path / "sweep")
     answer = cli(*command.split())

@@ -18,6 +18,7 @@ from experiments.atlas.plan import chosen, core_hours, plan
 from experiments.atlas.rows import row as row_of
 from experiments.atlas.rows import why_unproven
 from experiments.atlas.rule import rule
+from experiments.page.files import PAGE
 from languages.automata import Dfa
 from languages.convert.json_text import to_json
 from languages.errors import UserError
@@ -60,10 +61,10 @@ def test_from_runs_to_the_page(here: Path, capsys) -> None:
     assert [row["proven"] for row in rows] == [0, None, None]
     assert rows[0]["reason"].startswith("no certificate: ")
     assert all(0 <= row["accuracy"] <= 100 and row["seconds"] >= 0 and row["steps"] == 2 for row in rows)
-    text = (here / page.PAGE).read_text()
+    text = (here / PAGE).read_text()
     assert "3 rows of 2 languages" in text
     files = re.findall(r"\]\((.*?)\)", text)
-    assert files == [one.file for one in pictures.PICTURES]
+    assert files == [f"curves/{name}.svg" for name in ("accuracy-by-monoid", "proven-by-monoid", "accuracy-by-depth")]
     assert all((here / file).read_text().startswith("<?xml") for file in files)
 
 
@@ -87,7 +88,7 @@ def test_finished_rows_of_runs_elsewhere_are_kept_and_not_run_again(here: Path, 
 @pytest.mark.slow
 def test_it_goes_on_and_a_failure_is_a_row(here: Path, capsys) -> None:
     assert atlas("--first", "1", "--only-model", "rnn") == 0
-    before = {file: (here / file).read_bytes() for file in (columns.FILE, page.PAGE)}
+    before = {file: (here / file).read_bytes() for file in (columns.FILE, PAGE)}
     assert capsys.readouterr().out.count("done ") == 1
     assert atlas("--first", "1", "--only-model", "rnn") == 0
     assert "done " not in capsys.readouterr().out
@@ -97,7 +98,7 @@ def test_it_goes_on_and_a_failure_is_a_row(here: Path, capsys) -> None:
     assert atlas("--first", "1", "--only-model", "rnn") == 1
     (row,) = columns.read(here / columns.FILE)
     assert (row["state"], row["reason"], row["accuracy"]) == ("failed", "the loss is nan at step 2", None)
-    assert "| RNN | 0 | 1 |" in (here / page.PAGE).read_text()
+    assert "| RNN | 0 | 1 |" in (here / PAGE).read_text()
     assert atlas("--first", "1", "--only-model", "rnn", "--retry") == 0
 
 
@@ -225,7 +226,7 @@ def test_the_figures_of_the_page_come_from_the_table(tmp_path: Path) -> None:
     gated, rows = [*gated, constant[0]], [*gated, *rnn, *constant]
     columns.write(tmp_path / columns.FILE, rows)
     page.write_page(tmp_path)
-    text = (tmp_path / page.PAGE).read_text()
+    text = (tmp_path / PAGE).read_text()
     said = [row for row in gated if not row["is_constant"]]
     assert f"122 rows of 61 languages. On {61 - len(said)} languages" in text
     assert len(said) == 60

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from experiments import claims
+from experiments.claims import Bound, Claim, Gap, Level, Place, Ratio, change, lead
 from experiments.registry import EXPERIMENTS, experiment
-from experiments.text import claims
-from experiments.text.checkpoint.claims import Gap, Place
-from experiments.text.claims import Against, Bound, Change, Claim, Lead, Level, Ratio
-from experiments.text.recording import points
+from experiments.text.page import points
 from experiments.text.results import Results, Unknown, paired
 from experiments.text.table import TextTable
 from regulargpt.evaluation.interval import Interval
@@ -94,9 +93,9 @@ CASES: list[tuple[Bound, str]] = [
     (claims.leads("share", "flat", "rising", at=4), "holds"),
     (claims.leads("share", "rising", "flat", at=4), "does not"),
     (claims.leads("share", "flat", "falling", at=4), "not decidable here"),
-    (Bound((claims.Change("share", "apart", 4, 1),), "below", -0.1), "holds"),
-    (Bound((claims.Change("share", "apart", 4, 1),), "below", -0.18), "not decidable here"),
-    (Bound((claims.Change("share", "half", 4, 1),), "below", 1.0), "not decidable here"),
+    (Bound((claims.change("share", "apart", 4, 1),), "below", -0.1), "holds"),
+    (Bound((claims.change("share", "apart", 4, 1),), "below", -0.18), "not decidable here"),
+    (Bound((claims.change("share", "half", 4, 1),), "below", 1.0), "not decidable here"),
     (BOTH, "does not"),
 ]
 
@@ -221,11 +220,11 @@ def test_claims_are_about_rows_that_are_there(table: TextTable):
     for claim in table.claims:
         assert claim.tests, claim.sentence
         for figure in (figure for test in claim.tests for figure in test.figures):
-            assert isinstance(figure, Ratio | Against | Level | Lead | Change)
-            named = {figure.row, getattr(figure, "other", figure.row)}
+            assert isinstance(figure, Ratio | Level)
+            named = {figure.row, figure.other or figure.row}
             assert named <= table.subjects.keys(), claim.sentence
             assert figure.multiple in (*table.multiples, 1, 2, 4, 8, 16)
-            if isinstance(figure, Level | Lead | Change):
+            if isinstance(figure, Level):
                 assert figure.measure in {*table.measuring, *table.sharpening}
 
 
@@ -261,9 +260,9 @@ def test_a_difference_is_printed_where_both_values_are(first: float | None, seco
     def value(row: str, multiple: int) -> float | None:
         return known[row, multiple]
 
-    assert Change("share", "row", 8, 1, is_printed=True).printed(value) == printed
-    assert Change("share", "row", 8, 1).printed(value) is None
-    assert Lead("share", "row", "other", 8).printed(value) == printed
+    assert change("share", "row", 8, 1, is_printed=True).printed(value) == printed
+    assert change("share", "row", 8, 1).printed(value) is None
+    assert lead("share", "row", "other", 8).printed(value) == printed
     assert Gap("share", Place("line", "log", 1), Place("line", "none", 1)).printed(value) == printed
 
 

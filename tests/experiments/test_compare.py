@@ -11,14 +11,12 @@ from experiments.ablations import runs as ablation_runs
 from experiments.cells import Compared, Comparison, ShortcutScores
 from experiments.compare import compare
 from experiments.experiment import Experiment
-from experiments.page import recording
-from experiments.page.contents import reading
-from experiments.page.record import Cell
-from experiments.page.verdicts import verdict
-from experiments.page.verdicts import verdicts as page_verdicts
-from experiments.page.wording import entry
+from experiments.page.record import Table, Values
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.reproduction import comparison
+from experiments.score_cells import cell as shown_cell
+from experiments.score_cells import standing, values_of
+from experiments.score_page import reading, standings
 from experiments.shortcuts import with_shortcuts
 from experiments.table_6_1 import EVEN
 from experiments.text.table import TextTable
@@ -35,14 +33,14 @@ TABLE, ANSWERS = experiment("table-6.1"), experiment("answers")
 COLUMNS = [column.name for column in TABLE.columns]
 
 
-def values(found: Compared) -> Cell:
+def values(found: Compared) -> Values:
     """The cell as its page has it."""
-    return recording.cell(found, ("max", "mean")[-len(found.ours) :])
+    return values_of(found, ("max", "mean")[-len(found.ours) :])
 
 
 def lines(found: Compared) -> list[str]:
     """What the cell says."""
-    return [line.text for line in entry(values(found)).lines]
+    return [line.text for line in shown_cell(values(found)).lines]
 
 
 def cell(found: Comparison, row: str, column: str) -> Compared:
@@ -95,14 +93,15 @@ def test_failed_and_missing_runs_are_said(mixed):
 
 
 def test_where_the_published_mean_lies(mixed):
-    verdicts = {c.column.name: verdict(values(c), float(c.published[1] or 0)) for c in mixed[1].all if c.notes}
+    verdicts = {c.column.name: standing(values(c), float(c.published[1] or 0)) for c in mixed[1].all if c.notes}
     assert set(verdicts.values()) == {"within"}
     transformer = cell(mixed[1], "parity", "transformer")
     bounds = [49.94, 49.96, 52.04, 52.06]
-    assert [verdict(values(transformer), bound) for bound in bounds] == ["above", "within", "within", "below"]
-    assert verdict(values(replace(transformer, group=None)), 50.0) == "not there"
-    (_, table) = page_verdicts(recording.record(mixed[1], "", (), ()))
-    assert table.splitlines()[2] == "| RNN | 0 | 1 | 0 | 0 |"
+    assert [standing(values(transformer), bound) for bound in bounds] == ["above", "within", "within", "below"]
+    assert standing(values(replace(transformer, group=None)), 50.0) == "not there"
+    _, table = standings([values(one) for one in mixed[1].all], mixed[1].statistics)
+    assert isinstance(table, Table)
+    assert table.rows[0] == ("RNN", "0", "1", "0", "0")
 
 
 def test_the_other_protocol_and_the_single_length_have_their_own_tests(mixed):
@@ -211,7 +210,7 @@ def test_no_cell_of_any_experiment_is_blank(tmp_path: Path, name: str, result):
     comparison = compare(found, "smoke", rows(folder.path) if folder.names else [], frozenset(folder.names))
     assert comparison.cells
     for one in comparison.all:
-        shown = entry(values(one)).lines
+        shown = shown_cell(values(one)).lines
         assert shown, one
         assert all(line.text.strip() for line in shown), one
         assert one.ours != (None,) * len(one.ours) or any(line.kind in ("state", "ours") for line in shown)
@@ -226,7 +225,7 @@ def test_encodings_on_languages_say_where_they_first_fail(tmp_path: Path):
     assert lines(cell(shown, "alibi", "parity")) == ["100", "never below 99 %"]
     assert lines(cell(shown, "regulargpt", "dyck-2")) == ["98.00", "below 99 % at 41"]
     assert {one.configs[0].scored[0] for one in shown.all} == {41}
-    assert "Maximum" not in reading(recording.record(shown, "", (), ()))
+    assert "Maximum" not in reading([values_of(one, ("mean",)) for one in shown.all], ("mean",), False)
 
 
 def test_a_variant_that_a_recipe_does_not_have_is_said(tmp_path: Path):

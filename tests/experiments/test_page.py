@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from experiments.cells import Comparison, ShortcutScores
-from experiments.page.contents import page
-from experiments.page.files import to_json
-from experiments.page.record import Record, from_json
-from experiments.page.recording import draw, record
+from experiments.page.files import draw, rendered
+from experiments.page.markdown import markdown
+from experiments.page.record import Cell, Curve, Items, Line, Page, Picture, Section, Table, Verdict, from_json, to_json
 from experiments.registry import experiment
-from experiments.reproduction import comparison, environments
+from experiments.reproduction import comparison, made
+from experiments.score_page import score_page
 from regulargpt.config.schema import RunConfig, value_of
 from tests.experiments.folders import filled
 
@@ -31,16 +31,16 @@ def came(config: RunConfig) -> float | str | None:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory) -> tuple[Comparison, str, Record]:
+def found(tmp_path_factory) -> tuple[Comparison, str, Page]:
     """A comparison with everything in it, its page and the record between them."""
     folder = filled(tmp_path_factory.mktemp("page") / "r", TABLE, "smoke", ["parity", "dyck-12"], came)
     shown = comparison(TABLE, "smoke", folder)
     scores = ShortcutScores("thesis-1", {"majority": 50.0, "n-grams": 98.61})
     cells = [[replace(cell, shortcuts=scores if cell.done else None) for cell in row] for row in shown.cells]
     shown = replace(shown, cells=tuple(map(tuple, cells)))
-    made_in = environments(folder, shown.names)
-    values = record(shown, "regulargpt reproduce table-6.1", (61.0, 10.0), made_in)
-    return shown, page(values), values
+    how = {**made(folder, TABLE, "smoke", shown.names, ()), "command": "regulargpt reproduce table-6.1"}
+    values = score_page(shown, {**how, "session_seconds": (61.0, 10.0)})
+    return shown, markdown(values, drawn=True), values
 
 
 def test_nothing_of_a_reason_is_markup(found):
@@ -61,7 +61,7 @@ def test_every_cell_of_every_row_is_there(found):
     ]
     widths = {len(re.split(r"(?<!\\)\|", line)) for line in lines[header : header + 4]}
     assert widths == {7}
-    assert {picture.file for picture in found[2].curves} == set(re.findall(r"\]\((curves/[^)]*)\)", text))
+    assert {picture.file for picture in found[2].pictures} == set(re.findall(r"\]\((curves/[^)]*)\)", text))
     names = [line.partition(" | ")[0] for line in lines if line.startswith(("| parity |", "| dyck-12 |"))]
     assert names == ["| parity", "| dyck-12"] * 2
 
@@ -90,25 +90,48 @@ def test_newer_results_are_quoted_with_their_own_conditions(found):
 
 
 def test_the_record_says_what_the_page_says(found):
-    data = json.loads(json.dumps(to_json(found[2])))
-    assert from_json(data) == found[2]
-    cells = {(cell["row"], cell["column"]): cell for cell in data["cells"]}
+    data = json.loads(rendered(to_json(found[2])))
+    assert json.loads(json.dumps(to_json(from_json(data)))) == data
+    assert markdown(from_json(data), drawn=True) == found[1]
+    cells = {(cell["row"], cell["column"]): cell for cell in found[2].cells}
     assert len(cells) == 2 * len(TABLE.columns)
     good, bad = cells["dyck-12", "words-C3"], cells["parity", "rnn"]
     assert good["published"] == {"max": 94.1, "mean": 90.4}
     assert good["ours"] == {"max": 88.125, "mean": 88.125}
-    assert (good["group"]["scores"], bad["group"]["scores"]) == ([88.125], [])
+    assert (tuple(good["group"]["scores"]), tuple(bad["group"]["scores"])) == ((88.125,), ())
     assert good["difference"]["mean"] == pytest.approx(-2.275)
-    assert good["texts"] == {"published": "94.1 / 90.4", "ours": "88.12 / 88.12", "difference": "−6.0 / −2.3"}
+    assert "| 94.1 / 90.4<br>**88.12 / 88.12**<br>−6.0 / −2.3<br>" in found[1]
     assert (bad["runs"], bad["done"], bad["group"]["n_failed"], bad["ours"]) == (1, 0, 1, {"max": None, "mean": None})
     assert [failure["reason"] for failure in data["failed"]] == [EVIL]
     assert len(data["missing"]) == 1
 
 
+def test_every_kind_of_block_is_read_as_it_was_written():
+    table = Table(("", "a"), (("x", Cell((Line("1", "ours"), Line("2")), (3,), {"value": 1.0})), ("y", "–")), "more")
+    curve = Picture("c", "curves/c.svg", "c: 1 to 2", (Curve("c", (1, 2), (1.0, 2.0), (0.5, 1.5), (1.5, 2.5)),))
+    blocks = ("Text.", Items(("a", "b"), numbered=True), table, curve, Picture("p", "p.png", "dots"))
+    claims = (Verdict("holds", "x = 1", sentence="So it is.", source="paper", rules=("x below 2",)),)
+    page = Page(experiment="e", scale="cpu", heading="H", lead=("L",), claims=claims, sections=(Section("S", blocks),))
+    text = rendered(to_json(page))
+    assert from_json(json.loads(text)) == page
+    assert text.count("\n") > 10
+    shown = markdown(page)
+    assert "1. a\n2. b" in shown
+    assert "<details><summary>more</summary>" in shown
+    assert "| x | **1**<br>2<br><sub>notes 3</sub> |" in shown
+    assert "| **holds**<br>for these networks |" in shown
+    # Curves that are not drawn are bars; a picture that is a file is always shown.
+    assert "curves/c.svg" not in shown
+    assert "| c | 1 at 1 | 2 at 2 | 1 | 2 | ▁" in shown
+    assert "![dots](p.png)" in shown
+    assert "![c: 1 to 2](curves/c.svg)" in markdown(page, drawn=True)
+
+
 def test_pictures_are_of_the_runs_own_tests(found, tmp_path: Path):
-    parity, dyck = found[2].curves
+    parity, dyck = found[2].pictures
     assert parity.text.startswith("parity, lengths 41 to 482: RegularGPT, C = 2: 99.99 % at worst;")
-    draw(found[0], tmp_path)
+    for picture in found[2].pictures:
+        draw(picture, tmp_path)
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.svg")) == [dyck.file, parity.file]
     text = (tmp_path / parity.file).read_text()
     assert all(name in text for name in ("RegularGPT, C = 2", "words, C = 2", "accuracy (%)"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments import random_dfas
+from experiments.page.record import Picture, Table
 from regulargpt.runs.sweep.folder import SweepFolder
 from regulargpt.storage.folder import RunFolder
 
@@ -43,23 +44,28 @@ def test_every_automaton_has_a_row_also_one_that_failed(tmp_path: Path, monkeypa
     assert (last["number"], last["proven"], last["reason"]) == ("1", "False", "the loss is nan at step 2")
 
 
-def test_the_picture_has_a_dot_for_each_automaton_by_what_was_proven_of_it():
-    timed = {"train_seconds": 30.0, "certify_seconds": 12.0}
+def test_the_page_counts_what_was_proven_by_the_number_of_elements():
+    timed = {"train_seconds": 30.0, "certify_seconds": 12.0, "score": 100.0}
     rows = [
-        {"monoid": 3, "proven": True, "equal": True, "slack": 1e-3, **timed},
-        {"monoid": 30, "proven": True, "equal": True, "slack": None, **timed},
-        {"monoid": 9, "proven": False, **timed},
-        {"monoid": 7, "proven": True, "equal": False, "slack": 1e-3, **timed},  # of another language
-        {"monoid": 9, "proven": False, "reason": "diverged"},
+        {"number": 0, "monoid": 3, "proven": True, "equal": True, "slack": 1e-3, **timed},
+        {"number": 1, "monoid": 30, "proven": True, "equal": True, "slack": None, **timed},
+        {"number": 2, "monoid": 9, "proven": False, **timed},
+        {"number": 3, "monoid": 7, "proven": True, "equal": False, "slack": 1e-3, **timed},  # of another language
+        {"number": 4, "monoid": 9, "proven": False, "reason": "diverged"},
     ]
-    axes = random_dfas.picture(rows).axes[0]
-    assert [dots.get_offsets().tolist() for dots in axes.collections] == [
-        [[3, 42]],
-        [[30, 42]],
-        [[9, 42], [7, 42]],
+    found = random_dfas.page(rows)
+    (section,) = found.sections
+    table, curve = section.blocks
+    assert isinstance(table, Table)
+    assert [row[:5] for row in table.rows] == [
+        ("2 to 4", "1", "1", "1", "1"),
+        ("5 to 9", "2", "1", "0", "0"),
+        ("30 to 50", "1", "1", "1", "0"),
     ]
-    names = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert names == ["proven as it is (1)", "proven, states replaced (1)", "not proven (2)", "40 s"]
+    assert found.lead[1].startswith("2 of 5 are proven, and 4 have 100 %")
+    assert isinstance(curve, Picture)
+    assert list(curve.lines[0].values) == [42.0] * 3
+    assert [failure["reason"] for failure in found.failed] == ["diverged"]
 
 
 def test_without_a_folder_it_is_refused(capsys):

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.claims import ALL, Gap, Place
 from experiments.page import files
-from experiments.text.checkpoint.claims import ALL, Gap, Place, claims
-from experiments.text.checkpoint.kept import Answer, Column, Identity
-from experiments.text.checkpoint.page import page
+from experiments.page.markdown import markdown
+from experiments.page.record import Page
+from experiments.text.checkpoint.answers import Answer, Column, Identity
+from experiments.text.checkpoint.claims import claims
+from experiments.text.checkpoint.page import checkpoint_page, wilson
 from experiments.text.checkpoint.plan import STRATEGIES, TRAIN_LEN, Plan, plan
-from experiments.text.checkpoint.record import CheckpointRecord
-from experiments.text.checkpoint.recording import record, wilson
 from languages.text.retrieval.prompts import PROMPTS
 
 XL = {"d_model": 2048, "num_layers": 24, "d_ff": 5120, "num_heads": 32}
@@ -84,7 +85,7 @@ def identity(sizes: dict[str, int]) -> Identity:
 Share = Callable[[str, int, str], tuple[int, float]]
 
 
-def made(share: Share, sizes: dict[str, int] = XL, asked: Plan | None = None) -> CheckpointRecord:
+def made(share: Share, sizes: dict[str, int] = XL, asked: Plan | None = None) -> Page:
     """The record of a checkpoint of which so many of 100 answers are right, at a temperature."""
     whole, found = asked or plan("full"), {}
     for task, size in whole.columns:
@@ -92,7 +93,7 @@ def made(share: Share, sizes: dict[str, int] = XL, asked: Plan | None = None) ->
             right, tau = share(task, size, strategy)
             answers = tuple(Answer("1", "1", at < right) for at in range(100))
             found[task, size, strategy] = Column(size, tau, False, answers)
-    return record(whole, identity(sizes), found, "regulargpt reproduce", (61.0,))
+    return checkpoint_page(whole, identity(sizes), found, "regulargpt reproduce", (61.0,))
 
 
 def published_like(task: str, size: int, strategy: str) -> tuple[int, float]:
@@ -104,11 +105,11 @@ def published_like(task: str, size: int, strategy: str) -> tuple[int, float]:
 
 def test_published_values_of_the_same_sizes_stand_beside_ours():
     found = made(published_like)
-    by = {(cell.task, cell.size, cell.strategy): cell for cell in found.cells}
-    assert found.published_as == "xl"
-    assert [by["line", 680, s].published for s in STRATEGIES] == [26.0, 62.0, 71.0, 67.0]
-    assert [by["passkey", 55_000, s].published_tau for s in STRATEGIES] == [None, 0.75, 0.6, 0.65]
-    text = page(found)
+    by = {(cell["task"], cell["size"], cell["strategy"]): cell for cell in found.cells}
+    assert found.facts["published_as"] == "xl"
+    assert [by["line", 680, s]["published"] for s in STRATEGIES] == [26.0, 62.0, 71.0, 67.0]
+    assert [by["passkey", 55_000, s]["published_tau"] for s in STRATEGIES] == [None, 0.75, 0.6, 0.65]
+    text = markdown(found)
     assert "has the sizes of Flan-T5-XL (d\\_model 2,048, layers 24, d\\_ff 5,120, heads 32)" in text
     row = next(
         line for line in text.splitlines() if line.startswith("| P\\_max | **95 \\[88.8, 97.8\\]**<br>published 97<br>")
@@ -120,10 +121,10 @@ def test_published_values_of_the_same_sizes_stand_beside_ours():
 
 def test_another_checkpoint_has_no_published_column_and_the_page_says_so():
     found = made(published_like, {**XL, "d_ff": 16_384})
-    assert found.published_as == ""
-    assert all(cell.published is None and cell.published_tau is None for cell in found.cells)
+    assert found.facts["published_as"] == ""
+    assert all(cell["published"] is None and cell["published_tau"] is None for cell in found.cells)
     assert not any(claim.published for claim in found.claims)
-    text = page(found)
+    text = markdown(found)
     assert "No published model has the sizes of of-mine" in text
     assert "<br>published" not in text
 
@@ -131,11 +132,11 @@ def test_another_checkpoint_has_no_published_column_and_the_page_says_so():
 def test_a_page_is_made_of_its_record_alone(tmp_path: Path):
     found = made(published_like)
     files.write(tmp_path, found)
-    assert files.read_record(tmp_path) == found
-    assert (tmp_path / "page.md").read_text() == page(found)
+    assert files.read(tmp_path) == found
+    assert (tmp_path / "page.md").read_text() == markdown(found)
 
 
-def answers_of(found: CheckpointRecord) -> dict[str, str]:
+def answers_of(found: Page) -> dict[str, str]:
     return {claim.sentence: claim.answer for claim in found.claims}
 
 

@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 
 from experiments import reproduction, shortcuts
-from experiments.figure import Figure, Finding, saved_report
+from experiments.experiment import Analysis
+from experiments.figure import saved_report
 from experiments.page import files
 from experiments.registry import experiment
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig
 from regulargpt.runs.sweep.names import name_of
 from regulargpt.storage.folder import RunFolder
-from tests.experiments.folders import filled
+from tests.experiments.folders import cells_of, filled
 
 TABLE = experiment("table-6.1")
 
@@ -53,8 +54,8 @@ def test_a_page_is_made_of_its_record_alone(tmp_path: Path):
     subprocess.run([sys.executable, "-m", "experiments.page", str(place)], check=True)
     assert {name: (place / name).read_bytes() for name in before} == before
     (place / "page.json").write_text("{}")
-    with pytest.raises(UserError, match=r"page\.json is no record of a page: 'cells'; make it anew"):
-        files.read_record(place)
+    with pytest.raises(UserError, match=r"page\.json is no record of a page: 'sections'; make it anew"):
+        files.read(place)
 
 
 def test_sessions_are_remembered(tmp_path: Path):
@@ -79,7 +80,7 @@ def test_sessions_that_are_none_are_refused(tmp_path: Path, seconds: str):
 def test_a_folder_is_shared_by_experiments_and_scales(tmp_path: Path):
     filled(tmp_path / "r", TABLE, rows=["parity"])
     folder = filled(tmp_path / "r", experiment("table-6.2"), result=lambda config: None)
-    assert {cell["row"] for cell in reproduction.write_page(folder.path, TABLE, "smoke")["cells"]} == {"parity"}
+    assert {cell["row"] for cell in cells_of(reproduction.write_page(folder.path, TABLE, "smoke"))} == {"parity"}
     assert len(reproduction.write_page(folder.path, experiment("table-6.2"), "smoke")["missing"]) == 20
 
 
@@ -100,7 +101,7 @@ def test_environments_are_counted_and_damaged_ones_left_out(tmp_path: Path):
     path.write_text(path.read_text().replace("c0ffee", "badc0de"))
     (folder.run_path(second) / "environment.json").write_text("{")
     found = reproduction.environments(folder, folder.names)
-    assert [(known["commit"], count) for known, count in found] == [("c0ffee", 6), ("badc0de", 1)]
+    assert [(known["commit"], count) for known, count in found] == [("c0ffee", 4), ("badc0de", 1)]
 
 
 REPORTS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -136,8 +137,8 @@ def test_a_figure_shows_what_was_found_beside_what_was_published(tmp_path: Path,
     for run in folder.names:
         looked(RunFolder.open(folder.run_path(run)), name)
     result = reproduction.write_page(folder.path, figure, "smoke")
-    statistic = result["statistics"][0]
-    for cell in result["cells"]:
+    statistic = result["facts"]["statistics"][0]
+    for cell in cells_of(result):
         assert (cell["ours"][statistic], cell["difference"][statistic]) == SEEN[name]
         assert REPORTS[name][2]["summary"] in cell["found"]
     place = folder.path / f"{name}-smoke"
@@ -147,15 +148,14 @@ def test_a_figure_shows_what_was_found_beside_what_was_published(tmp_path: Path,
 
 def test_an_analysis_that_is_refused_is_said(tmp_path: Path):
     figure = experiment("figure-6.3")
-    assert isinstance(figure, Figure)
 
-    def refuse(folder: RunFolder) -> Finding:
+    def refuse(folder: RunFolder) -> Analysis:
         raise UserError("these words cannot be drawn")
 
     folder = filled(tmp_path / "r", figure, rows=["parity"])
     result = reproduction.write_page(folder.path, replace(figure, analyse=refuse), "smoke")
-    assert {cell["texts"]["ours"] for cell in result["cells"]} == {"not analysed"}
-    assert all(cell["found"] == ["these words cannot be drawn"] for cell in result["cells"])
+    assert {tuple(cell["ours"].values()) for cell in cells_of(result)} == {("not analysed",)}
+    assert all(cell["found"] == ["these words cannot be drawn"] for cell in cells_of(result))
 
 
 LOOKS: list[tuple[dict[str, Any], bool]] = [

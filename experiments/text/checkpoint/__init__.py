@@ -2,9 +2,9 @@
 
 plan       what is asked: tasks, sizes, strategies, prompts; and what is refused
 network    the checkpoint: tokens, temperatures, greedy answers
-kept       what was answered, in files; a checkpoint's folder belongs to it alone
+answers    what was answered, in files; a checkpoint's folder belongs to it alone
 asking     everything that is not kept yet, one task, size and strategy after the other
 claims     what the thesis says of real checkpoints, as sentences that can be tested
-record     what the page says; recording makes it, page is its Markdown
+page       the page
 command    the command behind the option
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from experiments.text.checkpoint.kept import Answer, Column, Kept
+from experiments.text.checkpoint.answers import Answer, AnswerStore, Column
 from experiments.text.checkpoint.network import Aligned, Network
 from experiments.text.checkpoint.plan import STRATEGIES, Plan
 from languages.text.retrieval.prompts import PROMPTS, Prompt
@@ -14,12 +14,12 @@ Stop = Callable[[], bool]
 
 
 class Stopped(Exception):
-    """Somebody asked to stop; what is done is kept."""
+    """A stop was requested; what is done is kept."""
 
 
-def missing(plan: Plan, kept: Kept) -> dict[tuple[str, int], list[str]]:
+def missing(plan: Plan, store: AnswerStore) -> dict[tuple[str, int], list[str]]:
     """The strategies that each column still lacks, columns that lack none left out."""
-    known = {(task, strategy): kept.columns(task, strategy) for task in plan.sizes for strategy in STRATEGIES}
+    known = {(task, strategy): store.columns(task, strategy) for task in plan.sizes for strategy in STRATEGIES}
     lacking = {(t, size): [s for s in STRATEGIES if size not in known[t, s]] for t, size in plan.columns}
     return {column: strategies for column, strategies in lacking.items() if strategies}
 
@@ -28,7 +28,7 @@ def ask(
     plan: Plan,
     network: Network,
     count: Callable[[str], int],
-    kept: Kept,
+    store: AnswerStore,
     short: Mapping[str, Sequence[str]],
     notice: Callable[[str], None],
     stop: Stop = lambda: False,
@@ -37,13 +37,13 @@ def ask(
 
     `count` counts tokens; `short` are the prompts of each task that are as long as those of training.
     """
-    for (task, size), strategies in missing(plan, kept).items():
+    for (task, size), strategies in missing(plan, store).items():
         prompts = plan.prompts(task, size)
         tokens = round(sum(count(prompt.text) for prompt in prompts) / len(prompts))
         aligned = network.aligned(short[task], plan.long(task, size))
         for strategy in strategies:
             notice(f"{task}/{size}, about {tokens:,} tokens: {STRATEGIES[strategy]}")
-            kept.keep(task, strategy, size, answered(network, task, prompts, tokens, aligned, strategy, stop))
+            store.keep(task, strategy, size, answered(network, task, prompts, tokens, aligned, strategy, stop))
 
 
 def answered(

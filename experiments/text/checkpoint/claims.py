@@ -3,75 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from experiments.claims import ALL, Bound, Claim, Gap, Place
 from experiments.text.checkpoint.plan import NONE, Plan
-from experiments.text.claims import Bound, Claim, Printed, difference
-from experiments.text.results import Results, Unknown
 from languages.text.retrieval.prompts import PROMPTS
-from regulargpt.evaluation.interval import Interval
 
 EXACT, TEMPERATURE = "exact match in %", "temperature"
 SECTION, OF_TEMPERATURES = "thesis, section 5.5.2", "thesis, section 5.10.5"
-# All sizes of a task, or all tasks, together.
-WHOLE, ALL = 0, "all"
-
-
-@dataclass(frozen=True)
-class Place:
-    """A strategy on a task at one size, or at all of its sizes; or on all tasks at all sizes."""
-
-    task: str
-    strategy: str
-    size: int = WHOLE
-
-    @property
-    def row(self) -> str:
-        """As results call it."""
-        return f"{self.task}/{self.strategy}"
-
-    @property
-    def text(self) -> str:
-        """In words."""
-        where = (
-            "all columns" if self.task == ALL else f"{self.task}/{self.size}" if self.size else f"all of {self.task}"
-        )
-        return f"{self.strategy} in {where}"
-
-
-@dataclass(frozen=True)
-class Gap:
-    """A measure at one place minus that at another. The two intervals are added up: they are not paired."""
-
-    measure: str
-    first: Place
-    second: Place
-
-    @property
-    def multiple(self) -> int:
-        """The places say it."""
-        return 1
-
-    @property
-    def form(self) -> str:
-        """What it is."""
-        return f"{self.measure}, {self.first.text} − {self.second.text}"
-
-    def of(self, results: Results) -> Interval:
-        """The difference, with the interval that holds both; Unknown if one was not asked."""
-        first, second = (self.known(results, place) for place in (self.first, self.second))
-        return first.minus(second)
-
-    def known(self, results: Results, place: Place) -> Interval:
-        """The measure at a place."""
-        found = results.curve(self.measure, place.row).get(place.size)
-        if found is None:
-            raise Unknown(f"{place.text} was not asked")
-        return found
-
-    def printed(self, value: Printed) -> float | None:
-        """Of published values, as the measure's table has them."""
-        return difference(value(self.first.row, self.first.size), value(self.second.row, self.second.size))
 
 
 def more(tasks: Iterable[str], strategy: str, other: str) -> Bound:

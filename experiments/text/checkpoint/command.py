@@ -12,7 +12,7 @@ from typing import Any
 from experiments import sessions
 from experiments.experiment import Scale
 from experiments.text.checkpoint import asking
-from experiments.text.checkpoint.kept import Identity, Kept, refuse_other
+from experiments.text.checkpoint.answers import AnswerStore, Identity, refuse_other
 from experiments.text.checkpoint.network import OnDisk, on_disk
 from experiments.text.checkpoint.plan import STRATEGIES, TABLE, Plan, plan
 from languages.errors import UserError
@@ -28,13 +28,13 @@ class Session:
 
     disk: OnDisk
     plan: Plan
-    kept: Kept
+    store: AnswerStore
     command: str
 
     @property
     def states(self) -> dict[str, str]:
         """Each column and strategy: done or missing."""
-        lacking = asking.missing(self.plan, self.kept)
+        lacking = asking.missing(self.plan, self.store)
         return {
             f"{task}/{size} {strategy}": "missing" if strategy in lacking.get((task, size), ()) else "done"
             for task, size in self.plan.columns
@@ -55,8 +55,8 @@ class Session:
         shortest prompt of a task is longer than the training length.
         """
         short = {task: self.plan.short(task, self.disk.count) for task in self.plan.sizes}
-        if (found := self.kept.identity) is not None:
-            refuse_other(self.kept.place, found, self.identity({}))
+        if (found := self.store.identity) is not None:
+            refuse_other(self.store.place, found, self.identity({}))
         return short
 
     def ask(self, notice: Callable[[str], None]) -> str:
@@ -65,7 +65,7 @@ class Session:
         Raises UserError, before anything is written, as `refuse` does and for weights that cannot be read.
         """
         short = self.refuse()
-        if not asking.missing(self.plan, self.kept):
+        if not asking.missing(self.plan, self.store):
             return ""
         network = self.disk.load()
 
@@ -73,16 +73,16 @@ class Session:
         from regulargpt.storage.lock import locked
         from regulargpt.storage.signals import StopRequested
 
-        atomic.make_folder(self.kept.place)
+        atomic.make_folder(self.store.place)
         started = time.monotonic()
-        with atomic.at_work(), locked(self.kept.place), StopRequested() as stop:
-            self.kept.claim(self.identity(environment()))
+        with atomic.at_work(), locked(self.store.place), StopRequested() as stop:
+            self.store.claim(self.identity(environment()))
             try:
-                asking.ask(self.plan, network, self.disk.count, self.kept, short, notice, lambda: stop.requested)
+                asking.ask(self.plan, network, self.disk.count, self.store, short, notice, lambda: stop.requested)
             except asking.Stopped:
                 return stop.name
             finally:
-                sessions.add(self.kept.place, time.monotonic() - started)
+                sessions.add(self.store.place, time.monotonic() - started)
         return ""
 
     def page(self) -> dict[str, Any]:
@@ -90,18 +90,17 @@ class Session:
 
         Raises UserError if nothing was.
         """
-        from experiments.page.files import PAGE, write
-        from experiments.text.checkpoint.recording import record
+        from experiments.page.files import write
+        from experiments.text.checkpoint.page import checkpoint_page
 
-        found, identity = self.kept.all(), self.kept.identity
+        found, identity = self.store.all(), self.store.identity
         if identity is None:
-            where = atomic.shown(self.kept.place)
+            where = atomic.shown(self.store.place)
             raise UserError(f"nothing of {self.disk.name} was asked for in {where}; leave --page-only out")
         tasks = [task for task in PROMPTS if any(key[0] == task for key in found) or task in self.plan.sizes]
         whole = plan(self.plan.scale, tasks, identity.samples)
-        seconds = sessions.seconds_in(self.kept.place)
-        result = write(self.kept.place, record(whole, identity, found, self.command, seconds))
-        return {**result, "page": str(self.kept.place / PAGE)}
+        seconds = sessions.seconds_in(self.store.place)
+        return write(self.store.place, checkpoint_page(whole, identity, found, self.command, seconds))
 
 
 def session(model: str | Path, scale: Scale, tasks: Sequence[str], samples: int | None, out: Path | None) -> Session:
@@ -111,7 +110,7 @@ def session(model: str | Path, scale: Scale, tasks: Sequence[str], samples: int 
     """
     asked, disk = plan(scale, tasks, samples), on_disk(model)
     place = (out or OUT) / f"{TABLE}-{disk.name}-{scale}"
-    return Session(disk, asked, Kept(place), command(model, scale, tasks, samples, out))
+    return Session(disk, asked, AnswerStore(place), command(model, scale, tasks, samples, out))
 
 
 def command(model: str | Path, scale: Scale, tasks: Sequence[str], samples: int | None, out: Path | None) -> str:

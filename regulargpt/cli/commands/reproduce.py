@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from regulargpt.runs.sweep.engine import Engine
 
 SCALES = ("smoke", "cpu", "full")
+KINDS = ("published", "ours", "difference", "state")
 
 
 @click.command()
@@ -144,10 +145,10 @@ def of_checkpoint(session: Any, dry_run: bool, page_only: bool, as_json: bool) -
     if dry_run:
         states = session.states
         if as_json:
-            emit({"out": str(session.kept.place), "columns": [{"name": n, "state": s} for n, s in states.items()]})
+            emit({"out": str(session.store.place), "columns": [{"name": n, "state": s} for n, s in states.items()]})
         else:
             say(table(list(states.items()), ("column", "state")))
-            say(f"{len(states)} columns in {session.kept.place}: {list(states.values()).count('missing')} missing")
+            say(f"{len(states)} columns in {session.store.place}: {list(states.values()).count('missing')} missing")
         return 0
     stopped = "" if page_only else session.ask(lambda text: say(f"asking {text}", err=True))
     result = session.page()
@@ -167,21 +168,32 @@ def print_result(result: dict[str, Any], as_json: bool) -> None:
     if as_json:
         emit(result)
         return
-    if "claims" in result:
-        claims = [(claim["sentence"], claim["answer"], claim["figure"] or "-") for claim in result["claims"]]
-        say(table(claims, ("claim", "here", "figure")))
+    if claims := result["claims"]:
+        rows = [(claim["sentence"], claim["answer"], claim["figure"] or "-") for claim in claims]
+        say(table(rows, ("claim", "here", "figure")))
     else:
-        cells = [cell_text(cell) for cell in result["cells"] if cell["runs"]]
-        say(table(cells, ("row", "column", "published", "ours", "difference", "done", "notes")))
-        for number, note in enumerate(result["notes"], 1):
+        say(table(list(cells_of(result)), ("row", "column", "published", "ours", "difference", "done", "notes")))
+        notes = (note for block in blocks_of(result, "numbered") for note in block["items"])
+        for number, note in enumerate(notes, 1):
             say(f"{number}: {note}")
     for failure in result["failed"]:
         say(f"failed: {failure['run']}: {failure['reason']}")
     click.echo(f"{result['page']}")
 
 
-def cell_text(cell: dict[str, Any]) -> tuple[str, ...]:
-    """A line of the table."""
-    notes = ",".join(map(str, cell["notes"]))
-    texts = (cell["texts"][key] or "-" for key in ("published", "ours", "difference"))
-    return (cell["row"], cell["title"], *texts, f"{cell['done']} of {cell['runs']}", notes or "-")
+def blocks_of(result: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
+    """The blocks of a page that have this key."""
+    blocks = (block for section in result["sections"] for block in section["blocks"])
+    return (block for block in blocks if isinstance(block, dict) and key in block)
+
+
+def cells_of(result: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """A line for each cell of scores."""
+    found = (cell for block in blocks_of(result, "rows") for row in block["rows"] for cell in row)
+    for cell in (cell for cell in found if isinstance(cell, dict) and "values" in cell):
+        values, lines = cell["values"], cell["lines"]
+        if values.get("runs") and "column" in values:
+            of = {kind: [line["text"] for line in lines if line.get("kind") == kind] for kind in KINDS}
+            texts = (" ".join(of[kind]) or "-" for kind in ("published", "ours", "difference"))
+            done = ", ".join([f"{values['done']} of {values['runs']}", *of["state"]])
+            yield (values["row"], values["title"], *texts, done, ",".join(map(str, values["notes"])) or "-")

@@ -1,0 +1,316 @@
+"""The page of a table of scores: published beside ours, conditions, rules without an automaton, curves, all numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from experiments.cells import STATISTICS, Compared, Comparison
+from experiments.experiment import Shows
+from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values
+from experiments.published import Published, published
+from experiments.score_cells import STANDINGS, cell, group_of, is_published, standing, values_of
+from regulargpt.config.protocols import PROTOCOLS
+from regulargpt.plots import Line as Curve
+from regulargpt.results import curves as results
+from regulargpt.results.render import ACCURACY, BELOW, INTERVAL, figures
+from regulargpt.runs.sweep.names import plain
+from regulargpt.tables import percent
+
+# Columns side by side: more are another table below.
+MAX_COLUMNS = 5
+RULES = (
+    "Logistic regression on features that need no automaton, fitted to words drawn as the training words are and "
+    "tested on words drawn as the test words are. A network that scores no more than a rule may have learned it."
+)
+BY_MEAN = (
+    "Each cell by its mean: within, if the published mean is one that lies between the worst and the best of our "
+    "runs; else above or below it."
+)
+
+
+def score_page(found: Comparison, made: Mapping[str, Any]) -> Page:
+    """The page of a comparison; `made` says how it was made."""
+    experiment = found.experiment
+    trained = {row.run: row.train_seconds or 0.0 for cell in found.all for row in cell.rows}
+    of_table = {
+        "statistics": found.statistics,
+        "is_published": experiment.published is not None,
+        "everywhere": found.everywhere,
+    }
+    return Page(
+        experiment=experiment.name,
+        scale=found.scale,
+        heading=heading(found),
+        lead=tuple(lead(found)),
+        sections=sections(
+            experiment.title,
+            [values_of(one, found.statistics) for one in found.all],
+            **of_table,
+            notes=found.notes,
+            protocols=protocols(found),
+            pictures=[picture for picture, _ in pictures(found)],
+            curves=curves(found),
+            related=experiment.related,
+            environments=made["environments"],
+        ),
+        facts=of_table,
+        left_out=found.left_out,
+        failed=tuple({"run": name, "reason": reason} for name, reason in sorted(found.failures.items())),
+        missing=tuple(found.missing),
+        train_seconds=round(sum(trained.values()), 3),
+        **made,
+    )
+
+
+def sections(
+    title: str,
+    cells: Sequence[Values],
+    *,
+    statistics: Sequence[str],
+    is_published: bool,
+    everywhere: Sequence[int],
+    notes: Sequence[str],
+    protocols: Iterable[str],
+    pictures: Sequence[Picture],
+    curves: Sequence[Picture],
+    related: Sequence[str],
+    environments: Iterable[Values],
+) -> tuple[Section, ...]:
+    """The sections of a page of these cells."""
+    text = "Lines are means over the runs of a column, bands their range, from the worst run to the best."
+    each = {
+        title: [reading(cells, statistics, is_published), *tables(cells, everywhere)],
+        "Ours against published, by column": standings(cells, statistics),
+        "What differs in the conditions": conditions(is_published, everywhere, notes, protocols, environments),
+        "Rules without an automaton": rules(cells),
+        "What was found": pictures,
+        "Accuracy by length": [text, *curves] if curves else [],
+        "Newer results, under other protocols": [block for name in related for block in newer(published(name))],
+        "Every cell in numbers": [numbers(cells)],
+    }
+    return tuple(Section(name, tuple(blocks)) for name, blocks in each.items() if blocks)
+
+
+def tables(cells: Sequence[Values], everywhere: Sequence[int]) -> Iterator[Table]:
+    """The table, in parts that fit side by side."""
+    titles = list(dict.fromkeys(values["title"] for values in cells))
+    rows = [(name, [*of_row]) for name, of_row in groupby(cells, key=lambda values: values["row"])]
+    width = -(-len(titles) // -(-len(titles) // MAX_COLUMNS))
+    for at in range(0, len(titles), width):
+        shown = ((name, *(cell(values, everywhere) for values in row[at : at + width])) for name, row in rows)
+        yield Table(("", *titles[at : at + width]), tuple(shown))
+
+
+def reading(cells: Sequence[Values], statistics: Sequence[str], is_published_table: bool) -> str:
+    """How to read an entry."""
+    named, lines = " / ".join(statistics), []
+    compared = any(map(is_published, cells))
+    shown = {values["shows"]["what"] for values in cells}
+    if is_percent(statistics):
+        lines.append(
+            f"In each cell, from above: published, ours, and the difference in percentage points ({named})."
+            if compared
+            else f"In each cell: {named} over its runs, in percent."
+        )
+        if "max" in statistics or is_published_table:
+            lines.append("Maximum and mean are over the runs of the cell, seeds and learning rates together.")
+        if "seconds" in shown:
+            lines.append("Seconds are the mean wall time of a training, on a core that may have had other work.")
+    else:
+        lines.append("In each cell, one below the other: what was published, and what was found here.")
+    if "proven" in shown:
+        lines.append(
+            "Proven is a run whose certificate the checker accepted when the runs were gathered, of the row's own "
+            "language and in real arithmetic."
+        )
+    if any(values["shortcuts"] for values in cells):
+        lines.append("Last: the best rule without an automaton, on words drawn the same way.")
+    if compared and not all(map(is_published, cells)):
+        lines.append("What has no published line was not published.")
+    return " ".join(lines)
+
+
+def is_percent(statistics: Sequence[str]) -> bool:
+    """Whether the cells hold shares in percent."""
+    return set(statistics) <= set(STATISTICS)
+
+
+def standings(cells: Sequence[Values], statistics: Sequence[str]) -> list[Block]:
+    """A row a column: in how many of its cells the published mean lies above, within or below our runs."""
+    if not is_percent(statistics) or "mean" not in statistics:
+        return []
+    counted: dict[str, Counter[str]] = {}
+    for values in cells:
+        mean = values["published"]["mean"]
+        if isinstance(mean, int | float):
+            counted.setdefault(values["title"], Counter())[standing(values, mean)] += 1
+    rows = tuple((title, *(str(counts[name]) for name in STANDINGS)) for title, counts in counted.items())
+    return [BY_MEAN, Table(("ours, of so many cells", *STANDINGS), rows)] if rows else []
+
+
+def conditions(
+    is_published: bool,
+    everywhere: Sequence[int],
+    notes: Sequence[str],
+    protocols: Iterable[str],
+    environments: Iterable[Values],
+) -> list[Block]:
+    """The notes, and what holds of every cell."""
+    blocks: list[Block] = []
+    if everywhere:
+        which = "with a published value" if is_published else "that shows an accuracy"
+        blocks.append(f"True of every cell {which}: {', '.join(map(str, everywhere))}. Others have their numbers.")
+    if notes:
+        blocks.append(Items(tuple(notes), numbered=True))
+    if tested := tuple(protocols):
+        blocks += ["Protocols of the tests:", Items(tested)]
+    ours = sorted({f"PyTorch {known.get('torch')}, {known.get('device_name')}" for known in environments})
+    if is_published and ours:
+        computed = f"Everywhere: computed by {'; '.join(ours)}"
+        blocks.append(f"{computed}. The published code is JAX and Haiku, and its seeds are not ours.")
+    return blocks
+
+
+def rules(cells: Sequence[Values]) -> list[Block]:
+    """What trivial rules score on the words of each score."""
+    found: dict[tuple[str, str], dict[tuple[float, ...], Values]] = {}
+    for values in cells:
+        if shortcuts := values["shortcuts"]:
+            place = values["row"], shortcuts["words"]
+            found.setdefault(place, {}).setdefault(tuple(shortcuts["scores"].values()), values)
+    if not found:
+        return []
+    names = next(values["shortcuts"]["scores"] for values in cells if values["shortcuts"])
+    # Words that are named alike may still be drawn otherwise in each column.
+    rows = (
+        (", ".join([row, *[values["title"]] * (len(alike) > 1), words]), *map(percent, scores))
+        for (row, words), alike in found.items()
+        for scores, values in alike.items()
+    )
+    return [RULES, Table(("words", *names), tuple(rows), folded="All rules, in percent")]
+
+
+def newer(printed: Published) -> Iterator[Block]:
+    """What others published since: no columns of the table, for their words, lengths and choices are others."""
+    rows = tuple(
+        (row.label, *(" ± ".join(map(str, row.values[c])) if c in row.values else "-" for c in printed.columns))
+        for row in printed.rows
+    )
+    yield f"{source(printed)} {other_conditions(printed)}".strip()
+    if printed.unit == "percent":
+        title = f"{' ± '.join(printed.statistics)}, percent"
+        yield Table(("", *printed.columns.values()), rows, folded=title)
+    else:
+        yield from (row.line for row in printed.rows)
+
+
+def other_conditions(printed: Published) -> str:
+    """The conditions of a table of others, which are the same for all of its rows."""
+    found = next(iter(printed.conditions.values()), {})
+    if not found:
+        return ""
+    first = f"trained on lengths {found['data.train_from']}..{found['data.train_len']}"
+    second = f"tested on {found['evaluation.test_from']}..{found['evaluation.test_len']}"
+    return f"Other conditions: {first}, {second}, {found['seeds']} seeds, checkpoint: {found['checkpoint']}."
+
+
+def source(printed: Published) -> str:
+    """Where it was published."""
+    work = printed.work
+    place = f"{printed.printed}, section {printed.section}" if printed.section else printed.printed
+    return f"Published: {place} of {work.author}, {work.title}, {work.where}, {work.year}."
+
+
+def numbers(cells: Sequence[Values]) -> Table:
+    """Every cell with all its statistics; the interval of the median only where a cell has one."""
+    has_interval = any(values["group"] and values["group"]["low"] is not None for values in cells)
+    names = ("max", "mean", "sd", "range", *[INTERVAL] * has_interval, BELOW)
+    rows = tuple(number_row(values, names) for values in cells)
+    header = ("cell", "runs", "done", *names, "steps", "training, s")
+    return Table(header, rows, folded="Statistics over the runs of each cell")
+
+
+def number_row(values: Values, names: Sequence[str]) -> tuple[str, ...]:
+    """A row of that table: the statistics of these names, and a dash for what there is not."""
+    group, trained = group_of(values), values["train_seconds"]
+    known = figures(group, ACCURACY) if group else {}
+    steps = "..".join(f"{n:,}" for n in dict.fromkeys(values["steps"] or ()))
+    seconds = f"{trained:.1f}" if values["done"] and trained is not None else ""
+    each = (*map(known.get, names), steps, seconds)
+    place = f"{values['row']}, {values['title']}", str(values["runs"]), str(values["done"])
+    return tuple(text or "–" for text in (*place, *each))
+
+
+def heading(found: Comparison) -> str:
+    """What is reproduced, as it is called in print; the title where that has no name, as a sentence of an abstract."""
+    name = found.experiment.published or found.experiment.statements
+    printed = published(name) if name else None
+    return f"{printed.printed}, reproduced" if printed and printed.section else found.experiment.title
+
+
+def lead(found: Comparison) -> Iterator[str]:
+    """The first sentences: the source, and how much of it is here."""
+    experiment = found.experiment
+    if printed := experiment.published or experiment.statements:
+        yield source(published(printed))
+    if experiment.statements:
+        yield from dict.fromkeys(f"“{row.line}”" for row in published(experiment.statements).rows)
+    runs, missing, failed = len(found.names), len(found.missing), len(found.failures)
+    there = f"{runs - missing - failed} of {runs} runs are done"
+    rest = [f"{failed} failed"] * bool(failed) + [f"{missing} missing"] * bool(missing)
+    yield f"Scale {found.scale}: {', '.join([there, *rest])}."
+    yield from hardly_trained(found.scale)
+    if found.left_out:
+        yield f"Not asked for yet: {', '.join(found.left_out)}."
+
+
+def hardly_trained(scale: str) -> Iterator[str]:
+    """What the smallest scale means."""
+    if scale == "smoke":
+        yield "At this scale the networks are hardly trained: it shows that everything runs, and nothing else."
+
+
+def protocols(found: Comparison) -> list[str]:
+    """The protocols that cells were tested under, in words."""
+    tested = dict.fromkeys(test.tested for cell in found.all for test in cell.rows if test.is_done and test.tested)
+    known = [PROTOCOLS[name] for name in tested if name in PROTOCOLS]
+    return [". ".join([f"{p.id}: {p.summary}", *(f"Unlike its source: {d}" for d in p.departures)]) for p in known]
+
+
+def pictures(found: Comparison) -> list[tuple[Picture, Path]]:
+    """The pictures of a figure's analysis, and where they lie."""
+    return [
+        (
+            Picture(f"{cell.row}, {cell.column.title}", f"pictures/{plain(cell.row)}-{cell.column.name}.png", text),
+            picture,
+        )
+        for cell in found.all
+        if cell.found and (picture := cell.found[0].picture)
+        for text in ["; ".join(cell.found[0].sentences)]
+    ]
+
+
+def curves(found: Comparison) -> list[Picture]:
+    """Accuracy by length, a picture a row and a line a column, with a band over its runs."""
+    rows = [(cells[0].row, lines(cells)) for cells in found.cells]
+    return [Picture(row, f"curves/{plain(row)}.svg", worst(row, drawn), tuple(drawn)) for row, drawn in rows if drawn]
+
+
+def lines(cells: Sequence[Compared]) -> list[Curve]:
+    """The lines of a row; columns that show the same runs share one."""
+    drawn: dict[tuple[str, ...], Curve] = {}
+    for one in cells:
+        if one.shows == Shows() and one.done and not one.column.fails_at:
+            drawn.setdefault(one.names, results.curves(one.rows, [])[0].line(one.column.title))
+    return [line for line in drawn.values() if line.lengths]
+
+
+def worst(row: str, found: Sequence[Curve]) -> str:
+    """What a picture shows, in words."""
+    low, high = min(line.lengths[0] for line in found), max(line.lengths[-1] for line in found)
+    each = "; ".join(f"{line.name}: {percent(min(line.values))} % at worst" for line in found)
+    return f"{row}, lengths {low} to {high}: {each}"
