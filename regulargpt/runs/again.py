@@ -67,11 +67,7 @@ def evaluate(
 
 
 def points_again(
-    folder: RunFolder,
-    config: RunConfig,
-    lengths: Sequence[int],
-    seed: int,
-    temperature: Temperature | None = None,
+    folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int, temperature: Temperature | None = None
 ) -> list[Point]:
     """The measures of a finished run at those of these lengths that there are words of; the refusals of `Retest.of`."""
     return Retest.of(folder, config, lengths, seed).points(temperature=temperature)
