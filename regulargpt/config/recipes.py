@@ -76,12 +76,7 @@ PUBLISHED: Fields = {
     "training.warmup": 0,
     "training.lr": 3e-4,
 }
-NEAR_MISSES: Fields = {
-    "data.near_misses": 0.5,
-    "data.edits": 2,
-    "data.test.near_misses": 0.5,
-    "data.test.edits": 2,
-}
+NEAR_MISSES: Fields = {"data.near_misses": 0.5, "data.edits": 2, "data.test.near_misses": 0.5, "data.test.edits": 2}
 EVERY = "phases.table_fine_tuning.every"
 # Final answers alone: random trees, and the automaton that the network's own answers have come to.
 FROM_ANSWERS: Fields = {

@@ -143,20 +143,11 @@ def test_the_windows_of_a_table_are_worked_out_once(cli: Cli, tmp_path: Path, mo
     ("arguments", "message"),
     [
         ("--model gru", "--certify: gru does not use one map"),
-        (
-            "--supervision prefixes",
-            "--certify: the run answers 'prefixes', not the word at its end",
-        ),
+        ("--supervision prefixes", "--certify: the run answers 'prefixes', not the word at its end"),
         ("--set model.thickness=2", "--certify: only one weight-shared layer"),
         ("--set model.levels=6", "--certify: model.levels = 6 fixes the depth; needed is 0"),
-        (
-            "--set model.pad=masked",
-            "--certify: model.pad = 'masked' composes fewer than C states",
-        ),
-        (
-            "--set model.attention=full --extra-lengths 1000",
-            "--certify: model.attention = 'full' makes",
-        ),
+        ("--set model.pad=masked", "--certify: model.pad = 'masked' composes fewer than C states"),
+        ("--set model.attention=full --extra-lengths 1000", "--certify: model.attention = 'full' makes"),
     ],
 )
 def test_what_cannot_be_certified_is_refused_before_training(cli: Cli, tmp_path: Path, arguments: str, message: str):

@@ -125,10 +125,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
                 {"objective.output_token": True},
                 "the run reads its answer at an output token, which is no symbol of the language",
             ),
-            (
-                {"model.thickness": 2},
-                "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map",
-            ),
+            ({"model.thickness": 2}, "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"),
             ({"model.levels": 7}, "model.levels = 7 fixes the depth; needed is 0, a depth that grows with the word"),
         )
     ),

@@ -11,7 +11,7 @@ import click
 
 from languages.errors import UserError, shown
 from regulargpt.cli.output import CheckBar, as_json, emit, say
-from regulargpt.cli.types import PATH
+from regulargpt.cli.types import PATH, page_path
 
 if TYPE_CHECKING:
     from regulargpt.classroom.data import Gathered
@@ -41,9 +41,7 @@ def command(
     network is constructed, in seconds.
     """
     refuse(language, train, folder)
-    path = out or Path(NAME)
-    if path.is_dir():
-        raise UserError(f"--out {shown(path)} is a folder; name a file, as in --out {shown(path / NAME)}")
+    path = page_path(out, Path(NAME))
     name = language or (None if folder else LANGUAGE)
     with TemporaryDirectory() as temporary, closing(CheckBar()) as progress:
         other = None if beside is None else beside_it(beside, name, progress)
