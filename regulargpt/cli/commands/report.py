@@ -26,7 +26,7 @@ def command(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
         runs = [data.gather(folder, progress) for folder in folders]
     path = page_path(out, folders[0] / NAME if len(folders) == 1 else Path(NAME))
     size = page.write(runs, path)
-    of_words = [run for run in runs if isinstance(run, data.Gathered) and run.is_on_language]
+    of_words = [run for run in runs if isinstance(run, data.PageRun) and run.is_on_language]
     certified = [str(run.path) for run in of_words if run.is_proven]
     others = [str(run.path) for run in of_words if run.is_another]
     result = {"out": str(path), "bytes": size, "runs": [str(run.path) for run in runs], "certified": certified}
