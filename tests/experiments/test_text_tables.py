@@ -173,7 +173,7 @@ def test_the_page_is_made_of_its_record_alone(place: Path):
     assert "](curves/" not in (place / "page.md").read_text()
     subprocess.run([sys.executable, "-m", "experiments.page", str(place)], check=True)
     assert (place / "page.md").read_bytes() == before
-    data = json.loads((place / "page.json").read_text())
+    data = files.plain(place)
     assert data == json.loads(json.dumps(to_json(files.read(place))))
     assert sorted(path.name for path in place.rglob("*") if path.is_file()) == [
         "bits-per-byte.svg",
