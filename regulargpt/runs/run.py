@@ -195,7 +195,7 @@ def fit(work: Work, trainer: Trainer) -> None:
 
     see(trainer)
     with tracking.tensorboard(work.folder.path, work.config.tensorboard) as log:
-        on_step, on_row = both(see, work.watch.on_step), both(work.watch.on_row, log)
+        on_step, on_row = call_both(see, work.watch.on_step), call_both(work.watch.on_row, log)
         train(trainer, work.folder, work.stop, time.monotonic, on_step, on_row)
     work.seconds["train_seconds"] = trainer.seconds
 
@@ -214,7 +214,7 @@ def test(work: Work, model: nn.Module) -> Results:
             device=work.device,
             train_len=config.data.train_len,
             on_test=work.watch.on_test,
-            on_point=both(work.watch.on_point, between_lengths(work.stop)),
+            on_point=call_both(work.watch.on_point, between_lengths(work.stop)),
         )
 
     with timed(work.seconds, "test_seconds"):
@@ -311,7 +311,7 @@ def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
     seconds[name] = time.monotonic() - began
 
 
-def both(first: Callable[[Heard], None], second: Callable[[Heard], None]) -> Callable[[Heard], None]:
+def call_both(first: Callable[[Heard], None], second: Callable[[Heard], None]) -> Callable[[Heard], None]:
     """Tell two listeners."""
 
     def tell(news: Heard) -> None:
