@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from experiments import sessions
-from experiments.cells import Comparison
-from experiments.compare import compare
+from experiments.cells import Comparison, compare
 from experiments.experiment import Analysis, Experiment, Scale
 from experiments.page.files import write
 from experiments.score_page import pictures, score_page
 from experiments.shortcuts import with_shortcuts
-from experiments.text import kept
 from experiments.text.page import text_page
+from experiments.text.results import write_losses
 from experiments.text.runs import TableRuns
 from experiments.text.table import TextTable
 from languages.errors import UserError
@@ -54,7 +53,7 @@ def write_page(
         runs = TableRuns(experiment, scale, folder, notice)
         page = text_page(runs, scale, made(folder, experiment, scale, runs.names, runs.left_out))
         if runs.results.losses:
-            kept.write(out, runs.results)
+            write_losses(out, runs.results)
     else:
         found = with_shortcuts(comparison(experiment, scale, folder), path)
         page = score_page(found, made(folder, experiment, scale, found.names, found.left_out))

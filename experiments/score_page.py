@@ -8,11 +8,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from experiments.cells import STATISTICS, Compared, Comparison
+from experiments.cells import (
+    STANDINGS,
+    STATISTICS,
+    Compared,
+    Comparison,
+    cell,
+    group_of,
+    is_published,
+    standing,
+    values_of,
+)
 from experiments.experiment import Shows
 from experiments.page.record import Block, Items, Page, Picture, Section, Table, Values
 from experiments.published import Published, published
-from experiments.score_cells import STANDINGS, cell, group_of, is_published, standing, values_of
 from regulargpt.config.protocols import PROTOCOLS
 from regulargpt.plots import Line as Curve
 from regulargpt.results import curves as results

@@ -19,7 +19,7 @@ from experiments.random_dfas import page as page_of_random_automata
 from experiments.random_dfas import read as read_random_automata
 from experiments.registry import experiment
 from experiments.results_page import RESULTS, cells
-from experiments.text import kept
+from experiments.text.results import LOSSES, read_losses
 from experiments.text.table import TextTable
 from regulargpt.evaluation.interval import FILES
 from regulargpt.findings import text as text_of
@@ -128,13 +128,13 @@ def text_table(page: Page) -> TextTable:
 @pytest.mark.parametrize("folder", TEXT_PAGES, ids=[folder.name for folder in TEXT_PAGES])
 def test_each_paired_verdict_follows_from_the_losses_beside_its_page(folder: Path):
     found_page = files.read(folder)
-    assert (found_page.facts["losses"] == kept.LOSSES) == (folder / kept.LOSSES).exists()
+    assert (found_page.facts["losses"] == LOSSES) == (folder / LOSSES).exists()
     text = (folder / "page.md").read_text(encoding="utf-8")
     if not found_page.facts["losses"]:
         # What nobody can compute again says so.
         assert found_page.facts["over"] == FILES or re.search("(of|about) just these networks", text)
         return
-    results = kept.read(folder)
+    results = read_losses(folder)
     claims = {claim.sentence: claim for claim in found_page.claims}
     for claim in text_table(found_page).claims:
         paired = [test for test in claim.bounds if all(isinstance(one, Ratio) for one in test.figures)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.page.compact import packed, unpacked
 from experiments.page.markdown import markdown
 from experiments.page.record import Page, Picture, from_json, to_json
 from regulargpt import plots
@@ -30,8 +31,9 @@ def write(place: Path, page: Page) -> dict[str, Any]:
 
 def rendered(values: dict[str, Any]) -> str:
     """page.json: a line for each block, of a table for each row; a change shows where it is."""
-    head = ",\n".join(f"{dense(key)}:{dense(value)}" for key, value in values.items() if key != "sections")
-    sections = ",\n".join(map(section, values["sections"]))
+    page = packed(values)
+    head = ",\n".join(f"{dense(key)}:{dense(value)}" for key, value in page.items() if key != "sections")
+    sections = ",\n".join(map(section, page["sections"]))
     return f'{{{head},\n"sections":[\n{sections}]}}\n'
 
 
@@ -88,9 +90,15 @@ def bent(line: plots.Line) -> plots.Line:
 
 def read(place: Path) -> Page:
     """page.json of a folder; FormatError if it is none."""
-    path = place / RECORD
-    values = atomic.parse_json(atomic.read_bytes(path), path)
     try:
-        return from_json(values)
+        return from_json(plain(place))
     except (KeyError, TypeError) as error:
-        raise atomic.FormatError(f"{atomic.shown(path)} is no record of a page: {error}; make it anew") from error
+        raise atomic.FormatError(
+            f"{atomic.shown(place / RECORD)} is no record of a page: {error}; make it anew"
+        ) from error
+
+
+def plain(place: Path) -> dict[str, Any]:
+    """The plain values of page.json, which has them without repetitions."""
+    path = place / RECORD
+    return unpacked(atomic.parse_json(atomic.read_bytes(path), path))

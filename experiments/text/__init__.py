@@ -2,11 +2,9 @@
 
 table      what such a table is, and the runs behind its rows
 subjects   the rows that tables share
-results    losses of trained runs on the same segments, and paired differences
-kept       losses.json beside a page, from which each paired verdict follows
-tested     trained runs under other protocols and attentions
+results    losses of trained runs on the same segments, paired differences, and losses.json beside a page
 measures   how far back they look, how sharply
-runs       the runs of a table in a sweep folder, and what they came to
+runs       the runs of a table in a sweep folder, tested again under other protocols and attentions
 page       the page of a table
 table_*, lex_table_*   one file a table
 """

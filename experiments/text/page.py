@@ -14,8 +14,7 @@ from experiments.claims import RULE, Bound, number, quotient
 from experiments.experiment import Scale
 from experiments.page.record import Block, Cell, Items, Line, Page, Picture, Section, Table, Values
 from experiments.score_page import hardly_trained, source
-from experiments.text import kept
-from experiments.text.results import Unknown
+from experiments.text.results import LOSSES, Unknown
 from experiments.text.runs import TableRuns
 from experiments.text.table import BY_POSITION, Source, TextTable
 from regulargpt.config.schema import value_of
@@ -74,7 +73,7 @@ BELOW = (
 def text_page(runs: TableRuns, scale: Scale, made: Mapping[str, Any]) -> Page:
     """The page of the runs of a table; `made` says how it was made."""
     table, results, failed = runs.table, runs.results, runs.failed
-    has_losses = kept.LOSSES if results.losses else ""
+    has_losses = LOSSES if results.losses else ""
     too_small = "hardly trained at this scale" if scale == "smoke" else ""
     of_table = {"scoring": table.scoring, "measure": table.shown, "axis": table.axis, "train_len": results.train_len}
     unlearned = [{"run": name, "value": value} for name, value in runs.unlearned.items()]

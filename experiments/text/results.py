@@ -1,15 +1,29 @@
-"""What trained models came to on the same segments of text, and differences between them with paired intervals."""
+"""What trained models came to on the same segments of text, and differences between them with paired intervals.
+
+losses.json beside a page has what every segment cost every network, so that each paired verdict can be computed again:
+`files[seed][segments]` has the file of the text that each of so many segments lies in (`[7, 3]` is three times file 7,
+`[4, 9, 1]` the files 4 to 9), `losses[row][seed][length]` the
+loss of each segment in thousandths of a nat a symbol. Pages are made of these rounded numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from experiments.page.compact import stretches, whole
 from languages.errors import UserError
 from regulargpt.evaluation.interval import Interval, Sample
+from regulargpt.storage import atomic
+
+LOSSES = "losses.json"
+UNIT = 1000
 
 # The loss of each segment in nats a symbol, by tested length.
 Losses = Mapping[int, Float[np.ndarray, " segments"]]
@@ -148,3 +162,62 @@ def at(losses: Losses, length: int) -> Float[np.ndarray, " segments"]:
     if length not in losses:
         raise Unknown(f"{length:,} symbols were not tested")
     return losses[length]
+
+
+def rounded(losses: Losses) -> Losses:
+    """The losses as they are kept.
+
+    >>> rounded({64: np.array([1.23449, 2.0])})
+    {64: array([1.234, 2.   ])}
+    """
+    return {length: np.rint(UNIT * each) / UNIT for length, each in losses.items()}
+
+
+def write_losses(place: Path, results: Results) -> None:
+    """Write the losses of a page into its folder: a line a row and seed."""
+    files = {
+        str(seed): {n: [*stretches(of.tolist())] for n, of in counts.items()} for seed, counts in results.files.items()
+    }
+    head = f'{{"unit":"1/{UNIT} nat a symbol","train_len":{results.train_len},"files":{dense(files)},"losses":{{\n'
+    atomic.make_folder(place)
+    atomic.write_text(place / LOSSES, head + ",\n".join(lines(results)) + "\n}}\n")
+
+
+def lines(results: Results) -> Iterator[str]:
+    """Each row's seeds."""
+    for row, seeds in results.losses.items():
+        each = ",\n ".join(f'"{seed}":{dense(in_units(run))}' for seed, run in seeds.items())
+        yield f"{dense(row)}:{{\n {each}}}"
+
+
+def in_units(run: Losses) -> dict[int, list[int]]:
+    """The losses of a run as whole numbers."""
+    return {length: np.rint(UNIT * each).astype(int).tolist() for length, each in run.items()}
+
+
+def read_losses(place: Path) -> Results:
+    """The results that the losses of a page are; it has no further measures."""
+    path = place / LOSSES
+    stored = atomic.parse_json(atomic.read_bytes(path), path)
+    losses = {
+        row: {int(seed): numbered(run, lambda each: np.array(each) / UNIT) for seed, run in seeds.items()}
+        for row, seeds in stored["losses"].items()
+    }
+    files: Files = {
+        int(seed): numbered(of, lambda parts: np.array(whole(parts))) for seed, of in stored["files"].items()
+    }
+    return Results(stored["train_len"], losses, files=files)
+
+
+def numbered(values: Mapping[str, Any], made: Callable[[Any], Any]) -> dict[int, Any]:
+    """Keys as numbers, and values made arrays.
+
+    >>> numbered({"64": [1]}, tuple)
+    {64: (1,)}
+    """
+    return {int(key): made(value) for key, value in values.items()}
+
+
+def dense(value: object) -> str:
+    """JSON without blanks."""
+    return json.dumps(value, separators=(",", ":"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import shortcuts
+from experiments.page import files
 from experiments.registry import EXPERIMENTS, experiment
 from languages.errors import one_of
 from regulargpt.runs.sweep.folder import State, SweepFolder
@@ -145,7 +146,7 @@ def test_more_rows_join_those_that_are_there(cli: Cli, by_hand):
     by_hand(lambda config: 99.0)
     assert cli(*SMOKE).code == 0
     assert cli("reproduce", "table-6.1", "--scale", "smoke", "--only", "dyck-2", "--out", "r").code == 0
-    data = json.loads(Path("r/table-6.1-smoke/page.json").read_text())
+    data = files.plain(Path("r/table-6.1-smoke"))
     assert list(dict.fromkeys(cell["row"] for cell in cells_of(data))) == ["parity", "dyck-2"]
     assert data["command"].endswith("--only parity,dyck-2 --out r")
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.page import files
 from experiments.text.checkpoint import network
 from experiments.text.checkpoint.answers import AnswerStore
 from experiments.text.checkpoint.network import Sharpened
@@ -94,7 +95,7 @@ PLACE = Path("r/table-5.4-flan-t5-xl-smoke")
 
 
 def found_in(place: Path = PLACE) -> dict[str, Any]:
-    return json.loads((place / "page.json").read_text())
+    return files.plain(place)
 
 
 # What is asked.

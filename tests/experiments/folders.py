@@ -26,14 +26,14 @@ ENVIRONMENT = {
 
 
 def cells_of(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """The values of all cells of a page.json."""
+    """The values of all cells of a page."""
     blocks = [block for section in result["sections"] for block in section["blocks"] if isinstance(block, dict)]
     cells = [cell for block in blocks for row in block.get("rows", ()) for cell in row if isinstance(cell, dict)]
     return [cell["values"] for cell in cells if "values" in cell]
 
 
 def pictures_of(result: dict[str, Any]) -> list[str]:
-    """The files of all pictures of a page.json."""
+    """The files of all pictures of a page."""
     blocks = (block for section in result["sections"] for block in section["blocks"] if isinstance(block, dict))
     return [block["file"] for block in blocks if "file" in block]
 

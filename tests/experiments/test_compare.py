@@ -8,14 +8,12 @@ import pytest
 import languages
 from experiments.ablations import PARTS
 from experiments.ablations import runs as ablation_runs
-from experiments.cells import Compared, Comparison, ShortcutScores
-from experiments.compare import compare
+from experiments.cells import Compared, Comparison, ShortcutScores, compare, standing, values_of
+from experiments.cells import cell as shown_cell
 from experiments.experiment import Experiment
 from experiments.page.record import Table, Values
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.reproduction import comparison
-from experiments.score_cells import cell as shown_cell
-from experiments.score_cells import standing, values_of
 from experiments.score_page import reading, standings
 from experiments.shortcuts import with_shortcuts
 from experiments.table_6_1 import EVEN

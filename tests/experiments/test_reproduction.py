@@ -36,7 +36,7 @@ def test_pages_are_written_beside_the_runs_and_again_alike(tmp_path: Path):
     result = reproduction.write_page(folder.path, TABLE, "smoke")
     place = folder.path / "table-6.1-smoke"
     assert result["page"] == str(place / "page.md")
-    assert json.loads((place / "page.json").read_text()) | {"page": result["page"]} == result
+    assert files.plain(place) | {"page": result["page"]} == result
     written = {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert sorted(map(str, written)) == ["curves/parity.svg", "page.json", "page.md"]
     reproduction.write_page(folder.path, TABLE, "smoke")

@@ -16,8 +16,9 @@ from experiments.page import files
 from experiments.page.markdown import markdown
 from experiments.page.record import to_json
 from experiments.registry import EXPERIMENTS, experiment
-from experiments.text import kept, tested
 from experiments.text.page import judged
+from experiments.text.results import LOSSES, read_losses
+from experiments.text.runs import stored_losses
 from experiments.text.table import TextTable
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig, value_of
@@ -135,9 +136,7 @@ def filled(path: Path, table: TextTable, scale: Scale = "cpu", fails: str = "") 
         run.write_summary({**known, **test, "samples": dict.fromkeys(values, 16), "measures": measures})
         run.finish()
         for view in ("bca", f"sliding:{config.data.train_len}"):
-            kept = tested.kept(run, f"{table.scoring}-{view}", ".csv")
-            kept.parent.mkdir(exist_ok=True)
-            kept.write_text(csv_of(losses_of(config, rescued=True)))
+            stored_losses(run, f"{table.scoring}-{view}", lambda config=config: losses_of(config, rescued=True))
     return folder
 
 
@@ -173,7 +172,7 @@ def test_the_page_is_made_of_its_record_alone(place: Path):
     assert "](curves/" not in (place / "page.md").read_text()
     subprocess.run([sys.executable, "-m", "experiments.page", str(place)], check=True)
     assert (place / "page.md").read_bytes() == before
-    data = json.loads((place / "page.json").read_text())
+    data = files.plain(place)
     assert data == json.loads(json.dumps(to_json(files.read(place))))
     assert sorted(path.name for path in place.rglob("*") if path.is_file()) == [
         "bits-per-byte.svg",
@@ -184,8 +183,8 @@ def test_the_page_is_made_of_its_record_alone(place: Path):
 
 
 def test_each_verdict_follows_from_the_losses_beside_the_page(place: Path):
-    record, results = files.read(place), kept.read(place)
-    assert record.facts["losses"] == kept.LOSSES
+    record, results = files.read(place), read_losses(place)
+    assert record.facts["losses"] == LOSSES
     for claim, written in zip(LEX_5.claims, record.claims, strict=True):
         verdict = claim.verdict(results)
         assert (verdict.answer, verdict.figure, verdict.seeds) == (written.answer, written.figure, 3)
@@ -196,8 +195,8 @@ def test_each_verdict_follows_from_the_losses_beside_the_page(place: Path):
 
 
 FEW = [
-    (1, "files", kept.LOSSES, "**holds**<br>for this network", "The loss of each segment is in losses.json"),
-    (2, "files", kept.LOSSES, "**holds**<br>for these 2 networks", "Of fewer they are over files alone"),
+    (1, "files", LOSSES, "**holds**<br>for this network", "The loss of each segment is in losses.json"),
+    (2, "files", LOSSES, "**holds**<br>for these 2 networks", "Of fewer they are over files alone"),
     (0, "segments", "", "**holds**<br>for these networks", "up to 1.8 times narrower than they should be"),
     (0, "words", "", "**holds**<br>for these networks", "Intervals are over words of one network each"),
 ]
@@ -217,7 +216,7 @@ def test_fewer_than_three_seeds_are_just_these_networks(
     assert "Of 1 claims about just these networks: 1 hold, 0 do not, 0 are not decidable." in text
     assert verdict in text
     assert said in text
-    assert (kept.LOSSES in text) == bool(losses)
+    assert (LOSSES in text) == bool(losses)
 
 
 def test_a_failed_row_leaves_its_claims_open(tmp_path: Path):
@@ -267,7 +266,7 @@ def test_from_end_to_end(tmp_path: Path):
     assert "Scale smoke: 4 of 4 runs are done." in page
     assert "None." in page.partition("## Runs that failed or are missing")[2]
     kept = sorted(path.name for path in (tmp_path / "r" / "runs").rglob("tests/*"))
-    assert kept == ["last_k-bca.csv"] * 4
+    assert kept == ["last_k-bca.json"] * 4
     # A second call trains and tests nothing.
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (again.returncode, "testing" in again.stderr) == (0, False)
