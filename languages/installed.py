@@ -35,7 +35,7 @@ def installed() -> tuple[Family, ...]:
 
     rows: dict[str, Family] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        row = Family(point.name, point.value, f"of the package {package_of(point)}", (), package=package_of(point))
+        row = Family(point.name, point.value, f"of the package {package_of(point)}", package=package_of(point))
         other = rows.setdefault(point.name, row)
         if other.package != row.package:
             both = f"{other.package} and {row.package}"
@@ -44,7 +44,6 @@ def installed() -> tuple[Family, ...]:
 
 
 def package_of(point: "EntryPoint") -> str:
-    """The distribution that an entry point is of."""
     return point.dist.name if point.dist is not None else point.module
 
 
@@ -89,18 +88,15 @@ def parameters(family: Family) -> tuple[Parameter, ...]:
 
 
 def parameter(given: inspect.Parameter) -> Parameter:
-    """A parameter of a function as one of a language."""
     choices = get_args(given.annotation) if get_origin(given.annotation) is Literal else ()
     texts = tuple(choice for choice in choices if isinstance(choice, str))
     return Parameter(given.name, given.default, one_of(texts) if texts else ACCEPTS[type(given.default)], texts)
 
 
 def place(family: Family) -> str:
-    """The function and the package that it is of, as the beginning of a message."""
     return f"{family.function} of the package {family.package}, the language {family.pattern!r},"
 
 
 def failure(family: Family, what: str, error: Exception) -> LanguageError:
-    """A mistake of a package in one line."""
     reason = " ".join(str(error).split())
     return LanguageError(f"{place(family)} {what} ({type(error).__name__}: {reason:.200}); mend or uninstall it")

@@ -28,7 +28,6 @@ def rng(seed: int, purpose: str, step: int = 0) -> np.random.Generator:
 
 
 def _words(purpose: str) -> list[int]:
-    """SHA-256 of the purpose as eight 32-bit words."""
     # Not `hash`, which differs from process to process.
     digest = sha256(purpose.encode("utf-8")).digest()
     return [int.from_bytes(digest[at : at + 4], "big") for at in range(0, 32, 4)]

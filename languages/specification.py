@@ -46,20 +46,17 @@ def read_parameters(parameters: Sequence[Parameter], name: str, text: str) -> di
     >>> read_parameters([Parameter("size", 5, "a number")], "cycle", "size=3")
     {'size': 3}
     """
-    known = {parameter.key: parameter for parameter in parameters}
+    by_key = {parameter.key: parameter for parameter in parameters}
     values: dict[str, Any] = {}
     for part in text.split(",") if text else []:
         key, equals, value = part.partition("=")
-        if key not in known:
-            raise LanguageError(f"{name} has no parameter {key!r:.80};{nearest(key, known) or _accepted(known)}")
+        if key not in by_key:
+            hint = nearest(key, by_key) or (f" its parameters are {one_of(by_key)}" if by_key else " it has none")
+            raise LanguageError(f"{name} has no parameter {key!r:.80};{hint}")
         if not equals or key in values:
-            raise LanguageError(f"{name}: write each parameter once, as {key}=VALUE; VALUE is {known[key].accepts}")
-        values[key] = known[key].read(value, name)
+            raise LanguageError(f"{name}: write each parameter once, as {key}=VALUE; VALUE is {by_key[key].accepts}")
+        values[key] = by_key[key].read(value, name)
     return values
-
-
-def _accepted(known: Mapping[str, Parameter]) -> str:
-    return f" its parameters are {one_of(known)}" if known else " it has none"
 
 
 @dataclass(frozen=True)
@@ -67,20 +64,26 @@ class Family:
     """A row of the table: languages made by one function.
 
     `pattern` is a name, a name ending in N (a number), or a prefix followed by something of the user's, as in
-    "regex:EXPRESSION"; `names` are the names that the listing and the tests use.
+    "regex:EXPRESSION".
     """
 
     pattern: str
     function: str  # "module:function", of languages.regular for a built-in
     summary: str
-    names: tuple[str, ...]
     parameters: tuple[Parameter, ...] = ()
+    numbers: tuple[int, ...] = ()  # of a numbered pattern, those that the listing and the tests use
     package: str = ""  # the installed package that brings it, empty for a built-in
 
     @property
     def is_numbered(self) -> bool:
-        """Whether the name ends in a number."""
         return self.pattern.endswith("-N")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that the listing and the tests use; none of an open pattern or an installed language."""
+        if self.is_numbered:
+            return tuple(f"{self.pattern.removesuffix('N')}{number}" for number in self.numbers)
+        return () if self.prefix or self.package else (self.pattern,)
 
     @property
     def prefix(self) -> str:
@@ -100,9 +103,6 @@ def spec(name: str, parameters: Mapping[str, tuple[object, object]]) -> str:
     >>> spec("parity", {"p_one": (0.1, 0.5)}), spec("parity", {"p_one": (0.5, 0.5)})
     ('parity:p_one=0.1', 'parity')
     """
-    changed = [f"{key}={_text(value)}" for key, (value, default) in parameters.items() if value != default]
-    return f"{name}:{','.join(changed)}" if changed else name
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    changed = {key: value for key, (value, default) in parameters.items() if value != default}
+    texts = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in changed.items()]
+    return f"{name}:{','.join(texts)}" if changed else name

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from languages.automata import Dfa, MooreMachine
 from languages.automata.words import Indices
 from languages.errors import LanguageError, LengthEmpty, SamplingError
-from languages.sampling.balanced import BalancedSampler
+from languages.sampling.balanced import BalancedSampler, Mixture
 from languages.sampling.graph import closure
 from languages.sampling.members import Members
 from languages.sampling.sampler import WordSampler, nearest_lengths, uniform_words
@@ -22,9 +22,8 @@ CLASSES = ("reject", "accept")
 class Task:
     """What a model is to learn: the machine's answer to a word, at the last position or at every position.
 
-    sampling "uniform": words of `domain` (all words if None), each in proportion to the product of its
-    symbols' `weights` (Sigma,), or all equally likely. The machine has an answer after the last symbol of
-    each such word.
+    sampling "uniform": words of `domain` (all words if None), each in proportion to the product of its symbols'
+    `weights` (Sigma,), or all equally likely. The machine has an answer after the last symbol of each such word.
 
     sampling "balanced": half of the words are members (answer 1, "accept"), half are not. Members are
     uniform among the words that the machine accepts, or as `members` says: from one of several DFAs, picked
@@ -90,7 +89,6 @@ class Task:
 
     @property
     def n_symbols(self) -> int:
-        """The number of symbols."""
         return self.machine.n_symbols
 
     @property
@@ -100,7 +98,6 @@ class Task:
 
     @property
     def n_outputs(self) -> int:
-        """The number of labels."""
         return len(self.output_names)
 
     @property
@@ -179,8 +176,6 @@ class Task:
         >>> from languages.regular.dyck import dyck
         >>> dyck(2).describe_length(7)
         'length 7: dyck-2 has no members, so every word is a non-member'
-        >>> dyck(2).describe_length(8)
-        ''
         """
         if not self.has_length(length):
             return f"length {length}: {self.name} has no words; {nearest_lengths(self.has_length, length)}"
@@ -221,15 +216,7 @@ class Task:
             raise LengthEmpty(self.describe_length(length))
         # All arguments are checked before the generator is touched: a refusal leaves no trace in what is drawn next.
         if self.sampling == "balanced":
-            if not 0.0 <= near_misses <= 1.0:
-                raise SamplingError(f"near_misses is {near_misses}; it is a share of the non-members, 0.0 to 1.0")
-            if edits < 1:
-                raise SamplingError(f"edits is {edits}; a near miss has at least 1 edit")
-            if not 0.0 <= swaps <= 1.0:
-                raise SamplingError(f"swaps is {swaps}; it is a share of the near misses, 0.0 to 1.0")
-            if not 0.0 <= members <= 1.0:
-                raise SamplingError(f"members is {members}; it is a share of the words, 0.0 to 1.0")
-            return self._balanced.sample(random, length, count, near_misses, edits, members, swaps)
+            return self._balanced.sample(random, length, count, Mixture(near_misses, edits, members, swaps))
         if near_misses:
             raise SamplingError(f"{self.name} has no non-members; near_misses is for classifications")
         if members != 0.5:
@@ -243,9 +230,6 @@ class Task:
         """Make what near misses of words up to this length are drawn from, once for all; for classifications only.
 
         Raises SamplingError where that would be too large a table: before a run, not in the midst of it.
-
-        >>> from languages.regular.dyck import dyck
-        >>> dyck(2).prepare_near_misses(500, edits=2, swaps=0.5)
         """
         self._balanced.prepare(length, edits, swaps)
 

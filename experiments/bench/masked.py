@@ -32,7 +32,7 @@ def masked_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float
     for level in range(depth(words.shape[1], model.chunk_size)):
         for block in model.layers(level):
             x = masked_layer(block, x, model.pad, model.chunk_size**level)
-        x = model.settle(x)
+        x = model.normalise_state(x)
     return x
 
 

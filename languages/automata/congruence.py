@@ -78,12 +78,8 @@ def hopcroft(table: Table, classes: Classes) -> Classes:
 
 
 def predecessors(targets: npt.NDArray[np.integer[Any]]) -> dict[int, list[int]]:
-    """The states that lead to each target.
-
-    >>> predecessors(np.array([2, 0, 2]))
-    {2: [0, 2], 0: [1]}
-    """
-    found: dict[int, list[int]] = {}
+    """The states that lead to each target."""
+    sources: dict[int, list[int]] = {}
     for state, target in enumerate(targets.tolist()):
-        found.setdefault(target, []).append(state)
-    return found
+        sources.setdefault(target, []).append(state)
+    return sources

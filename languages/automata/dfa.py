@@ -45,7 +45,6 @@ class Dfa(Semiautomaton):
 
     @cached_property
     def initial_index(self) -> int:
-        """The index of the initial state."""
         return self.states.index(self.initial)
 
     @cached_property
@@ -116,15 +115,14 @@ class Dfa(Semiautomaton):
     def _product(self, other: Dfa, rule: np.ufunc) -> Dfa:
         """The accessible part of the product automaton; a pair of states accepts where `rule` says so."""
         right_table = aligned(self, other)
-        found = operations.search_product(self.table, self.initial_index, right_table, other.initial_index)
-        left, right = operations.pairs(found, other.n_states)
+        product = operations.search_product(self.table, self.initial_index, right_table, other.initial_index)
+        left, right = operations.pairs(product, other.n_states)
         # The states keep their names, "(p, q)", so that a product can be read; `_dfa` numbers them where two agree.
         accepting = rule(self.is_accepting[left], other.is_accepting[right])
         names = [f"({self.states[p]}, {other.states[q]})" for p, q in zip(left, right, strict=True)]
-        return _dfa(found.table, accepting, self.alphabet, names)
+        return _dfa(product.table, accepting, self.alphabet, names)
 
     def is_empty(self) -> bool:
-        """Whether no word is accepted."""
         return not self.is_accepting[operations.search(self.table, self.initial_index).nodes].any()
 
     def minimise(self) -> Dfa:
@@ -153,7 +151,6 @@ class Dfa(Semiautomaton):
         return None if word is None else self.decode(word)
 
     def equivalent(self, other: Dfa) -> bool:
-        """Whether both accept the same language."""
         return self.counterexample(other) is None
 
 

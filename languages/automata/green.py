@@ -34,7 +34,6 @@ class DClass:
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
         return self.rows * self.columns * self.h_size
 
     @property
@@ -81,7 +80,6 @@ class GreenRelations:
 
     @property
     def n_d_classes(self) -> int:
-        """How many D-classes there are."""
         return int(self.D.max()) + 1
 
     @cached_property
@@ -91,11 +89,6 @@ class GreenRelations:
         J(x) <= J(y) iff x = a y b for some a, b: iff x is reached from y in the two-sided Cayley graph. Between its
         strongly connected components, the J-classes, this graph has no cycle; the depth is its longest path.
         Source: Rhodes and Steinberg, The q-theory of finite semigroups, 2009, section 4.14.
-
-        >>> from languages.automata import Dfa
-        >>> from languages.automata.monoid import TransitionMonoid
-        >>> GreenRelations.of(TransitionMonoid.syntactic(Dfa.from_regex("(ab)*"))).depth
-        3
         """
         import networkx as nx  # slow to import
 
@@ -132,11 +125,7 @@ def in_order(labels: npt.NDArray[np.integer[Any]]) -> Labels:
 
 
 def strong_components(graph: Graph) -> Labels:
-    """The strongly connected component of each node (n,), for successors (n, out-degree).
-
-    >>> strong_components(np.array([[1], [0], [0]])).tolist()
-    [0, 0, 1]
-    """
+    """The strongly connected component of each node (n,), for successors (n, out-degree)."""
     import networkx as nx  # slow to import, and needed here alone
 
     rows: list[list[int]] = graph.tolist()

@@ -27,11 +27,7 @@ MAX_TABLE = 10_000  # elements of a multiplication table: 200 MB
 
 
 def most_elements(machine: Semiautomaton) -> int:
-    """How many elements of its monoid are enumerated.
-
-    >>> most_elements(Semiautomaton(("even", "odd"), "01", ((0, 1), (1, 0))))
-    20000
-    """
+    """How many elements of its monoid are enumerated."""
     size = machine.n_states * np.dtype(smallest_unsigned(machine.n_states)).itemsize  # of each element
     steps = (machine.n_states + 512) * machine.n_symbols  # for each element
     return max(1, min(allowed(MAX_SIZE), allowed(MAX_BYTES) // size, allowed(MAX_STEPS) // steps))
@@ -68,14 +64,14 @@ class TransitionMonoid:
         most = most_elements(machine) if max_size is None else max_size
         steps = machine.table.T.astype(smallest_unsigned(machine.n_states), order="C")  # (Sigma, Q)
         identity = np.arange(machine.n_states, dtype=steps.dtype)
-        known = {identity.tobytes(): 0}
+        number = {identity.tobytes(): 0}
         elements, origin = [identity], [(0, 0)]
         right: list[list[int]] = []
         # The list grows while it is gone through: breadth-first, so the words found are the shortlex least.
         for i, function in enumerate(elements):
             row: list[int] = []
             for a, product in enumerate(steps[:, function]):
-                j = known.setdefault(product.tobytes(), len(elements))
+                j = number.setdefault(product.tobytes(), len(elements))
                 if j == len(elements):
                     elements.append(product)
                     origin.append((i, a))
@@ -96,12 +92,10 @@ class TransitionMonoid:
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
         return len(self.elements)
 
     @property
     def identity(self) -> int:
-        """The index of the identity, which the empty word is."""
         return 0
 
     @property
@@ -154,8 +148,8 @@ class TransitionMonoid:
         """
         array = encode(words, self.alphabet) if isinstance(words, str) else checked(words, len(self.alphabet))
         batch = np.atleast_2d(array)
-        found = self._runner.run(batch, np.zeros(len(batch), np.intp), every)
-        return found if array.ndim == 2 else found[0]
+        elements = self._runner.run(batch, np.zeros(len(batch), np.intp), every)
+        return elements if array.ndim == 2 else elements[0]
 
     @cached_property
     def idempotents(self) -> Elements:

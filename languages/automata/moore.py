@@ -77,7 +77,6 @@ class MooreMachine(Semiautomaton):
 
     @cached_property
     def initial_index(self) -> int:
-        """The index of the initial state."""
         return self.states.index(self.initial)
 
     @cached_property
@@ -113,7 +112,6 @@ class MooreMachine(Semiautomaton):
         return None if word is None else self.decode(word)
 
     def equivalent(self, other: MooreMachine) -> bool:
-        """Whether both give the same answer to every word."""
         return self.counterexample(other) is None
 
 

@@ -1,6 +1,6 @@
 """What is computed about machines: searches, products, counter-examples, minimal machines, reversal.
 
-Everything works on integer tables (Q, Sigma); automata.py gives the names back.
+Everything works on integer tables (Q, Sigma); dfa.py and moore.py give the names back.
 """
 
 from collections.abc import Callable
@@ -81,9 +81,9 @@ def search_product(left: Table, left_start: int, right: Table, right_start: int)
     return breadth_first(step, size, left.shape[1], left_start * len(right) + right_start)
 
 
-def pairs(found: Search, n_right: int) -> tuple[Nodes, Nodes]:
+def pairs(product: Search, n_right: int) -> tuple[Nodes, Nodes]:
     """The two states of each node of a product search."""
-    left, right = np.divmod(found.nodes, n_right)
+    left, right = np.divmod(product.nodes, n_right)
     return left, right
 
 
@@ -116,11 +116,11 @@ def breadth_first(step: Callable[[Nodes], Nodes], size: int, n_symbols: int, sta
 
 def counter_example(left: Coloured, right: Coloured) -> Nodes | None:
     """The shortlex least word after which the two show different colours; None if there is none."""
-    found = search_product(left[0], left[1], right[0], right[1])
-    p, q = pairs(found, len(right[0]))
+    product = search_product(left[0], left[1], right[0], right[1])
+    p, q = pairs(product, len(right[0]))
     # Nodes are in the shortlex order of their words: the first that differs has the least word.
     differing = np.flatnonzero(left[2][p] != right[2][q])
-    return found.word(int(differing[0])) if len(differing) else None
+    return product.word(int(differing[0])) if len(differing) else None
 
 
 def minimise(table: Table, initial: int, colours: Colours) -> tuple[Table, Colours]:

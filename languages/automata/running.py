@@ -162,7 +162,6 @@ def pack(words: Indices, g: int, n_symbols: int) -> Jumps:
 
 
 def follow(jumps: Jumps, blocks: Jumps, states: Jumps) -> Jumps:
-    """The states after all blocks."""
     for block in blocks:
         states = jumps[states + block]
     return states

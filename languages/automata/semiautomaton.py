@@ -53,12 +53,10 @@ class Semiautomaton:
 
     @property
     def n_states(self) -> int:
-        """How many states it has."""
         return len(self.states)
 
     @property
     def n_symbols(self) -> int:
-        """How many symbols its alphabet has."""
         return len(self.alphabet)
 
     @cached_property

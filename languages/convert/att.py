@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from languages.automata import Dfa, MooreMachine
 from languages.budget import MAX_TRANSITIONS, check
-from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of
-from languages.errors import AutomatonError, UserError
+from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of, named
+from languages.errors import AutomatonError
 
 MAX_LINES = 2 * MAX_TRANSITIONS
 LINE = "a line is 'source target label', or a final state"
@@ -21,11 +21,9 @@ class _Row(NamedTuple):
     fields: list[str]
 
     def error(self, what: str) -> AutomatonError:
-        """What is wrong, with the line."""
         return AutomatonError(f"line {self.number}: {what}")
 
     def no_line(self) -> AutomatonError:
-        """It has another form."""
         return self.error(f"{' '.join(self.fields)!r:.80} is no line of an acceptor; {LINE}")
 
 
@@ -37,10 +35,8 @@ def from_att(text: str, name: str = "<text>", how: Reading = AS_WRITTEN) -> Dfa 
     >>> "abab" in from_att("0 1 a\\n1 0 b\\n0\\n")
     True
     """
-    try:
+    with named(name):
         return machine_of(_said(text), how)
-    except UserError as error:
-        raise type(error)(f"{name}{', ' if str(error).startswith('line ') else ': '}{error}") from None
 
 
 def _said(text: str) -> Said:
@@ -59,14 +55,11 @@ def _said(text: str) -> Said:
         raise AutomatonError(f"the file is empty; {LINE}")
     if all(arrow.symbol == arrow.output for arrow in arrows):
         arrows = [arrow._replace(output=None) for arrow in arrows]
-    place = "line {}: "
-    return Said(
-        tuple(states), (next(iter(states)),), arrows, accepting, place=lambda number: place.format(lines[number])
-    )
+    names = tuple(states)
+    return Said(names, names[:1], arrows, accepting, place=lambda number: f"line {lines[number]}: ")
 
 
 def _rows(text: str) -> Iterator[_Row]:
-    """The lines that hold something, without weights."""
     check(text.count("\n"), MAX_LINES, f"there are {text.count(chr(10)):,} lines")
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():

@@ -57,11 +57,10 @@ def from_automata_lib(dfa: "DFA | object", alphabet: Iterable[str] | None = None
     if not isinstance(dfa, DFA):
         raise AutomatonError(f"{type(dfa).__name__} is no DFA of automata-lib; give an automata.fa.dfa.DFA")
     transitions = cast("Mapping[Any, Mapping[str, Any]]", dfa.transitions)
-    found = _states_in_order(dfa.initial_state, transitions)
-    names = _names(found)
-    delta = {names[q]: {a: names[p] for a, p in transitions.get(q, {}).items()} for q in found}
+    names = _names(_states_in_order(dfa.initial_state, transitions))
+    delta = {name: {a: names[p] for a, p in transitions.get(q, {}).items()} for q, name in names.items()}
     symbols = tuple(sorted(dfa.input_symbols) if alphabet is None else alphabet)
-    final = {names[q] for q in found if q in cast("frozenset[Any]", dfa.final_states)}
+    final = {name for q, name in names.items() if q in cast("frozenset[Any]", dfa.final_states)}
     initial = names[dfa.initial_state]
     ours = Dfa.from_partial(tuple(names.values()), symbols, delta, initial, final, sink=free("sink", names.values()))
     return checked(ours, how)

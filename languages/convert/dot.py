@@ -16,7 +16,7 @@ from collections.abc import Set as AbstractSet
 
 from languages.automata import Dfa, MooreMachine
 from languages.budget import MAX_TRANSITIONS, check
-from languages.convert.dot_parser import Drawing, Edge, Node, parse, unescape
+from languages.convert.dot_parser import Attributes, Drawing, Edge, parse, unescape
 from languages.convert.labels import (
     LITERAL,
     Read,
@@ -26,8 +26,8 @@ from languages.convert.labels import (
     separator,
     split_label,
 )
-from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of
-from languages.errors import AutomatonError, UserError
+from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of, named
+from languages.errors import AutomatonError
 
 INVISIBLE = {"point", "none", "plaintext", "plain"}
 ACCEPTING = {"doublecircle", "doubleoctagon"}
@@ -109,11 +109,8 @@ def from_dot(text: str, name: str = "<text>", how: Reading = AS_WRITTEN) -> Dfa 
     >>> "abab" in from_dot(drawing), "aba" in from_dot(drawing)
     (True, False)
     """
-    try:
+    with named(name):
         return machine_of(_said(parse(text), how), how)
-    except UserError as error:
-        separator = ", " if str(error).startswith("line ") else ": "
-        raise type(error)(f"{name}{separator}{error}") from None
 
 
 def _said(drawing: Drawing, how: Reading) -> Said:
@@ -127,7 +124,7 @@ def _said(drawing: Drawing, how: Reading) -> Said:
     edges = [edge for edge in drawing.edges if edge.source not in starts and not _is_invisible(edge.attributes)]
     arrows, numbers = _arrows(drawing, edges)
     is_mealy = any(arrow.output is not None for arrow in arrows)
-    if is_mealy and all(" / " in node.attributes.get("label", "") for node in nodes.values()):
+    if is_mealy and all(" / " in node.get("label", "") for node in nodes.values()):
         raise AutomatonError("a subsequential transducer: states have outputs, and transitions too; it is not read")
     accepting = {q for q, node in nodes.items() if _accepts(node)}
     listed = {key: split_label(drawing.attributes.get(key, "")) for key in ("alphabet", "output_names")}
@@ -138,7 +135,7 @@ def _said(drawing: Drawing, how: Reading) -> Said:
         accepting=accepting,
         outputs=None if is_mealy else _outputs(drawing, nodes, accepting, how),
         **listed,
-        remedy=OUTPUTS if any(node.attributes.get("label") for node in nodes.values()) else "",
+        remedy=OUTPUTS if any(node.get("label") for node in nodes.values()) else "",
         place=lambda number: f"line {drawing.line(edges[numbers[number]])}: ",
     )
 
@@ -147,16 +144,16 @@ def _starts(drawing: Drawing) -> set[str]:
     """The nodes that only serve to draw the arrow to the initial state."""
     # A point that something leads to is a state that is drawn small, not the arrow's beginning.
     targets = {edge.target for edge in drawing.edges}
-    shown = {q for q, node in drawing.nodes.items() if not (q.startswith(START) or _is_invisible(node.attributes))}
+    shown = {q for q, node in drawing.nodes.items() if not (q.startswith(START) or _is_invisible(node))}
     return drawing.nodes.keys() - shown - targets
 
 
-def _is_invisible(attributes: Mapping[str, str]) -> bool:
+def _is_invisible(attributes: Attributes) -> bool:
     return attributes.get("shape") in INVISIBLE or "invis" in attributes.get("style", "")
 
 
-def _accepts(node: Node) -> bool:
-    return node.attributes.get("shape") in ACCEPTING or node.attributes.get("peripheries") == "2"
+def _accepts(node: Attributes) -> bool:
+    return node.get("shape") in ACCEPTING or node.get("peripheries") == "2"
 
 
 def _arrows(drawing: Drawing, edges: Sequence[Edge]) -> tuple[list[Arrow], list[int]]:
@@ -191,12 +188,12 @@ def _read_labels(drawing: Drawing, edges: Sequence[Edge]) -> Iterator[Sequence[R
 
 
 def _outputs(
-    drawing: Drawing, nodes: Mapping[str, Node], accepting: AbstractSet[str], how: Reading
+    drawing: Drawing, nodes: Mapping[str, Attributes], accepting: AbstractSet[str], how: Reading
 ) -> dict[str, str | None] | None:
     """The outputs of a Moore machine's states, by the states' names; None of an automaton."""
+    labels = {q: node.get("label", q) for q, node in nodes.items()}
     if how.outputs == "labels":
-        return {q: unescape(node.attributes.get("label", q)) for q, node in nodes.items()}
-    labels = {q: node.attributes.get("label", q) for q, node in nodes.items()}
+        return {q: unescape(label) for q, label in labels.items()}
     listed = "output_names" in drawing.attributes
     split = {q: barred(label) for q, label in labels.items()}
     if listed or not all(split.values()):

@@ -26,23 +26,12 @@ Attributes = dict[str, str]
 
 
 class Token(NamedTuple):
-    """A piece of the text and where it begins."""
-
     kind: str
     text: str
     at: int
 
 
-class Node(NamedTuple):
-    """A node with its attributes."""
-
-    name: str
-    attributes: Attributes
-
-
 class Edge(NamedTuple):
-    """An edge with its attributes, and where it begins in the text."""
-
     source: str
     target: str
     attributes: Attributes
@@ -55,11 +44,10 @@ class Drawing:
 
     text: str = ""
     attributes: Attributes = field(default_factory=dict[str, str])
-    nodes: dict[str, Node] = field(default_factory=dict[str, Node])
+    nodes: dict[str, Attributes] = field(default_factory=dict[str, Attributes])
     edges: list[Edge] = field(default_factory=list[Edge])
 
     def line(self, edge: Edge) -> int:
-        """The line of an edge, from 1."""
         return line_at(self.text, edge.at)
 
 
@@ -102,7 +90,6 @@ class _Parser:
         self.written: dict[str, str] = {}  # how each node's name is written
 
     def advance(self) -> Token:
-        """The token here; the next one is then looked at."""
         token = self.token
         self.token = next(self.tokens, token)
         return token
@@ -115,23 +102,19 @@ class _Parser:
         return matches
 
     def take_keyword(self, word: str) -> bool:
-        """Whether the next token is this word, in capitals or not; it is then passed over."""
         matches = self.token.kind == "word" and self.token.text.lower() == word
         if matches:
             self.advance()
         return matches
 
-    def expect(self, found: bool, what: str) -> None:
-        """AutomatonError unless what has to stand here was found."""
-        if not found:
+    def expect(self, is_there: bool, what: str) -> None:
+        if not is_there:
             raise self.error(f"expected {what!r}")
 
     def error(self, expected: str) -> AutomatonError:
-        """What was expected, with the line and the token that stands there."""
         line = line_at(self.drawing.text, self.token.at)
         # A quoted name may hold a newline, and what a terminal obeys; the message stays a line.
-        found = repr(self.token.text[:40])[1:-1]
-        return AutomatonError(f"line {line}: {expected}, found {found}")
+        return AutomatonError(f"line {line}: {expected}, found {repr(self.token.text[:40])[1:-1]}")
 
     def graph(self) -> Drawing:
         """graph = "strict"? "digraph" identifier? "{" statements "}", and nothing behind it."""
@@ -193,9 +176,9 @@ class _Parser:
         for name in chain:
             if name not in nodes:
                 # Defaults count for nodes that come after them, as in graphviz.
-                nodes[name] = Node(name, dict(self.defaults["node"]))
+                nodes[name] = dict(self.defaults["node"])
         if len(chain) == 1:
-            nodes[chain[0]].attributes.update(attributes)
+            nodes[chain[0]].update(attributes)
         # a -> b -> c is two edges with the same attributes.
         attributes = self.defaults["edge"] | attributes
         edges += [Edge(source, target, attributes, at) for source, target in pairwise(chain)]
@@ -224,11 +207,9 @@ class _Parser:
         return attributes
 
     def identifier(self) -> str:
-        """The name of a node, an attribute or the graph."""
         return self.value("expected a name")
 
     def value(self, expected: str = "expected a value") -> str:
-        """A word, or the inside of a string with its backslashes."""
         if self.token.kind not in ("word", "string"):
             raise self.error(expected)
         kind, text, _ = self.advance()

@@ -45,12 +45,12 @@ def load(path: str | Path, how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
 def _read(path: Path) -> bytes:
     """The bytes of a regular file. A pipe or device, which may wait or give bytes forever, is not even opened."""
     # Looked at before it is opened, and bounded again while it is read: it may grow in between.
-    found = os.stat(path)
-    if stat.S_ISDIR(found.st_mode):
+    state = os.stat(path)
+    if stat.S_ISDIR(state.st_mode):
         raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(state.st_mode):
         raise OSError(EINVAL, "it is a pipe or device, not a file")
-    check(found.st_size, MAX_BYTES, f"{shown(path)}: {found.st_size:,} bytes")
+    check(state.st_size, MAX_BYTES, f"{shown(path)}: {state.st_size:,} bytes")
     with open(path, "rb") as file:
         content = file.read(allowed(MAX_BYTES) + 1)
     check(len(content), MAX_BYTES, f"{shown(path)}: {len(content):,} bytes or more")
@@ -67,6 +67,7 @@ def save(machine: Dfa | MooreMachine, path: str | Path) -> None:
         raise AutomatonError(f"{shown(path)}: cannot be written ({error.strerror})") from None
 
 
-def _check_suffix(path: Path, known: Iterable[str]) -> None:
-    if path.suffix.lower() not in known:
-        raise AutomatonError(f"{shown(path)}: unknown ending {path.suffix!r}; machines are in {', '.join(known)} files")
+def _check_suffix(path: Path, endings: Iterable[str]) -> None:
+    if path.suffix.lower() not in endings:
+        every = ", ".join(endings)
+        raise AutomatonError(f"{shown(path)}: unknown ending {path.suffix!r}; machines are in {every} files")

@@ -25,7 +25,7 @@ def to_networkx(machine: Semiautomaton) -> "MultiDiGraph[str]":
 
     graph: MultiDiGraph[str] = MultiDiGraph(alphabet=machine.alphabet)
     for i, state in enumerate(machine.states):
-        graph.add_node(state, **_shown(machine, i))
+        graph.add_node(state, **_attributes(machine, i))
     for state, row in machine.transitions.items():
         for symbol, target in row.items():
             graph.add_edge(state, target, key=symbol)
@@ -36,8 +36,7 @@ def to_networkx(machine: Semiautomaton) -> "MultiDiGraph[str]":
     return graph
 
 
-def _shown(machine: Semiautomaton, i: int) -> dict[str, Any]:
-    """What can be seen of state i."""
+def _attributes(machine: Semiautomaton, i: int) -> dict[str, Any]:
     if isinstance(machine, Dfa):
         return {"accepting": bool(machine.is_accepting[i])}
     if isinstance(machine, MooreMachine):

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 from languages.automata import Dfa, MooreMachine
 from languages.budget import MAX_TRANSITIONS, check
-from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of
-from languages.errors import AutomatonError, UserError
+from languages.convert.reading import AS_WRITTEN, EMPTY_WORDS, Arrow, Reading, Said, machine_of, named
+from languages.errors import AutomatonError
 
 Element = ElementTree.Element
 READ = ("fa", "moore", "mealy")
@@ -25,10 +25,8 @@ def from_jflap(text: str, name: str = "<text>", how: Reading = AS_WRITTEN) -> Df
 
     AutomatonError: not XML, a document type, another kind of machine, a transition that reads several symbols.
     """
-    try:
+    with named(name):
         return machine_of(_said(_root(text)), how)
-    except UserError as error:
-        raise type(error)(f"{name}: {error}") from None
 
 
 def _root(text: str) -> Element:
@@ -67,8 +65,8 @@ def _names(states: list[Element]) -> dict[str, str]:
     if len(set(numbers)) < len(numbers) or "" in numbers:
         raise AutomatonError("two states have one id, or a state has none; save the file with JFLAP again")
     names = [(state.get("name") or "").strip() for state in states]
-    is_told_apart = len(set(names)) == len(names) and all(names)
-    return dict(zip(numbers, names if is_told_apart else numbers, strict=True))
+    are_distinct = len(set(names)) == len(names) and all(names)
+    return dict(zip(numbers, names if are_distinct else numbers, strict=True))
 
 
 def _text(element: Element, tag: str) -> str:

@@ -9,12 +9,13 @@ list "output_names" to fix their order. "sink": "name" completes an automaton: m
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from reprlib import repr as short  # however much there is
 from typing import Any, cast
 
 from languages.automata import Dfa, MooreMachine
-from languages.convert.reading import AS_WRITTEN, Reading, checked
+from languages.convert.reading import AS_WRITTEN, Reading, checked, named
 from languages.errors import AutomatonError, UserError, nearest, one_of
 
 COMMON = {"states": list, "alphabet": list, "transitions": dict, "initial": str}
@@ -43,10 +44,8 @@ def _text(value: object) -> str:
 def from_json(text: str, name: str = "<text>", how: Reading = AS_WRITTEN) -> Dfa | MooreMachine:
     """The machine of a JSON text by anybody, as `read_json` reads it. AutomatonError too if it answers nothing."""
     machine = read_json(text, name)
-    try:
+    with named(name):
         return checked(machine, how)
-    except UserError as error:
-        raise type(error)(f"{name}: {error}") from None
 
 
 def read_json(text: str, name: str = "<text>") -> Dfa | MooreMachine:
@@ -59,30 +58,30 @@ def read_json(text: str, name: str = "<text>") -> Dfa | MooreMachine:
     >>> read_json(to_json(even)) == even
     True
     """
+    with named(name):
+        return _machine(_parsed(text))
+
+
+def _parsed(text: str) -> object:
     try:
         # Python keeps the last of two equal keys: a state given twice would lose transitions unseen.
-        data = json.loads(text, object_pairs_hook=_no_key_twice)
+        return json.loads(text, object_pairs_hook=_no_key_twice)
+    except UserError:
+        raise
     except json.JSONDecodeError as error:
-        where = f"{name}, line {error.lineno}, column {error.colno}"
-        raise AutomatonError(f"{where}: not JSON ({error.msg})") from None
-    except ValueError as error:  # also an AutomatonError of ours, or a number of more digits than Python reads
-        reason = error if isinstance(error, UserError) else "not JSON (a number has too many digits)"
-        raise AutomatonError(f"{name}: {reason}") from None
+        raise AutomatonError(f"line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
+    except ValueError:  # more digits than Python reads
+        raise AutomatonError("not JSON (a number has too many digits)") from None
     except RecursionError:
-        raise AutomatonError(f"{name}: nested too deeply; a machine has three levels") from None
-    try:
-        return _machine(data)
-    except UserError as error:
-        raise type(error)(f"{name}: {error}") from None
+        raise AutomatonError("nested too deeply; a machine has three levels") from None
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise AutomatonError(f"the key {key!r:.80} is there twice; give it once")
-        found[key] = value
-    return found
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise AutomatonError(f"the key {twice!r:.80} is there twice; give it once")
+    return fields
 
 
 def _machine(data: object) -> Dfa | MooreMachine:

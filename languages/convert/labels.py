@@ -63,12 +63,7 @@ def _parts(label: str) -> list[str]:
 
 
 def refuse_other_kinds(labels: Sequence[str]) -> None:
-    """AutomatonError, naming the kind, for labels that machines of other kinds have.
-
-    >>> refuse_other_kinds(["a:0.5", "a:0.5", "b:1.0"])  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    languages.errors.AutomatonError: a Markov decision process: transitions have chances, as 'a:0.5'; it is not read...
-    """
+    """AutomatonError, naming the kind, for labels that machines of other kinds have."""
     for is_such, kind in OTHER_KINDS:
         if labels and all(map(is_such, labels)):
             raise AutomatonError(f"{kind}, as {labels[0]!r:.80}; it is not read; {LITERAL}")

@@ -5,8 +5,9 @@ that names what it is instead. A Mealy machine becomes the Moore machine of its 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
@@ -14,7 +15,7 @@ from languages.automata import Dfa, MooreMachine, Semiautomaton
 from languages.automata.semiautomaton import numbered
 from languages.budget import check_transitions
 from languages.convert.subsets import determinised
-from languages.errors import AutomatonError
+from languages.errors import AutomatonError, UserError
 
 DETERMINISE = "write ;determinise=true behind the file's name to have it made deterministic"
 EMPTY_WORDS = {"", "ε", "ϵ", "λ", "eps", "epsilon", "lambda", "<eps>", "<epsilon>", "@0@", "@_EPSILON_SYMBOL_@"}
@@ -90,6 +91,16 @@ def checked(machine: AnyMachine, how: Reading = AS_WRITTEN) -> AnyMachine:
     return machine
 
 
+@contextmanager
+def named(name: str) -> Generator[None]:
+    """What is refused of a file, with the file's name before the reason and its line."""
+    try:
+        yield
+    except UserError as error:
+        separator = ", " if str(error).startswith("line ") else ": "
+        raise type(error)(f"{name}{separator}{error}") from None
+
+
 def _check_answers(accepting: AbstractSet[str], how: Reading, remedy: str = "") -> None:
     if not accepting and not how.empty:
         raise AutomatonError(
@@ -132,7 +143,6 @@ def _why_nondeterministic(said: Said) -> str:
 
 
 def _delta(said: Said) -> dict[str, dict[str, str]]:
-    """The transitions of a deterministic machine."""
     delta: dict[str, dict[str, str]] = {state: {} for state in said.states}
     for source, target, symbol, _ in said.arrows:
         delta[source][symbol or ""] = target
@@ -145,17 +155,9 @@ def _automaton(said: Said, how: Reading) -> Dfa:
     if why and not how.determinise:
         raise AutomatonError(f"{why}, as in a nondeterministic automaton; {DETERMINISE}")
     if why:
-        return determinised(
-            said.initial, [(arrow.source, arrow.target, arrow.symbol) for arrow in said.arrows], said.accepting, symbols
-        )
-    return Dfa.from_partial(
-        tuple(said.states),
-        tuple(symbols),
-        _delta(said),
-        said.initial[0],
-        said.accepting,
-        sink=free("sink", said.states),
-    )
+        return determinised(said.initial, [arrow[:3] for arrow in said.arrows], said.accepting, symbols)
+    sink = free("sink", said.states)
+    return Dfa.from_partial(said.states, symbols, _delta(said), said.initial[0], said.accepting, sink=sink)
 
 
 def _moore(said: Said) -> MooreMachine:
@@ -163,8 +165,7 @@ def _moore(said: Said) -> MooreMachine:
     if why := _why_nondeterministic(said):
         raise AutomatonError(f"{why}, as in a nondeterministic Moore machine; a word has one answer, so draw one")
     names = said.output_names or sorted({output for output in said.outputs.values() if output is not None})
-    states, symbols = tuple(said.states), tuple(_symbols(said))
-    return MooreMachine.from_outputs(states, symbols, _delta(said), said.initial[0], said.outputs, tuple(names))
+    return MooreMachine.from_outputs(said.states, _symbols(said), _delta(said), said.initial[0], said.outputs, names)
 
 
 def _mealy(said: Said) -> MooreMachine:
@@ -205,8 +206,8 @@ def _mealy(said: Said) -> MooreMachine:
     names = dict(zip(queue, _pair_names(queue), strict=True))
     delta = {names[pair]: {a: names[steps[pair[0], a]] for a in symbols} for pair in queue}
     outputs = {names[pair]: pair[1] for pair in queue}
-    known = sorted({output for output in outputs.values() if output is not None})
-    return MooreMachine.from_outputs(tuple(names.values()), tuple(symbols), delta, names[start], outputs, tuple(known))
+    different = sorted({output for output in outputs.values() if output is not None})
+    return MooreMachine.from_outputs(tuple(names.values()), symbols, delta, names[start], outputs, different)
 
 
 def _pair_names(pairs: Sequence[tuple[str, str | None]]) -> Sequence[str]:

@@ -54,7 +54,6 @@ class _Walk:
             self.targets.setdefault((source, symbol), []).append(target)
 
     def along(self, state: str, symbol: str | None) -> list[str]:
-        """Where the arrows of this symbol lead."""
         targets = self.targets.get((state, symbol), [])
         self.steps += 1 + len(targets)
         if self.steps > allowed(MAX_STEPS):
@@ -62,7 +61,6 @@ class _Walk:
         return targets
 
     def after(self, states: Subset, symbol: str) -> Subset:
-        """The states that these lead to by a symbol."""
         return self.closed(target for state in states for target in self.along(state, symbol))
 
     def closed(self, states: Iterable[str]) -> Subset:

@@ -48,11 +48,9 @@ class _Parser:
 
     @property
     def next(self) -> str:
-        """The next character; empty at the end."""
         return self.pattern[self.at : self.at + 1]
 
     def take(self, character: str) -> bool:
-        """Whether the next character is this one; it is then passed over."""
         matches = self.next == character
         self.at += matches
         return matches
@@ -75,15 +73,12 @@ class _Parser:
     # Each of these returns a tree and how many symbols it has with all quantifiers written out.
 
     def expression(self) -> tuple[Tree, int]:
-        """intersection ("|" intersection)*."""
         return self.joined("|", Union, self.intersection)
 
     def intersection(self) -> tuple[Tree, int]:
-        """shuffle ("&" shuffle)*."""
         return self.joined("&", Intersection, self.shuffle)
 
     def shuffle(self) -> tuple[Tree, int]:
-        """concatenation ("^" concatenation)*."""
         return self.joined("^", Shuffle, self.concatenation)
 
     def joined(
@@ -99,16 +94,15 @@ class _Parser:
     def operand(self, operator: str, part: Callable[[], tuple[Tree, int]]) -> tuple[Tree, int]:
         """What stands on one side of an operator; LanguageError for nothing beside one that is not `|`."""
         start = self.at
-        found = part()
+        operand = part()
         before = self.pattern[start - 1 : start] if start else ""
         if operator != "|" and start == self.at and operator in (before, self.next):
             where = start - 1 if before == operator else start
             name = {"&": "the intersection", "^": "the shuffle"}[operator]
             self.refuse(f"{operator!r} is {name} of what stands on both sides; write () for the empty word", where)
-        return found
+        return operand
 
     def concatenation(self) -> tuple[Tree, int]:
-        """repetition*."""
         parts: list[tuple[Tree, int]] = []
         while self.next and self.next not in "|&^)":
             parts.append(self.repetition())
@@ -136,21 +130,20 @@ class _Parser:
         return Repetition(tree, low, high), size * times
 
     def bounds(self) -> tuple[int, int | None]:
-        """How often a quantifier repeats, at least and at most."""
         if self.next != "{":
             self.at += 1
             return SIMPLE[self.pattern[self.at - 1]]
-        found = BOUNDS.match(self.pattern, self.at)
-        if found is None or found.group() == "{}":
+        match = BOUNDS.match(self.pattern, self.at)
+        if match is None or match.group() == "{}":
             self.refuse("after '{' stands how often: write {n}, {n,}, {,n} or {n,m}")
-        least, comma, most = found.groups()
+        least, comma, most = match.groups()
         if max(len(least), len(most)) > 9:
             self.refuse("the number in {...} has more than 9 digits; choose a smaller one")
         low = int(least or 0)
         high = low if not comma else int(most) if most else None
         if high is not None and high < low:
-            self.refuse(f"{found.group()} is at least {low} and at most {high} times; write {{{high},{low}}}")
-        self.at = found.end()
+            self.refuse(f"{match.group()} is at least {low} and at most {high} times; write {{{high},{low}}}")
+        self.at = match.end()
         return low, high
 
     def item(self) -> tuple[Tree, int]:
@@ -170,20 +163,18 @@ class _Parser:
         return Letters(frozenset(self.symbol())), 1
 
     def group(self) -> tuple[Tree, int]:
-        """ "(" expression ")"."""
         self.open.append(self.at)
         # Each bracket is a few Python calls deep.
         if len(self.open) > MAX_NESTED:
             self.refuse(f"brackets are nested more than {MAX_NESTED} deep; use fewer")
         self.at += 1
-        found = self.expression()
+        inside = self.expression()
         if not self.take(")"):
             self.refuse("this bracket is never closed; add ')'", self.open[-1])
         self.open.pop()
-        return found
+        return inside
 
     def symbol(self) -> str:
-        """A character that stands for itself."""
         character = self.next
         if character.isspace() or character == "\\":
             self.refuse(f"contains {character!r}; here are no blanks and no escapes")
@@ -193,18 +184,17 @@ class _Parser:
         return character
 
     def letters(self) -> Letters:
-        """A class of symbols in square brackets."""
         start = self.at
         if self.pattern.find("]", start) < 0:
             self.refuse("this bracket is never closed; add ']'")
         self.at += 1
         negated = self.take("^")
-        found: set[str] = set()
+        symbols: set[str] = set()
         while not self.take("]"):
-            found |= self.span()
-        if not found:
+            symbols |= self.span()
+        if not symbols:
             self.refuse("a class in [...] has at least one symbol; write . for any symbol", start)
-        return Letters(frozenset(found), negated)
+        return Letters(frozenset(symbols), negated)
 
     def span(self) -> set[str]:
         """A symbol or a range of symbols of a class. A hyphen first or last is a symbol, as in Python's `re`."""

@@ -60,27 +60,30 @@ class Terms:
         return joined(self.both if isinstance(tree, Intersection) else self.shuffled, parts)
 
     def make(self, kind: str, *arguments: int, nullable: bool = False) -> Term:
-        """The number of a term."""
-        found = self.number.setdefault((kind, arguments), len(self.nodes))
-        if found == len(self.nodes):
+        term = self.number.setdefault((kind, arguments), len(self.nodes))
+        if term == len(self.nodes):
             self.nodes.append((kind, arguments))
             self.nullable.append(nullable)
-        return found
+        return term
 
     def letters(self, mask: int) -> Term:
-        """One symbol of a set."""
         return self.make("letters", mask) if mask else NOTHING
 
     def then(self, r: Term, s: Term) -> Term:
-        """r, then s."""
+        return self.side_by_side("then", r, s)
+
+    def shuffled(self, r: Term, s: Term) -> Term:
+        return self.side_by_side("shuffled", r, s)
+
+    def side_by_side(self, kind: str, r: Term, s: Term) -> Term:
+        """A word of r and one of s, in one way or another: each word has the symbols of both."""
         if NOTHING in (r, s):
             return NOTHING
         if EMPTY in (r, s):
             return s if r == EMPTY else r
-        return self.make("then", r, s, nullable=self.nullable[r] and self.nullable[s])
+        return self.make(kind, r, s, nullable=self.nullable[r] and self.nullable[s])
 
     def union(self, parts: Sequence[Term]) -> Term:
-        """Any of the parts."""
         # Equal terms once, in order: without such identities derivatives would not be finitely many.
         different = tuple(dict.fromkeys(part for part in parts if part != NOTHING))
         if len(different) <= 1:
@@ -93,16 +96,7 @@ class Terms:
             return NOTHING
         return r if r == s else self.make("both", r, s, nullable=self.nullable[r] and self.nullable[s])
 
-    def shuffled(self, r: Term, s: Term) -> Term:
-        """r and s interleaved."""
-        if NOTHING in (r, s):
-            return NOTHING
-        if EMPTY in (r, s):
-            return s if r == EMPTY else r
-        return self.make("shuffled", r, s, nullable=self.nullable[r] and self.nullable[s])
-
     def repeat(self, r: Term, low: int, high: int) -> Term:
-        """r, `low` to `high` times."""
         # Where r has the empty word, fewer repetitions are among more: r{2,5} is r{0,5}.
         low = 0 if self.nullable[r] else low
         if high == 0 or r == EMPTY or (r == NOTHING and low == 0):
@@ -112,7 +106,6 @@ class Terms:
         return self.make("repeat", r, low, high, nullable=low == 0)
 
     def form(self, term: Term) -> Form:
-        """The linear form of a term."""
         if term not in self.forms:
             self.forms[term] = tuple(dict.fromkeys(self._pairs(*self.nodes[term])))
         return self.forms[term]

@@ -12,31 +12,26 @@ class Letters:
 
 
 @dataclass(frozen=True)
-class Concatenation:
+class Joined:
+    """Parts, joined by an operation."""
+
+    parts: tuple["Tree", ...]
+
+
+class Concatenation(Joined):
     """The parts one after the other; without parts the empty word."""
 
-    parts: tuple["Tree", ...]
 
-
-@dataclass(frozen=True)
-class Union:
+class Union(Joined):
     """The words of any of the parts."""
 
-    parts: tuple["Tree", ...]
 
-
-@dataclass(frozen=True)
-class Intersection:
+class Intersection(Joined):
     """The words of all parts."""
 
-    parts: tuple["Tree", ...]
 
-
-@dataclass(frozen=True)
-class Shuffle:
+class Shuffle(Joined):
     """The words of all parts interleaved, each part's symbols in their order."""
-
-    parts: tuple["Tree", ...]
 
 
 @dataclass(frozen=True)

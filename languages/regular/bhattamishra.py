@@ -3,16 +3,10 @@
 from languages.automata import Dfa
 from languages.task import Task
 
-SOURCE = "Bhattamishra et al. 2020"
-
 
 def aa_star() -> Task:
     """(aa)*: words of a's of even length. Over one symbol each length has one word, so one class is always empty.
 
-    >>> aa_star().machine.answers("aaaa", every=True).tolist()
-    [0, 1, 0, 1]
-    >>> aa_star().machine.answers("aaa").item(), aa_star().machine.answers("aa").item()
-    (0, 1)
     >>> aa_star().describe_length(4)
     'length 4: aa-star has no non-members, so every word is a member'
 
@@ -24,10 +18,6 @@ def aa_star() -> Task:
 def aaaa_star() -> Task:
     """(aaaa)*: words of a's whose length is a multiple of 4. One class is empty at each length, as in `aa_star`.
 
-    >>> aaaa_star().machine.answers("aaaa", every=True).tolist()
-    [0, 0, 0, 1]
-    >>> aaaa_star().machine.answers("aaaaaaaa").item(), aaaa_star().machine.answers("aa").item()
-    (1, 0)
     >>> aaaa_star().classes(8), aaaa_star().classes(6)
     ((1,), (0,))
 
@@ -41,10 +31,6 @@ def abab_star() -> Task:
 
     >>> abab_star().machine.answers("abab", every=True).tolist()
     [0, 0, 0, 1]
-    >>> abab_star().machine.answers("abababab").item(), abab_star().machine.answers("abba").item()
-    (1, 0)
-    >>> abab_star().describe_length(6)
-    'length 6: abab-star has no members, so every word is a non-member'
 
     Source: Bhattamishra et al. 2020.
     """
@@ -54,13 +40,8 @@ def abab_star() -> Task:
 def zero_one_two() -> Task:
     """{0,1,2}*02*: the last symbol that is not 2 is a 0. Star-free.
 
-    >>> machine = zero_one_two().machine
-    >>> machine.answers("10122").item(), machine.answers("1022").item(), machine.answers("22").item()
-    (0, 1, 0)
-    >>> machine.answers("012022", every=True).tolist()
+    >>> zero_one_two().machine.answers("012022", every=True).tolist()
     [1, 0, 0, 1, 1, 1]
-    >>> zero_one_two().classes(1)
-    (0, 1)
 
     Source: Bhattamishra et al. 2020.
     """
@@ -73,10 +54,6 @@ def ab_d_bc() -> Task:
     """{a,b}*d{b,c}*: one d, only a's and b's before it and only b's and c's after. Star-free.
 
     >>> machine = ab_d_bc().machine
-    >>> machine.answers("abdbc").item(), machine.answers("ab").item(), machine.answers("ada").item()
-    (1, 0, 0)
-    >>> machine.answers("bdcd", every=True).tolist()
-    [0, 1, 1, 0]
     >>> ab_d_bc().next_symbols(machine.encode("d")).astype(int).tolist()  # after d: b, c or the end
     [[0, 1, 1, 0, 1]]
 
@@ -90,13 +67,8 @@ def ab_d_bc() -> Task:
 def aa_bb_cc_dd_ee() -> Task:
     """aa*bb*cc*dd*ee*: one or more a's, then b's, c's, d's and e's. Star-free; no members shorter than 5.
 
-    >>> machine = aa_bb_cc_dd_ee().machine
-    >>> machine.answers("abcde").item(), machine.answers("aabbcde").item(), machine.answers("abcd").item()
-    (1, 1, 0)
-    >>> machine.answers("abcdee", every=True).tolist()
+    >>> aa_bb_cc_dd_ee().machine.answers("abcdee", every=True).tolist()
     [0, 0, 0, 0, 1, 1]
-    >>> aa_bb_cc_dd_ee().classes(4)
-    (0,)
 
     Source: Bhattamishra et al. 2020.
     """
@@ -109,7 +81,6 @@ def aa_bb_cc_dd_ee() -> Task:
 
 
 def _cycle(name: str, pattern: str, word: str) -> Task:
-    """The repetitions of one word."""
     states = tuple(word[:read] or "start" for read in range(len(word)))
     delta = {state: {a: states[(i + 1) % len(word)]} for i, (state, a) in enumerate(zip(states, word, strict=True))}
     dfa = Dfa.from_partial(states, "".join(sorted(set(word))), delta, "start", {"start"})
@@ -121,7 +92,7 @@ def _task(name: str, pattern: str, dfa: Dfa, accept: tuple[str, ...], reject: tu
         name=name,
         machine=dfa.as_moore(),
         summary=f"membership: {pattern}",
-        source=SOURCE,
+        source="Bhattamishra et al. 2020",
         examples=(*((word, "accept") for word in accept), *((word, "reject") for word in reject)),
         sampling="balanced",
     )

@@ -16,13 +16,8 @@ def cycle_navigation(size: int = 5) -> Task:
     stay, 2 = forward: the same task with other names. All words of a length are equally likely.
     LanguageError: a size that is not in 2..1000.
 
-    >>> machine = cycle_navigation().machine
-    >>> [machine.answers(word).item() for word in ("0", "1", "2", "010211")]
-    [0, 1, 4, 2]
-    >>> machine.answers("010211", every=True).tolist()
+    >>> cycle_navigation().machine.answers("010211", every=True).tolist()
     [0, 1, 1, 0, 1, 2]
-    >>> cycle_navigation(size=3).machine.answers("1111").item()
-    1
 
     Source: thesis, section 6.4.1; Deletang et al. 2023, Cycle Navigation.
     """

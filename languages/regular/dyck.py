@@ -32,14 +32,6 @@ def dyck(
 
     >>> dyck(2).labels([[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]).tolist()
     [1, 1, 0]
-    >>> dyck(1).machine.answers("0011").item(), dyck(12).machine.answers("0011").item()
-    (0, 1)
-    >>> from languages.randomness import rng
-    >>> words = dyck(12, depth="every").sample(rng(0, "example"), length=40, count=512)
-    >>> members = words[dyck(12).labels(words) == 1].astype(int)
-    >>> deepest = (1 - 2 * members).cumsum(axis=1).max(axis=1)  # (256,)
-    >>> len(members), sorted(set(deepest.tolist()))
-    (256, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
 
     Source: Bhattamishra et al. 2020, D_n; thesis, Table 6.1.
     """
@@ -56,6 +48,7 @@ def dyck(
     if depth == "every" and members != "uniform":
         raise LanguageError(f"dyck-{depth_bound}: depth=every and members={members} exclude each other; give one")
     deepest = "0" * depth_bound + "1" * depth_bound
+    by_depth = (exact_depth(n) for n in range(1, depth_bound + 1))
     return Task(
         name=spec(f"dyck-{depth_bound}", {"depth": (depth, "any"), "members": (members, "uniform")}),
         machine=dyck_dfa(depth_bound).as_moore(),
@@ -63,31 +56,18 @@ def dyck(
         source="Bhattamishra et al. 2020; thesis, Table 6.1",
         examples=((deepest, "accept"), ("01" + deepest, "accept"), (f"0{deepest}1", "reject"), ("1", "reject")),
         sampling="balanced",
-        members=Blocks(depth_bound) if members == "blocks" else depths(depth_bound) if depth == "every" else (),
+        members=Blocks(depth_bound) if members == "blocks" else tuple(by_depth) if depth == "every" else (),
         glyphs=("(", ")"),
     )
 
 
-def depths(depth_bound: int) -> tuple[Dfa, ...]:
-    """The balanced words by their largest depth, 1..N."""
-    return tuple(exact_depth(n) for n in range(1, depth_bound + 1))
-
-
 def dyck_dfa(depth_bound: int) -> Dfa:
-    """The minimal automaton of D_N: the depth 0..N, and a sink.
-
-    >>> dyck_dfa(2).n_states
-    4
-    """
+    """The minimal automaton of D_N: the depth 0..N, and a sink."""
     depths = range(depth_bound + 1)
     delta = {str(d): {a: str(e) for a, e in (("0", d + 1), ("1", d - 1)) if e in depths} for d in depths}
     return Dfa.from_partial(tuple(delta), "01", delta, "0", {"0"})
 
 
 def exact_depth(depth: int) -> Dfa:
-    """The balanced words whose largest depth is exactly this.
-
-    >>> exact_depth(2).accepts([[0, 1, 0, 1], [0, 0, 1, 1]]).tolist()
-    [False, True]
-    """
+    """The balanced words whose largest depth is exactly this."""
     return (dyck_dfa(depth) - dyck_dfa(depth - 1)).minimise() if depth > 0 else dyck_dfa(0)

@@ -5,7 +5,7 @@ term. Reading strictly from left to right, the total is enough.
 """
 
 from collections.abc import Callable
-from typing import TypeGuard, TypeVar
+from typing import TypeGuard
 
 from languages.automata import MooreMachine
 
@@ -14,16 +14,11 @@ ILL_FORMED = "ill-formed"
 Value = tuple[int, ...]  # what is kept: (total, term), or with left-to-right reading (total,)
 Pending = tuple[Value, str]  # a value and the operator that waits for its digit
 State = Value | Pending | str  # str: ill-formed
-S = TypeVar("S", bound=State)
 Apply = Callable[[Value, str, int, int], Value]  # value, operator, digit, modulus -> value
 
 
 def apply_with_precedence(value: Value, operator: str, digit: int, modulus: int) -> Value:
-    """(total, signed term) after an operator and a digit.
-
-    >>> apply_with_precedence((1, 2), "*", 3, 5), apply_with_precedence((1, 2), "-", 3, 5)
-    ((1, 1), (3, 2))
-    """
+    """(total, signed term) after an operator and a digit."""
     total, term = value
     if operator == "*":
         return total, term * digit % modulus
@@ -31,11 +26,7 @@ def apply_with_precedence(value: Value, operator: str, digit: int, modulus: int)
 
 
 def apply_left_to_right(value: Value, operator: str, digit: int, modulus: int) -> Value:
-    """(total,) after an operator and a digit.
-
-    >>> apply_left_to_right((3,), "*", 3, 5)
-    (4,)
-    """
+    """(total,) after an operator and a digit."""
     (total,) = value
     return ({"+": total + digit, "-": total - digit, "*": total * digit}[operator] % modulus,)
 
@@ -60,31 +51,16 @@ def symbol_machine(
             return apply(value, operator, int(symbol), modulus)
         return ILL_FORMED
 
-    return explore(zero if plus else wait(zero, "+"), digits + operators, modulus, step)
-
-
-def pair_machine(apply: Apply, zero: Value, modulus: int, operators: str) -> MooreMachine:
-    """The machine over the letters (operator, digit), from the value zero; it has an answer in every state."""
-    letters = {f"{operator}{digit}": (operator, digit) for operator in operators for digit in range(modulus)}
-
-    def step(value: Value, letter: str) -> Value:
-        return apply(value, *letters[letter], modulus)
-
-    return explore(zero, tuple(letters), modulus, step)
-
-
-def explore(start: S, alphabet: tuple[str, ...], modulus: int, step: Callable[[S, str], S]) -> MooreMachine:
-    """The machine of all states that can be reached."""
-    delta: dict[S, dict[str, S]] = {}
-    todo = [start]
+    delta: dict[State, dict[str, State]] = {}
+    alphabet = digits + operators
+    todo: list[State] = [zero if plus else wait(zero, "+")]
     for state in todo:
         if state not in delta:
             delta[state] = {symbol: step(state, symbol) for symbol in alphabet}
             todo.extend(delta[state].values())
     rows = {_name(state): {symbol: _name(target) for symbol, target in row.items()} for state, row in delta.items()}
     outputs = tuple(sum(state) % modulus if is_value(state) else -1 for state in delta)
-    names = tuple(str(digit) for digit in range(modulus))
-    return MooreMachine(tuple(rows), alphabet, rows, _name(start), outputs, names)
+    return MooreMachine(tuple(rows), alphabet, rows, _name(todo[0]), outputs, digits)
 
 
 def is_value(state: State) -> TypeGuard[Value]:

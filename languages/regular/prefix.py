@@ -11,7 +11,6 @@ from languages.task import Task
 MAX_P = 20
 MAX_K = 10  # each symbol is one digit
 MAX_STATES = 1000
-SHORT = "too short"
 
 
 def prefix(p: int = 2, k: int = 2) -> Task:
@@ -26,10 +25,6 @@ def prefix(p: int = 2, k: int = 2) -> Task:
     >>> task = prefix(p=2, k=4)
     >>> [task.output_names[task.machine.answers(word).item()] for word in ("3", "30", "3012", "0312")]
     ['too short', '30', '30', '03']
-    >>> task.machine.answers("3012", every=True).tolist()
-    [16, 12, 12, 12]
-    >>> task.n_outputs, task.machine.n_states, prefix(p=4, k=4).machine.n_states
-    (17, 21, 341)
 
     Source: Pert, Alrajeh, Russo 2026, prefix languages (there p is 1, 2, 4 and k is 2, 4).
     """
@@ -43,24 +38,19 @@ def prefix(p: int = 2, k: int = 2) -> Task:
     last = str(k - 1)
     return Task(
         name=spec("prefix", {"p": (p, 2), "k": (k, 2)}),
-        machine=MooreMachine(tuple(delta), alphabet, delta, "start", outputs, (*classes, SHORT)),
-        summary=f"the first {_symbols(p)} of a word over {k} symbols, or 'too short'",
+        machine=MooreMachine(tuple(delta), alphabet, delta, "start", outputs, (*classes, "too short")),
+        summary=f"the first {f'{p} symbols' if p > 1 else 'symbol'} of a word over {k} symbols, or 'too short'",
         source="Pert et al. 2026 (prefix languages)",
         examples=(
             ("0" * p, "0" * p),
             (last * p + "01", last * p),
             ("0" * (p - 1) + last + "0", "0" * (p - 1) + last),
-            *[("1" * (p - 1), SHORT)] * (p > 1),
+            *[("1" * (p - 1), "too short")] * (p > 1),
         ),
     )
 
 
-def _symbols(p: int) -> str:
-    return f"{p} symbols" if p > 1 else "symbol"
-
-
 def _check(p: int, k: int) -> None:
-    """Both numbers, and how many states they make."""
     if not 1 <= p <= MAX_P:
         raise LanguageError(f"prefix: p is {p}; it is the number of symbols asked for, 1 to {MAX_P}")
     if not 2 <= k <= MAX_K:

@@ -91,14 +91,8 @@ def tomita(
     RegularGPT (languages/sampling/published.py): for 3 and 7 "runs", few and long ones; for 4 "walk", a fair coin where
     both symbols are legal. For 5 and 6 members are uniform there as well, 1 (0* there) and 2 have one at most.
 
-    >>> tomita(3).labels([[1, 0, 0], [1, 0, 1], [1, 1, 0]]).tolist()
-    [1, 0, 1]
     >>> [get.machine.answers("100110").item() for get in (tomita(3), tomita(3, forbidden="later"))]
     [1, 0]
-    >>> tomita(4).machine.answers("1000", every=True).tolist()
-    [1, 1, 1, 0]
-    >>> tomita(5).describe_length(7)
-    'length 7: tomita-5 has no members, so every word is a non-member'
 
     Source: Tomita 1982; Bhattamishra et al. 2020; Weiss, Goldberg and Yahav 2018; thesis, Table 6.1.
     """

@@ -1,5 +1,6 @@
 """Balanced batches of a classification: members, non-members and near misses of one length."""
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,24 @@ from languages.sampling.near_miss import NearMissSampler, substitutions, swap
 from languages.sampling.sampler import WordSampler
 
 MAX_TOGETHER = 2**22  # edges of the samplers of near misses
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Which words of a length are drawn, see `languages.task.Task.sample`. SamplingError for what is out of range."""
+
+    near_misses: float = 0.0
+    edits: int = 1
+    members: float = 0.5
+    swaps: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, of in (("near_misses", "non-members"), ("swaps", "near misses"), ("members", "words")):
+            share = getattr(self, name)
+            if not 0.0 <= share <= 1.0:
+                raise SamplingError(f"{name} is {share}; it is a share of the {of}, 0.0 to 1.0")
+        if self.edits < 1:
+            raise SamplingError(f"edits is {self.edits}; a near miss has at least 1 edit")
 
 
 class BalancedSampler:
@@ -29,27 +48,19 @@ class BalancedSampler:
         """Which of 0 (non-members) and 1 (members) have words of this length."""
         return tuple(label for label, words in enumerate((self.non_members, self.members)) if words.has(length))
 
-    def sample(
-        self,
-        random: np.random.Generator,
-        length: int,
-        count: int,
-        near_misses: float = 0.0,
-        edits: int = 1,
-        members: float = 0.5,
-        swaps: float = 0.0,
-    ) -> Indices:
-        """Words (count, length), shuffled; see Task.sample."""
+    def sample(self, random: np.random.Generator, length: int, count: int, mixture: Mixture) -> Indices:
+        """Words (count, length), shuffled."""
         classes = self.classes(length)
         if len(classes) == 2:
-            n_members = half(random, count) if members == 0.5 else share_of(random, count, members)
+            share = mixture.members
+            n_members = half(random, count) if share == 0.5 else share_of(random, count, share)
         else:
             n_members = count * sum(classes)
-        near = self.near_misses(length, edits) if near_misses else []
-        swapped = self.swapped(length) if near_misses and swaps else []
-        n_near = share_of(random, count - n_members, near_misses) if near else 0
+        near = self.near_misses(length, mixture.edits) if mixture.near_misses else []
+        swapped = self.swapped(length) if mixture.near_misses and mixture.swaps else []
+        n_near = share_of(random, count - n_members, mixture.near_misses) if near else 0
         # A swap is two substitutions: where it leaves the language, already the first does or the second.
-        n_swapped = share_of(random, n_near, swaps) if swapped else 0
+        n_swapped = share_of(random, n_near, mixture.swaps) if swapped else 0
         n_edited = n_near - n_swapped
         # How many edits a near miss has is drawn for each: every number that is possible is equally likely.
         sizes = np.bincount(random.integers(0, max(1, len(near)), n_edited), minlength=len(near)).tolist()

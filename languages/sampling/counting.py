@@ -46,7 +46,6 @@ class PathCounts:
 
     @cached_property
     def edges(self) -> Paths:
-        """The paths of one symbol."""
         graph = self.graph
         order = np.argsort(graph.source, kind="stable")
         return Paths(graph.source[order], graph.target[order], graph.symbol[order, None], graph.log_weight[order])
@@ -89,7 +88,6 @@ class PathCounts:
 
     @property
     def _counted(self) -> int:
-        """How many L were counted."""
         return (len(self._starts) - 1) * BLOCK + len(self._last)
 
     def _level(self, steps: int) -> int:

@@ -72,15 +72,13 @@ def walk(nodes: Bools, source: Ints, target: Ints) -> Bools:
     for q, p in zip(source.tolist(), target.tolist(), strict=True):
         after.setdefault(q, []).append(p)
     # In Python, an edge at a time: less than numpy calls on all edges, once for each node of a chain.
-    found = set(np.flatnonzero(nodes).tolist())
-    todo = list(found)
+    todo: list[int] = np.flatnonzero(nodes).tolist()
+    reached = set(todo)
     while todo:
-        new = [p for p in after.get(todo.pop(), ()) if p not in found]
-        found.update(new)
+        new = [p for p in after.get(todo.pop(), ()) if p not in reached]
+        reached.update(new)
         todo += new
-    reached = nodes.copy()
-    reached[list(found)] = True
-    return reached
+    return np.isin(np.arange(len(nodes)), list(reached))
 
 
 def graph_of(dfas: Sequence[Dfa], weights: Sequence[float] | None = None) -> Graph:

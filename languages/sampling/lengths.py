@@ -19,13 +19,12 @@ class Lengths:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._ends: list[Bools] = [graph.final]
-        self._seen: dict[bytes, int] = {}
+        self._first: dict[bytes, int] = {}  # at which length each set came
 
     def __contains__(self, length: int) -> bool:
         return length >= 0 and len(self.starts(length)) > 0
 
     def starts(self, length: int) -> Ints:
-        """The initial nodes from which a path of this length leads to a final node."""
         return self.graph.initial[self.ends_in(length)[self.graph.initial]]
 
     def ends_in(self, length: int) -> Bools:
@@ -33,10 +32,10 @@ class Lengths:
         while len(self._ends) <= length:
             # A set that was there before: from then on the sets go round in a circle.
             key = self._ends[-1].tobytes()
-            if key in self._seen:
-                start = self._seen[key]
+            if key in self._first:
+                start = self._first[key]
                 return self._ends[start + (length - start) % (len(self._ends) - 1 - start)]
-            self._seen[key] = len(self._ends) - 1
+            self._first[key] = len(self._ends) - 1
             self._check(length)
             more = np.zeros(self.graph.n_nodes, dtype=np.bool_)
             more[self.graph.source[self._ends[-1][self.graph.target]]] = True

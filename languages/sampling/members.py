@@ -10,10 +10,8 @@ from languages.automata.words import Indices
 class Members(Protocol):
     """Draws members of a language, with any distribution."""
 
-    def has(self, length: int) -> bool:
-        """Whether there is a member of this length."""
-        ...
+    # Whether there is a member of this length.
+    def has(self, length: int) -> bool: ...
 
-    def sample(self, random: np.random.Generator, length: int, count: int) -> Indices:
-        """Members (count, length), a pure function of the generator's state and the arguments."""
-        ...
+    # Members (count, length), a pure function of the generator's state and the arguments.
+    def sample(self, random: np.random.Generator, length: int, count: int) -> Indices: ...

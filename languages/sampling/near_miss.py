@@ -35,7 +35,6 @@ class Edit:
 
     @property
     def n_phases(self) -> int:
-        """How many phases there are."""
         return len(self.read)
 
     @classmethod
@@ -60,17 +59,14 @@ def swap(n_symbols: int) -> Edit:
     """Two different symbols change places, however far apart: how often each occurs stays as it was.
 
     After phase 0 there is one for each pair (a, b): b was written for a, and a is still to be written for some b.
-
-    >>> swap(2).n_phases
-    4
     """
     check_pairs(n_symbols**3, n_symbols)
-    kept = [(c, c) for c in range(n_symbols)]
-    owed = [(a, b) for a in range(n_symbols) for b in range(n_symbols) if a != b]
+    symbols = range(n_symbols)
+    owed = [(a, b) for a in symbols for b in symbols if a != b]
     done = 1 + len(owed)
-    first = [*((c, c, 0) for c, _ in kept), *((a, b, 1 + j) for j, (a, b) in enumerate(owed))]
-    between = [[*((c, c, 1 + j) for c, _ in kept), (b, a, done)] for j, (a, b) in enumerate(owed)]
-    return Edit.of([first, *between, [(c, c, done) for c, _ in kept]])
+    first = [*((c, c, 0) for c in symbols), *((a, b, 1 + j) for j, (a, b) in enumerate(owed))]
+    between = [[*((c, c, 1 + j) for c in symbols), (b, a, done)] for j, (a, b) in enumerate(owed)]
+    return Edit.of([first, *between, [(c, c, done) for c in symbols]])
 
 
 def check_pairs(count: int, n_symbols: int, states: str = "") -> None:
@@ -94,11 +90,6 @@ class NearMissSampler(PathSampler):
     >>> near = NearMissSampler([pairs], pairs, substitutions(2, edits=1))
     >>> sorted({pairs.decode(word) for word in near.sample(rng(0, "example"), 4, 100)})
     ['0001', '0100', '0111', '1101']
-    >>> near.has(3)
-    False
-    >>> near = NearMissSampler([pairs], pairs, swap(2))
-    >>> sorted({pairs.decode(word) for word in near.sample(rng(0, "example"), 4, 100)})
-    ['0011', '0110', '1001', '1100']
     """
 
     def __init__(self, members: Sequence[Dfa], language: Dfa, edit: Edit) -> None:
@@ -114,11 +105,11 @@ def pair_graph(members: Sequence[Dfa], language: Dfa, edit: Edit) -> Graph:
     shape = (union.n_nodes, language.n_states, edit.n_phases)
     start = (union.initial, np.full_like(union.initial, language.initial_index), 0)
     level: Ints = np.asarray(np.ravel_multi_index(start, shape))
-    initial, seen, tried = level, set[int](), 0
+    initial, reached, tried = level, set[int](), 0
     edges: list[tuple[Ints, Ints, Ints]] = [(level[:0], level[:0], level[:0])]
     while len(level):
-        seen.update(level.tolist())
-        found: set[int] = set()
+        reached.update(level.tolist())
+        targets: set[int] = set()
         for j in map(int, np.unique(level % edit.n_phases)):
             nodes = level[level % edit.n_phases == j]
             tried += len(nodes) * len(edit.read[j])
@@ -129,11 +120,11 @@ def pair_graph(members: Sequence[Dfa], language: Dfa, edit: Edit) -> Graph:
             row, pair = np.nonzero(alive[p])
             target: Ints = np.asarray(np.ravel_multi_index((p[row, pair], q[row, pair], edit.after[j][pair]), shape))
             edges.append((nodes[row], target, edit.written[j][pair]))
-            found.update(target.tolist())
+            targets.update(target.tolist())
         # Sorted, so that the graph, and with it every word drawn, is the same in every process.
-        level = np.array(sorted(found - seen), dtype=np.intp)
+        level = np.array(sorted(targets - reached), dtype=np.intp)
     source, target, symbol = (np.concatenate(column) for column in zip(*edges, strict=True))
-    nodes = np.array(sorted(seen), dtype=np.intp)
+    nodes = np.array(sorted(reached), dtype=np.intp)
     p, q, j = np.unravel_index(nodes, shape)
     return Graph(
         n_nodes=len(nodes),

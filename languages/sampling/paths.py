@@ -29,7 +29,6 @@ class Paths:
         return np.repeat(np.arange(len(self.first)), np.diff(self.first, append=len(self.source)))
 
     def then(self, edges: "Paths", n_nodes: int) -> "Paths":
-        """Each path followed by each edge from its end."""
         degree = np.bincount(edges.source, minlength=n_nodes)
         times = degree[self.target]
         path = np.repeat(np.arange(len(times)), times)

@@ -29,8 +29,6 @@ class Blocks:
     >>> from languages.randomness import rng
     >>> ["".join(map(str, word)) for word in Blocks(3).sample(rng(0, "example"), 20, 2)]
     ['00010110101100101101', '00010101011010110101']
-    >>> Blocks(3).has(7)
-    False
     """
 
     depth_bound: int
@@ -68,8 +66,14 @@ def block_lengths(random: np.random.Generator, most: Ints) -> Ints:
     return np.clip(np.trunc(drawn).astype(np.intp) // 2 * 2, 0, most)
 
 
+class _EveryLength:
+    def has(self, length: int) -> bool:
+        """Every length has members."""
+        return length >= 0
+
+
 @dataclass(frozen=True)
-class Tomita3Runs:
+class Tomita3Runs(_EveryLength):
     """Words of Tomita 3 by run lengths: a fair coin picks the symbol, then its number is uniform over what is left.
 
     After an odd run of 1s the number of 0s is uniform over the even ones. The number may be 0, then nothing is
@@ -81,12 +85,7 @@ class Tomita3Runs:
     ['00000000000000000001', '11111111111111111111']
     """
 
-    def has(self, length: int) -> bool:
-        """Every length has members."""
-        return length >= 0
-
     def sample(self, random: np.random.Generator, length: int, count: int) -> Indices:
-        """Members (count, length)."""
         left = np.full(count, length)
         odd = np.zeros(count, dtype=np.bool_)  # whether the last run of 1s is odd
         zeros = np.zeros(count, dtype=np.bool_)  # whether it is followed by 0s
@@ -107,7 +106,7 @@ class Tomita3Runs:
 
 
 @dataclass(frozen=True)
-class Tomita7Runs:
+class Tomita7Runs(_EveryLength):
     """Words of Tomita 7, 0*1*0*1*: the first three numbers uniform from 0 to what is left, the fourth all the rest.
 
     >>> from languages.randomness import rng
@@ -115,34 +114,24 @@ class Tomita7Runs:
     ['00000011111111100111', '00000000000000000000']
     """
 
-    def has(self, length: int) -> bool:
-        """Every length has members."""
-        return length >= 0
-
     def sample(self, random: np.random.Generator, length: int, count: int) -> Indices:
-        """Members (count, length)."""
-        left = np.full(count, length)
-        numbers = np.empty((count, 4), dtype=np.intp)
+        numbers = np.zeros((count, 4), dtype=np.intp)
+        numbers[:, 3] = length
         for run in range(3):
-            numbers[:, run] = random.integers(0, left + 1)
-            left = left - numbers[:, run]
-        numbers[:, 3] = left
+            numbers[:, run] = random.integers(0, numbers[:, 3] + 1)
+            numbers[:, 3] -= numbers[:, run]
         runs = np.tile(np.array([0, 1, 0, 1], dtype=np.uint8), count)  # (count * 4,)
         return np.repeat(runs, numbers.ravel()).reshape(count, length)  # (count, length)
 
 
 @dataclass(frozen=True)
-class Tomita4Walk:
+class Tomita4Walk(_EveryLength):
     """Words of Tomita 4, no 000, symbol by symbol: a fair coin each, but a 1 after two 0s.
 
     >>> from languages.randomness import rng
     >>> ["".join(map(str, word)) for word in Tomita4Walk().sample(rng(0, "example"), 20, 2)]
     ['10011010111011011100', '10100100111111001101']
     """
-
-    def has(self, length: int) -> bool:
-        """Every length has members."""
-        return length >= 0
 
     def sample(self, random: np.random.Generator, length: int, count: int) -> Indices:
         """Members (count, length): fair coins, in whose runs of 0s every third becomes a 1."""

@@ -16,8 +16,7 @@ from languages.sampling.lengths import Lengths
 class PathSampler:
     """Draws paths of a given length, from an initial to a final node of a graph, in proportion to their weight.
 
-    With several initial nodes, one of those that have a path of that length is drawn first, all equally
-    likely.
+    With several initial nodes, one of those that have a path of that length is drawn first, all equally likely.
     """
 
     def __init__(self, graph: Graph, most_paths: int = MAX_PATHS) -> None:
@@ -29,14 +28,12 @@ class PathSampler:
         self._starts = lru_cache(maxsize=1024)(self._starts_of)
 
     def has(self, length: int) -> bool:
-        """Whether there is a word of this length."""
         return length in self.lengths
 
     def sample(self, random: np.random.Generator, length: int, count: int) -> Indices:
         """Words (count, length). Raises LengthEmpty if there is none of this length.
 
-        Each step draws several symbols at once: one uniform number a row, looked up among the steps'
-        thresholds.
+        Each step draws several symbols at once: one uniform number a row, looked up among the steps' thresholds.
         """
         counts = self.counts
         steps, head = divmod(length, counts.stride)
@@ -70,7 +67,6 @@ class PathSampler:
         return starts[random.integers(0, len(starts), count)]
 
     def _starts_of(self, length: int) -> Ints:
-        """The initial nodes that have a word of this length."""
         if length not in self.lengths:
             raise LengthEmpty(f"there is no word of length {length}; {nearest_lengths(self.has, length)}")
         return self.lengths.starts(length)
@@ -82,13 +78,10 @@ class WordSampler(PathSampler):
     With `weights` (Sigma,), in proportion to the product of their symbols' weights. With a sequence of
     DFAs, each word comes from one of those that have a word of that length, all equally likely.
 
-    >>> from languages.randomness import rng
     >>> even = Dfa(("e", "o"), ("a", "b"), {"e": {"a": "e", "b": "o"}, "o": {"a": "o", "b": "e"}}, "e", frozenset("e"))
     >>> sampler = WordSampler(even)
     >>> round(float(np.exp(sampler.count_log(10))))
     512
-    >>> sampler.sample(rng(0, "example"), 10, 1000).sum(axis=1).max().item()
-    10
     """
 
     def __init__(

@@ -32,26 +32,18 @@ class Document:
 
 
 class Source(Protocol):
-    """What a text is assembled from."""
+    """What a text is assembled from: so many files or rows, whose documents are of the train or the test part.
+
+    `place` names the text in the cache, one text a place. `state` changes when the text does; no text is read for it.
+    """
 
     @property
-    def place(self) -> str:
-        """What the text is called in the cache: one text a place."""
-        ...
-
+    def place(self) -> str: ...
     @property
-    def state(self) -> str:
-        """Something that changes when the text does, found without reading it."""
-        ...
-
+    def state(self) -> str: ...
     @property
-    def files(self) -> int:
-        """How many files or rows there are."""
-        ...
-
-    def documents(self, part: str) -> Iterator[Document]:
-        """The documents of the training or of the test part."""
-        ...
+    def files(self) -> int: ...
+    def documents(self, part: str) -> Iterator[Document]: ...
 
 
 def assembled(source: Source, tokens: "Tokens | None" = None) -> Stored:
@@ -59,12 +51,12 @@ def assembled(source: Source, tokens: "Tokens | None" = None) -> Stored:
     place = [source.place, tokens.place if tokens else ""]
     key = _hash([FORMAT, *place, source.state, tokens.digest if tokens else ""])
     path = cache.folder() / f"{_hash(place)[:32]}.symbols"
-    if (found := _find(path, key)) is None:
+    if (stored := _find(path, key)) is None:
         _write(path, key, source, tokens)
-        found = _find(path, key)
-    if found is None:
+        stored = _find(path, key)
+    if stored is None:
         raise CorpusError(f"{source.place} changed while it was assembled; try again")
-    return found
+    return stored
 
 
 def _hash(value: list[Any]) -> str:
@@ -98,8 +90,6 @@ def _write(path: Path, key: str, source: Source, tokens: "Tokens | None") -> Non
 
 
 class _Writer:
-    """Writes documents one after the other and counts what it writes."""
-
     def __init__(self, file: BinaryIO, tokens: "Tokens | None"):
         self.file, self.tokens = file, tokens
         self.dtype = np.dtype(tokens.dtype if tokens else np.uint8).newbyteorder("<")
@@ -108,7 +98,6 @@ class _Writer:
         self.ends: list[int] = []  # of the documents of the test part
 
     def add(self, part: str, document: Document) -> None:
-        """Write a document of a part of the corpus, and list its name and size."""
         size = 0
         for block in self.encoded(self.counted(part, document.blocks)):
             self.file.write(block)

@@ -30,18 +30,18 @@ class Bigram:
 
     @classmethod
     def of(cls, symbols: np.ndarray, vocabulary_size: int) -> Bigram:
-        """The counts of a text."""
         size, many = vocabulary_size, len(symbols) > BLOCKS * BLOCK
         starts = np.linspace(0, len(symbols) - BLOCK, BLOCKS, dtype=np.int64) if many else [0]
         blocks = [symbols[at : at + (BLOCK if many else len(symbols))].astype(np.int64) for at in starts]
-        pairs, counts = np.unique(np.concatenate([one[:-1] * size + one[1:] for one in blocks]), return_counts=True)
+        pairs, counts = np.unique(
+            np.concatenate([block[:-1] * size + block[1:] for block in blocks]), return_counts=True
+        )
         followed = np.bincount(pairs // size, weights=counts, minlength=size).astype(np.int64)
         single = np.bincount(np.concatenate(blocks), minlength=size)
         alone = (single + 1) / (single.sum() + size)
         return cls(pairs, counts, followed, np.bincount(pairs // size, minlength=size), alone)
 
     def nats(self, symbols: Int[np.ndarray, "segments length"]) -> Float[np.ndarray, "segments predicted"]:
-        """-ln p of every symbol but the first."""
         a, b = symbols[:, :-1].astype(np.int64), symbols[:, 1:].astype(np.int64)
         pair = a * len(self.alone) + b  # (segments, predicted)
         at = np.searchsorted(self.pairs, pair).clip(max=len(self.pairs) - 1)

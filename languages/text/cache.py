@@ -49,7 +49,6 @@ def record(path: Path) -> dict[str, Any] | None:
 
 
 def trailer(record: dict[str, Any]) -> bytes:
-    """What follows the symbols in a file."""
     text = json.dumps(record).encode()
     return text + len(text).to_bytes(8, "little") + MARK
 

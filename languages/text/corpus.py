@@ -70,7 +70,6 @@ class Corpus:
         return self.stored.digest
 
     def part(self, part: Part) -> Symbols:
-        """The training or the test part by its name."""
         return {"train": self.train, "test": self.test}[part]
 
     def segments(self, part: Part, length: int, starts: ArrayLike) -> Symbols:
@@ -88,17 +87,14 @@ class Corpus:
 
     def require(self, part: Part, length: int) -> None:
         """CorpusError if a part is shorter than `length` symbols."""
-        found = len(self.part(part))
-        if not 0 < length <= found:
+        size = len(self.part(part))
+        if not 0 < length <= size:
             name = {"train": "training", "test": "test"}[part]
             remedy = "give a longer text or shorter segments" if length > 0 else "a segment has at least 1"
-            raise CorpusError(f"{self.name}: the {name} part has {found:,} symbols, {length:,} are needed; {remedy}")
+            raise CorpusError(f"{self.name}: the {name} part has {size:,} symbols, {length:,} are needed; {remedy}")
 
     def check(self) -> None:
-        """CorpusError if the file that the symbols are read from is not as it was when it was opened.
-
-        This looks at its size and time of change, not at its bytes: it takes microseconds.
-        """
+        """CorpusError if the file's size or time of change is not as it was when it was opened."""
         self.stored.check()
 
     def recurrences(self) -> Int[np.ndarray, "count 2"]:
@@ -118,8 +114,8 @@ class Corpus:
         [0, 0, 1, 23]
         """
         at, ends = np.asarray(positions, dtype=np.int64), self.stored.layout.ends
-        one = self.stored.layout.files == 1
-        return np.searchsorted(ends, at, side="right") if ends or one else np.arange(len(at))
+        is_noted = ends or self.stored.layout.files == 1
+        return np.searchsorted(ends, at, side="right") if is_noted else np.arange(len(at))
 
     def encode(self, text: str | bytes) -> Symbols:
         """(symbols,) of a text. CorpusError from a tokenizer, if the text is not UTF-8.

@@ -18,8 +18,6 @@ MAX_FILES = 2**20
 
 @dataclass(frozen=True, order=True)
 class File:
-    """A file of a folder, as it was found."""
-
     name: str  # relative to the folder, with / on every system
     path: Path
     size: int
@@ -29,8 +27,8 @@ class File:
         """Its bytes, at most BLOCK at a time. CorpusError if they are not as many as were found."""
         yield from blocks(self.path, 0, self.size)
         with refused(self.path):
-            found = os.stat(self.path)
-        if (found.st_size, found.st_mtime_ns) != (self.size, self.modified):
+            now = os.stat(self.path)
+        if (now.st_size, now.st_mtime_ns) != (self.size, self.modified):
             raise CorpusError(f"{shown(self.path)} changed while it was read; try again")
 
 
@@ -52,14 +50,14 @@ def walk(folder: Path, wanted: Callable[[os.DirEntry[str]], bool] = lambda _: Tr
     Left out: what is hidden (a name that begins with a dot), links, pipes and devices, and the files and folders
     that are not `wanted`. CorpusError for what cannot be read; TooLarge for more than MAX_FILES files.
     """
-    found: list[File] = []
-    folders, seen = [folder], 0
+    files: list[File] = []
+    folders, count = [folder], 0
     while folders:
         here = folders.pop()
         with refused(here), os.scandir(here) as entries:
             for entry in entries:
-                seen += 1
-                check(seen, MAX_FILES, f"{shown(folder)} holds more than {seen - 1:,} files")
+                count += 1
+                check(count, MAX_FILES, f"{shown(folder)} holds more than {count - 1:,} files")
                 if entry.name.startswith(".") or not wanted(entry):
                     continue
                 # Links are not followed: they may lead in circles, or bring one file into both parts.
@@ -68,8 +66,8 @@ def walk(folder: Path, wanted: Callable[[os.DirEntry[str]], bool] = lambda _: Tr
                 elif entry.is_file(follow_symlinks=False) and (state := entry.stat(follow_symlinks=False)).st_size:
                     path = Path(entry.path)
                     name = path.relative_to(folder).as_posix()
-                    found.append(File(name, path, state.st_size, state.st_mtime_ns))
-    return sorted(found)
+                    files.append(File(name, path, state.st_size, state.st_mtime_ns))
+    return sorted(files)
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -85,9 +83,9 @@ def open_regular(path: Path) -> BinaryIO:
     return file
 
 
-def check_regular(found: os.stat_result) -> None:
+def check_regular(state: os.stat_result) -> None:
     """OSError for anything but a file."""
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(state.st_mode):
         raise OSError(EINVAL, "it is a pipe or device, not a file")
 
 

@@ -30,46 +30,37 @@ ROWS = 256  # read at a time
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A column of a data set, by split."""
-
     place: str
     splits: dict[str, Any]  # "train", and "test" if the data set has one: datasets.Dataset
     column: str
 
     @property
     def files(self) -> int:
-        """How many rows there are."""
         return sum(len(rows) for rows in self.splits.values())
 
     @property
     def state(self) -> str:
         """The fingerprints of the splits, and the sizes and times of change of their files."""
-        said: list[Any] = [self.column]
+        parts: list[Any] = [self.column]
         for part, rows in self.splits.items():
             states = [os.stat(file["filename"]) for file in rows.cache_files]
-            said += [part, rows._fingerprint, [(state.st_size, state.st_mtime_ns) for state in states]]
-        return sha256(json.dumps(said).encode()).hexdigest()
+            parts += [part, rows._fingerprint, [(state.st_size, state.st_mtime_ns) for state in states]]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
     def documents(self, part: str) -> Iterator[Document]:
-        """The rows of a part, in their order."""
-        if "test" in self.splits:
-            wanted = np.ones(len(self.splits[part]), dtype=np.bool_)
-        else:
-            wanted = self.tested if part == "test" else ~self.tested
-        rows = self.splits[part if "test" in self.splits else "train"]
-        for index, (text, is_wanted) in enumerate(zip(self.texts(rows), wanted, strict=True)):
-            if is_wanted:
+        has_test = "test" in self.splits
+        for index, text in enumerate(self.texts(self.splits[part if has_test else "train"])):
+            if has_test or self.tested[index] == (part == "test"):
                 yield Document(str(index), [text])
 
     @cached_property
     def tested(self) -> NDArray[np.bool_]:
         """(rows,) which rows of a single split are tested on; the last tenth if their hashes leave a part empty."""
-        found = np.array([is_test(text) for text in self.texts(self.splits["train"])], dtype=np.bool_)
-        if len(found) < 2:
-            raise CorpusError(f"{self.place}: a data set without a test split needs 2 rows; this one has {len(found)}")
-        if found.all() or not found.any():
-            found = np.arange(len(found)) >= len(found) - max(1, len(found) // PARTS)
-        return found
+        tested = np.array([is_test(text) for text in self.texts(self.splits["train"])], dtype=np.bool_)
+        count = len(tested)
+        if count < 2:
+            raise CorpusError(f"{self.place}: a data set without a test split needs 2 rows; this one has {count}")
+        return np.arange(count) >= count - max(1, count // PARTS) if tested.all() or not tested.any() else tested
 
     def texts(self, rows: Any) -> Iterator[bytes]:
         """Each row in UTF-8, with a newline at its end; nothing for a row without a value."""
@@ -83,15 +74,11 @@ def rows(name: str) -> Rows:
     """The rows of `hf:NAME`. CorpusError: the extra is missing, no such data set, or no such column."""
     address, _, column = name.partition("#")
     datasets = needed("datasets", f"hf:{name:.200}")
-    place = f"hf:{address}"
-    if any((Path(address) / file).is_file() for file in SAVED):
-        place = f"hf:{Path(address).absolute()}"
-        with reported(place):
-            found = datasets.load_from_disk(address)
-    else:
-        with reported(place):
-            found = datasets.load_dataset(*_named(address))
-    splits = _splits(place, cast("dict[str, Any]", found) if isinstance(found, dict) else {"train": found})
+    is_saved = any((Path(address) / file).is_file() for file in SAVED)
+    place = f"hf:{Path(address).absolute() if is_saved else address}"
+    with reported(place):
+        read = datasets.load_from_disk(address) if is_saved else datasets.load_dataset(*_named(address))
+    splits = _splits(place, cast("dict[str, Any]", read) if isinstance(read, dict) else {"train": read})
     columns = [_column(place, rows, column) for rows in splits.values()]
     if len(set(columns)) > 1:
         raise CorpusError(f"{place}: the splits have other columns: {one_of(columns)}; choose one, as in {place}#text")
@@ -99,21 +86,16 @@ def rows(name: str) -> Rows:
 
 
 def _named(address: str) -> tuple[str, ...]:
-    """The name of a data set on the hub, and its configuration if that is the third part.
-
-    >>> _named("user/name/config"), _named("user/name")
-    (('user/name', 'config'), ('user/name',))
-    """
+    """The name of a data set on the hub, and its configuration if that is the third part."""
     parts = address.split("/")
     return ("/".join(parts[:2]), parts[2]) if len(parts) == 3 and not Path(address).exists() else (address,)
 
 
-def _splits(place: str, found: dict[str, Any]) -> dict[str, Any]:
-    """What to train on, and what to test on if the data set says so."""
-    train = found.get("train", next(iter(found.values())) if len(found) == 1 else None)
+def _splits(place: str, splits: dict[str, Any]) -> dict[str, Any]:
+    train = splits.get("train", next(iter(splits.values())) if len(splits) == 1 else None)
     if train is None:
-        raise CorpusError(f"{place} has no split 'train'; it has {one_of(found)}")
-    test = next((found[name] for name in HELD_OUT if name in found and found[name] is not train), None)
+        raise CorpusError(f"{place} has no split 'train'; it has {one_of(splits)}")
+    test = next((splits[name] for name in HELD_OUT if name in splits and splits[name] is not train), None)
     return {"train": train} if test is None else {"train": train, "test": test}
 
 

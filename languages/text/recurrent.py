@@ -44,8 +44,6 @@ NAMED = re.compile(rb"(new|use) ([a-z]{6})\n")
 
 @dataclass(frozen=True)
 class Recurrent:
-    """The documents of a size and seed."""
-
     size: int = SIZE
     seed: int = 0
 
@@ -56,7 +54,6 @@ class Recurrent:
 
     @property
     def place(self) -> str:
-        """The name with its parameters."""
         return f"text:recurrent:size={self.size},seed={self.seed}"
 
     state = ""
@@ -67,7 +64,6 @@ class Recurrent:
         return -(-self.size // DOCUMENT)
 
     def documents(self, part: str) -> Iterator[Document]:
-        """The documents of a part."""
         sizes = [min(DOCUMENT, self.size - start) for start in range(0, self.size, DOCUMENT)]
         test = tested([str(index) for index in range(self.files)], sizes)
         for index, size in enumerate(sizes):
@@ -139,7 +135,6 @@ class _Writer:
             heappush(self.due, (start + apart - len("use "), start, name))
 
     def write(self, text: str) -> None:
-        """A line, indented by the blocks that are open."""
         self.lines.append(f"{' ' * len(self.blocks)}{text}\n")
         self.at += len(self.lines[-1])
 
@@ -152,13 +147,13 @@ def recurrences(symbols: Symbols) -> NDArray[np.int64]:
     [[25, 19], [26, 19], [27, 19], [28, 19]]
     """
     last: dict[bytes, tuple[bytes, int]] = {}  # by the beginning, of which a document has one name: at most 676
-    found = array("q")
+    starts = array("q")
     for match in NAMED.finditer(symbols.data):
         verb, name = match.groups()
-        known, at = last.get(name[:KNOWN], (b"", 0))
-        if verb == b"use" and known == name:
-            found.extend((match.start(2), match.start(2) - at))
+        before, at = last.get(name[:KNOWN], (b"", 0))
+        if verb == b"use" and before == name:
+            starts.extend((match.start(2), match.start(2) - at))
         last[name[:KNOWN]] = (name, match.start(2))
-    pairs = np.frombuffer(found, dtype=np.int64).reshape(-1, 2)  # (names, 2): where it begins, how far back it did
+    pairs = np.frombuffer(starts, dtype=np.int64).reshape(-1, 2)  # (names, 2): where it begins, how far back it did
     letters = np.stack([np.arange(KNOWN, LENGTH), np.zeros(LENGTH - KNOWN, dtype=np.int64)], axis=1)  # (letters, 2)
     return (pairs[:, None] + letters).reshape(-1, 2)  # (names * letters, 2)

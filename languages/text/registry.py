@@ -28,7 +28,6 @@ PINNED = {
     ),
 }
 RECURRENT = "text:recurrent"
-BUILT_IN = ("code", "code-large", "recurrent")
 PARAMETERS = (
     Parameter("size", 2**22, "a whole number of bytes, 65536 to 1073741824"),
     Parameter("seed", 0, "a whole number from 0"),
@@ -59,11 +58,6 @@ def corpus(name: str = "text:code", tokenizer: str | Path = "") -> Corpus:
     its files; its bytes are verified. A built-in name goes before a path; a path can be written ./code.
 
     CorpusError: no such text, nothing in it, or something that cannot be read.
-
-    >>> corpus("text:coed")
-    Traceback (most recent call last):
-    ...
-    languages.errors.CorpusError: text:coed is no built-in text, file or folder; did you mean 'text:code'?
     """
     if not name.isprintable():
         raise CorpusError(f"{name!r:.200} contains a character that cannot be printed; rename the file")
@@ -77,8 +71,8 @@ def corpus(name: str = "text:code", tokenizer: str | Path = "") -> Corpus:
         return _rows(name, rest, tokens)
     if kind == "text" and rest:
         return _path(name, Path(rest), tokens)
-    known = nearest(name, LISTING) or nearest(f"text:{name}", LISTING) or f" known are {one_of(LISTING)}"
-    raise CorpusError(f"unknown text {name!r:.80};{known}")
+    hint = nearest(name, LISTING) or nearest(f"text:{name}", LISTING) or f" known are {one_of(LISTING)}"
+    raise CorpusError(f"unknown text {name!r:.80};{hint}")
 
 
 def _tokens(tokenizer: str | Path) -> "Tokens | None":
@@ -110,7 +104,6 @@ def _recurrent(name: str, parameters: str, tokens: "Tokens | None") -> Corpus:
 
 
 def _rows(name: str, rest: str, tokens: "Tokens | None") -> Corpus:
-    """A data set."""
     from languages.text.hf import rows
 
     source = rows(rest)
@@ -127,16 +120,15 @@ def _version(package: str) -> str:
 
 
 def _path(name: str, path: Path, tokens: "Tokens | None") -> Corpus:
-    """A file or folder of the user's."""
     path = _resolved(path)
     with refused(path):
         state = os.stat(path)
     if not stat.S_ISDIR(state.st_mode):
         stored = _lone(File("", path, state.st_size, state.st_mtime_ns), tokens)
-    elif not (found := walk(path, lambda entry: Path(entry.path) != cache.folder())):
+    elif not (files := walk(path, lambda entry: Path(entry.path) != cache.folder())):
         raise CorpusError(f"{shown(path)}: no text in this folder; hidden files, links and empty files do not count")
     else:
-        stored = assembled(Folder(str(path), found), tokens) if len(found) > 1 else _lone(found[0], tokens)
+        stored = assembled(Folder(str(path), files), tokens) if len(files) > 1 else _lone(files[0], tokens)
     return Corpus(name, f"{shown(path)}; {_counts(stored)}", str(path), stored, tokens)
 
 
@@ -146,7 +138,9 @@ def _resolved(path: Path) -> Path:
         try:
             return Path(os.path.realpath(os.path.expanduser(path), strict=True))
         except FileNotFoundError:
-            hint = nearest(str(path), BUILT_IN).replace("'", "'text:", 1) or " check the path"
+            hint = (
+                nearest(str(path), ("code", "code-large", "recurrent")).replace("'", "'text:", 1) or " check the path"
+            )
             raise CorpusError(f"text:{path} is no built-in text, file or folder;{hint}") from None
 
 

@@ -25,17 +25,15 @@ class Folder:
 
     @property
     def files(self) -> int:
-        """How many there are."""
         return len(self.found)
 
     @property
     def state(self) -> str:
         """SHA-256 of the names, sizes and times of change."""
-        said = [[file.name, file.size, file.modified] for file in self.found]
-        return sha256(json.dumps(said).encode()).hexdigest()
+        files = [[file.name, file.size, file.modified] for file in self.found]
+        return sha256(json.dumps(files).encode()).hexdigest()
 
     def documents(self, part: str) -> Iterator[Document]:
-        """The files of a part, in the order of their names."""
         test = tested([file.name for file in self.found], [file.size for file in self.found])
         for file, is_test in zip(self.found, test, strict=True):
             if is_test == (part == "test"):
@@ -44,14 +42,14 @@ class Folder:
 
 def packages(names: Sequence[str]) -> list[File]:
     """The Python sources of installed packages, named package/..., without tests and generated files."""
-    found: list[File] = []
+    sources: list[File] = []
     for name in names:
         spec = importlib.util.find_spec(name)  # finds a package and does not import it
         home = Path(spec.origin).parent if spec is not None and spec.origin else None
         if home is None or not home.is_dir():
             raise CorpusError(f"the sources of {name} are not installed as files; pip install --force-reinstall {name}")
-        found += [File(f"{name}/{file.name}", file.path, file.size, file.modified) for file in walk(home, _is_source)]
-    return sorted(found)
+        sources += [File(f"{name}/{file.name}", file.path, file.size, file.modified) for file in walk(home, _is_source)]
+    return sorted(sources)
 
 
 def _is_source(entry: "os.DirEntry[str]") -> bool:
@@ -70,20 +68,16 @@ class LoneFile:
 
     @property
     def place(self) -> str:
-        """The path."""
         return str(self.file.path)
 
     @property
     def state(self) -> str:
-        """The size and time of change."""
         return f"{self.file.size} {self.file.modified}"
 
     @property
     def n_test(self) -> int:
-        """The size of the test part in bytes."""
         return max(1, self.file.size // 10)
 
     def documents(self, part: str) -> Iterator[Document]:
-        """The one document of a part."""
         cut = self.file.size - self.n_test
         yield Document("", blocks(self.file.path, *((0, cut) if part == "train" else (cut, self.file.size))))

@@ -13,8 +13,8 @@ def is_test(name: str | bytes) -> bool:
     >>> [name for name in "abcdefghij" if is_test(name)]
     ['a', 'c', 'i']
     """
-    known = name if isinstance(name, bytes) else name.encode(errors="surrogateescape")
-    return int.from_bytes(sha256(known).digest()[:8], "big") % PARTS == 0
+    data = name if isinstance(name, bytes) else name.encode(errors="surrogateescape")
+    return int.from_bytes(sha256(data).digest()[:8], "big") % PARTS == 0
 
 
 def tested(names: Sequence[str], sizes: Sequence[int]) -> list[bool]:

@@ -33,8 +33,8 @@ class Layout:
 
     def digest(self, symbols: str) -> str:
         """SHA-256 of the SHA-256 of the symbols and of all that matters here."""
-        said = [self.dtype, self.vocabulary_size, self.n_train, self.n_test, self.listing, symbols]
-        return sha256(json.dumps(said).encode()).hexdigest()
+        parts = [self.dtype, self.vocabulary_size, self.n_train, self.n_test, self.listing, symbols]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

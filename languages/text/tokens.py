@@ -33,12 +33,10 @@ class Tokens:
 
     @property
     def place(self) -> str:
-        """The path of the file."""
         return str(self.path)
 
     @property
     def dtype(self) -> type[np.unsignedinteger[Any]]:
-        """The smallest type that holds every number."""
         return np.uint16 if self.vocabulary_size <= 2**16 else np.uint32
 
     def encode(self, text: str | bytes) -> Symbols:
@@ -47,7 +45,6 @@ class Tokens:
         return np.array(self.tokenizer.encode(text, add_special_tokens=False).ids, dtype=self.dtype)
 
     def encode_blocks(self, blocks: Iterable[bytes]) -> Iterator[Symbols]:
-        """The tokens of one document, piece by piece."""
         for piece in pieces(blocks):
             yield self.encode(piece)
 

@@ -118,7 +118,7 @@ def refuse_attention(config: RunConfig) -> str | None:
     "evaluation.attention = 'bca': regulargpt has no attention that could be restricted"
     """
     attention = config.evaluation.attention
-    if attention != "full" and (reason := config.model.no_views()) is not None:
+    if attention != "full" and (reason := config.model.why_no_views()) is not None:
         return f"evaluation.attention = '{attention}': {reason}"
     try:
         views.parse(attention, config.data.train_len)

@@ -10,11 +10,6 @@ from languages.automata import MooreMachine
 from regulargpt.construct.representation import Representation, Vectors, answers
 
 
-def n_paths(n_states: int, chunk_size: int) -> int:
-    """A path is a sequence of C + 1 states."""
-    return n_states ** (chunk_size + 1)
-
-
 def matrix(machine: MooreMachine, chunk_size: int) -> Representation:
     """Flat(A(sigma)), |Q|^2 numbers with a one in each row, and a path for each (i_0, ..., i_C).
 

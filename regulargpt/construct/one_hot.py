@@ -9,11 +9,6 @@ from languages.automata.monoid import TransitionMonoid
 from regulargpt.construct.representation import Representation, answers
 
 
-def n_paths(n_elements: int, chunk_size: int) -> int:
-    """A path is a tuple of C elements."""
-    return n_elements**chunk_size
-
-
 def one_hot(machine: MooreMachine, chunk_size: int) -> Representation:
     """OneHot of the element of the monoid, and a path for each C-tuple of elements, which writes their product.
 

@@ -27,17 +27,17 @@ class Construction:
 
 
 def matrix_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
-    """|Q|^2 numbers, |Q|^(C + 1) paths."""
-    return machine.n_states**2, matrix.n_paths(machine.n_states, chunk_size)
+    """|Q|^2 numbers, |Q|^(C + 1) paths: sequences of C + 1 states."""
+    return machine.n_states**2, machine.n_states ** (chunk_size + 1)
 
 
 def one_hot_sizes(machine: MooreMachine, chunk_size: int) -> tuple[int, int]:
-    """M numbers, M^C paths; of a monoid too large to count, at least so many."""
+    """M numbers, M^C paths: tuples of C elements; of a monoid too large to count, at least so many."""
     try:
         size = TransitionMonoid.of(machine, MAX_ELEMENTS).size
     except AutomatonError:
         size = MAX_ELEMENTS
-    return size, one_hot.n_paths(size, chunk_size)
+    return size, size**chunk_size
 
 
 REPRESENTATIONS = {
@@ -61,12 +61,10 @@ class Plan:
 
     @property
     def d_model(self) -> int:
-        """A slot for each of the C children."""
         return self.chunk_size * self.size
 
     @property
     def d_ff(self) -> int:
-        """Two units a path, one a number."""
         return 2 * self.paths + self.d_model
 
     @property
@@ -76,7 +74,6 @@ class Plan:
 
 
 def plan(machine: MooreMachine, chunk_size: int, representation: str) -> Plan:
-    """The sizes of a machine's construction."""
     return Plan(chunk_size, *REPRESENTATIONS[representation].sizes(machine, chunk_size))
 
 

@@ -29,12 +29,10 @@ class Representation:
 
     @property
     def size(self) -> int:
-        """The numbers of an element."""
         return len(self.identity)
 
     @property
     def chunk_size(self) -> int:
-        """C."""
         return self.reads.shape[1]
 
     def compose(self, children: Vectors) -> Vectors:

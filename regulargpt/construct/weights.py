@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
 from languages.task import Task
 from regulargpt import models
@@ -49,10 +48,10 @@ def fill(model: RegularGPT, found: Representation) -> None:
     size = found.size
     for parameter in model.parameters():
         parameter.zero_()
-    model.embedding.weight[:, :size] = tensor(found.symbols)
-    model.pad[0, :size] = tensor(found.identity)
+    model.embedding.weight[:, :size] = torch.from_numpy(found.symbols)
+    model.pad[0, :size] = torch.from_numpy(found.identity)
     assert isinstance(model.readout, nn.Linear)
-    model.readout.weight[:, :size] = tensor(found.readout)
+    model.readout.weight[:, :size] = torch.from_numpy(found.readout)
     block = model.blocks[0]
     assert isinstance(block, Block)
     fill_attention(block.attn, size)
@@ -109,8 +108,3 @@ def undo(norm: nn.LayerNorm, share: float) -> None:
     """
     norm.weight.fill_(math.sqrt(share * (1.0 - share) + norm.eps))
     norm.bias.fill_(share)
-
-
-def tensor(array: np.ndarray) -> Float[Tensor, "rows size"]:
-    """As float32."""
-    return torch.from_numpy(array).float()

@@ -69,7 +69,6 @@ def task_of(name: str) -> Task:
 
 @lru_cache(maxsize=64)
 def _task(name: str, budget: str | None, stamp: tuple[int, ...] | None) -> Task:
-    """The task of a name, with this budget and of a file with this stamp."""
     import languages
 
     return languages.get(name)

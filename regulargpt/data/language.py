@@ -33,30 +33,24 @@ class LanguageData:
 
     @property
     def name(self) -> str:
-        """The language's."""
         return self.task.name
 
     def lengths(self, longest: int) -> list[int]:
-        """The lengths of training words up to `longest`."""
         return self.task.lengths(self.options.train_from, longest)
 
     def batch(self, seed: int, purpose: str, step: int, lengths: Sequence[int], count: int) -> Words:
-        """`count` words of one length, drawn uniformly from `lengths`."""
         random = rng(seed, purpose, step)
         # One length a batch: words need no padding, which would be one more symbol to learn.
         length = lengths[int(random.integers(len(lengths)))]
         return draw(self.task, self.options.training, random, length, count)
 
     def has_length(self, length: int) -> bool:
-        """Whether the language has words of this length."""
         return self.task.has_length(length)
 
     def describe_length(self, length: int) -> str:
-        """What the language lacks at this length."""
         return self.task.describe_length(length)
 
     def encode(self, text: str) -> Words:
-        """The symbols' numbers."""
         return self.task.machine.encode(text)
 
     def record(self) -> Mapping[str, Any]:
@@ -86,7 +80,6 @@ class LanguageData:
         return self.task.has_length(length)
 
     def test(self, seed: int, length: int, count: int) -> Words:
-        """The test words of one length: the same for every model that is tested with this seed."""
         return draw(self.task, self.options.test, rng(seed, "test", length), length, count)
 
     test.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest

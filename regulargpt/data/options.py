@@ -40,11 +40,9 @@ class WordOptions(DataOptions):
 
     @property
     def shortest(self) -> int:
-        """As it is set."""
         return self.train_from
 
     def problems(self) -> Iterator[str]:
-        """Lengths the wrong way round."""
         if self.train_from > self.train_len:
             yield f"train_from = {self.train_from} is longer than data.train_len = {self.train_len}"
 
@@ -80,12 +78,10 @@ class UniformOptions(WordOptions):
 
     @property
     def training(self) -> Mixture | None:
-        """Nothing is mixed."""
         return None
 
     @property
     def test(self) -> TestMixture | None:
-        """Nothing is mixed."""
         return None
 
 
@@ -97,7 +93,6 @@ class BalancedOptions(Mixture, WordOptions):
 
     @property
     def training(self) -> Mixture:
-        """The words of the training."""
         return self
 
 
@@ -105,7 +100,6 @@ LanguageOptions = UniformOptions | BalancedOptions
 
 
 def sampled(sampling: str) -> type[Any]:
-    """The options of a language whose words are drawn so."""
     return BalancedOptions if sampling == "balanced" else UniformOptions
 
 
@@ -164,6 +158,5 @@ class RetrievalOptions(DataOptions):
         return self.train_len
 
     def problems(self) -> Iterator[str]:
-        """Lengths the wrong way round."""
         if self.train_from > self.train_len:
             yield f"train_from = {self.train_from} is longer than data.train_len = {self.train_len}"

@@ -35,11 +35,9 @@ class TextData:
 
     @property
     def name(self) -> str:
-        """The corpus's."""
         return self.corpus.name
 
     def lengths(self, longest: int) -> list[int]:
-        """All training segments are equally long."""
         return [longest]
 
     def batch(self, seed: int, purpose: str, step: int, lengths: Sequence[int], count: int) -> Words:
@@ -55,15 +53,12 @@ class TextData:
         return min(REACH, (len(self.corpus.test) - 1) // 2)
 
     def has_length(self, length: int) -> bool:
-        """Whether the training part has a segment of this length."""
         return length < len(self.corpus.train)
 
     def is_tested(self, length: int) -> bool:
-        """Whether the test part is long enough."""
         return length <= self.reach
 
     def describe_length(self, length: int) -> str:
-        """How much text there is."""
         if self.has_length(length) and self.is_tested(length):
             return ""
         train, test = len(self.corpus.train), len(self.corpus.test)
@@ -92,7 +87,6 @@ class TextData:
         return self.options.scoring in ("nonoverlapping", "sliding")
 
     def starts(self, seed: int, length: int, count: int) -> Int[np.ndarray, " count"]:
-        """Where each test segment of a length begins."""
         if self.is_side_by_side:
             return np.arange(len(self.corpus.test) - length)[self.side_by_side(length)]
         return rng(seed, "test").integers(self.reach + 1, len(self.corpus.test) + 1, size=count) - length - 1
@@ -124,7 +118,6 @@ class TextData:
         """Nothing can be too large."""
 
     def encode(self, text: str) -> Words:
-        """Bytes, or word pieces."""
         return self.corpus.encode(text)
 
     def record(self) -> Mapping[str, Any]:
@@ -132,5 +125,4 @@ class TextData:
         return {"text": {"tokenizer": self.options.tokenizer, "vocabulary": self.corpus.vocabulary_size}}
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """The very bytes."""
         return {"corpus": {"name": self.name, "sha256": self.corpus.digest, "files": self.corpus.files}}

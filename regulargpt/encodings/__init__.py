@@ -5,7 +5,7 @@ This module only lists them: it imports torch no earlier than the first `build`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regulargpt.encodings.options import (
     AlibiOptions,
@@ -32,78 +32,53 @@ if TYPE_CHECKING:
 
     from regulargpt.encodings.base import Encoding
 
-PLACE = "regulargpt.encodings"
+
+def row(place: str, *of: Any) -> Row:
+    return Row(f"regulargpt.encodings.{place}", *of)
+
+
 ENCODINGS = Registry(
     "encoding",
     {
-        "none": Row(f"{PLACE}.none:NoEncoding", EncodingOptions, "no positions at all", "Chi et al. 2023 (chapter 2)"),
-        "sinusoidal": Row(
-            f"{PLACE}.sinusoidal:Sinusoidal",
-            EncodingOptions,
-            "sines and cosines added to the input",
-            "Vaswani et al. 2017",
+        "none": row("none:NoEncoding", EncodingOptions, "no positions at all", "Chi et al. 2023 (chapter 2)"),
+        "sinusoidal": row(
+            "sinusoidal:Sinusoidal", EncodingOptions, "sines and cosines added to the input", "Vaswani et al. 2017"
         ),
-        "learned": Row(
-            f"{PLACE}.learned:Learned",
-            TableOptions,
-            "a learned vector a position, none beyond training",
-            "Gehring et al. 2017",
+        "learned": row(
+            "learned:Learned", TableOptions, "a learned vector a position, none beyond training", "Gehring et al. 2017"
         ),
-        "rotary": Row(
-            f"{PLACE}.rotary:Rotary", RotaryOptions, "queries and keys rotated by their position", "Su et al. 2021"
+        "rotary": row("rotary:Rotary", RotaryOptions, "queries and keys rotated by their position", "Su et al. 2021"),
+        "xpos": row("xpos:Xpos", XposOptions, "rotary with a decay, causal only", "Sun et al. 2022"),
+        "alibi": row("alibi:Alibi", AlibiOptions, "logits lowered in proportion to the distance", "Press et al. 2022"),
+        "kerple_power": row("kerple:KerplePower", KernelOptions, "-r1 x^r2 with learned r1, r2", "Chi et al. 2022"),
+        "kerple_log": row("kerple:KerpleLog", KernelOptions, "-r1 ln(1 + r2 x) with learned r1, r2", "Chi et al. 2022"),
+        "kerple_bias_wht": row(
+            "kerple:KerpleBiasWeight", KernelOptions, "logits times exp(-r3 x^r4), less r1 x^r2", "Chi et al. 2022"
         ),
-        "xpos": Row(f"{PLACE}.xpos:Xpos", XposOptions, "rotary with a decay, causal only", "Sun et al. 2022"),
-        "alibi": Row(
-            f"{PLACE}.alibi:Alibi", AlibiOptions, "logits lowered in proportion to the distance", "Press et al. 2022"
+        "kerple_log3": row("kerple:KerpleLog3", KernelOptions, "-r1 ln(1 + r2 x^r3)", "Chi et al. 2022"),
+        "gauss_bias2": row("gauss:GaussBias2", KernelOptions, "+r1 exp(-r2 x^2)", "Chi 2024 (section 3.7.3)"),
+        "gauss_bias3": row("gauss:GaussBias3", KernelOptions, "+r1 exp(-r2 x^r3)", "Chi 2024 (section 3.7.3)"),
+        "gauss_wht1": row("gauss:GaussWeight1", KernelOptions, "logits times exp(-r1 x^2)", "Chi 2024 (section 3.7.3)"),
+        "gauss_wht2": row("gauss:GaussWeight2", KernelOptions, "logits times exp(-r1 x^r2)", "Chi et al. 2022"),
+        "t5": row("t5:T5", T5Options, "a learned bias for each bucket of distances", "Raffel et al. 2020"),
+        "sandwich": row(
+            "sandwich:Sandwich", SandwichOptions, "the product of two sinusoids as a bias", "Chi et al. 2023"
         ),
-        "kerple_power": Row(
-            f"{PLACE}.kerple:KerplePower", KernelOptions, "-r1 x^r2 with learned r1, r2", "Chi et al. 2022"
+        "sandwich_smooth": row(
+            "sandwich:SandwichSmooth", SmoothOptions, "the logarithm that fits Sandwich", "Chi et al. 2023"
         ),
-        "kerple_log": Row(
-            f"{PLACE}.kerple:KerpleLog", KernelOptions, "-r1 ln(1 + r2 x) with learned r1, r2", "Chi et al. 2022"
-        ),
-        "kerple_bias_wht": Row(
-            f"{PLACE}.kerple:KerpleBiasWeight",
-            KernelOptions,
-            "logits times exp(-r3 x^r4), less r1 x^r2",
-            "Chi et al. 2022",
-        ),
-        "kerple_log3": Row(f"{PLACE}.kerple:KerpleLog3", KernelOptions, "-r1 ln(1 + r2 x^r3)", "Chi et al. 2022"),
-        "gauss_bias2": Row(f"{PLACE}.gauss:GaussBias2", KernelOptions, "+r1 exp(-r2 x^2)", "Chi 2024 (section 3.7.3)"),
-        "gauss_bias3": Row(f"{PLACE}.gauss:GaussBias3", KernelOptions, "+r1 exp(-r2 x^r3)", "Chi 2024 (section 3.7.3)"),
-        "gauss_wht1": Row(
-            f"{PLACE}.gauss:GaussWeight1", KernelOptions, "logits times exp(-r1 x^2)", "Chi 2024 (section 3.7.3)"
-        ),
-        "gauss_wht2": Row(
-            f"{PLACE}.gauss:GaussWeight2", KernelOptions, "logits times exp(-r1 x^r2)", "Chi et al. 2022"
-        ),
-        "t5": Row(f"{PLACE}.t5:T5", T5Options, "a learned bias for each bucket of distances", "Raffel et al. 2020"),
-        "sandwich": Row(
-            f"{PLACE}.sandwich:Sandwich", SandwichOptions, "the product of two sinusoids as a bias", "Chi et al. 2023"
-        ),
-        "sandwich_smooth": Row(
-            f"{PLACE}.sandwich:SandwichSmooth", SmoothOptions, "the logarithm that fits Sandwich", "Chi et al. 2023"
-        ),
-        "transformer_xl": Row(
-            f"{PLACE}.transformer_xl:TransformerXL",
+        "transformer_xl": row(
+            "transformer_xl:TransformerXL",
             TransformerXLOptions,
             "content and distance, each with a learned bias",
             "Dai et al. 2019",
         ),
-        "window": Row(
-            f"{PLACE}.window:Window", WindowOptions, "only the nearest keys, and no positions", "Chi et al. 2023"
-        ),
-        "fire": Row(f"{PLACE}.fire:Fire", FireOptions, "a learned function of the relative distance", "Li et al. 2024"),
-        "forgetting": Row(
-            f"{PLACE}.forgetting:Forgetting", ForgettingOptions, "gates that let symbols fade", "Lin et al. 2025"
-        ),
-        "cope": Row(
-            f"{PLACE}.cope:Cope", CopeOptions, "counts of the keys that a query picks", "Golovneva et al. 2024"
-        ),
-        "ssmax": Row(f"{PLACE}.scaled:SSMax", SSMaxOptions, "any encoding with logits times s ln n", "Nakanishi 2025"),
-        "log_n": Row(
-            f"{PLACE}.scaled:LogN", ScaledOptions, "any encoding with logits times ln n / ln L beyond L", "Su 2021"
-        ),
+        "window": row("window:Window", WindowOptions, "only the nearest keys, and no positions", "Chi et al. 2023"),
+        "fire": row("fire:Fire", FireOptions, "a learned function of the relative distance", "Li et al. 2024"),
+        "forgetting": row("forgetting:Forgetting", ForgettingOptions, "gates that let symbols fade", "Lin et al. 2025"),
+        "cope": row("cope:Cope", CopeOptions, "counts of the keys that a query picks", "Golovneva et al. 2024"),
+        "ssmax": row("scaled:SSMax", SSMaxOptions, "any encoding with logits times s ln n", "Nakanishi 2025"),
+        "log_n": row("scaled:LogN", ScaledOptions, "any encoding with logits times ln n / ln L beyond L", "Su 2021"),
     },
     EncodingOptions,
     "regulargpt.encodings",

@@ -63,6 +63,5 @@ class Alibi(DistanceEncoding):
         self.slopes = SLOPES[slopes](self.n_heads) * 2.0**-shift
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """The same for every word and every layer."""
         x = self.distances(q, at)
         return -self.slopes.to(x)[None, :, None, None] * x  # (1, n_heads, queries, keys)

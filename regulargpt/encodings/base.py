@@ -175,31 +175,15 @@ class Encoding(nn.Module):
         """A state for each token, made from what attention reads; it comes back as `at.state`, cut as the keys are."""
         return None
 
-    def rotate(
-        self,
-        q: Queries,
-        k: Keys,
-        at: Positions,
-    ) -> tuple[Queries, Keys]:
+    def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
         """The queries and keys with their positions in them."""
         return q, k
 
-    def score(
-        self,
-        logits: Logits,
-        q: Queries,
-        k: Keys,
-        at: Positions,
-    ) -> Logits:
+    def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
         """q k / sqrt(d_head), changed; the bias comes after it. What stands above a causal diagonal is not read."""
         return logits
 
-    def bias(
-        self,
-        q: Queries,
-        k: Keys,
-        at: Positions,
-    ) -> Float[Tensor, "#batch n_heads queries keys"] | None:
+    def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "#batch n_heads queries keys"] | None:
         """What is added to q k / sqrt(d_head), for q and k as `rotate` left them. -inf forbids a pair.
 
         It is float32, or float64 in a model of float64. In a causal model the entries above the diagonal may hold

@@ -32,11 +32,9 @@ class Cope(Encoding):
         super().__init__(**sizes)
 
     def draw(self, generator: torch.Generator) -> None:
-        """Zeros."""
         self.weight = nn.Parameter(torch.zeros(self.n_layers, self.p_max, self.d_head))
 
     def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
-        """The logits and q e[p]."""
         p = self.counts(logits, at)
         low = p.detach().floor().clamp(max=self.p_max - 2)
         whole = q @ self.weight[at.layer].mT  # (batch, n_heads, queries, p_max)
@@ -44,6 +42,5 @@ class Cope(Encoding):
         return logits + below + (p - low) * (above - below)
 
     def counts(self, logits: Logits, at: Positions) -> Logits:
-        """p_mn; 0 for a key behind the query."""
         gates = logits.sigmoid().masked_fill(at.distances < 0, 0)
         return gates.flip(-1).cumsum(-1).flip(-1).clamp(max=self.p_max - 1)

@@ -48,7 +48,6 @@ class Kernel(DistanceEncoding):
     drawn: ClassVar[dict[str, tuple[float, float]]] = {}
 
     def draw(self, generator: torch.Generator) -> None:
-        """One number a head each, of shape (n_heads, 1, 1)."""
         for name, (high, _) in self.drawn.items():
             start = high * torch.rand(self.n_heads, 1, 1, generator=generator)
             self.register_parameter(name, nn.Parameter(start))
@@ -56,7 +55,6 @@ class Kernel(DistanceEncoding):
 
     @torch.no_grad()
     def project(self) -> None:
-        """Back to [0.01, most]."""
         for name, (_, most) in self.drawn.items():
             self.get_parameter(name).clamp_(LEAST, most)
 

@@ -48,7 +48,6 @@ class Fire(Encoding):
         self.w2, self.b2 = uniform(self.width, self.n_heads, self.width), uniform(self.width, self.n_heads)
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """f of the distance relative to the longest that the query could have."""
         dtype = torch.promote_types(q.dtype, torch.float32)
         farthest = at.m[:, None] if self.causal else torch.maximum(at.m[:, None], at.n)
         longest = torch.maximum((self.L.to(dtype) * self.train_len).abs(), farthest.to(dtype))
@@ -58,5 +57,4 @@ class Fire(Encoding):
         return f.permute(2, 0, 1)[None]  # (1, n_heads, queries, keys)
 
     def psi(self, x: Float[Tensor, "queries #keys"]) -> Float[Tensor, "queries #keys"]:
-        """ln(|c x| + 1)."""
         return (self.c.to(x) * x).abs().log1p()

@@ -33,13 +33,11 @@ class Forgetting(Encoding):
         super().__init__(**sizes)
 
     def draw(self, generator: torch.Generator) -> None:
-        """w ~ N(0, 0.02^2), b = gate_bias."""
         drawn = torch.randn(self.n_layers, self.n_heads, self.d_model, generator=generator)
         self.weight = nn.Parameter(0.02 * drawn)
         self.offset = nn.Parameter(torch.full((self.n_layers, self.n_heads), self.gate_bias))
 
     def prepare(self, x: Float[Tensor, "batch length d_model"], layer: int) -> Float[Tensor, "batch length n_heads"]:
-        """ln f of each symbol, in float32 at least."""
         gates = F.linear(x, self.weight[layer], self.offset[layer])
         return F.logsigmoid(gates.to(torch.promote_types(x.dtype, torch.float32)))
 

@@ -6,6 +6,7 @@ the height r_1 at U(0, 2), what stands within at U(0, 1).
 
 from __future__ import annotations
 
+from math import inf
 from typing import ClassVar
 
 import torch
@@ -16,8 +17,6 @@ from regulargpt.encodings.base import Keys, Logits, Positions, Queries
 from regulargpt.encodings.distance import Kernel, power
 from regulargpt.encodings.options import KernelOptions
 
-INFINITE = float("inf")
-
 
 class GaussBias2(Kernel):
     """+r_1 exp(-r_2 x^2) added to the logits.
@@ -27,17 +26,15 @@ class GaussBias2(Kernel):
     """
 
     Options = KernelOptions
-    drawn: ClassVar = {"r1": (2.0, INFINITE), "r2": (1.0, INFINITE)}
+    drawn: ClassVar = {"r1": (2.0, inf), "r2": (1.0, inf)}
     r1: nn.Parameter  # (n_heads, 1, 1)
     r2: nn.Parameter
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """+r_1 exp(-r_2 x^2)."""
         x = self.distances(q, at)
         return (self.r1.to(x) * torch.exp(-self.r2.to(x) * self.inner(x)))[None]  # (1, n_heads, queries, keys)
 
     def inner(self, x: Float[Tensor, "queries keys"]) -> Float[Tensor, "*n_heads queries keys"]:
-        """x^2."""
         return x * x
 
 
@@ -52,7 +49,6 @@ class GaussBias3(GaussBias2):
     r3: nn.Parameter  # (n_heads, 1, 1)
 
     def inner(self, x: Float[Tensor, "queries keys"]) -> Float[Tensor, "n_heads queries keys"]:
-        """x^{r_3}."""
         return power(x, self.r3.to(x))
 
 
@@ -64,16 +60,14 @@ class GaussWeight1(Kernel):
     """
 
     Options = KernelOptions
-    drawn: ClassVar = {"r1": (1.0, INFINITE)}
+    drawn: ClassVar = {"r1": (1.0, inf)}
     r1: nn.Parameter  # (n_heads, 1, 1)
 
     def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
-        """The logits times exp(-r_1 x^2)."""
         x = self.distances(q, at)
         return logits * torch.exp(-self.r1.to(x) * self.inner(x)).to(logits.dtype)
 
     def inner(self, x: Float[Tensor, "queries keys"]) -> Float[Tensor, "*n_heads queries keys"]:
-        """x^2."""
         return x * x
 
 
@@ -88,5 +82,4 @@ class GaussWeight2(GaussWeight1):
     r2: nn.Parameter  # (n_heads, 1, 1)
 
     def inner(self, x: Float[Tensor, "queries keys"]) -> Float[Tensor, "n_heads queries keys"]:
-        """x^{r_2}."""
         return power(x, self.r2.to(x))

@@ -5,6 +5,7 @@ x = |m - n|. The published code keeps one set of numbers for all layers, one a h
 
 from __future__ import annotations
 
+from math import inf
 from typing import ClassVar
 
 import torch
@@ -14,8 +15,6 @@ from torch import Tensor, nn
 from regulargpt.encodings.base import Keys, Logits, Positions, Queries
 from regulargpt.encodings.distance import Kernel, power
 from regulargpt.encodings.options import KernelOptions
-
-INFINITE = float("inf")
 
 
 class KerplePower(Kernel):
@@ -28,12 +27,11 @@ class KerplePower(Kernel):
     """
 
     Options = KernelOptions
-    drawn: ClassVar = {"r1": (1.0, INFINITE), "r2": (2.0, 2.0)}
+    drawn: ClassVar = {"r1": (1.0, inf), "r2": (2.0, 2.0)}
     r1: nn.Parameter  # (n_heads, 1, 1)
     r2: nn.Parameter
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """-r_1 x^{r_2}."""
         x = self.distances(q, at)
         return -(self.r1.to(x) * power(x, self.r2.to(x)))[None]  # (1, n_heads, queries, keys)
 
@@ -50,37 +48,32 @@ class KerpleLog(Kernel):
     """
 
     Options = KernelOptions
-    drawn: ClassVar = {"r1": (2.0, INFINITE), "r2": (1.0, INFINITE)}
+    drawn: ClassVar = {"r1": (2.0, inf), "r2": (1.0, inf)}
     r1: nn.Parameter  # (n_heads, 1, 1)
     r2: nn.Parameter
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """-r_1 ln(1 + r_2 x)."""
         x = self.distances(q, at)
-        return -(self.r1.to(x) * torch.log1p(self.r2.to(x) * x))[None]  # (1, n_heads, queries, keys)
+        return -(self.r1.to(x) * torch.log1p(self.r2.to(x) * self.inner(x)))[None]  # (1, n_heads, queries, keys)
+
+    def inner(self, x: Float[Tensor, "queries keys"]) -> Float[Tensor, "*n_heads queries keys"]:
+        return x
 
 
-class KerpleLog3(Kernel):
+class KerpleLog3(KerpleLog):
     """-r_1 ln(1 + r_2 x^{r_3}) added to the logits, 0 < r_3 <= 2: the form with three parameters of section 3.7.2.
 
-    The public code does not have it; r_1 and r_2 start as in `KerpleLog`, r_3 at U(0, 2).
+    The public code does not have it; r_3 starts at U(0, 2).
 
     >>> sum(p.numel() for p in KerpleLog3(d_model=8, n_heads=2).parameters())
     6
     """
 
-    Options = KernelOptions
-    drawn: ClassVar = {"r1": (2.0, INFINITE), "r2": (1.0, INFINITE), "r3": (2.0, 2.0)}
-    r1: nn.Parameter  # (n_heads, 1, 1)
-    r2: nn.Parameter
-    r3: nn.Parameter
+    drawn: ClassVar = KerpleLog.drawn | {"r3": (2.0, 2.0)}
+    r3: nn.Parameter  # (n_heads, 1, 1)
 
-    def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """-r_1 ln(1 + r_2 x^{r_3})."""
-        x = self.distances(q, at)
-        return -(self.r1.to(x) * torch.log1p(self.r2.to(x) * power(x, self.r3.to(x))))[
-            None
-        ]  # (1, n_heads, queries, keys)
+    def inner(self, x: Float[Tensor, "queries keys"]) -> Float[Tensor, "n_heads queries keys"]:
+        return power(x, self.r3.to(x))
 
 
 class KerpleBiasWeight(KerplePower):
@@ -92,12 +85,11 @@ class KerpleBiasWeight(KerplePower):
     48
     """
 
-    drawn: ClassVar = KerplePower.drawn | {"r3": (1.0, INFINITE), "r4": (2.0, 2.0)}
+    drawn: ClassVar = KerplePower.drawn | {"r3": (1.0, inf), "r4": (2.0, 2.0)}
     r3: nn.Parameter  # (n_heads, 1, 1)
     r4: nn.Parameter
 
     def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
-        """The logits times exp(-r_3 x^{r_4})."""
         x = self.distances(q, at)
         weight = torch.exp(-self.r3.to(x) * power(x, self.r4.to(x)))  # (n_heads, queries, keys)
         return logits * weight.to(logits.dtype)

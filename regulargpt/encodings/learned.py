@@ -31,13 +31,11 @@ class Learned(Encoding):
         super().__init__(**sizes)
 
     def draw(self, generator: torch.Generator) -> None:
-        """N(0, 0.02^2)."""
         self.weight = nn.Parameter(0.02 * torch.randn(self.rows, self.d_model, generator=generator))
 
     def embed(
         self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
     ) -> Float[Tensor, "batch length d_model"]:
-        """x + p. Raises UserError for a position behind the table."""
         if not self.clamps and (length := int(n.max()) + 1) > self.rows:
             raise UserError(f"learned positions end at length {self.rows}, not {length}; set encoding.beyond = 'clamp'")
         return x + self.weight[n.long().clamp(max=self.rows - 1)].to(x.dtype)

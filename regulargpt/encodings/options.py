@@ -87,7 +87,6 @@ class TableOptions(LearnedOptions):
     train_len: int = train_len()
 
     def parameters(self, d_model: int) -> int:
-        """A vector a position."""
         return (self.train_len or PUBLISHED) * d_model
 
     def too_long(self, length: int) -> str | None:
@@ -120,7 +119,6 @@ class PairsOptions(EncodingOptions):
     """What all encodings have that turn pairs."""
 
     def refuse_heads(self, d_model: int, n_heads: int, d_head: int = 0) -> Iterator[str]:
-        """It turns pairs."""
         if (width := d_head or d_model // n_heads) % 2:
             given = "model.d_head" if d_head else "model.d_model / model.n_heads"
             yield f"encoding.name = '{self.name}' turns pairs: {given} = {width} must be even"
@@ -164,7 +162,6 @@ class RotaryOptions(PairsOptions):
     train_len: int = train_len()
 
     def problems(self) -> Iterator[str]:
-        """A factor between 0 and 1 would stretch; YaRN has a ramp between two speeds."""
         if 0 < self.factor < 1:
             yield f"factor = {self.factor}; it is at least 1, or 0: test length / train_len"
         if self.beta_fast <= self.beta_slow:
@@ -224,7 +221,6 @@ class T5Options(KernelOptions):
     train_len: int = train_len()
 
     def problems(self) -> Iterator[str]:
-        """Half of the buckets are exact; those of a model that is not causal are for two sides."""
         if self.buckets % 4:
             yield f"buckets = {self.buckets} is not a multiple of 4"
 
@@ -278,7 +274,6 @@ class SandwichOptions(BiasOptions):
     )
 
     def problems(self) -> Iterator[str]:
-        """A cosine for each pair."""
         if self.d_bar % 2:
             yield f"d_bar = {self.d_bar} is odd; it counts pairs of a sine and a cosine"
 
@@ -347,23 +342,18 @@ class ScaledOptions(EncodingOptions):
     train_len: int = train_len()
 
     def not_bidirectional(self) -> str:
-        """As the other."""
         return self.inner.not_bidirectional()
 
     def refuse_heads(self, d_model: int, n_heads: int, d_head: int = 0) -> Iterator[str]:
-        """As the other."""
         yield from self.inner.refuse_heads(d_model, n_heads, d_head)
 
     def parameters(self, d_model: int) -> int:
-        """As the other."""
         return self.inner.parameters(d_model)
 
     def too_long(self, length: int) -> str | None:
-        """As the other."""
         return self.inner.too_long(length)
 
     def too_short(self, length: int) -> str | None:
-        """As the other."""
         return self.inner.too_short(length)
 
 

@@ -118,7 +118,6 @@ class Rotary(Encoding):
         return self.scaling == "dynamic_ntk" or (self.scaling != "none" and not self.factor)
 
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
-        """R_m q_m and R_n k_n."""
         theta, scale = self.scaled(at)
         # Angles in float64: near position 100,000, numbers in float32 are 0.008 apart.
         return self.turned(q, at.m[:, None] * theta, scale), self.turned(k, at.n[:, None] * theta, scale)
@@ -130,7 +129,6 @@ class Rotary(Encoding):
         return torch.cat([self.turn(x[..., : self.width], angle) * scale, x[..., self.width :]], -1)
 
     def theta(self, base: float, like: Tensor) -> Float[Tensor, "pairs"]:
-        """base^(-2i/D), D the width that is turned."""
         even = torch.arange(0, self.width, 2, dtype=torch.float64, device=like.device)
         return base ** -(even / max(self.width, 1))
 

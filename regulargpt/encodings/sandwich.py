@@ -44,7 +44,6 @@ class Sandwich(DistanceEncoding):
         self.table = torch.empty(0, dtype=torch.float64)
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """The table's number at x, divided by h_n."""
         x = self.distances(q, at)
         scaled = self.at_distances(int(x.max()) + 1).to(x.device) / exponents(self.n_heads).to(x.device)[:, None]
         return scaled.to(x)[None, :, x.long()]  # (1, n_heads, queries, keys)
@@ -81,6 +80,5 @@ class SandwichSmooth(DistanceEncoding):
         self.slopes = 8 * FITS[fit] / exponents(self.n_heads)
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """-8 a ln(1 + x) / h_n."""
         x = self.distances(q, at)
         return -self.slopes.to(x)[None, :, None, None] * x.log1p()  # (1, n_heads, queries, keys)

@@ -38,11 +38,9 @@ class Scaled(EncodingWrapper):
         self.learning_rate = sizes.get("learning_rate", self.inner.learning_rate)
 
     def scale(self, n: Float[Tensor, "queries"], layer: int) -> Float[Tensor, "#n_heads queries 1"]:
-        """By what a query is multiplied that sees n keys."""
         raise NotImplementedError
 
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
-        """The query at m sees m + 1 keys; in a model that is not causal, all of them."""
         n = at.m + 1 if self.causal else torch.full_like(at.m, len(at.n))
         return self.inner.rotate(q * self.scale(n, at.layer).to(q.dtype), k, at)
 
@@ -58,7 +56,6 @@ class LogN(Scaled):
     """
 
     def scale(self, n: Float[Tensor, "queries"], layer: int) -> Float[Tensor, "1 queries 1"]:
-        """max(1, ln n / ln L)."""
         return (n.log() / math.log(max(self.train_len, 2))).clamp(min=1)[None, :, None]
 
 
@@ -75,10 +72,8 @@ class SSMax(Scaled):
     s: nn.Parameter  # (n_layers, n_heads)
 
     def draw(self, generator: torch.Generator) -> None:
-        """L / ln L!, L the length of training."""
         start = self.train_len / max(math.lgamma(self.train_len + 1), math.log(2))
         self.s = nn.Parameter(torch.full((self.n_layers, self.n_heads), start))
 
     def scale(self, n: Float[Tensor, "queries"], layer: int) -> Float[Tensor, "n_heads queries 1"]:
-        """s ln n."""
         return self.s[layer, :, None, None] * n.log()[:, None]

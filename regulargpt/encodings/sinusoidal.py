@@ -35,5 +35,4 @@ class Sinusoidal(Encoding):
     def embed(
         self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
     ) -> Float[Tensor, "batch length d_model"]:
-        """x + p."""
         return x + sinusoid(n, self.d_model).to(x.dtype)

@@ -54,12 +54,10 @@ class T5(DistanceEncoding):
         self.weight = nn.Parameter(std * torch.randn(self.buckets, self.n_heads, generator=generator))
 
     def bucket(self, distances: Float[Tensor, "queries keys"]) -> Int[Tensor, "queries keys"]:
-        """The bucket of m - n."""
         found = torch.bucketize(distances.abs(), self.starts.to(distances), right=True)
         return found if self.causal else found + self.side * (distances < 0)
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """sqrt(d_head) table[bucket(m - n)]."""
         x = self.distances(q, at) * at.distances.sign().to(torch.promote_types(q.dtype, torch.float32))
         table = self.weight.to(x) * self.scale
         return F.embedding(self.bucket(x), table).permute(2, 0, 1)[None]  # (1, n_heads, queries, keys)

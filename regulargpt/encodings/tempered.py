@@ -56,7 +56,6 @@ class Tempered(EncodingWrapper):
 
     @property
     def divides_bias(self) -> bool:
-        """Whether the bias is divided too."""
         return self.on == "all"
 
     @property
@@ -71,11 +70,9 @@ class Tempered(EncodingWrapper):
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
-        """As the other."""
         return self.inner.shift_invariant
 
     def of(self, layer: int, like: Tensor) -> Float[Tensor, "n_heads 1 1"]:
-        """The temperatures of a layer."""
         assert isinstance(self.tau, Tensor)
         return self.tau[layer, :, None, None].to(like)
 
@@ -90,7 +87,6 @@ class Tempered(EncodingWrapper):
         return found / self.of(at.layer, found) if self.changes_score else found
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "#batch n_heads queries keys"] | None:
-        """The other's, divided by tau if that is asked for."""
         # A bias that looks at the queries sees them as they were.
         q = q if self.changes_score else q * self.of(at.layer, q)
         found = self.inner.bias(q, k, at)

@@ -69,7 +69,6 @@ class TransformerXL(Encoding):
         super().__init__(**sizes)
 
     def draw(self, generator: torch.Generator) -> None:
-        """W_R ~ N(0, 1/d_model), u and v ~ N(0, 0.02^2)."""
 
         def normal(std: float, *shape: int) -> nn.Parameter:
             return nn.Parameter(torch.randn(self.n_layers, *shape, generator=generator) * std)

@@ -31,11 +31,9 @@ class Window(Encoding):
 
     @property
     def span(self) -> int | None:
-        """The width."""
         return self.width if self.causal else None
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "1 n_heads queries keys"]:
-        """Minus infinity for what is too far."""
         far = (at.distances if self.causal else at.distances.abs()) >= self.width
         open = torch.zeros(far.shape, dtype=torch.promote_types(q.dtype, torch.float32), device=q.device)
         return open.masked_fill(far, -torch.inf).expand(1, self.n_heads, -1, -1)  # (1, n_heads, queries, keys)

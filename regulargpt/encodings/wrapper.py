@@ -15,51 +15,41 @@ class EncodingWrapper(Encoding):
 
     @property
     def span(self) -> int | None:
-        """As the other."""
         return self.inner.span
 
     @property
     def changes_logits(self) -> bool:
-        """As the other."""
         return self.inner.changes_logits
 
     @property
     def changes_score(self) -> bool:
-        """As the other."""
         return self.inner.changes_score
 
     @property
     def keys_turn_alone(self) -> bool:
-        """As the other: what is done here is done to queries."""
+        # What is done here is done to queries.
         return self.inner.keys_turn_alone
 
     @property
     def depends_on_length(self) -> bool:
-        """As the other."""
         return self.inner.depends_on_length
 
     def project(self) -> None:
-        """As the other."""
         self.inner.project()
 
     def embed(
         self, x: Float[Tensor, "batch length d_model"], n: Float[Tensor, "length"]
     ) -> Float[Tensor, "batch length d_model"]:
-        """As the other."""
         return self.inner.embed(x, n)
 
     def prepare(self, x: Float[Tensor, "batch length d_model"], layer: int) -> Float[Tensor, "batch length *s"] | None:
-        """As the other."""
         return self.inner.prepare(x, layer)
 
     def rotate(self, q: Queries, k: Keys, at: Positions) -> tuple[Queries, Keys]:
-        """As the other."""
         return self.inner.rotate(q, k, at)
 
     def score(self, logits: Logits, q: Queries, k: Keys, at: Positions) -> Logits:
-        """As the other."""
         return self.inner.score(logits, q, k, at)
 
     def bias(self, q: Queries, k: Keys, at: Positions) -> Float[Tensor, "#batch n_heads queries keys"] | None:
-        """As the other."""
         return self.inner.bias(q, k, at)

@@ -48,6 +48,5 @@ class Xpos(Rotary):
         return q * self.decay(at.m - centre, q), k * self.decay(centre - at.n, k)
 
     def decay(self, steps: Float[Tensor, "length"], x: Tensor) -> Float[Tensor, "length d_head"]:
-        """zeta_i^(steps/B), for both entries of a pair."""
         zeta = self.zeta.to(steps.device) ** (steps[:, None] / self.scale_base)
         return zeta.repeat_interleave(2, -1).to(x.dtype)  # (length, d_head)

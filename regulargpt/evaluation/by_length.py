@@ -96,7 +96,6 @@ def measures_by_length(
 
 @contextmanager
 def seen_through(model: nn.Module, attention: str, train_len: int) -> Iterator[None]:
-    """Restrict what each position sees, and give it all back afterwards."""
     if attention == "full":
         yield
         return
@@ -136,7 +135,6 @@ def point_at(
 
 
 def _value(name: str, of_words: Tensor, files: np.ndarray | None) -> Interval:
-    """A measure of all words (samples,): a share where each is right or wrong, else made from their mean."""
     if of_words.dtype == torch.bool:
         return Interval.of_right(int(of_words.sum()), len(of_words))
     if name in BY_POSITION:
@@ -213,7 +211,6 @@ def scores(points: list[Point], scored: Container[int]) -> dict[str, Any]:
 
 
 def first_below(points: list[Point], value: float, name: str) -> int | None:
-    """The smallest tested length at which the measure of this name is below."""
     return min((p.length for p in points if p.measures[name].value < value), default=None)
 
 

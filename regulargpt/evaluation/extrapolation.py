@@ -97,7 +97,6 @@ class Extrapolation:
         return f"{it} {words}: at {times} the training length, {figure(self.ratios[length])}."
 
     def as_json(self) -> dict[str, Any]:
-        """As summary.json has it."""
         ratios = {str(T): [ratio.value, ratio.low, ratio.high] for T, ratio in self.ratios.items()}
         bigram = [self.bigram.value, self.bigram.low, self.bigram.high]
         return {

@@ -37,7 +37,6 @@ class Interval:
 
     @classmethod
     def exactly(cls, value: float) -> Interval:
-        """A number that is what it is."""
         return cls(value, value, value)
 
     @classmethod
@@ -117,7 +116,6 @@ class Interval:
 
     @property
     def seeds(self) -> int:
-        """How many networks it is of."""
         return self.over.get(SEEDS, 1)
 
     def minus(self, other: Interval) -> Interval:

@@ -35,7 +35,6 @@ class Temperature:
     weights: str = ""
 
     def __str__(self) -> str:
-        """As `shown`."""
         return shown([value for layer in self.tau for value in layer])
 
     def set_on(self, model: Model) -> None:
@@ -68,7 +67,6 @@ def shown(tau: Sequence[float]) -> str:
 
 
 def write(path: Path, temperature: Temperature) -> None:
-    """Write the file."""
     atomic.write_json(path, asdict(temperature))
 
 
@@ -92,12 +90,10 @@ def read(path: Path, weights: str) -> Temperature:
 
 
 def weights_of(folder: RunFolder) -> str:
-    """The digest of a run's weights."""
     return manifest.digest(folder.final_bytes(WEIGHTS))
 
 
 def number(value: Any) -> float:
-    """A number; TypeError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError
     return float(value)

@@ -34,7 +34,7 @@ class Float64Network:
     """
 
     def __init__(self, model: Tree, options: Mapping[str, Any] | None = None):
-        if (reason := model.not_one_map()) is not None:
+        if (reason := model.why_no_certificate()) is not None:
             raise UserError(f"{reason}: a certificate is for one map of children, the same at every level")
         self.model, self.options = as_float64(model), options or {}
         self.absent = self.model.absent.detach()

@@ -75,7 +75,7 @@ class Answers:
 
 def ragged_answers(model: nn.Module, words: Sequence[Word]) -> list[int]:
     """A network's answers to words of any lengths: a tree reads them at once, others a length at a time."""
-    if not (isinstance(model, Tree) and model.not_one_map() is None):
+    if not (isinstance(model, Tree) and model.why_no_certificate() is None):
         return by_length(partial(answers_of, model), words)
     # The longest first: what goes through the network together is of nearly one length.
     order = sorted(range(len(words)), key=lambda i: -len(words[i]))

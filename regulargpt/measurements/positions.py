@@ -109,7 +109,7 @@ def measure(run: OpenedRun, options: PositionOptions) -> Finding:
         raise UserError(f"{shown(run.path)} was not trained to tell the next symbol; choose a language model")
     nats = losses(run.model, objective, sample.words)
     values: Values = {"scoring": "position", **of_losses(nats, sample), "reference": None, "difference": []}
-    attention, cost = None if run.config.model.no_views() is not None else f"sliding:{run.train_len}", None
+    attention, cost = None if run.config.model.why_no_views() is not None else f"sliding:{run.train_len}", None
     if attention is not None:
         with run.through(attention):
             other = losses(run.model, objective, sample.words)

@@ -5,7 +5,7 @@ This module only lists them: it imports torch no earlier than the first `build`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regulargpt.models import recipes
 from regulargpt.models.ldru.options import LdruOptions
@@ -20,53 +20,53 @@ if TYPE_CHECKING:
 
     from regulargpt.models.base import Model
 
-PLACE = "regulargpt.models"
+
+def row(place: str, *of: Any) -> Row:
+    return Row(f"regulargpt.models.{place}", *of)
+
+
 MODELS = Registry(
     "model",
     {
-        "regulargpt": Row(
-            f"{PLACE}.regulargpt.model:RegularGPT",
+        "regulargpt": row(
+            "regulargpt.model:RegularGPT",
             RegularGPTOptions,
             "one weight-shared block, with gates or as in the thesis, depth log_C T, sliding-dilated attention",
             "Chi et al. 2023",
             RECIPES,
         ),
-        "ldru": Row(
-            f"{PLACE}.ldru.model:Ldru",
+        "ldru": row(
+            "ldru.model:Ldru",
             LdruOptions,
             "log-depth recurrent unit, a binary tree of one operator",
             "Pert et al. 2026",
             recipes.LDRU,
         ),
-        "rnn": Row(
-            f"{PLACE}.rnn:Rnn", RecurrentOptions, "recurrent network with ReLU", "Elman 1990", recipes.recurrent(5e-4)
-        ),
-        "lstm": Row(
-            f"{PLACE}.lstm:Lstm",
+        "rnn": row("rnn:Rnn", RecurrentOptions, "recurrent network with ReLU", "Elman 1990", recipes.recurrent(5e-4)),
+        "lstm": row(
+            "lstm:Lstm",
             RecurrentOptions,
             "long short-term memory",
             "Hochreiter and Schmidhuber 1997",
             recipes.recurrent(1e-3),
         ),
-        "gru": Row(
-            f"{PLACE}.gru:Gru", RecurrentOptions, "gated recurrent unit", "Cho et al. 2014", recipes.recurrent(5e-4)
-        ),
-        "transformer": Row(
-            f"{PLACE}.transformer.model:Transformer",
+        "gru": row("gru:Gru", RecurrentOptions, "gated recurrent unit", "Cho et al. 2014", recipes.recurrent(5e-4)),
+        "transformer": row(
+            "transformer.model:Transformer",
             TransformerOptions,
             "pre- or post-LN, causal or not, any encoding",
             "Vaswani et al. 2017",
             recipes.TRANSFORMER,
         ),
-        "encoder-decoder": Row(
-            f"{PLACE}.transformer.encoder_decoder.model:EncoderDecoder",
+        "encoder-decoder": row(
+            "transformer.encoder_decoder.model:EncoderDecoder",
             EncoderDecoderOptions,
             "an encoder that reads both ways, a decoder that answers, any encoding",
             "Raffel et al. 2020",
             recipes.ENCODER_DECODER,
         ),
-        "linear-rnn": Row(
-            f"{PLACE}.linear_rnn:LinearRnn",
+        "linear-rnn": row(
+            "linear_rnn:LinearRnn",
             RecurrentOptions,
             "x_k = A x_{k-1} + B u_k by a parallel scan",
             "Orvieto et al. 2023",

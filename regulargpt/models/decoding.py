@@ -38,7 +38,6 @@ class Recomputing(Decoder):
 
     @torch.no_grad()
     def feed(self, symbols: Int[Tensor, "batch some"]) -> Float[Tensor, "batch n_outputs"]:
-        """The model's answer at the end of what is kept."""
         seen = symbols if self.symbols is None else torch.cat([self.symbols, symbols], dim=1)
         self.symbols = seen if self.window is None else seen[:, -self.window :]
         return self.model(self.symbols)

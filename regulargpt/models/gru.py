@@ -20,7 +20,6 @@ class Gru(TorchRecurrent):
     points: ClassVar = ("r", "z", "n", "h")
 
     def cell_step(self, at: nn.Module, x: Tensor, hidden: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """h = (1 - z) n + z h, where n reads r times the product with h."""
         (x_r, x_z, x_n), (h_r, h_z, h_n) = x.chunk(3, -1), hidden.chunk(3, -1)  # each (batch, d_model)
         r, z = at("r", (x_r + h_r).sigmoid()), at("z", (x_z + h_z).sigmoid())
         n = at("n", (x_n + r * h_n).tanh())

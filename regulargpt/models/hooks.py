@@ -124,7 +124,6 @@ def _has_hooks(module: nn.Module) -> bool:
 
 
 def hook_points(model: nn.Module) -> dict[str, HookPoint]:
-    """All hook points of a model by name, in the order of its modules."""
     return {name: module for name, module in model.named_modules() if isinstance(module, HookPoint)}
 
 

@@ -51,7 +51,6 @@ class TiedReadout(nn.Module):
         self.of = (of,)
 
     def forward(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_symbols"]:
-        """x times the transpose of the embedding."""
         return F.linear(x, self.of[0].weight)
 
 
@@ -79,7 +78,6 @@ def check_words(words: Int[Tensor, "batch length"], readout: str) -> None:
 def select(
     x: Float[Tensor, "batch length width"], readout: Readout
 ) -> Float[Tensor, "batch width"] | Float[Tensor, "batch length width"]:
-    """The last position, or all of them."""
     return x[:, -1] if readout == "last" else x
 
 
@@ -126,7 +124,6 @@ class Dropout(Counted):
         return x * keep.div_(1.0 - self.p)
 
     def extra_repr(self) -> str:
-        """The fraction dropped."""
         return f"p={self.p}"
 
 

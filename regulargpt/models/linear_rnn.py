@@ -53,7 +53,6 @@ def pairs(x: Complex[Tensor, "*rows n"]) -> Float[Tensor, "*rows 2*n"]:
 
 
 def unpaired(x: Float[Tensor, "*rows twice_n"]) -> Complex[Tensor, "*rows n"]:
-    """The complex numbers behind `pairs`."""
     return torch.view_as_complex(x.unflatten(-1, (-1, 2)))  # (*rows, n)
 
 
@@ -78,7 +77,6 @@ class Lru(nn.Module):
         self.theta = nn.Parameter(2 * math.pi * phase)
 
     def a(self) -> Complex[Tensor, "d_model"]:
-        """The diagonal of A."""
         return torch.polar((-self.nu.exp()).exp(), self.theta)
 
     def forward(
@@ -127,7 +125,6 @@ class Block(nn.Module):
     def forward(
         self, h: Float[Tensor, "batch length d_model"], state: Any, readout: Readout
     ) -> tuple[Float[Tensor, "batch read d_model"], Any]:
-        """The residual stream at the last position or at all, and the state of the recurrence."""
         y, state = self.lru(self.ln(h), state, readout)
         h = h[:, -1:] if readout == "last" else h
         return self.hook_resid_post(h + F.glu(self.glu(F.gelu(y)), dim=-1)), state
@@ -169,5 +166,4 @@ class LinearRnn(Recurrent):
         return h, after
 
     def activation(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-        """LayerNorm before the readout."""
         return self.ln_final(x)

@@ -21,14 +21,12 @@ class Lstm(TorchRecurrent):
     parts: ClassVar = 2
 
     def draw(self, generator: torch.Generator) -> None:
-        """As everywhere, then the bias of the forget gate, the second of torch's four."""
         super().draw(generator)
         for name, p in self.rnn.named_parameters():
             if name.startswith("bias_ih"):
                 nn.init.ones_(p.data[self.rnn.hidden_size : 2 * self.rnn.hidden_size])
 
     def cell_step(self, at: nn.Module, x: Tensor, hidden: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """c = f c + i g, h = o tanh(c)."""
         i, f, g, o = (x + hidden).chunk(4, -1)  # each (batch, d_model), as torch orders them
         c = at("c", at("f", f.sigmoid()) * before[1] + at("i", i.sigmoid()) * at("g", g.tanh()))
         return at("h", at("o", o.sigmoid()) * c.tanh()), c

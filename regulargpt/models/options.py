@@ -66,7 +66,7 @@ class ModelOptions(Options):
         """About how many weights the model has, or a few times fewer: those of its blocks."""
         return 0
 
-    def not_one_map(self) -> str | None:
+    def why_no_certificate(self) -> str | None:
         """Why the levels are not one and the same map at every length, so that there is no proof; None if they are."""
         return f"{self.name} does not use one map at every level of a tree"
 
@@ -78,15 +78,15 @@ class ModelOptions(Options):
         """Why words of at most this length train only a part of the model; None if they train all of it."""
         return None
 
-    def no_prefixes(self) -> str | None:
+    def why_no_prefixes(self) -> str | None:
         """Why it cannot be asked at every position; None if it can."""
         return None
 
-    def no_words(self) -> str | None:
+    def why_no_words(self) -> str | None:
         """Why it cannot be asked about words of a language, only about a text; None if it can."""
         return None
 
-    def no_texts(self) -> str | None:
+    def why_no_texts(self) -> str | None:
         """Why it cannot be asked for the next symbol of a text; None if it can."""
         return None
 
@@ -94,20 +94,16 @@ class ModelOptions(Options):
         """What its options say together that cannot be, once all of them are chosen; None if there is nothing."""
         return None
 
-    def no_views(self) -> str | None:
+    def why_no_views(self) -> str | None:
         """Why its attention cannot be restricted to a window or to blocks in evaluation; None if it can."""
         return f"{self.name} has no attention that could be restricted"
 
     def problems(self) -> Iterator[str]:
         """More weights than any machine here holds."""
         if (n := self.parameters()) > MOST_PARAMETERS:
-            given = ", model.".join(f"{key} = {value}" for key, value in self._sizes().items())
+            sizes = ("d_model", "d_ff", "n_layers", "thickness", "distinct_levels")
+            given = ", model.".join(f"{name} = {getattr(self, name)}" for name in sizes if hasattr(self, name))
             yield f"{given} make about {n:,} parameters; at most {MOST_PARAMETERS:,}"
-
-    def _sizes(self) -> dict[str, int]:
-        """What makes the model large."""
-        names = ("d_model", "d_ff", "n_layers", "thickness", "distinct_levels")
-        return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,6 @@ class RecurrentOptions(ModelOptions):
     n_layers: int = option(1, "Layers.", least=1, most=1024, why="a model has at least 1 layer", flag="--n-layers")
 
     def parameters(self) -> int:
-        """Four square matrices a layer."""
         return self.n_layers * 4 * self.d_model**2
 
 
@@ -155,22 +150,18 @@ class TransformerOptions(ModelOptions):
     )
 
     def parameters(self) -> int:
-        """Attention and FFN of every block, and what the encoding keeps."""
         return self.n_layers * self.d_model * (4 * self.d_model + 2 * self.d_ff) + self.encoding.parameters(
             self.d_model
         )
 
     @property
     def quadratic(self) -> bool:
-        """Every position may look at every other one."""
         return True
 
-    def no_words(self) -> str | None:
-        """A tied readout answers with symbols."""
+    def why_no_words(self) -> str | None:
         return "model.tied = true answers with symbols; set it to false" if self.tied else None
 
-    def no_prefixes(self) -> str | None:
-        """Without a causal mask a position has seen what comes after it."""
+    def why_no_prefixes(self) -> str | None:
         return None if self.causal else "set model.causal = true"
 
     def contradiction(self) -> str | None:
@@ -183,23 +174,19 @@ class TransformerOptions(ModelOptions):
         reason = "" if self.causal else self.encoding.not_bidirectional()
         return f"{reason}; set model.causal = true" if reason else None
 
-    def no_views(self) -> str | None:
-        """Without a causal mask there is no past to restrict."""
+    def why_no_views(self) -> str | None:
         return None if self.causal else "set model.causal = true"
 
     def too_long(self, length: int) -> str | None:
-        """There are so many positions to draw from; and what the encoding says: some have no position so far out."""
         among = self.random_positions
         if 0 < among < length:
             return f"model.random_positions = {among} has fewer positions"
         return self.encoding.too_long(max(length, among))
 
     def too_short(self, length: int) -> str | None:
-        """What the encoding says: some have parameters that only far positions train."""
         return self.encoding.too_short(length)
 
     def problems(self) -> Iterator[str]:
-        """Heads that do not divide the width, for attention or for the encoding."""
         if self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
         yield from self.encoding.refuse_heads(self.d_model, self.n_heads)

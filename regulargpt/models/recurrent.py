@@ -42,7 +42,6 @@ class Recurrent(Model):
     def forward(
         self, words: Int[Tensor, "batch length"], readout: Readout = "last"
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
-        """Logits of the answer at the last position, or at every position."""
         return self.read(words, None, readout)[0]
 
     def read(
@@ -61,7 +60,6 @@ class Recurrent(Model):
         return (logits[:, 0] if readout == "last" else logits), state
 
     def decoder(self, window: int | None = None) -> Decoder:
-        """The state alone is kept; with a window, the last symbols are read again."""
         return StateDecoder(self) if window is None else super().decoder(window)
 
 
@@ -82,7 +80,6 @@ class StateDecoder(Decoder):
 
     @torch.no_grad()
     def feed(self, symbols: Int[Tensor, "batch some"]) -> Float[Tensor, "batch n_outputs"]:
-        """Move the state along."""
         logits, self.state = self.model.read(symbols, self.state, "last")
         return logits
 
@@ -145,7 +142,6 @@ class Stepwise(Recurrent):
     def advance(
         self, piece: Int[Tensor, "batch part"], state: Float[Tensor, "batch d_state"] | None, readout: Readout
     ) -> tuple[Float[Tensor, "batch read d_model"], Float[Tensor, "batch d_state"]]:
-        """Symbol by symbol, with whoever listens inside."""
         x = self.hook_embed(self.embed(piece))
         start = self.start(len(piece)) if state is None else state
         states = carried(self.hook_state, lambda t, before: self.along(x[:, t:], before, t), start)
@@ -163,7 +159,6 @@ class Points(nn.ModuleDict):
         super().__init__({f"hook_{name}": HookPoint() for name in names})
 
     def forward(self, name: str, value: Float[Tensor, "batch d_model"]) -> Float[Tensor, "batch d_model"]:
-        """What becomes of a value at the point of this name."""
         return self[f"hook_{name}"](value)
 
 
@@ -200,7 +195,6 @@ class TorchRecurrent(Stepwise):
         self.draw(generator)
 
     def draw(self, generator: torch.Generator) -> None:
-        """Fill the weights of the recurrent layer."""
         for name, p in self.rnn.named_parameters():
             if name.startswith("bias"):
                 nn.init.zeros_(p)
@@ -217,7 +211,6 @@ class TorchRecurrent(Stepwise):
     def step(
         self, state: Float[Tensor, "batch d_state"], x: Float[Tensor, "batch width"]
     ) -> Float[Tensor, "batch d_state"]:
-        """All layers, from below."""
         before = state.unflatten(1, (self.parts, len(self.layers), -1)).unbind(2)  # each (batch, parts, d_model)
         after = []
         for number, (at, carries) in enumerate(zip(self.layers, before, strict=True)):
@@ -229,14 +222,12 @@ class TorchRecurrent(Stepwise):
         return torch.stack(after, 2).flatten(1)  # (batch, d_state), h of all layers first
 
     def output(self, states: Float[Tensor, "*rows d_state"]) -> Float[Tensor, "*rows d_model"]:
-        """h of the last layer."""
         parts = states.unflatten(-1, (self.parts, len(self.layers), -1))  # (*rows, parts, layers, d_model)
         return parts[..., 0, -1, :]
 
     def advance(
         self, piece: Int[Tensor, "batch part"], state: Float[Tensor, "batch d_state"] | None, readout: Readout
     ) -> tuple[Float[Tensor, "batch read d_model"], Float[Tensor, "batch d_state"]]:
-        """torch's layer over the piece, unless a function listens inside."""
         if self.hook_state.listened_to() or listened_to(self.layers):
             return super().advance(piece, state, readout)
         start = self.start(len(piece)) if state is None else state
@@ -249,5 +240,4 @@ class TorchRecurrent(Stepwise):
         return (states[:, -1:] if readout == "last" else states), carried
 
     def activation(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-        """ReLU before the readout."""
         return x.relu()

@@ -20,5 +20,4 @@ class Rnn(TorchRecurrent):
     options: ClassVar = {"nonlinearity": "relu"}
 
     def cell_step(self, at: nn.Module, x: Tensor, hidden: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """h = ReLU(W_x x + W_h h)."""
         return (at("h", (x + hidden).relu()),)

@@ -60,12 +60,12 @@ class ObjectiveOptions(Options):
         if data.kind != self.asks_of:
             yield f"it asks about {self.asks_of}, and {data.name} is {data.kind}; choose {SUITED[data.kind]}"
             return
-        if self.asks_of == "words" and (reason := model.no_words()) is not None:
+        if self.asks_of == "words" and (reason := model.why_no_words()) is not None:
             yield f"it asks about words: {reason}"
-        if self.asks_of == "text" and (reason := model.no_texts()) is not None:
+        if self.asks_of == "text" and (reason := model.why_no_texts()) is not None:
             yield f"it asks for the next symbol of a text: {reason}"
             return
-        if self.answers_prefixes and (reason := model.no_prefixes()) is not None:
+        if self.answers_prefixes and (reason := model.why_no_prefixes()) is not None:
             yield f"it asks at every position: {reason}"
 
 
@@ -89,7 +89,7 @@ class LastOptions(ObjectiveOptions):
     def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
         """Random trees need one map for all levels."""
         yield from super().refuse(data, model)
-        if self.bracketings and (reason := model.not_one_map()) is not None:
+        if self.bracketings and (reason := model.why_no_certificate()) is not None:
             yield f"objective.bracketings = {self.bracketings:g} needs one map that makes any tree: {reason}"
 
     def no_map_of_words(self) -> str | None:
@@ -192,5 +192,5 @@ class RetrieveOptions(ObjectiveOptions):
     def refuse(self, data: Data, model: ModelOptions) -> Iterator[str]:
         """Answers are no symbols of a tied readout."""
         yield from super().refuse(data, model)
-        if data.kind == self.asks_of and (reason := model.no_words()) is not None:
+        if data.kind == self.asks_of and (reason := model.why_no_words()) is not None:
             yield reason

@@ -38,7 +38,6 @@ class Disk:
     """
 
     def create(self, path: Path) -> int:
-        """A handle for writing to an empty file; what was in it is lost."""
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
 
     def append(self, path: Path) -> int:
@@ -47,19 +46,15 @@ class Disk:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
 
     def write(self, handle: int, data: memoryview) -> int:
-        """Write, and say how many bytes were taken: it may be fewer than were given."""
         return os.write(handle, data)
 
     def truncate(self, handle: int, size: int) -> None:
-        """Cut a file to so many bytes."""
         os.ftruncate(handle, size)
 
     def sync(self, handle: int) -> None:
-        """Wait until what was written to a file is on the disk."""
         os.fsync(handle)
 
     def close(self, handle: int) -> None:
-        """Give a handle back."""
         os.close(handle)
 
     def replace(self, source: Path, target: Path) -> None:
@@ -68,7 +63,6 @@ class Disk:
         os.replace(source, target)
 
     def make_folder(self, path: Path) -> None:
-        """Make one folder, in a folder that is there."""
         path.mkdir()
 
     def sync_folder(self, path: Path) -> None:
@@ -80,38 +74,30 @@ class Disk:
             os.close(handle)
 
     def remove(self, path: Path) -> None:
-        """Delete a file."""
         path.unlink()
 
     def remove_folder(self, path: Path) -> None:
-        """Delete an empty folder."""
         path.rmdir()
 
     def read(self, path: Path) -> bytes:
-        """The whole of a file."""
         self.refuse_special(path)
         return path.read_bytes()
 
     def refuse_special(self, path: Path) -> None:
-        """OSError for a pipe or a device."""
         # A pipe would be waited for and a device read for ever; a rename would put a file in the place of either.
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise OSError(errno.ESPIPE, "it is a pipe or a device, not a file")
 
     def size(self, path: Path) -> int:
-        """How many bytes a file has."""
         return path.stat().st_size
 
     def names(self, path: Path) -> list[str]:
-        """The names in a folder, sorted."""
         return sorted(os.listdir(path))
 
     def is_folder(self, path: Path) -> bool:
-        """Whether it is a folder; False if there is nothing."""
         return path.is_dir()
 
     def exists(self, path: Path) -> bool:
-        """Whether there is a file or a folder of this name."""
         return path.exists()
 
 
@@ -271,7 +257,6 @@ def render_json(value: Any) -> bytes:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, with its parents, so that it is still there after a power cut."""
     with reported(path):
         if disk.is_folder(path):
             return

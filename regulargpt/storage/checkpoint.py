@@ -131,17 +131,13 @@ def _build(draft: Path, files: Mapping[str, bytes]) -> None:
 
 def _install(draft: Path, final: Path) -> None:
     if atomic.disk.is_folder(final):
-        _move_aside(final)
+        # A folder cannot be renamed over another: the old one keeps a name that `load_latest` still knows.
+        aside = final.with_name(f".replaced-{final.name}")
+        if atomic.disk.is_folder(aside):
+            atomic.remove_tree(aside)
+        atomic.disk.replace(final, aside)
     atomic.disk.replace(draft, final)
     atomic.disk.sync_folder(final.parent)
-
-
-def _move_aside(final: Path) -> None:
-    # A folder cannot be renamed over another: the old one keeps a name that `load_latest` still knows.
-    aside = final.with_name(f".replaced-{final.name}")
-    if atomic.disk.is_folder(aside):
-        atomic.remove_tree(aside)
-    atomic.disk.replace(final, aside)
 
 
 def _prune(parent: Path, final: Path, step: int) -> None:

@@ -84,7 +84,8 @@ class RunFolder:
         with atomic.reported(path):
             if not atomic.disk.exists(path):
                 siblings = atomic.disk.names(path.parent) if atomic.disk.is_folder(path.parent) else []
-                raise UserError(f"run folder {atomic.shown(path)} does not exist;{_hint(path, siblings)}")
+                hint = nearest(path.name, siblings) or " give a folder that `regulargpt run` made"
+                raise UserError(f"run folder {atomic.shown(path)} does not exist;{hint}")
             missing = [name for name in (CONFIG, ENVIRONMENT) if not atomic.disk.exists(path / name)]
         if missing:
             raise UserError(
@@ -92,8 +93,7 @@ class RunFolder:
                 " give a folder that `regulargpt run` made"
             )
         # First written, so that the oldest unfinished run has it too.
-        known = atomic.parse_json(atomic.read_bytes(path / ENVIRONMENT), path / ENVIRONMENT)
-        refuse_other_format(known, path)
+        refuse_other_format(atomic.parse_json(atomic.read_bytes(path / ENVIRONMENT), path / ENVIRONMENT), path)
         return cls(path)
 
     @contextmanager
@@ -113,12 +113,10 @@ class RunFolder:
 
     @property
     def is_done(self) -> bool:
-        """Whether the run came to its end."""
         with atomic.reported(self.path / DONE):
             return atomic.disk.exists(self.path / DONE)
 
     def append_metrics(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Add rows to metrics.jsonl."""
         metrics.append(self.path / METRICS, metrics.render_rows(rows))
 
     def metrics_offset(self) -> int:
@@ -135,8 +133,8 @@ class RunFolder:
     def save_checkpoint(self, step: int, weights: Mapping[str, "Tensor"], state: Mapping[str, Any]) -> None:
         """Save a checkpoint that also knows how long metrics.jsonl was and which config.toml it is of."""
         offset = self.metrics_offset()
-        known = {"state": dict(state), "metrics_offset": offset, "config": self._config_digest()}
-        checkpoint.save(self.path, step, weights, known)
+        more = {"state": dict(state), "metrics_offset": offset, "config": self._config_digest()}
+        checkpoint.save(self.path, step, weights, more)
 
     def load_checkpoint(self) -> checkpoint.Checkpoint | None:
         """Go back to the newest valid checkpoint, metrics.jsonl included; without any, to the start (None).
@@ -164,7 +162,6 @@ class RunFolder:
         atomic.write_json(self.path / MODEL_CONFIG, dict(model_config))
 
     def write_snapshot(self, step: int, weights: Mapping[str, "Tensor"]) -> None:
-        """The weights at a step of the training, beside the last ones."""
         atomic.write_bytes(self.path / snapshot_name(step), tensors.render_weights(weights))
 
     def snapshot_steps(self) -> list[int]:
@@ -182,14 +179,13 @@ class RunFolder:
 
     def load_model_config(self) -> dict[str, Any]:
         """What `write_weights` was given as `model_config`, checked against the manifest."""
-        return Fields(atomic.parse_json(self.final_bytes(MODEL_CONFIG), self.path / MODEL_CONFIG), MODEL_CONFIG)
+        return self._fields(MODEL_CONFIG, self.final_bytes(MODEL_CONFIG))
 
     def write_measures(self, samples: Mapping[str, int], measures: Mapping[str, Mapping[str, Any]]) -> None:
         """measures.csv, from `samples` and `measures` as summary.json has them."""
         atomic.write_text(self.path / MEASURES, metrics.render_measures(samples, measures))
 
     def write_segments(self, text: str) -> None:
-        """segments.csv."""
         atomic.write_text(self.path / SEGMENTS, text)
 
     def load_segments(self) -> str:
@@ -202,9 +198,7 @@ class RunFolder:
 
     def load_environment(self) -> dict[str, Any]:
         """environment.json: machine, versions, and what tells whether the data are the same."""
-        return Fields(
-            atomic.parse_json(atomic.read_bytes(self.path / ENVIRONMENT), self.path / ENVIRONMENT), ENVIRONMENT
-        )
+        return self._fields(ENVIRONMENT, atomic.read_bytes(self.path / ENVIRONMENT))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """summary.json: what `run --json` prints."""
@@ -212,10 +206,10 @@ class RunFolder:
 
     def load_summary(self) -> dict[str, Any]:
         """The summary of a finished run, checked against the manifest; a copied folder is where it is now."""
-        found = Fields(atomic.parse_json(self.final_bytes(SUMMARY), self.path / SUMMARY), SUMMARY)
-        if "run_dir" in found:
-            found["run_dir"] = str(self.path)
-        return found
+        summary = self._fields(SUMMARY, self.final_bytes(SUMMARY))
+        if "run_dir" in summary:
+            summary["run_dir"] = str(self.path)
+        return summary
 
     def load_attempt(self) -> dict[str, Any] | None:
         """uncertified.json: why these weights have no certificate; None if a proof of them was not tried."""
@@ -224,10 +218,10 @@ class RunFolder:
             return None
         attempt = atomic.parse_json(atomic.read_bytes(path), path)
         try:
-            known = attempt["weights"]["sha256"], attempt["reason"]
+            digest, _ = attempt["weights"]["sha256"], attempt["reason"]
         except (KeyError, TypeError) as error:
             raise self.no_attempt(error) from error
-        return attempt if known[0] == manifest.digest(self.final_bytes(WEIGHTS)) else None
+        return attempt if digest == manifest.digest(self.final_bytes(WEIGHTS)) else None
 
     def no_attempt(self, missing: Exception) -> UserError:
         """What is said of an uncertified.json that `verify` did not write."""
@@ -252,11 +246,9 @@ class RunFolder:
         """Write the manifest over all final files, then DONE; UserError if one of them was not written."""
         self.metrics_offset()
         with atomic.reported(self.path):
-            missing = [name for name in FINAL if not atomic.disk.exists(self.path / name)]
-        if missing:
-            place = atomic.shown(self.path)
-            raise UserError(f"{place} cannot be finished without {', '.join(missing)}; resume it")
-        with atomic.reported(self.path):
+            if missing := [name for name in FINAL if not atomic.disk.exists(self.path / name)]:
+                place = atomic.shown(self.path)
+                raise UserError(f"{place} cannot be finished without {', '.join(missing)}; resume it")
             more = [name for name in (SEGMENTS,) if atomic.disk.exists(self.path / name)]
             more += sorted(name for name in atomic.disk.names(self.path) if SNAPSHOT.fullmatch(name))
         manifest.write_manifest(self.path, [*FINAL, *more])
@@ -268,6 +260,9 @@ class RunFolder:
             place = atomic.shown(self.path)
             raise UserError(f"the run in {place} is not finished; `regulargpt resume {place}` first")
         return manifest.read_verified(self.path, [name])[name]
+
+    def _fields(self, name: str, data: bytes) -> Fields:
+        return Fields(atomic.parse_json(data, self.path / name), name)
 
     def _config_digest(self) -> str:
         return manifest.digest(atomic.read_bytes(self.path / CONFIG))
@@ -293,7 +288,3 @@ def _refuse_occupied(path: Path) -> None:
     if any(name not in (ENVIRONMENT, lock.NAME) and not atomic.is_temporary(name) for name in names):
         place = atomic.shown(path)
         raise UserError(f"run folder {place} exists; choose another --out or `regulargpt resume {place}`")
-
-
-def _hint(path: Path, siblings: list[str]) -> str:
-    return nearest(path.name, siblings) or " give a folder that `regulargpt run` made"

@@ -32,7 +32,6 @@ class Owner:
 
     @classmethod
     def current(cls) -> "Owner":
-        """This process."""
         return cls(os.getpid(), platform.node(), start_time(os.getpid()) or "", slurm_job())
 
     def is_alive(self) -> bool:

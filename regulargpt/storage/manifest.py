@@ -36,7 +36,6 @@ def is_damage(error: UserError) -> bool:
 
 
 def digest(data: bytes) -> str:
-    """SHA-256 in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 

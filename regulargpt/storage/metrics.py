@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ def render_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
     >>> render_rows([{"step": 1, "loss": 0.5}, {"step": 2, "loss": float("nan")}])
     b'{"step": 1, "loss": 0.5}\\n{"step": 2, "loss": "nan"}\\n'
     """
-    lines = [json.dumps({key: _plain(value) for key, value in row.items()}, allow_nan=False) for row in rows]
-    return "".join(line + "\n" for line in lines).encode()
+    lines = (json.dumps({key: _plain(value) for key, value in row.items()}, allow_nan=False) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _plain(value: Any) -> Any:
@@ -49,28 +50,30 @@ def render_measures(samples: Mapping[str, int], measures: Mapping[str, Mapping[s
 
 
 def columns_at(of: Mapping[str, Mapping[str, Any]], length: str) -> list[float]:
-    """What a measure has at a length."""
     return [of["values"][length], *of["intervals"][length], *(of[key][length] for key in GUESSED if key in of)]
+
+
+@contextmanager
+def appending(path: Path) -> Iterator[int]:
+    with atomic.reported(path):
+        handle = atomic.disk.append(path)
+        try:
+            yield handle
+        finally:
+            atomic.disk.close(handle)
 
 
 def append(path: Path, data: bytes) -> None:
     """Add bytes at the end. A crash can leave a part of them: `cut` removes it on resume."""
-    with atomic.reported(path):
-        handle = atomic.disk.append(path)
-        try:
-            atomic.write_all(handle, data)
-        finally:
-            atomic.disk.close(handle)
+    with appending(path) as handle:
+        atomic.write_all(handle, data)
 
 
 def sync(path: Path) -> int:
     """Bring the file and its name to the disk and return its size in bytes; creates it if there is none."""
     with atomic.reported(path):
-        handle = atomic.disk.append(path)
-        try:
+        with appending(path) as handle:
             atomic.disk.sync(handle)
-        finally:
-            atomic.disk.close(handle)
         atomic.disk.sync_folder(path.parent)
         return atomic.disk.size(path)
 
@@ -87,9 +90,5 @@ def cut(path: Path, offset: int) -> None:
     if size < offset:
         message = f"{atomic.shown(path)} has {size} bytes, but the checkpoint was saved after {offset}"
         raise IntegrityError(f"{message}; restore it from a copy, or remove the run and train again")
-    with atomic.reported(path):
-        handle = atomic.disk.append(path)
-        try:
-            atomic.disk.truncate(handle, offset)
-        finally:
-            atomic.disk.close(handle)
+    with appending(path) as handle:
+        atomic.disk.truncate(handle, offset)

@@ -108,7 +108,7 @@ def no_certificate(model: ModelOptions, objective: ObjectiveOptions) -> str | No
     >>> no_certificate(config.model, config.objective)
     'lstm does not use one map at every level of a tree'
     """
-    reason = objective.no_map_of_words() or model.not_one_map()
+    reason = objective.no_map_of_words() or model.why_no_certificate()
     if reason is None and model.name not in CHECKED:
         return f"{model.name} is no network that the checker knows, which are {', '.join(CHECKED)}"
     return reason

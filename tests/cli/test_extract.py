@@ -226,7 +226,7 @@ class Bag(Model):
         return self.weight.expand(len(words), *([words.shape[1]] if readout == "all" else []), -1)
 
 class Trees(ModelOptions):
-    def not_one_map(self):
+    def why_no_certificate(self):
         return None
 
 class NoTree(Bag):

@@ -14,7 +14,7 @@ from experiments.bench.timing import Effort, exponent, in_turn, ratio
 from regulargpt.models import MODELS
 from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.regulargpt import RegularGPT, block
-from regulargpt.models.regulargpt import every as shifting
+from regulargpt.models.regulargpt import all_positions as shifting
 from regulargpt.models.regulargpt.dense import dense_state
 
 

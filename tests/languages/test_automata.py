@@ -51,108 +51,60 @@ REFUSED = [
     (lambda: Semiautomaton(("q",), "00", ((0, 0),)), "symbol '0' is given 2 times; give each symbol once"),
     (lambda: Semiautomaton(("",), "0", ((0,),)), "state '' is not a name; a state is a non-empty string"),
     (lambda: Semiautomaton((1,), "0", ((0,),)), "state 1 is not a name; a state is a non-empty string"),
-    (
-        lambda: Semiautomaton(("q",), ("a b",), ((0,),)),
-        "symbol 'a b' contains a space; in an alphabet with symbols of several characters spaces separate the "
-        "symbols of a text",
-    ),
-    (
-        lambda: Semiautomaton(("q0", "q1"), "ab", {"q0": {"a": "q0", "b": "q1"}, "q1": {"a": "q0"}}),
-        "state 'q1' has no transition for 'b'; add one or complete the automaton with a sink (from_partial)",
-    ),
-    (
-        lambda: Semiautomaton(("q",), "a", {"q": {"a": "q", "b": "q"}}),
-        "state 'q' has a transition for 'b', which is not in the alphabet; its symbols are 'a'",
-    ),
-    (
-        lambda: Semiautomaton(("even",), "a", {"even": {"a": "evne"}}),
-        "on 'a' state 'even' goes to 'evne', which is not a state; did you mean 'even'?",
-    ),
-    (
-        lambda: Semiautomaton(("p", "q"), "a", {"p": {"a": "p"}, "q": {"a": "q"}, "zz": {"a": "p"}}),
-        "a transition starts in 'zz', which is not a state; the states are 'p', 'q'",
-    ),
-    (
-        lambda: Semiautomaton(("p", "q"), "ab", ((0, 1), (2, 0))),
-        "state 'q' goes to state index 2 on 'a'; indices are 0..1",
-    ),
-    (
-        lambda: Semiautomaton(("p", "q"), "ab", ((0, 1),)),
-        "a transition table is integers of shape (states, symbols) = (2, 2); this one is int64 of shape (1, 2)",
-    ),
-    (
-        lambda: Semiautomaton(("p", "q"), "ab", ((0, 1), (1,))),
-        "a transition table is integers of shape (states, symbols) = (2, 2); this one is int64 of shape ()",
-    ),
-    (
-        lambda: Semiautomaton(("p",), "a", ((0.0,),)),
-        "a transition table is integers of shape (states, symbols) = (1, 1); this one is float64 of shape (1, 1)",
-    ),
-    (
-        lambda: Dfa(("even", "odd"), "01", FLIP, "evn", {"even"}),
-        "the initial state is 'evn', which is not a state; did you mean 'even'?",
-    ),
-    (
-        lambda: Dfa(MANY, "0", [[0]] * 15, "s0", {"zzz"}),
-        "the accepting states include 'zzz', which is not a state; the states are "
-        "'s0', 's1', 's2', 's3', 's4', 's5', 's6', 's7', 's8', 's9', 's10', 's11' and 3 more",
-    ),
-    (
-        lambda: Dfa(("even", "odd"), "01", FLIP, "even", "even"),
-        "accepting states are a set of names; give {'even'}",
-    ),
-    (
-        lambda: MooreMachine(("even", "odd"), "01", FLIP, "even", (0,), ("no", "yes")),
-        "1 outputs for 2 states; give one for each",
-    ),
-    (
-        lambda: MooreMachine(("even", "odd"), "01", FLIP, "even", (0, 2), ("no", "yes")),
-        "state 'odd' has output 2; an output is an index 0..1 into output_names, or -1 for no answer",
-    ),
-    (
-        lambda: MooreMachine(("even", "odd"), "01", FLIP, "even", (0, 1), ("no", "no")),
-        "the output names are ('no', 'no'); give one or more, each once",
-    ),
-    (
-        lambda: MooreMachine.from_outputs(("p",), "a", ((0,),), "p", {}, ("no",)),
-        "state 'p' has no output; give one, or None for no answer",
-    ),
-    (
-        lambda: MooreMachine.from_outputs(("p",), "a", ((0,),), "p", {"p": "yes"}, ("no",)),
-        "state 'p' has output 'yes'; give 'no'",
-    ),
-    (
-        lambda: MooreMachine.from_outputs(("p",), "a", ((0,),), "p", {"p": "no", "q": "no"}, ("no",)),
-        "outputs has a key 'q', which is not a state; the states are 'p'",
-    ),
-    (
-        lambda: Dfa.from_partial(("p", "sink"), "a", {"p": {"a": "p"}}, "p", set()),
-        "the sink 'sink' is already a state; give it another name",
-    ),
-    (
-        lambda: EVEN & Dfa(("q",), "ab", ((0, 0),), "q", set()),
-        "the alphabets ['0', '1'] and ['a', 'b'] differ; both machines must have the same symbols",
-    ),
+    (lambda: Semiautomaton(("q",), ("a b",), ((0,),)),
+     "symbol 'a b' contains a space; in an alphabet with symbols of several characters spaces separate the "
+     "symbols of a text"),
+    (lambda: Semiautomaton(("q0", "q1"), "ab", {"q0": {"a": "q0", "b": "q1"}, "q1": {"a": "q0"}}),
+     "state 'q1' has no transition for 'b'; add one or complete the automaton with a sink (from_partial)"),
+    (lambda: Semiautomaton(("q",), "a", {"q": {"a": "q", "b": "q"}}),
+     "state 'q' has a transition for 'b', which is not in the alphabet; its symbols are 'a'"),
+    (lambda: Semiautomaton(("even",), "a", {"even": {"a": "evne"}}),
+     "on 'a' state 'even' goes to 'evne', which is not a state; did you mean 'even'?"),
+    (lambda: Semiautomaton(("p", "q"), "a", {"p": {"a": "p"}, "q": {"a": "q"}, "zz": {"a": "p"}}),
+     "a transition starts in 'zz', which is not a state; the states are 'p', 'q'"),
+    (lambda: Semiautomaton(("p", "q"), "ab", ((0, 1), (2, 0))),
+     "state 'q' goes to state index 2 on 'a'; indices are 0..1"),
+    (lambda: Semiautomaton(("p", "q"), "ab", ((0, 1),)),
+     "a transition table is integers of shape (states, symbols) = (2, 2); this one is int64 of shape (1, 2)"),
+    (lambda: Semiautomaton(("p", "q"), "ab", ((0, 1), (1,))),
+     "a transition table is integers of shape (states, symbols) = (2, 2); this one is int64 of shape ()"),
+    (lambda: Semiautomaton(("p",), "a", ((0.0,),)),
+     "a transition table is integers of shape (states, symbols) = (1, 1); this one is float64 of shape (1, 1)"),
+    (lambda: Dfa(("even", "odd"), "01", FLIP, "evn", {"even"}),
+     "the initial state is 'evn', which is not a state; did you mean 'even'?"),
+    (lambda: Dfa(MANY, "0", [[0]] * 15, "s0", {"zzz"}),
+     "the accepting states include 'zzz', which is not a state; the states are "
+     "'s0', 's1', 's2', 's3', 's4', 's5', 's6', 's7', 's8', 's9', 's10', 's11' and 3 more"),
+    (lambda: Dfa(("even", "odd"), "01", FLIP, "even", "even"), "accepting states are a set of names; give {'even'}"),
+    (lambda: MooreMachine(("even", "odd"), "01", FLIP, "even", (0,), ("no", "yes")),
+     "1 outputs for 2 states; give one for each"),
+    (lambda: MooreMachine(("even", "odd"), "01", FLIP, "even", (0, 2), ("no", "yes")),
+     "state 'odd' has output 2; an output is an index 0..1 into output_names, or -1 for no answer"),
+    (lambda: MooreMachine(("even", "odd"), "01", FLIP, "even", (0, 1), ("no", "no")),
+     "the output names are ('no', 'no'); give one or more, each once"),
+    (lambda: MooreMachine.from_outputs(("p",), "a", ((0,),), "p", {}, ("no",)),
+     "state 'p' has no output; give one, or None for no answer"),
+    (lambda: MooreMachine.from_outputs(("p",), "a", ((0,),), "p", {"p": "yes"}, ("no",)),
+     "state 'p' has output 'yes'; give 'no'"),
+    (lambda: MooreMachine.from_outputs(("p",), "a", ((0,),), "p", {"p": "no", "q": "no"}, ("no",)),
+     "outputs has a key 'q', which is not a state; the states are 'p'"),
+    (lambda: Dfa.from_partial(("p", "sink"), "a", {"p": {"a": "p"}}, "p", set()),
+     "the sink 'sink' is already a state; give it another name"),
+    (lambda: EVEN & Dfa(("q",), "ab", ((0, 0),), "q", set()),
+     "the alphabets ['0', '1'] and ['a', 'b'] differ; both machines must have the same symbols"),
     (lambda: EVEN.run("0121"), "symbol '2' at position 2 is not in the alphabet; the alphabet is '0', '1'"),
-    (
-        lambda: EVEN.run([[0, 1], [1, 7]]),
-        "symbol index 7 at word 1, position 1 is outside the alphabet; its indices are 0..1",
-    ),
+    (lambda: EVEN.run([[0, 1], [1, 7]]),
+     "symbol index 7 at word 1, position 1 is outside the alphabet; its indices are 0..1"),
     (lambda: EVEN.run([0, -1]), "symbol index -1 at position 1 is outside the alphabet; its indices are 0..1"),
-    (
-        lambda: EVEN.run([[[0]]]),
-        "words have shape (length,) or (batch, length); this array has shape (1, 1, 1)",
-    ),
+    (lambda: EVEN.run([[[0]]]), "words have shape (length,) or (batch, length); this array has shape (1, 1, 1)"),
     (lambda: EVEN.run([0.5]), "words are arrays of integers, the symbols' indices; this array holds float64"),
     (lambda: EVEN.run([[0], [1]], start=2), "a start is not a state; the machine's state indices are 0..1"),
     (lambda: EVEN.run([[0], [1]], start=-1), "a start is not a state; the machine's state indices are 0..1"),
-    (
-        lambda: EVEN.run([[0], [1]], start=np.array([0, 1, 0])),
-        "start has shape (3,); give one state index, or one for each of 2 words",
-    ),
+    (lambda: EVEN.run([[0], [1]], start=np.array([0, 1, 0])),
+     "start has shape (3,); give one state index, or one for each of 2 words"),
     (lambda: EVEN.element([[0]]), "element takes one word, an array (length,); this has shape (1, 1)"),
     (lambda: EVEN.decode([[0]]), "decode takes one word, an array (length,); this has shape (1, 1)"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED)
@@ -210,55 +162,3 @@ def test_one_word_has_no_batch_axis() -> None:
     assert PARITY.answers([[0, 1]]).dtype == np.int64
     assert PARITY.named_outputs == {"even": "even", "odd": "odd"}
     assert ("11" in EVEN, "1" in EVEN) == (True, False)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "alphabet", "inside", "outside"),
-    [
-        ("(ab)*", None, ["", "ab", "abab"], ["a", "ba", "aab"]),
-        ("a+b?", None, ["a", "ab", "aa"], ["", "b", "abb"]),
-        ("a{2,3}", None, ["aa", "aaa"], ["a", "aaaa"]),
-        ("()|0", None, ["", "0"], ["00"]),
-        ("[a-c]d", None, ["ad", "cd"], ["a", "dd"]),
-        ("[^a]b", "abc", ["bb", "cb"], ["ab"]),
-        (".*1", "012", ["1", "021"], ["", "12"]),
-        ("a^bc", None, ["abc", "bac", "bca"], ["cba", "acb"]),
-        ("a*b*&(ab)*", None, ["", "ab"], ["aab", "abab"]),
-        ("", "01", [""], ["0", "1"]),
-    ],
-)
-def test_regular_expressions(pattern: str, alphabet: str | None, inside: list[str], outside: list[str]) -> None:
-    dfa = Dfa.from_regex(pattern, alphabet)
-    assert dfa == dfa.minimise()
-    assert [word for word in inside + outside if word in dfa] == inside
-    if alphabet:
-        assert dfa.alphabet == tuple(alphabet)
-
-
-REFUSED_PATTERNS = [
-    ("", None, "'' contains no symbol; give the alphabet too, as in regex:();alphabet=ab"),
-    ("()", None, "'()' contains no symbol; give the alphabet too, as in regex:();alphabet=ab"),
-    ("ac", "ab", "'ac' contains 'c'; the alphabet is 'a', 'b'"),
-    (
-        "a",
-        ("a", "bc"),
-        "symbol 'bc' cannot stand in a regular expression; use single characters other than blanks and *|()?&+.^{}[]",
-    ),
-]
-
-
-@pytest.mark.parametrize(("pattern", "alphabet", "message"), REFUSED_PATTERNS)
-def test_refused_patterns(pattern: str, alphabet: str | None, message: str) -> None:
-    with pytest.raises(UserError) as refusal:
-        Dfa.from_regex(pattern, alphabet)
-    assert str(refusal.value) == message
-
-
-@given(st.text("ab01(){}[]|*+?&^.,-", max_size=8))
-def test_any_pattern_gives_an_automaton_or_one_line(pattern: str) -> None:
-    message = ""
-    try:
-        Dfa.from_regex(pattern)
-    except UserError as error:
-        message = str(error)
-    assert "\n" not in message

@@ -1,22 +1,14 @@
-"""Green's relations against libsemigroups, against networkx, and by their definition."""
+"""Green's relations against libsemigroups, and by their definition."""
 
-import networkx as nx
 import numpy as np
 from hypothesis import given
-from hypothesis import strategies as st
 from libsemigroups_pybind11 import Konieczny, ReportGuard, Transf
 
-from languages.automata import Dfa, Semiautomaton
-from languages.automata.green import DClass, GreenRelations, in_order, strong_components
+from languages import get
+from languages.automata import Semiautomaton
+from languages.automata.green import GreenRelations
 from languages.automata.monoid import TransitionMonoid
-
-
-def random_machine(seed: int, n_states: int, n_symbols: int) -> Semiautomaton:
-    delta = np.random.default_rng(seed).integers(0, n_states, (n_states, n_symbols))
-    return Semiautomaton(tuple(map(str, range(n_states))), tuple("abc"[:n_symbols]), delta)
-
-
-MACHINES = st.builds(random_machine, st.integers(0, 2**32), st.integers(2, 4), st.integers(1, 3))
+from tests.languages.random_machines import MACHINES
 
 
 @given(MACHINES)
@@ -64,33 +56,9 @@ def test_the_depth_is_the_longest_chain_of_ideals(machine: Semiautomaton) -> Non
     assert GreenRelations.of(monoid).depth == max(longest.values())
 
 
-@given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 3))
-def test_strong_components_agree_with_networkx(seed: int, n: int, degree: int) -> None:
-    graph = np.random.default_rng(seed).integers(0, n, (n, degree))
-    edges = [(v, int(w)) for v, row in enumerate(graph) for w in row]
-    expected = np.empty(n, int)
-    for i, component in enumerate(nx.strongly_connected_components(nx.DiGraph(edges))):
-        expected[list(component)] = i
-    assert np.array_equal(strong_components(graph), in_order(expected))
-
-
-def test_a_long_chain_does_not_recurse() -> None:
-    n = 20_000
-    chain = np.minimum(np.arange(n) + 1, n - 1)[:, None]
-    assert np.array_equal(strong_components(chain), np.arange(n))
-
-
-def test_a_group_is_one_class() -> None:
-    rotation = Semiautomaton(("0", "1", "2"), "a", ((1,), (2,), (0,)))
-    green = GreenRelations.of(TransitionMonoid.of(rotation))
-    assert green.egg_boxes() == (DClass(rows=1, columns=1, h_size=3, idempotents=1),)
-    assert green.group_sizes == (3,)
-
-
 def test_tomita_3_hides_a_group_of_two() -> None:
     """Not star-free: the parity of a run's length has to be kept."""
-    odd = Dfa.from_regex("(()|(0|1)*0)1(11)*0(00)*(()|1(0|1)*)", "01")
-    green = GreenRelations.of(TransitionMonoid.syntactic(odd))
+    green = GreenRelations.of(TransitionMonoid.syntactic(get("tomita-3").language))
     boxes = [(box.rows, box.columns, box.h_size, box.idempotents) for box in green.egg_boxes()]
     assert boxes == [(1, 1, 1, 1), (1, 1, 2, 1), (1, 1, 2, 1), (4, 4, 1, 8), (2, 2, 1, 0), (1, 1, 1, 1)]
     assert green.group_sizes == (1, 2, 2, 1, 1)

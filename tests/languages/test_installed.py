@@ -14,6 +14,7 @@ from languages.installed import GROUP
 from languages.randomness import rng
 from languages.registry import listing
 from languages.task import Task
+from tests.languages.refusing import refusal
 
 MODULE = '''
 from __future__ import annotations
@@ -104,9 +105,7 @@ def test_an_installed_language_is_as_good_as_a_built_in_one(package: Path) -> No
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(package: Path, specification: str, message: str) -> None:
-    with pytest.raises(LanguageError) as caught:
-        get(specification)
-    assert str(caught.value) == message
+    assert refusal(get, specification, error=LanguageError) == message
 
 
 def test_the_listing_names_the_package_and_imports_nothing_of_it(package: Path) -> None:

@@ -1,4 +1,4 @@
-"""The transition monoid: sizes known from the literature, its laws, and libsemigroups as an oracle."""
+"""The transition monoid: its laws, and libsemigroups as an oracle. Known sizes are in test_tasks.py."""
 
 import numpy as np
 import pytest
@@ -11,31 +11,13 @@ from languages.automata import monoid as monoid_module
 from languages.automata.green import GreenRelations
 from languages.automata.monoid import TransitionMonoid
 from languages.errors import AutomatonError
+from languages.regular.dyck import dyck_dfa
+from tests.languages.random_machines import MACHINES
 
 
 def cycle(n: int) -> Semiautomaton:
     delta = [[i, (i + 1) % n, (i - 1) % n] for i in range(n)]
     return Semiautomaton(tuple(map(str, range(n))), "012", delta)
-
-
-def dyck(depth: int) -> Dfa:
-    """D_n = (0 D_{n-1} 1)*: brackets nested at most `depth` deep."""
-    levels = [str(level) for level in range(depth + 1)]
-    delta = {levels[i]: {"0": levels[i + 1]} for i in range(depth)} | {levels[depth]: {}}
-    for i in range(1, depth + 1):
-        delta[levels[i]]["1"] = levels[i - 1]
-    return Dfa.from_partial(levels, "01", delta, "0", {"0"})
-
-
-def remainders(weights: tuple[int, int], n: int) -> Dfa:
-    """Words whose symbols' weights sum to 0 mod n."""
-    delta = [[(i + w) % n for w in weights] for i in range(n)]
-    return Dfa(tuple(map(str, range(n))), "01", delta, "0", {"0"})
-
-
-def tomita3() -> Dfa:
-    """No odd run of 1s directly followed by an odd run of 0s."""
-    return ~(Dfa.from_regex("(()|(0|1)*0)1(11)*0(00)*(()|1(0|1)*)", "01"))
 
 
 def modular_arithmetic(precedence: bool) -> Semiautomaton:
@@ -56,42 +38,6 @@ def modular_arithmetic(precedence: bool) -> Semiautomaton:
     return Semiautomaton(tuple(map(str, range(25))), symbols, delta)
 
 
-EVEN_PAIRS = Dfa.from_regex("()|0|1|0(0|1)*0|1(0|1)*1")
-PARITY = remainders((0, 1), 2)
-TOMITA = {
-    1: Dfa.from_regex("1*", "01"),
-    2: Dfa.from_regex("(10)*", "01"),
-    3: tomita3(),
-    4: ~Dfa.from_regex(".*000.*", "01"),
-    5: Dfa.from_regex("(00|11|(01|10)(00|11)*(01|10))*", "01"),
-    6: remainders((1, 2), 3),
-    7: Dfa.from_regex("0*1*0*1*", "01"),
-}
-KNOWN = [  # machine, minimal states, transitions, aperiodic
-    ("parity", PARITY, 2, 2, False),
-    ("even pairs", EVEN_PAIRS, 5, 5, True),
-    ("even pairs of two symbols or more", EVEN_PAIRS & Dfa.from_regex("..+", "01"), 5, 7, True),
-    ("tomita 1", TOMITA[1], 2, 2, True),
-    ("tomita 2", TOMITA[2], 3, 6, True),
-    ("tomita 3", TOMITA[3], 5, 26, False),
-    ("tomita 4", TOMITA[4], 4, 12, True),
-    ("tomita 5", TOMITA[5], 4, 4, False),
-    ("tomita 6", TOMITA[6], 3, 3, False),
-    ("tomita 7", TOMITA[7], 5, 9, True),
-    ("D_1", dyck(1), 3, 6, True),
-    ("D_2", dyck(2), 4, 15, True),
-    ("D_3", dyck(3), 5, 31, True),
-    ("D_4", dyck(4), 6, 56, True),
-    ("D_12", dyck(12), 14, 820, True),
-]
-
-
-@pytest.mark.parametrize(("name", "dfa", "states", "size", "aperiodic"), KNOWN, ids=[row[0] for row in KNOWN])
-def test_known_languages(name: str, dfa: Dfa, states: int, size: int, aperiodic: bool) -> None:
-    monoid = TransitionMonoid.syntactic(dfa)
-    assert (dfa.minimise().n_states, monoid.size, monoid.is_aperiodic) == (states, size, aperiodic)
-
-
 def test_known_semiautomata() -> None:
     for machine, size in [(cycle(5), 5), (modular_arithmetic(False), 25), (modular_arithmetic(True), 129)]:
         monoid = TransitionMonoid.of(machine)
@@ -99,12 +45,6 @@ def test_known_semiautomata() -> None:
     assert TransitionMonoid.of(cycle(5)).is_group
 
 
-def random_machine(seed: int, n_states: int, n_symbols: int) -> Semiautomaton:
-    delta = np.random.default_rng(seed).integers(0, n_states, (n_states, n_symbols))
-    return Semiautomaton(tuple(map(str, range(n_states))), tuple("abc"[:n_symbols]), delta)
-
-
-MACHINES = st.builds(random_machine, st.integers(0, 2**32), st.integers(2, 4), st.integers(1, 3))
 WORDS = st.lists(st.integers(0, 100), max_size=12)
 
 
@@ -173,7 +113,7 @@ def test_the_reversed_language_has_the_opposite_monoid(machine: Semiautomaton, d
 
 
 def test_of_word_takes_texts_batches_and_prefixes() -> None:
-    monoid = TransitionMonoid.of(PARITY)
+    monoid = TransitionMonoid.of(Semiautomaton(("even", "odd"), "01", ((0, 1), (1, 0))))
     assert monoid.of_word([[0, 1], [1, 1]]).tolist() == [1, 0]
     assert monoid.of_word("0111", every=True).tolist() == [0, 1, 0, 1]
     assert monoid.of_word("").item() == monoid.identity
@@ -188,7 +128,7 @@ def test_the_identity_is_an_element_even_if_no_other_word_induces_it() -> None:
 
 def test_limits_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AutomatonError, match="more than 100 elements; minimise the machine, or raise max_size"):
-        TransitionMonoid.syntactic(dyck(12), max_size=100)
+        TransitionMonoid.syntactic(dyck_dfa(12), max_size=100)
     monkeypatch.setattr(monoid_module, "MAX_TABLE", 100)
     with pytest.raises(AutomatonError, match="multiplication table of 820 elements is too large; at most 100"):
-        _ = TransitionMonoid.syntactic(dyck(12)).table
+        _ = TransitionMonoid.syntactic(dyck_dfa(12)).table

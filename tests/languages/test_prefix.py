@@ -4,10 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from languages import get, rng
+from languages import get
 from languages.automata.monoid import TransitionMonoid
 from languages.regular.prefix import MAX_STATES, prefix
 from tests.languages.oracles import first_symbols
@@ -41,24 +39,6 @@ def test_states_and_monoid_by_brute_force(p: int, k: int) -> None:
     assert machine.n_states == machine.minimise().n_states == len(monoid) == sum(k**n for n in range(p + 1))
     assert TransitionMonoid.of(machine).size == len(monoid)
     assert is_aperiodic(monoid)
-
-
-@given(st.sampled_from(PUBLISHED), st.data())
-def test_what_comes_after_the_first_symbols_does_not_count(sizes: tuple[int, int], data: st.DataObject) -> None:
-    p, k = sizes
-    symbols = st.text("0123"[:k], max_size=8)
-    machine = prefix(p, k).machine
-    u, v = data.draw(symbols), data.draw(symbols)
-    assert machine.answers(u + v).item() == machine.answers((u + v)[:p]).item()
-
-
-def test_words_are_uniform() -> None:
-    """Of 40,000 words each of the 16 classes has 2,500 +- 5 standard deviations."""
-    task = get("prefix:p=2,k=4")
-    labels = task.labels(task.sample(rng(0, "prefixes"), 40, 40_000))
-    counts = np.bincount(labels, minlength=task.n_outputs)
-    assert counts[-1] == 0
-    assert (abs(counts[:-1] - 2500) < 5 * np.sqrt(2500)).all()
 
 
 def test_the_bound_is_on_the_states() -> None:

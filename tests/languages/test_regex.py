@@ -17,6 +17,7 @@ from languages.errors import LanguageError, UserError
 from languages.regex.parser import parse
 from languages.regex.tree import Concatenation, Intersection, Letters, Repetition, Shuffle, Union
 from tests.languages.oracles import Expression, rendered, words_of
+from tests.languages.refusing import refusal
 
 A, B, C = (Letters(frozenset(symbol)) for symbol in "abc")
 WORDS = ["".join(word) for length in range(9) for word in product("ab", repeat=length)]
@@ -50,7 +51,7 @@ def patterns() -> st.SearchStrategy[str]:
     return st.recursive(st.sampled_from(ATOMS) | quantified, larger, max_leaves=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(patterns())
 def test_all_words_up_to_length_8_are_members_exactly_where_re_matches(pattern: str) -> None:
     dfa = Dfa.from_regex(pattern, "ab")
@@ -77,7 +78,7 @@ def expressions() -> st.SearchStrategy[Expression]:
     return st.recursive(leaves, larger, max_leaves=7)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(expressions())
 def test_intersection_and_shuffle_are_those_of_sets_of_words(expression: Expression) -> None:
     """Written with no more brackets than the precedence of the operators needs."""
@@ -149,9 +150,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("pattern", "message"), REFUSED, ids=[pattern[:20] for pattern, _ in REFUSED])
 def test_what_is_wrong_is_said_with_its_place(pattern: str, message: str) -> None:
-    with pytest.raises(LanguageError) as refusal:
-        Dfa.from_regex(pattern)
-    assert str(refusal.value) == message
+    assert refusal(Dfa.from_regex, pattern, error=LanguageError) == message
 
 
 PARAMETERS = [
@@ -166,12 +165,17 @@ PARAMETERS = [
 
 @pytest.mark.parametrize(("specification", "message"), PARAMETERS)
 def test_what_stands_behind_a_semicolon_is_a_parameter(specification: str, message: str) -> None:
-    with pytest.raises(UserError) as refusal:
-        get(specification)
-    assert str(refusal.value) == message
+    assert refusal(get, specification) == message
 
 
 ALLOWED = "at most {} are allowed, LANGUAGES_BUDGET={} allows more"
+ALPHABETS = [
+    ("", None, "'' contains no symbol; give the alphabet too, as in regex:();alphabet=ab"),
+    ("()", None, "'()' contains no symbol; give the alphabet too, as in regex:();alphabet=ab"),
+    ("ac", "ab", "'ac' contains 'c'; the alphabet is 'a', 'b'"),
+    ("a", ("a", "bc"), "symbol 'bc' cannot stand in a regular expression; use single characters other than blanks and "
+                       "*|()?&+.^{}[]"),
+]  # fmt: skip
 LARGE = [
     ("a{70000}", "'a{70000}', position 2: {70000} makes 70,000 symbols of 1; " + ALLOWED.format("65,536", 2)),
     ("(a{1000}){1000}", "'(a{1000}){1000}', position 10: {1000} makes 1,000,000 symbols of 1,000; "
@@ -189,11 +193,13 @@ LARGE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pattern", "message"), LARGE, ids=[pattern[:20] for pattern, _ in LARGE])
-def test_what_is_too_large_is_said_with_its_number(pattern: str, message: str) -> None:
-    with pytest.raises(UserError) as refusal:
-        Dfa.from_regex(pattern)
-    assert str(refusal.value) == message
+@pytest.mark.parametrize(
+    ("pattern", "alphabet", "message"),
+    [*ALPHABETS, *((pattern, None, message) for pattern, message in LARGE)],
+    ids=lambda part: str(part)[:20],
+)
+def test_what_is_too_large_or_outside_the_alphabet_is_said(pattern: str, alphabet: str | None, message: str) -> None:
+    assert refusal(Dfa.from_regex, pattern, alphabet) == message
 
 
 def test_large_expressions_within_the_limits() -> None:

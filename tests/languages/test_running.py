@@ -74,16 +74,6 @@ def test_transition_is_the_run_from_every_state(seed: int, n_states: int, n_symb
     assert machine.element(word).tolist() == expected
 
 
-@given(st.integers(0, 2**32), st.integers(0, 30), st.integers(0, 30))
-def test_transitions_compose(seed: int, first: int, second: int) -> None:
-    """A(uv) = A(v) after A(u): thesis, section 6.6.2."""
-    rng = np.random.default_rng(seed)
-    machine = random_machine(rng, 6, 3)
-    u, v = rng.integers(0, 3, first), rng.integers(0, 3, second)
-    both = machine.element(np.concatenate([u, v]))
-    assert np.array_equal(both, machine.element(v)[machine.element(u)])
-
-
 @pytest.mark.parametrize(("n_states", "dtype"), [(2, np.uint8), (256, np.uint8), (257, np.uint16)])
 def test_states_come_in_the_smallest_type(n_states: int, dtype: type) -> None:
     machine = random_machine(np.random.default_rng(0), n_states, 2)

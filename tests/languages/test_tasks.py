@@ -1,6 +1,5 @@
 """The machines are those of the literature, and a task refuses parts that do not fit."""
 
-import json
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,15 @@ import pytest
 
 from languages import get, rng
 from languages.automata import MooreMachine, Semiautomaton
-from languages.errors import AutomatonError, LanguageError
+from languages.automata.monoid import TransitionMonoid
+from languages.convert.files import save
+from languages.errors import LanguageError
 from languages.registry import names
 from languages.regular.dyck import dyck_dfa
-from languages.regular.modular_arithmetic import pairs_machine
-from languages.regular.user import task_of
 from languages.sampling.published import Blocks
 from languages.task import Task, all_words
 from tests.languages.oracles import ORACLES
+from tests.languages.refusing import refusal
 
 # Minimal complete states, elements of the transition monoid, group-free?
 SIZES = {
@@ -80,29 +80,9 @@ def is_aperiodic(monoid: set[tuple[int, ...]]) -> bool:
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes(name: str) -> None:
     machine = get(name).machine.minimise()
-    monoid = transition_monoid(machine)
-    assert (machine.n_states, len(monoid), is_aperiodic(monoid)) == SIZES[name]
-
-
-@pytest.mark.parametrize(("left_to_right", "states", "elements"), [(False, 25, 129), (True, 5, 25)])
-def test_modular_arithmetic_on_pairs(left_to_right: bool, states: int, elements: int) -> None:
-    machine = pairs_machine(left_to_right=left_to_right)
-    assert machine.n_symbols == 15
-    assert machine.minimise().n_states == states
-    monoid = transition_monoid(machine.minimise())
-    assert len(monoid) == elements
-    assert not is_aperiodic(monoid)
-
-
-@pytest.mark.parametrize("suffix", ["", "-left-to-right"])
-def test_pairs_answer_as_symbols_do(suffix: str) -> None:
-    task, pairs = get(f"modular-arithmetic{suffix}:plus=true"), pairs_machine(left_to_right=bool(suffix))
-    words = task.sample(rng(0, "pairs"), 24, 2000)
-    letters = [
-        [f"{text[t]}{text[t + 1]}" for t in range(0, 24, 2)] for text in (task.machine.decode(word) for word in words)
-    ]
-    answers = [pairs.answers(pairs.encode(letter)).item() for letter in letters]
-    assert task.labels(words).tolist() == answers
+    ours, monoid = TransitionMonoid.of(machine), transition_monoid(machine)
+    assert (machine.n_states, ours.size, ours.is_aperiodic) == SIZES[name]
+    assert (len(monoid), is_aperiodic(monoid)) == SIZES[name][1:]
 
 
 def test_even_pairs_has_five_transitions() -> None:
@@ -138,12 +118,6 @@ def test_the_two_arithmetics_are_two_tasks() -> None:
         assert 0.785 < (usual.labels(words) != other.labels(words)).mean() < 0.805
 
 
-def test_shortcuts_on_even_pairs_and_odd_lengths() -> None:
-    """D_n and Tomita 5 have no members of odd length, so rejecting scores 100 % there."""
-    for name in ("dyck-2", "dyck-12", "tomita-5"):
-        assert [get(name).classes(length) for length in (51, 52, 53, 54)] == [(0,), (0, 1)] * 2
-
-
 @pytest.mark.parametrize(
     ("name", "lengths"),
     [
@@ -161,39 +135,12 @@ def test_lengths(name: str, lengths: list[int]) -> None:
     assert [length for length in range(-3, 7) if task.has_length(length)] == lengths
 
 
-@pytest.mark.parametrize(
-    ("name", "length", "line"),
-    [
-        ("parity", 7, ""),
-        ("dyck-2", 8, ""),
-        ("dyck-2", 7, "length 7: dyck-2 has no members, so every word is a non-member"),
-        ("aa-star", 8, "length 8: aa-star has no non-members, so every word is a member"),
-        (
-            "modular-arithmetic:plus=true",
-            7,
-            "length 7: modular-arithmetic:plus=true has no words; the nearest lengths with words: 6 and 8",
-        ),
-    ],
-)
-def test_what_is_missing_is_said(name: str, length: int, line: str) -> None:
-    assert get(name).describe_length(length) == line
-
-
-def test_depths_of_uniform_members() -> None:
-    """Uniform members of D_12 seldom reach depth 12 at short lengths; that is what depth=every is for."""
-    short, long = (
-        task_words[task_words.any(axis=1)].astype(np.int64)
-        for task_words in (members_of("dyck-12", 20, 4000), members_of("dyck-12", 200, 4000))
-    )
-    deepest = [(1 - 2 * words).cumsum(axis=1).max(axis=1) for words in (short, long)]
-    assert (deepest[0] == 12).sum() == 0
-    assert (deepest[1] == 12).mean() > 0.4
-
-
-def members_of(name: str, length: int, count: int) -> np.ndarray:
-    task = get(name)
-    words = task.sample(rng(0, "members"), length, count)
-    return words[task.labels(words) == 1]
+def test_what_is_missing_is_said() -> None:
+    assert [get("parity").describe_length(7), get("dyck-2").describe_length(8)] == ["", ""]
+    assert get("dyck-2").describe_length(7) == "length 7: dyck-2 has no members, so every word is a non-member"
+    assert get("aa-star").describe_length(8) == "length 8: aa-star has no non-members, so every word is a member"
+    no_words = "length 6: modular-arithmetic has no words; the nearest lengths with words: 5 and 7"
+    assert get("modular-arithmetic").describe_length(6) == no_words
 
 
 def test_p_one() -> None:
@@ -233,11 +180,6 @@ def test_next_symbols_are_for_classifications(name: str) -> None:
             task.next_symbols(words)
 
 
-def test_tasks_are_values() -> None:
-    assert get("dyck-3") == get("dyck-3") != get("dyck-4")
-    assert len({get("dyck-3"), get("dyck-3"), get("parity")}) == 2
-
-
 ONE_WAY = MooreMachine(("a", "b"), ("0", "1"), ((0, 1), (0, 1)), "a", (0, 1), ("no", "yes"))
 MEMBERSHIP = dyck_dfa(1).as_moore()
 BALANCED = {"machine": MEMBERSHIP, "sampling": "balanced"}
@@ -248,6 +190,7 @@ NO_CLASSIFICATION = (
 )
 UNIFORM_ONLY = "t: a domain or weights go with uniform sampling only"
 MEMBERS_GO_WITH = "t: samplers of members go with balanced sampling only"
+ALPHABET = "t: its automata must have the machine's alphabet, in the same order"
 WEIGHTS = "t: weights are one number >= 0 for each symbol, not all 0"
 REFUSED = [
     (UNIFORM | {"sampling": "balanced"}, NO_CLASSIFICATION),
@@ -256,10 +199,7 @@ REFUSED = [
     (BALANCED | {"domain": dyck_dfa(2)}, UNIFORM_ONLY),
     (UNIFORM | {"members": (dyck_dfa(1),)}, MEMBERS_GO_WITH),
     (UNIFORM | {"members": Blocks(2)}, MEMBERS_GO_WITH),
-    (
-        UNIFORM | {"domain": all_words(("1", "0"))},
-        "t: its automata must have the machine's alphabet, in the same order",
-    ),
+    (UNIFORM | {"domain": all_words(("1", "0"))}, ALPHABET),
     (UNIFORM | {"weights": (1.0,)}, WEIGHTS),
     (UNIFORM | {"weights": (1.0, -1.0)}, WEIGHTS),
     (UNIFORM | {"weights": (0.0, 0.0)}, WEIGHTS),
@@ -270,22 +210,11 @@ REFUSED = [
 
 @pytest.mark.parametrize(("parts", "message"), REFUSED, ids=[str(i) for i in range(len(REFUSED))])
 def test_refusals(parts: dict[str, Any], message: str) -> None:
-    with pytest.raises(LanguageError) as caught:
-        Task(name="t", summary="", source="", examples=(), **parts)
-    assert str(caught.value) == message
-
-
-def test_tasks_of_machines() -> None:
-    membership, answer = task_of(dyck_dfa(2), "mine"), task_of(ONE_WAY, "also mine")
-    assert (membership.sampling, answer.sampling) == ("balanced", "uniform")
-    assert membership.labels([[0, 0, 1, 1], [0, 1, 1, 0]]).tolist() == [1, 0]
-    assert answer.output_names[answer.labels([[0, 1]])[0]] == "yes"
+    assert refusal(lambda: Task(name="t", summary="", source="", examples=(), **parts), error=LanguageError) == message
 
 
 @pytest.mark.parametrize("kind", ["json", "dot"])
 def test_tasks_of_files(tmp_path: Path, kind: str) -> None:
-    from languages.convert.files import save
-
     path = tmp_path / f"brackets.{kind}"
     save(dyck_dfa(2), path)
     task = get(f"dfa:{path}")
@@ -293,12 +222,3 @@ def test_tasks_of_files(tmp_path: Path, kind: str) -> None:
     assert task.language.equivalent(dyck_dfa(2))
     words = task.sample(rng(0, "file"), 8, 64, near_misses=0.5)
     assert task.labels(words).sum() == 32
-
-
-def test_broken_files_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "broken.json"
-    path.write_text(json.dumps({"states": ["a"]}))
-    with pytest.raises(AutomatonError, match=r"broken\.json"):
-        get(f"dfa:{path}")
-    with pytest.raises(AutomatonError, match=r"missing\.json: cannot be read"):
-        get(f"dfa:{tmp_path / 'missing.json'}")

@@ -12,6 +12,7 @@ import pytest
 
 from languages.errors import CorpusError
 from languages.text import assemble, cache, corpus
+from tests.languages.refusing import refusal
 
 
 @pytest.fixture(autouse=True)
@@ -106,9 +107,7 @@ def test_a_failed_write_leaves_nothing_and_says_the_remedy(notes: Path, folder: 
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(CorpusError) as refusal:
-        corpus(f"text:{notes}")
-    assert str(refusal.value).endswith(
+    assert refusal(corpus, f"text:{notes}", error=CorpusError).endswith(
         ".symbols: cannot be written (No space left on device); "
         "set LANGUAGES_CACHE to a folder with space that you can write to"
     )

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from languages.budget import TooLarge
 from languages.errors import CorpusError
-from languages.text import Corpus, assemble, corpus, files, listing, split
+from languages.text import Corpus, assemble, corpus, files, split
 from languages.text.registry import PINNED
+from tests.languages.refusing import refusal
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +57,9 @@ def test_every_file_of_a_folder_is_in_one_part(notes: Path):
     every = {path.relative_to(notes).as_posix() for path in notes.rglob("*.txt")}
     assert not train & test
     assert train | test == every
-    assert test == {name for name in every if split.is_test(name)}
+    # By hand: SHA-256 of the name, its first 8 bytes as a number, modulo 10. Files stand in the order of their names.
+    assert test == {name for name in every if int(sha256(name.encode()).hexdigest()[:16], 16) % 10 == 0}
+    assert text.train.tobytes() == b"".join((notes / name).read_bytes() for name in sorted(train))
     assert (text.files, text.vocabulary_size, text.bytes_per_symbol) == (30, 256, 1.0)
 
 
@@ -75,18 +78,6 @@ def test_each_position_of_the_test_part_lies_in_its_file(notes: Path, tmp_path: 
 def test_of_too_many_documents_each_position_counts_by_itself(notes: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(assemble, "MOST_NOTED", 2)
     assert corpus(f"text:{notes}").test_documents([5, 5, 9]).tolist() == [0, 1, 2]
-
-
-def test_files_stand_in_the_order_of_their_names(notes: Path):
-    names = sorted(path.relative_to(notes).as_posix() for path in notes.rglob("*.txt"))
-    expected = b"".join((notes / name).read_bytes() for name in names if not split.is_test(name))
-    assert corpus(f"text:{notes}").train.tobytes() == expected
-
-
-def test_the_rule_of_the_split():
-    """By hand: SHA-256 of the name, its first 8 bytes as a number, modulo 10."""
-    for name in ("a", "b/c.py", "networkx/classes/graph.py"):
-        assert split.is_test(name) == (int(sha256(name.encode()).hexdigest()[:16], 16) % 10 == 0)
 
 
 @given(st.dictionaries(st.text(max_size=5), st.integers(1, 10**12), min_size=2, max_size=50))
@@ -150,20 +141,16 @@ def test_folders_of_any_depth(tmp_path: Path):
 # Digest
 
 
-def replace(path: Path, text: bytes) -> None:
-    path.write_bytes(text)
-
-
 CHANGES: dict[str, Callable[[Path], object]] = {
-    "a byte": lambda folder: replace(folder / "0.txt", b"<1>" * 5),
-    "a byte of the test part": lambda folder: replace(folder / "27.txt", b"<71>" * 32),
+    "a byte": lambda folder: (folder / "0.txt").write_bytes(b"<1>" * 5),
+    "a byte of the test part": lambda folder: (folder / "27.txt").write_bytes(b"<71>" * 32),
     "a name": lambda folder: (folder / "0.txt").rename(folder / "00.txt"),
     "a place": lambda folder: (folder / "0.txt").rename(folder / "deep" / "0.txt"),
     "a file less": lambda folder: (folder / "0.txt").unlink(),
-    "a file more": lambda folder: replace(folder / "new", b"x"),
+    "a file more": lambda folder: (folder / "new").write_bytes(b"x"),
     "a byte moved to the next file": lambda folder: (
-        replace(folder / "0.txt", b"<0>" * 5 + b"<"),
-        replace(folder / "deep" / "er" / "1.txt", b"<1>" * 6),
+        (folder / "0.txt").write_bytes(b"<0>" * 5 + b"<"),
+        (folder / "deep" / "er" / "1.txt").write_bytes(b"<1>" * 6),
     ),
 }
 
@@ -248,11 +235,6 @@ def test_nothing_heavy_is_imported():
     assert done.stdout == "[]\n"
 
 
-def test_the_listing_names_what_can_be_opened():
-    names = [name for name, _ in listing()]
-    assert names == ["text:code", "text:code-large", "text:recurrent", "text:PATH", "hf:NAME"]
-
-
 def test_a_built_in_name_goes_before_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     Path("code").write_text("a file of the user's")
@@ -316,9 +298,7 @@ def test_bytes_that_change_in_use_are_named(letters: Corpus):
     path = letters.stored.path
     path.write_text("ABC")  # a mapping that was read now would kill the process
     for act in (letters.check, lambda: letters.digest, lambda: letters.segments("train", 3, [0])):
-        with pytest.raises(CorpusError) as refusal:
-            act()
-        assert str(refusal.value) == f"{path} changed while it was in use; start again with a file that stays"
+        assert refusal(act) == f"{path} changed while it was in use; start again with a file that stays"
     path.unlink()
     with pytest.raises(CorpusError, match="changed while it was in use"):
         letters.check()
@@ -384,11 +364,9 @@ REFUSED = [
     ("text:recurrent:size=3", "text:recurrent: size is a whole number from 65,536, seed one from 0"),
     ("text:recurrent:seed=-1", "text:recurrent: size is a whole number from 65,536, seed one from 0"),
     ("text:recurrent:seed=x", "text:recurrent: seed is 'x'; it is a whole number from 0"),
-    (
-        "text:recurrent:size=9999999999",
-        "text:recurrent: 9,999,999,999 bytes; at most 1,073,741,824 are allowed, LANGUAGES_BUDGET=10 allows more",
-    ),
-]
+    ("text:recurrent:size=9999999999",
+     "text:recurrent: 9,999,999,999 bytes; at most 1,073,741,824 are allowed, LANGUAGES_BUDGET=10 allows more"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "message"), REFUSED)
@@ -397,9 +375,7 @@ def test_one_line_says_what_is_wrong(
 ):
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)
-    with pytest.raises(ValueError) as refusal:  # noqa: PT011  # the whole message is compared
-        corpus(name)
-    assert str(refusal.value) == message.format(tmp_path)
+    assert refusal(corpus, name) == message.format(tmp_path)
     assert not cache.exists()
 
 
@@ -412,9 +388,7 @@ def test_a_file_that_may_not_be_read_is_named(notes: Path, cache: Path, monkeypa
         return opened(path)
 
     monkeypatch.setattr(files, "open_regular", denied)
-    with pytest.raises(CorpusError) as refusal:
-        corpus(f"text:{notes}")
-    assert str(refusal.value) == f"{notes}/0.txt: cannot be read (Permission denied)"
+    assert refusal(corpus, f"text:{notes}", error=CorpusError) == f"{notes}/0.txt: cannot be read (Permission denied)"
     assert list(cache.iterdir()) == []
 
 

@@ -18,6 +18,7 @@ from languages.errors import CorpusError
 from languages.text import corpus
 from languages.text.split import is_test
 from languages.text.tokens import pieces
+from tests.languages.refusing import refusal
 
 ROWS = [f"row {index} é" for index in range(300)]
 
@@ -71,11 +72,8 @@ def test_the_own_split_of_a_data_set(held_out: str):
     text = corpus("hf:" + save_splits("splits", train=ROWS[:20], **{held_out: ROWS[20:25]}))
     assert text.train.tobytes() == joined(ROWS[:20])
     assert text.test.tobytes() == joined(ROWS[20:25])
-
-
-def test_the_test_split_goes_before_the_validation_split():
-    name = save_splits("splits", train=ROWS[:20], validation=ROWS[20:25], test=ROWS[25:27])
-    assert corpus(f"hf:{name}").test.tobytes() == joined(ROWS[25:27])
+    both = {"test": ROWS[25:27], "validation": ROWS[20:25]}  # the test split goes before the other
+    assert corpus("hf:" + save_splits("both", train=ROWS[:20], **both)).test.tobytes() == joined(ROWS[25:27])
 
 
 def test_few_rows_still_make_two_parts():
@@ -121,21 +119,16 @@ def test_names_of_the_hub(name: str, arguments: tuple[str, ...], monkeypatch: py
     assert text.source == f"{name.removesuffix('#text')}#text"
 
 
-def test_a_folder_of_files_that_the_library_reads(tmp_path: Path):
+def test_a_folder_of_files_that_the_library_reads_and_a_name_that_the_hub_does_not_have(tmp_path: Path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "train.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in ROWS))
-    code = "from languages.text import corpus; print(corpus('hf:folder').files)"
+    code = "from languages.text import corpus; print(corpus('hf:folder').files)\n"
+    code += "try: corpus('hf:no/such')\nexcept ValueError as error: print(error)"
     environment = {**os.environ, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == "300\n"
-
-
-def test_a_name_that_the_hub_does_not_have(tmp_path: Path):
-    code = "from languages.text import corpus\ntry: corpus('hf:no/such')\nexcept ValueError as error: print(error)"
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("hf:no/such: cannot be read (ConnectionError: Couldn't reach 'no/such' on the Hub")
-    assert done.stdout.count("\n") == 1
+    count, refusal = done.stdout.splitlines()
+    assert count == "300"
+    assert refusal.startswith("hf:no/such: cannot be read (ConnectionError: Couldn't reach 'no/such' on the Hub")
 
 
 REFUSED = [
@@ -160,9 +153,7 @@ def test_one_line_says_what_is_wrong(name: str, message: str, tmp_path: Path):
     save_splits("parts", left=["x"], right=["y"])
     save("single", {"text": ["x"]})
     save_splits("missing", train=["x"], test=[None])  # type: ignore[list-item]
-    with pytest.raises(CorpusError) as refusal:
-        corpus(f"hf:{name}")
-    assert str(refusal.value) == message.replace("{}", str(tmp_path))
+    assert refusal(corpus, f"hf:{name}", error=CorpusError) == message.replace("{}", str(tmp_path))
 
 
 def test_a_damaged_data_set_is_named():
@@ -176,9 +167,7 @@ def test_a_damaged_data_set_is_named():
 def test_a_missing_extra_is_named(name: str, tokenizer: str, package: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, package, None)
     what = "a tokenizer" if tokenizer else name
-    with pytest.raises(CorpusError) as refusal:
-        corpus(name, tokenizer)
-    assert str(refusal.value) == f"{what} needs {package}; pip install 'regulargpt-testbed[hf]'"
+    assert refusal(corpus, name, tokenizer) == f"{what} needs {package}; pip install 'regulargpt-testbed[hf]'"
 
 
 # Tokenizers
@@ -249,33 +238,17 @@ def test_many_tokens_take_four_bytes(notes: Path, tmp_path: Path):
     assert set(text.train.tolist()) == {0, 70_000}
 
 
-def test_a_file_alone_in_tokens(tmp_path: Path, tokenizer: Path):
-    (tmp_path / "x.txt").write_text("".join(ROWS))
-    text = corpus(f"text:{tmp_path / 'x.txt'}", tokenizer)
-    assert text.files == 1
-    assert text.decode(text.train) + text.decode(text.test) == "".join(ROWS)
-
-
-def test_rows_in_tokens(tokenizer: Path):
-    text = corpus("hf:" + save_splits("splits", train=ROWS[:200], test=ROWS[200:]), tokenizer)
-    assert text.decode(text.test).encode() == joined(ROWS[200:])
-
-
 def test_tokens_know_no_recurrences(tokenizer: Path):
     assert len(corpus("text:recurrent:size=65536", tokenizer).recurrences()) == 0
 
 
-@given(st.lists(st.text(max_size=30).map(str.encode), max_size=8), st.integers(4, 40))
-def test_pieces_are_the_same_bytes_and_cut_no_character(blocks: list[bytes], size: int):
-    found = list(pieces(blocks, size))
-    assert b"".join(found) == b"".join(blocks)
-    assert all(0 < len(piece) <= size for piece in found)
-    assert all(piece.decode() for piece in found)
-
-
-@given(st.lists(st.binary(max_size=30), max_size=8))
-def test_pieces_of_any_bytes(blocks: list[bytes]):
-    assert b"".join(pieces(blocks, 4)) == b"".join(blocks)
+@given(st.lists(st.text(max_size=30).map(str.encode), max_size=8), st.integers(4, 40), st.binary(max_size=30))
+def test_pieces_are_the_same_bytes_and_cut_no_character(blocks: list[bytes], size: int, end: bytes):
+    cut = list(pieces(blocks, size))
+    assert b"".join(cut) == b"".join(blocks)
+    assert all(0 < len(piece) <= size for piece in cut)
+    assert all(piece.decode() for piece in cut)
+    assert b"".join(pieces([*blocks, end], size)) == b"".join([*blocks, end])  # also of bytes that are no text
 
 
 @pytest.mark.parametrize(
@@ -291,7 +264,4 @@ def test_pieces_of_any_bytes(blocks: list[bytes]):
 def test_a_tokenizer_that_is_none(content: str | None, message: str, tmp_path: Path):
     if content is not None:
         (tmp_path / "t.json").write_text(content, errors="surrogateescape")
-    with pytest.raises(CorpusError) as refusal:
-        corpus("text:code", "t.json")
-    assert str(refusal.value).startswith(f"{tmp_path}/t.json: {message}")
-    assert "\n" not in str(refusal.value)
+    assert refusal(corpus, "text:code", "t.json", error=CorpusError).startswith(f"{tmp_path}/t.json: {message}")

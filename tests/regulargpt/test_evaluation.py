@@ -83,7 +83,7 @@ def test_each_measure_and_each_guess_is_that_of_a_model_that_always_gives_one_an
     words = read_data(name)
     goal, config = Prefixes(words), EvaluationOptions(samples=40)
     for answer in range(goal.n_outputs):
-        model = Always(answer, goal.n_outputs)
+        model = Always(torch.eye(goal.n_outputs)[answer])
         for p in measures_by_length(model, words, goal, range(3, 10), config=config, seed=0, device=CPU):
             assert list(p.measures) == list(p.guesses) == ["accuracy", "accuracy_by_position", "words"]
             for measure, guess in p.guesses.items():
@@ -95,18 +95,7 @@ def test_each_measure_and_each_guess_is_that_of_a_model_that_always_gives_one_an
 
 
 class Always(nn.Module):
-    """One answer at every position."""
-
-    def __init__(self, answer: int, n_outputs: int):
-        super().__init__()
-        self.logits = nn.functional.one_hot(torch.tensor(answer), n_outputs).float()
-
-    def forward(self, words: torch.Tensor, readout: str = "last") -> torch.Tensor:
-        return self.logits.expand(*words.shape, -1)
-
-
-class AlwaysTheSet(nn.Module):
-    """One set of next symbols at every position."""
+    """The same logits at every position."""
 
     def __init__(self, logits: torch.Tensor):
         super().__init__()
@@ -122,9 +111,7 @@ def test_the_guesses_of_next_are_those_of_models_that_always_give_one_set():
     sets = list(product((-1.0, 1.0), repeat=goal.n_outputs))
     best = dict.fromkeys(("next_sets", "next_sets_by_position", "accuracy", "accuracy_by_position", "words"), 0.0)
     for chosen in sets:
-        (p,) = measures_by_length(
-            AlwaysTheSet(torch.tensor(chosen)), words, goal, [6], config=config, seed=0, device=CPU
-        )
+        (p,) = measures_by_length(Always(torch.tensor(chosen)), words, goal, [6], config=config, seed=0, device=CPU)
         best = {name: max(value, p.measures[name].value) for name, value in best.items()}
     assert list(p.measures) == list(best)
     assert best == pytest.approx({name: 100 * max(guess.shares) for name, guess in p.guesses.items()})

@@ -7,7 +7,6 @@ from torch import Tensor
 from languages.errors import UserError
 from regulargpt.models import recurrent
 from regulargpt.models.gru import Gru
-from regulargpt.models.hooks import run_with_cache
 from regulargpt.models.linear_rnn import LinearRnn
 from regulargpt.models.lstm import Lstm
 from regulargpt.models.recurrent import Recurrent
@@ -132,14 +131,6 @@ def test_the_forget_gate_starts_open():
     biases = built(Lstm).rnn.bias_ih_l1.detach().chunk(4)
     assert [float(b.mean()) for b in biases] == [0, 1, 0, 0]
     assert not built(Lstm).rnn.bias_hh_l1.any()
-
-
-@pytest.mark.parametrize("cls", ALL)
-def test_the_states_are_hooked(cls: type[Recurrent]):
-    model, words = built(cls), some_words(2, 5)
-    outputs, cache = run_with_cache(model, words, readout="all")
-    assert cache["hook_output"].shape == (2, 5, 6)
-    assert torch.equal(model.readout(model.activation(cache["hook_output"])), outputs)
 
 
 @pytest.mark.parametrize("cls", ALL)

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from languages.errors import UserError
-from regulargpt.models.hooks import hook_names, run_with_cache
 from regulargpt.models.regulargpt import RegularGPT
 from regulargpt.models.tree.depth import depth
 from regulargpt.models.tree.levels import tree_levels
@@ -421,16 +420,6 @@ def test_weights_are_shared_across_depth_and_the_ablation_has_its_own():
     numbered = {id(block): number for number, block in enumerate(model.blocks)}
     chosen = [[numbered[id(block)] for block in model.layers(level)] for level in range(5)]
     assert chosen == [[0, 1], [2, 3], [4, 5], [4, 5], [4, 5]]
-
-
-def test_hooks_see_every_level_and_patterns_sum_to_one():
-    model = built(2)
-    assert "blocks.0.attn.hook_pattern" in hook_names(model)
-    for readout in ("last", "all"):
-        _, cache = run_with_cache(model, some_words(8), readout=readout)
-        patterns = [value for name, value in cache.items() if "hook_pattern" in name]
-        assert len(patterns) == 3
-        assert all(torch.allclose(p.sum(-1), torch.ones((), dtype=torch.float64)) for p in patterns)
 
 
 def test_a_seed_gives_the_weights_and_the_global_random_state_is_left_alone():

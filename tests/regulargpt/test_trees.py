@@ -179,6 +179,9 @@ class Concatenation(Tree):
     def absent(self) -> Tensor:
         return torch.tensor([[0.0, 1.0]], dtype=torch.float64)
 
+    def leaf(self, embedded: Tensor) -> Tensor:
+        return embedded
+
     def leaves(self) -> Tensor:
         return torch.tensor([[0.0, 1.0], [0.0, 3.0], [1.0, 3.0], [2.0, 3.0]], dtype=torch.float64)
 

@@ -157,11 +157,11 @@ def test_who_has_no_such_attention_says_so_before_and_after_it_is_built():
     with pytest.raises(UserError, match=message):
         Rnn(2, 2, d_model=4).set_attention("bca", 8)
     Rnn(2, 2, d_model=4).set_attention("full", 8)
-    assert RecurrentOptions("rnn").no_views() == "rnn has no attention that could be restricted"
+    assert RecurrentOptions("rnn").why_no_views() == "rnn has no attention that could be restricted"
     with pytest.raises(UserError, match="'bca' needs a causal model; set model"):
         transformer("none", causal=False).set_attention("bca", 8)
-    assert TransformerOptions("transformer", causal=False).no_views() == "set model.causal = true"
-    assert TransformerOptions("transformer").no_views() is None
+    assert TransformerOptions("transformer", causal=False).why_no_views() == "set model.causal = true"
+    assert TransformerOptions("transformer").why_no_views() is None
 
 
 def test_views_are_read_without_torch():

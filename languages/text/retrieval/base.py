@@ -63,19 +63,16 @@ class Retrieval(ABC):
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The names of the symbols."""
         counts = {"n": self.noise, "k": self.keys, "v": self.values}
         noise, keys, values = ([f"{letter}{i}" for i in range(count)] for letter, count in counts.items())
         return (*noise, *self.marks, *keys, *values)
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The names of the answers: the values."""
         return self.symbols[self.first_answer : self.first_answer + self.values]
 
     @property
     def first_key(self) -> int:
-        """The number of the first key."""
         return self.noise + len(self.marks)
 
     @property
@@ -95,11 +92,9 @@ class Retrieval(ABC):
 
     @property
     def shortest(self) -> int:
-        """The length of the shortest word."""
         return self.shortest_document + self.tail
 
     def mark(self, name: str) -> int:
-        """The number of a mark."""
         return self.noise + self.marks.index(name)
 
     def sample(self, random: np.random.Generator, length: int, count: int) -> Words:
@@ -150,15 +145,14 @@ class Retrieval(ABC):
 
     def encode(self, text: str) -> npt.NDArray[np.int64]:
         """The numbers of symbols with spaces between them. WordError for one that there is not."""
-        known = {name: number for number, name in enumerate(self.symbols)}
+        number = {name: number for number, name in enumerate(self.symbols)}
         names = text.split()
         for name in names:
-            if name not in known:
-                raise WordError(f"{self.name} has no symbol {name!r:.40};{nearest(name, known) or ' as in n0 k1 v2'}")
-        return np.array([known[name] for name in names], dtype=np.int64)
+            if name not in number:
+                raise WordError(f"{self.name} has no symbol {name!r:.40};{nearest(name, number) or ' as in n0 k1 v2'}")
+        return np.array([number[name] for name in names], dtype=np.int64)
 
     def decode(self, word: npt.NDArray[np.integer[Any]]) -> str:
-        """The symbols' names."""
         symbols = self.symbols
         return " ".join(symbols[int(number)] for number in word)
 
@@ -178,11 +172,9 @@ class Retrieval(ABC):
         return np.take_along_axis(keys, chosen, 1).astype(np.int64)  # (count, asked)
 
     def is_key(self, symbols: Words) -> npt.NDArray[np.bool_]:
-        """Which symbols are keys."""
         return (symbols >= self.first_key) & (symbols < self.first_key + self.keys)
 
     def value(self, random: np.random.Generator, *shape: int) -> npt.NDArray[np.int64]:
-        """Values, each drawn by itself."""
         return self.first_key + self.keys + random.integers(self.values, size=shape)
 
 
@@ -195,7 +187,7 @@ def place_of(documents: Words, symbols: Words) -> Places:
     count, length = documents.shape
     # A table of all symbols: to compare each question with each place would fill the memory.
     first = np.full((count, 1 + max(int(documents.max(initial=0)), int(symbols.max(initial=0)))), length)
-    rows, places = np.arange(count, dtype=np.int64)[:, None], np.arange(length, dtype=np.int64)
-    np.minimum.at(first, (rows, documents), places)
-    found = np.take_along_axis(first, symbols, 1)
-    return np.where(found < length, found, UNDEFINED)
+    rows = np.arange(count, dtype=np.int64)[:, None]
+    np.minimum.at(first, (rows, documents), np.arange(length, dtype=np.int64))
+    places = np.take_along_axis(first, symbols, 1)
+    return np.where(places < length, places, UNDEFINED)

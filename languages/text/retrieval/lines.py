@@ -20,15 +20,14 @@ class Lines(Retrieval):
 
     summary: ClassVar[str] = "the value of a key"
     marks: ClassVar[tuple[str, ...]] = ("?",)
+    lines: ClassVar[int] = 0  # however long the document is, if it is not 0
 
     def records(self, length: int) -> int:
-        """How many lines a document has."""
-        return min(self.keys, length // EVERY)
+        return min(self.keys, self.lines or length // EVERY)
 
     @property
     def shortest_document(self) -> int:
-        """One line."""
-        return EVERY
+        return min(self.keys, self.lines) * (1 + self.together) if self.lines else EVERY
 
     def document(self, random: np.random.Generator, length: int, count: int) -> Words:
         """Lines at random places of the noise."""
@@ -53,9 +52,9 @@ class Lines(Retrieval):
         """Behind the key, as far as the mark says."""
         which, keys = asked[:, :, 0] - self.noise, asked[:, :, 1]
         starts = place_of(documents, keys)
-        found = starts + 1 + which
+        values = starts + 1 + which
         is_question = (which >= 0) & (which < self.together) & self.is_key(keys)
-        return np.where(is_question & (starts >= 0) & (found < documents.shape[1]), found, UNDEFINED)
+        return np.where(is_question & (starts >= 0) & (values < documents.shape[1]), values, UNDEFINED)
 
 
 @dataclass(frozen=True)
@@ -65,15 +64,7 @@ class Needles(Lines):
     summary: ClassVar[str] = "both values of a key, of four keys in noise"
     marks: ClassVar[tuple[str, ...]] = ("?1", "?2")
     together: ClassVar[int] = 2
-
-    def records(self, length: int) -> int:
-        """Four, however long the document is, or one a key where there are fewer."""
-        return min(4, self.keys)
-
-    @property
-    def shortest_document(self) -> int:
-        """All lines."""
-        return min(4, self.keys) * (1 + self.together)
+    lines: ClassVar[int] = 4
 
 
 @dataclass(frozen=True)
@@ -83,12 +74,4 @@ class Passkey(Lines):
     summary: ClassVar[str] = "the five digits of the only key, in noise"
     marks: ClassVar[tuple[str, ...]] = ("?1", "?2", "?3", "?4", "?5")
     together: ClassVar[int] = 5
-
-    def records(self, length: int) -> int:
-        """One."""
-        return 1
-
-    @property
-    def shortest_document(self) -> int:
-        """One line."""
-        return 1 + self.together
+    lines: ClassVar[int] = 1

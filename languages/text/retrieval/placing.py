@@ -1,4 +1,4 @@
-"""Where things stand: blocks of symbols at random places of a document, and the first place of something."""
+"""Where things stand: blocks of symbols at random places of a document."""
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,8 @@ def stratified(random: np.random.Generator, count: int, items: int) -> npt.NDArr
     >>> sorted((stratified(rng(0, "example"), 4, items=8) // 2).tolist())
     [0, 1, 2, 3]
     """
-    found = ((random.permutation(count) + random.random(count)) * items / count).astype(np.int64)
-    return np.minimum(found, items - 1)  # rounding may bring the last one up to `items`
+    drawn = ((random.permutation(count) + random.random(count)) * items / count).astype(np.int64)
+    return np.minimum(drawn, items - 1)  # rounding may bring the last one up to `items`
 
 
 def one_and_others(
@@ -53,12 +53,3 @@ def one_and_others(
     # Each block before another moves that by what it is longer than an item.
     at = lone + (width - 1) * before.sum(1, keepdims=True)
     return at, chosen + (width - 1) * (np.arange(others) + ~before)
-
-
-def first_place(found: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """(*rows): the first place of each row at which something is found; -1 where it is not.
-
-    >>> first_place(np.array([[False, True, True], [False, False, False]])).tolist()
-    [1, -1]
-    """
-    return np.where(found.any(-1), found.argmax(-1), -1)

@@ -25,7 +25,6 @@ class Row:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What may be written behind the name."""
         accepts = f"a whole number, 1 to {LARGEST_SIZE}"
         return tuple(Parameter(key, value, accepts) for key, value in self.sizes.items())
 
@@ -65,11 +64,11 @@ def retrieval(name: str) -> Retrieval:
     languages.errors.LanguageError: unknown task 'retrieval:lien'; did you mean 'retrieval:line'?
     """
     stem, _, written = name.removeprefix(RETRIEVAL).partition(":")
-    known = [each for each, _ in listing()]
+    names = [each for each, _ in listing()]
     if stem not in ROWS:
         given = f"{RETRIEVAL}{stem}"
-        close = nearest(given, known) if nearest(stem, ROWS) else ""  # they all begin alike
-        raise LanguageError(f"unknown task {given!r:.80};{close or ' known are ' + ', '.join(known)}")
+        close = nearest(given, names) if nearest(stem, ROWS) else ""  # they all begin alike
+        raise LanguageError(f"unknown task {given!r:.80};{close or ' known are ' + ', '.join(names)}")
     row = ROWS[stem]
     sizes = {**row.sizes, **read_parameters(row.parameters, f"{RETRIEVAL}{stem}", written)}
     for key, value in sizes.items():

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from languages.text.retrieval.base import UNDEFINED, Asked, Places, Retrieval, Words, place_of
-from languages.text.retrieval.placing import first_place, one_and_others, places
+from languages.text.retrieval.placing import one_and_others, places
 
 # One section for so many symbols, until all keys are used.
 EVERY = 10
@@ -19,14 +19,13 @@ class Sections(Retrieval):
     """Sections of noise under heads `# key`; what stands in them is a derived class's."""
 
     marks: ClassVar[tuple[str, ...]] = ("?", "#", "=")
+    sought: ClassVar[str] = "#"  # the mark that is asked for, where a task has one question
 
     def sections(self, length: int) -> int:
-        """How many sections a document has."""
         return min(self.keys, length // EVERY)
 
     @property
     def shortest_document(self) -> int:
-        """Two sections."""
         return 2 * EVERY
 
     def put(self, words: Words, at: Places, mark: str, symbols: Places) -> None:
@@ -34,16 +33,19 @@ class Sections(Retrieval):
         np.put_along_axis(words, at, np.full_like(at, self.mark(mark)), 1)
         np.put_along_axis(words, at + 1, symbols, 1)
 
-    def ask_for(self, documents: Words, mark: str) -> Asked:
-        """The question `? mark`, again and again."""
-        question = np.array([self.mark("?"), self.mark(mark)])
-        return np.tile(question, (len(documents), self.questions, 1))  # (count, questions, 2)
+    def ask(self, random: np.random.Generator, documents: Words) -> Asked:
+        """The question `? mark`, again and again, where a task has one question."""
+        return np.tile(self.question, (len(documents), self.questions, 1))  # (count, questions, 2)
 
-    def behind(self, documents: Words, asked: Asked, mark: str) -> Places:
-        """The place behind the first such mark, where it is asked for; UNDEFINED where there is none."""
-        found = first_place(documents == self.mark(mark))[:, None]
-        is_question = (asked == np.array([self.mark("?"), self.mark(mark)])).all(2)  # (count, questions)
-        return np.where(is_question & (found >= 0) & (found + 1 < documents.shape[1]), found + 1, UNDEFINED)
+    def places(self, documents: Words, asked: Asked) -> Places:
+        """Behind the first such mark."""
+        marks = place_of(documents, np.full((len(documents), 1), self.question[1]))
+        is_question = (asked == self.question).all(2)  # (count, questions)
+        return np.where(is_question & (marks >= 0) & (marks + 1 < documents.shape[1]), marks + 1, UNDEFINED)
+
+    @property
+    def question(self) -> Places:
+        return np.array([self.mark("?"), self.mark(self.sought)])
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,6 @@ class Documents(Sections):
     summary: ClassVar[str] = "the value in the document that a key heads"
 
     def document(self, random: np.random.Generator, length: int, count: int) -> Words:
-        """Heads and values in turn."""
         words, sections = self.empty(random, length, count), self.sections(length)
         starts = places(random, count, length, 2 * sections, 2)
         self.put(words, starts[:, ::2], "#", self.distinct_keys(random, count, sections))
@@ -61,7 +62,6 @@ class Documents(Sections):
         return words
 
     def ask(self, random: np.random.Generator, documents: Words) -> Asked:
-        """Any keys of the document."""
         asked = self.keys_of(random, documents, self.sections(documents.shape[1]), self.questions)
         return np.stack([np.full_like(asked, self.mark("?")), asked], axis=2)
 
@@ -84,6 +84,7 @@ class CodeKey(Sections):
     """Sections are functions, of which one returns a value, as `= value`. The question is `? =`."""
 
     summary: ClassVar[str] = "the value that one function returns"
+    sought: ClassVar[str] = "="
 
     def document(self, random: np.random.Generator, length: int, count: int) -> Words:
         """Heads anywhere, and one value, which is stratified, where no head stands."""
@@ -93,14 +94,6 @@ class CodeKey(Sections):
         self.put(words, lone, "=", self.value(random, count, 1))
         return words
 
-    def ask(self, random: np.random.Generator, documents: Words) -> Asked:
-        """Always the same."""
-        return self.ask_for(documents, "=")
-
-    def places(self, documents: Words, asked: Asked) -> Places:
-        """Behind the only `=`."""
-        return self.behind(documents, asked, "=")
-
 
 @dataclass(frozen=True)
 class Topic(Sections):
@@ -109,26 +102,15 @@ class Topic(Sections):
     summary: ClassVar[str] = "the first topic of a conversation"
 
     def document(self, random: np.random.Generator, length: int, count: int) -> Words:
-        """Heads at random places."""
         words, sections = self.empty(random, length, count), self.sections(length)
         starts = places(random, count, length, sections, 2)
         self.put(words, starts, "#", self.distinct_keys(random, count, sections))
         return words
 
-    def ask(self, random: np.random.Generator, documents: Words) -> Asked:
-        """Always the same."""
-        return self.ask_for(documents, "#")
-
-    def places(self, documents: Words, asked: Asked) -> Places:
-        """Behind the first `#`."""
-        return self.behind(documents, asked, "#")
-
     @property
     def first_answer(self) -> int:
-        """Topics are keys."""
         return self.first_key
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The keys."""
         return self.symbols[self.first_key : self.first_key + self.keys]

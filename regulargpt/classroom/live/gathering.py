@@ -105,7 +105,7 @@ def looked_into(live: Live, folder: RunFolder, config: RunConfig, machine: Moore
     answers = answers_of(model, live.network, machine, live.output_names)
     wrong = search(answers, machine, task, config.seed, config.model.too_long)
     prototypes = live.prototypes
-    if prototypes is None and isinstance(model, Tree) and config.model.not_one_map() is None:
+    if prototypes is None and isinstance(model, Tree) and config.model.why_no_certificate() is None:
         prototypes = mean_states(model, machine, task, config.data.train_len, config.seed)
     if prototypes is not None:
         return replace(live, wrong=wrong, prototypes=prototypes, map=node_map(prototypes))

@@ -79,7 +79,7 @@ def check_run(config: RunConfig, codebook: str) -> None:
     model, stepwise = config.model.name, is_stepwise(config.model.name)
     if stepwise and codebook != "blind":
         raise UserError(f"--codebook {codebook} is for weight-shared trees, not for '{model}'; choose --codebook blind")
-    if not stepwise and (reason := config.model.not_one_map()) is not None:
+    if not stepwise and (reason := config.model.why_no_certificate()) is not None:
         raise UserError(f"nothing to extract{no_machine(model, reason)}")
     if config.objective.name == "next":
         raise UserError("the run answers with the symbols that may follow; extract from one of supervision 'last'")
@@ -104,7 +104,7 @@ def no_machine(model: str, reason: str) -> str:
     """Why, and which models have a machine: of one of these, its options are at fault."""
     from regulargpt.models import MODELS
 
-    known = [name for name in MODELS if name in RECURRENT or MODELS.options(name, "model").not_one_map() is None]
+    known = [name for name in MODELS if name in RECURRENT or MODELS.options(name, "model").why_no_certificate() is None]
     if model in known:
         return f": {reason}"
     if model not in MODELS:

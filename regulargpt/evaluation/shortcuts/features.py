@@ -85,7 +85,6 @@ def ends(words: Words, n_symbols: int) -> Columns:
 
 
 def one_hot(index: npt.NDArray[np.intp], size: int) -> Columns:
-    """A row of zeros with one 1 (batch, size)."""
     return (index[:, None] == np.arange(size)).astype(np.float64)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -86,7 +85,6 @@ def accuracies(
 
 
 def shortcut(name: str, trained: float, accuracy: dict[int, float], config: RunConfig) -> Shortcut:
-    """One rule's scores, and their mean and minimum over the scored lengths."""
     scored = [value for T, value in accuracy.items() if T in config.scored]
     return Shortcut(RULES[name], float(np.mean(scored)), min(scored), trained, accuracy)
 
@@ -110,10 +108,8 @@ def shortcut_report(config: RunConfig) -> dict[str, Any]:
         "samples": config.evaluation.samples,
         "seed": config.seed,
         "best": max(scores, key=lambda name: scores[name].score),
-        "shortcuts": {name: as_json(row) for name, row in scores.items()},
+        "shortcuts": {
+            name: asdict(row) | {"accuracy": {str(T): value for T, value in row.accuracy.items()}}
+            for name, row in scores.items()
+        },
     }
-
-
-def as_json(row: Shortcut) -> dict[str, Any]:
-    """A row with its lengths as text, as in summary.json."""
-    return dataclasses.asdict(row) | {"accuracy": {str(T): value for T, value in row.accuracy.items()}}

@@ -23,7 +23,6 @@ def fan_average(n_in: int, n_out: int, generator: torch.Generator, scale: float 
 
 
 def identity(d_model: int) -> nn.Linear:
-    """A linear layer that starts as the identity."""
     layer = nn.Linear(d_model, d_model, device="meta").to_empty(device="cpu")
     nn.init.eye_(layer.weight)
     nn.init.zeros_(layer.bias)
@@ -39,5 +38,4 @@ class FeedForward(nn.Module):
         self.ff_out = fan_average(4 * d_model, d_model, generator, scale=0.02)
 
     def forward(self, x: Float[Tensor, "*n d_model"]) -> Float[Tensor, "*n d_model"]:
-        """With the residual."""
         return x + self.ff_out(F.relu(self.ff_in(x)))

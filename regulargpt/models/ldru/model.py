@@ -61,43 +61,27 @@ class Ldru(Tree):
         self.hook_embed, self.hook_state = HookPoint(), HookPoint()
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """The weights, and the LayerNorms, which do not decay."""
         norms = [p for m in self.modules() if isinstance(m, nn.LayerNorm) for p in m.parameters()]
         kept = {id(p) for p in norms}
         return [{"params": [p for p in self.parameters() if id(p) not in kept]}, {"params": norms, "weight_decay": 0.0}]
 
     @property
     def absent(self) -> Float[Tensor, "1 d_model"]:
-        """Zeros, which no operator reads."""
         return self.nothing
-
-    def leaves(self) -> Float[Tensor, "leaves d_model"]:
-        """Row 0 for what is absent, row 1 + s for the symbol s."""
-        return torch.cat([self.nothing, self.leaf(self.hook_embed(self.embedding.weight))])
-
-    def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
-        """The state of the leaf at every position; where somebody listens to `hook_embed`, each passes it alone."""
-        if self.hook_embed.listened_to():
-            return self.leaf(self.hook_embed(self.embedding(words.long())))
-        return self.leaves()[1:][words.long()]
 
     @property
     def last_layer(self) -> nn.Linear:
-        """The second layer of the FFN."""
         return self.ffn.ff_out
 
     def leaf(self, embedded: Float[Tensor, "*n d_model"]) -> Float[Tensor, "*n d_model"]:
-        """What comes before the tree."""
         return self.hook_state(self.disturbed(self.embedding_ffn(self.embedding_norm(embedded))))
 
     def disturbed(self, states: Float[Tensor, "*n d_model"]) -> Float[Tensor, "*n d_model"]:
-        """Dropout and state noise, in training."""
         return self.state_noise(self.dropout(states))
 
     def merge(
         self, states: Float[Tensor, "rows d_model"], children: Int[Tensor, "windows 2"]
     ) -> Float[Tensor, "windows d_model"]:
-        """The state over each pair of rows, or over a single row (whose neighbour is 0)."""
         x, y = (F.embedding(column, states) for column in children.unbind(1))
         alone = (children[:, 1:] == 0).expand_as(x)
         z = torch.where(alone, x, self.operator(x, y))
@@ -106,7 +90,6 @@ class Ldru(Tree):
     def forward(
         self, words: Int[Tensor, "batch length"], readout: Readout = "last"
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
-        """Logits of the answer at the last position, or at every position."""
         check_words(words, readout)
         if readout == "last":
             # Who listens at the embeddings hears each position, not each symbol once.

@@ -25,7 +25,6 @@ class MlpOperator(nn.Module):
         self.left, self.right, self.out = (identity(d_model) for _ in "ABD")
 
     def forward(self, x: Float[Tensor, "n d_model"], y: Float[Tensor, "n d_model"]) -> Float[Tensor, "n d_model"]:
-        """The vector over x on the left and y on the right."""
         hidden = F.relu(self.wider(F.relu(self.wide(torch.cat([x, y], -1)))))
         g_x, g_y = self.gates(hidden).chunk(2, -1)
         return self.out(self.left(g_x * x) + self.right(g_y * y))
@@ -39,7 +38,6 @@ class GatedSumOperator(nn.Module):
         self.gates = linear(2 * d_model, d_model, generator)
 
     def forward(self, x: Float[Tensor, "n d_model"], y: Float[Tensor, "n d_model"]) -> Float[Tensor, "n d_model"]:
-        """The vector over x on the left and y on the right."""
         g = self.gates(torch.cat([x, y], -1)).sigmoid()
         return g * x + (1 - g) * y
 
@@ -51,7 +49,6 @@ class SumOperator(nn.Module):
         super().__init__()
 
     def forward(self, x: Float[Tensor, "n d_model"], y: Float[Tensor, "n d_model"]) -> Float[Tensor, "n d_model"]:
-        """The vector over x on the left and y on the right."""
         return x + y
 
 
@@ -63,7 +60,6 @@ class LinearOperator(nn.Module):
         self.left, self.right = (linear(d_model, d_model, generator) for _ in "AB")
 
     def forward(self, x: Float[Tensor, "n d_model"], y: Float[Tensor, "n d_model"]) -> Float[Tensor, "n d_model"]:
-        """The vector over x on the left and y on the right."""
         return self.left(x) + self.right(y)
 
 

@@ -31,28 +31,22 @@ class LdruOptions(Noisy):
 
     @property
     def label(self) -> str:
-        """The model with its operator, if it is not the usual one."""
         return self.name if self.operator == "mlp" else f"{self.name}-{self.operator}"
 
     @property
     def shortest(self) -> int:
-        """One pair."""
         return 2
 
     @property
     def chunk_size(self) -> int:
-        """Two nodes become one."""
         return 2
 
     @property
     def aligned(self) -> Side:
-        """From the word's beginning."""
         return "left"
 
     def parameters(self) -> int:
-        """The operator's layers and three maps, and two FFNs."""
         return 39 * self.d_model**2
 
-    def not_one_map(self) -> str | None:
-        """It is one, at every level."""
+    def why_no_certificate(self) -> str | None:
         return None

@@ -1,4 +1,4 @@
-"""RegularGPT, one function computed three ways: dense.py (Eq. 6.1), tree.py (the last position), every.py (all)."""
+"""RegularGPT in three computations: dense.py (Eq. 6.1), all_positions.py, and the tree for the last position."""
 
 from typing import TYPE_CHECKING
 

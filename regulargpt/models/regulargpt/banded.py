@@ -24,7 +24,7 @@ SMALLEST = 8
 def banded_dilated(
     block: Block, x: Float[Tensor, "batch length d_model"], pad: Float[Tensor, "1 d_model"], dilation: int
 ) -> Float[Tensor, "batch length d_model"]:
-    """What `every.sliding_dilated` makes of x, without gradients and without hook points."""
+    """What `all_positions.sliding_dilated` makes of x, without gradients and without hook points."""
     attn, T = block.attn, x.shape[1]
     dilation = min(dilation, T)  # beyond T every position has a row of its own
     size = min(attn.r.shape[1], -(-T // dilation))

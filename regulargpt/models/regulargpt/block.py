@@ -1,7 +1,7 @@
 """One Transformer layer of RegularGPT: attention of a node over its window of C nodes, then the FFN.
 
 The layer's parameters live here; *which* nodes form a window is decided by the three ways of computing the model
-(dense.py, tree.py, every.py).
+(dense.py, ../tree, all_positions.py).
 """
 
 from __future__ import annotations
@@ -41,20 +41,16 @@ class Attention(Hooked):
         self.hook_pattern, self.hook_z = HookPoint(), HookPoint()
 
     def heads(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_heads d_head"]:
-        """Split the last axis into heads."""
         return x.unflatten(-1, (self.n_heads, -1))  # (*rows, n_heads, d_head)
 
     def scaled(self, query: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_heads d_head"]:
-        """The heads of a query, divided by sqrt(d_head)."""
         q = self.hook_q(self.heads(query))
         return q * (1.0 / math.sqrt(q.shape[-1]))
 
     def scaled_query(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows n_heads d_head"]:
-        """The queries, already divided by sqrt(d_head)."""
         return self.scaled(self.query(x))
 
     def out_of(self, z: Float[Tensor, "*rows n_heads d_head"]) -> Float[Tensor, "*rows d_model"]:
-        """The heads' mixtures side by side, through the output projection."""
         return self.out(self.hook_z(z).flatten(-2))  # (*rows, d_model)
 
     def keys_and_values(
@@ -64,7 +60,6 @@ class Attention(Hooked):
         return self.through(self.hook_k, self.key(x)), self.through(self.hook_v, self.value(x))
 
     def through(self, point: HookPoint, rows: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows d_model"]:
-        """Rows as a hook point leaves them."""
         return point(self.heads(rows)).flatten(-2) if point.listened_to() else rows  # (rows, d_model)
 
     def at_pad(
@@ -101,7 +96,6 @@ class Attention(Hooked):
     def values_of(
         self, children: Int[Tensor, "windows C"], values: Float[Tensor, "nodes d_model"]
     ) -> Float[Tensor, "windows C n_heads d_head"]:
-        """The values of each window's nodes, from what `keys_and_values` made of the nodes."""
         return self.heads(F.embedding(children, values))
 
 
@@ -124,13 +118,11 @@ class Block(Hooked):
         self.hook_attn_out, self.hook_mlp_out, self.hook_resid_post = HookPoint(), HookPoint(), HookPoint()
 
     def normed(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-        """What attention reads: LN(x) in pre-LN, x itself in post-LN."""
         return self.ln1(x) if self.pre else x
 
     def finish(
         self, own: Float[Tensor, "*rows d_model"], attended: Float[Tensor, "*rows d_model"]
     ) -> Float[Tensor, "*rows d_model"]:
-        """Residual around attention, then FFN with its residual."""
         attended = self.hook_attn_out(attended)
         if self.pre:
             x = own + attended
@@ -141,7 +133,6 @@ class Block(Hooked):
         return self.hook_resid_post(x)
 
     def ffn(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-        """W_2 f(W_1 x + b_1) + b_2."""
         return self.hook_mlp_out(self.ff_out(self.mlp["hook_post"](self.activation(self.ff_in(x)))))
 
     @property

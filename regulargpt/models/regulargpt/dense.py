@@ -1,4 +1,4 @@
-"""RegularGPT as Eq. (6.1) is written: a (T, T) mask at each level. The slow reference for tree.py and every.py.
+"""RegularGPT as Eq. (6.1) is written: a (T, T) mask at each level. The slow reference for ../tree and all_positions.py.
 
 The ablation without that mask's minus infinity is computed here only.
 """
@@ -50,7 +50,7 @@ def dense_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[
             M = mask(block.attn.r, T, before, dilation, model.full)
             keys = torch.cat([model.pad.expand(len(x), before, -1), x], 1)  # (batch, before + length, d_model)
             x = dense_layer(block, x, keys, M, dilation)
-        x = model.settle(x)
+        x = model.normalise_state(x)
     return x
 
 

@@ -1,8 +1,6 @@
 """The gates of RegularGPT (`model.gates`): attention decides the mixture, gates multiply what is mixed.
 
-The thesis's block adds up one linear map of each child. Here child j is first multiplied, number by number, by a gate
-that depends on all children. With gates the network composes the states of large monoids from final answers alone,
-where attention by itself does not (docs/certificate.md). The gates are those of Pert et al. 2026, arXiv 2605.26035.
+docs/models.md has the formula and what it is good for. The gates are those of Pert et al. 2026, arXiv 2605.26035.
 """
 
 from __future__ import annotations
@@ -28,17 +26,14 @@ class GatedAttention(Attention):
     def keys_and_values(
         self, x: Float[Tensor, "rows d_model"]
     ) -> tuple[Float[Tensor, "rows d_model"], Float[Tensor, "rows d_model"]]:
-        """The keys, and the rows themselves: a value depends on the window that it is in."""
         return self.through(self.hook_k, self.key(x)), x
 
     def values_of(
         self, children: Int[Tensor, "windows C"], values: Float[Tensor, "nodes d_model"]
     ) -> Float[Tensor, "windows C n_heads d_head"]:
-        """The values of each window's nodes, gated."""
         return self.gated(F.embedding(children, values))
 
     def gated(self, rows: Float[Tensor, "windows C d_model"]) -> Float[Tensor, "windows C n_heads d_head"]:
-        """The values of windows of rows."""
         return self.hook_v(self.heads(self.value(self.gates(rows) * rows)))
 
 
@@ -52,6 +47,5 @@ class Gates(nn.Module):
         self.gate = linear(4 * d_model, chunk_size * d_model, generator)
 
     def forward(self, rows: Float[Tensor, "windows C d_model"]) -> Float[Tensor, "windows C d_model"]:
-        """The gates of windows."""
         hidden = F.relu(self.wider(F.relu(self.wide(rows.flatten(1)))))
         return self.gate(hidden).view_as(rows)  # (windows, C, d_model)

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from languages.errors import UserError
 from regulargpt.models.hooks import HookPoint
 from regulargpt.models.layers import Readout, TiedReadout, check_words, choose, embedding, linear
+from regulargpt.models.regulargpt.all_positions import state_at_all_positions
 from regulargpt.models.regulargpt.block import Attention, Block
 from regulargpt.models.regulargpt.dense import dense_state
-from regulargpt.models.regulargpt.every import every_state
 from regulargpt.models.regulargpt.gated import GatedAttention
 from regulargpt.models.tree.base import Layer, Tree
 from regulargpt.models.tree.depth import depth
@@ -118,15 +118,12 @@ class RegularGPT(Tree):
 
     @property
     def quadratic(self) -> bool:
-        """Only full attention holds a number for each pair of positions."""
         return self.full
 
     def compiled_parts(self) -> Sequence[nn.Module]:
-        """The blocks: around them the tree depends on the words."""
         return list(self.blocks)
 
-    def not_one_map(self) -> str | None:
-        """Thickness above 1, no weight sharing, a fixed depth, a masked pad, full attention."""
+    def why_no_certificate(self) -> str | None:
         if self.thickness > 1 or self.distinct_levels > 1:
             return f"thickness = {self.thickness}, distinct_levels = {self.distinct_levels}"
         if self.levels or self.masked or self.full:
@@ -134,7 +131,6 @@ class RegularGPT(Tree):
         return None
 
     def depth(self, length: int) -> int:
-        """The number of levels for words of this length."""
         return self.levels or depth(length, self.chunk_size)
 
     def layers(self, level: int) -> Sequence[Block]:
@@ -143,7 +139,6 @@ class RegularGPT(Tree):
         return [self.blocks[first + k] for k in range(self.thickness)]  # type: ignore[misc]
 
     def tree_layers(self, length: int) -> list[Layer]:
-        """All layers for words of this length, from the leaves up."""
         return [layer for level in range(self.depth(length)) for layer in self.level_layers(level)]
 
     def level_layers(self, level: int) -> list[Layer]:
@@ -151,7 +146,7 @@ class RegularGPT(Tree):
         *inner, last = self.layers(level)
         return [
             *(Layer(block, False) for block in inner),
-            Layer(lambda x, windows: self.settle(last(x, windows)), True),
+            Layer(lambda x, windows: self.normalise_state(last(x, windows)), True),
         ]
 
     def merge(
@@ -159,7 +154,7 @@ class RegularGPT(Tree):
     ) -> Float[Tensor, "windows d_model"]:
         """The one weight-shared layer over windows of states."""
         # Not the compiled call: it cannot be derived twice, as the Jacobian's loss asks, and hears no hooks set later.
-        return self.settle(self.layers(0)[0].forward(states, children))
+        return self.normalise_state(self.layers(0)[0].forward(states, children))
 
     @property
     def last_layer(self) -> nn.Linear | None:
@@ -169,24 +164,12 @@ class RegularGPT(Tree):
 
     @property
     def absent(self) -> Float[Tensor, "1 d_model"]:
-        """The pad."""
         return self.pad
 
-    def leaves(self) -> Float[Tensor, "leaves d_model"]:
-        """The states of the leaves: row 0 the pad, row 1 + s the symbol s."""
-        return torch.cat([self.pad, self.leaf(self.hook_embed(self.embedding.weight * self.embedding_scale))])
-
-    def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
-        """The state of the leaf at every position; where somebody listens to `hook_embed`, each passes it alone."""
-        if self.hook_embed.listened_to():
-            return self.leaf(self.hook_embed(self.embedding(words.long()) * self.embedding_scale))
-        return self.leaves()[1:][words.long()]
-
     def leaf(self, embedded: Float[Tensor, "*n d_model"]) -> Float[Tensor, "*n d_model"]:
-        """State norm and, in training, state noise."""
         return self.hook_state(self.state_noise(self.state_norm(embedded)))
 
-    def settle(self, states: Float[Tensor, "*nodes d_model"]) -> Float[Tensor, "*nodes d_model"]:
+    def normalise_state(self, states: Float[Tensor, "*nodes d_model"]) -> Float[Tensor, "*nodes d_model"]:
         """The same of a node: it holds the recursion on a fixed set of states, or the quantiser on finitely many."""
         return self.hook_state(self.quantiser(self.state_noise(self.state_norm(states))))
 
@@ -196,7 +179,6 @@ class RegularGPT(Tree):
         readout: Readout = "last",
         computation: Computation = "auto",
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
-        """Logits of the answer at the last position, or at every position."""
         check_words(words, readout)
         if self.full and computation not in ("auto", "dense"):
             raise UserError(f"computation = '{computation}' is for dilated attention; full attention needs 'dense'")
@@ -204,5 +186,5 @@ class RegularGPT(Tree):
         if readout == "last" and computation in ("auto", "tree", "plain-tree"):
             *_, root = tree_levels(self, words, share=computation != "plain-tree")
             return self.readout(root.states[root.node[:, -1]])
-        x = dense_state(self, words) if computation == "dense" else every_state(self, words)
+        x = dense_state(self, words) if computation == "dense" else state_at_all_positions(self, words)
         return self.readout(x[:, -1] if readout == "last" else x)

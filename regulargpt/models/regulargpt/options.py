@@ -75,33 +75,28 @@ class RegularGPTOptions(Noisy):
 
     @property
     def title(self) -> str:
-        """Gates make another network."""
         return f"gated-{self.name}" if self.gates else self.name
 
     @property
     def label(self) -> str:
-        """The network with its chunk size."""
         return f"{self.title}-C{self.chunk_size}"
 
     @property
     def quadratic(self) -> bool:
-        """Full attention has the whole matrix."""
         return self.attention == "full"
 
     @property
     def shortest(self) -> int:
-        """One chunk."""
         return self.chunk_size
 
     def parameters(self) -> int:
-        """Attention, FFN and gates of every layer."""
         gates = self.gates * (6 * self.chunk_size + 8) * self.d_model
         return self.thickness * self.distinct_levels * self.d_model * (4 * self.d_model + 2 * self.d_ff + gates)
 
-    def not_one_map(self) -> str | None:
+    def why_no_certificate(self) -> str | None:
         """It is one layer, a node of which is one map of C children or pads, in a tree as deep as its word is long.
 
-        >>> RegularGPTOptions("regulargpt", attention="full").not_one_map()
+        >>> RegularGPTOptions("regulargpt", attention="full").why_no_certificate()
         "model.attention = 'full' makes a state depend on every earlier one; needed is 'dilated'"
         """
         if self.thickness > 1 or self.distinct_levels > 1:
@@ -116,8 +111,7 @@ class RegularGPTOptions(Noisy):
             )
         return None
 
-    def no_words(self) -> str | None:
-        """A tied readout answers with symbols."""
+    def why_no_words(self) -> str | None:
         return "model.tied = true answers with symbols; set it to false" if self.tied else None
 
     def too_long(self, length: int) -> str | None:
@@ -142,7 +136,6 @@ class RegularGPTOptions(Noisy):
         return None
 
     def problems(self) -> Iterator[str]:
-        """Heads that do not divide the width; levels that are never used."""
         if self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}"
         if 0 < self.levels < self.distinct_levels:

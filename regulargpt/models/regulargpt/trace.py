@@ -44,7 +44,6 @@ class Trace:
 
     @cached_property
     def children(self) -> Nodes:
-        """By offset, the nodes of the level below that each node is computed from; -1 is the pad."""
         C = self.model.chunk_size
         found = [torch.zeros(self.words.shape[1], 0, dtype=torch.long)]
         for layer in self.layers:
@@ -54,7 +53,6 @@ class Trace:
 
     @cached_property
     def spans(self) -> Nodes:
-        """Where the sub-word under each node begins and where it ends."""
         ends = torch.arange(1, self.words.shape[1] + 1)
         found = [torch.stack([ends - 1, ends], 1)]  # (length, 2)
         for below in self.children[1:]:
@@ -120,7 +118,6 @@ class Patch:
 
     @property
     def logits(self) -> Float[Tensor, "word n_outputs"]:
-        """The new answers."""
         return self.trace.logits
 
 
@@ -158,7 +155,6 @@ def trace_tree(model: RegularGPT, words: Int[Tensor, "word length"]) -> Trace:
 
 
 def _climb(model: RegularGPT, states: Float[Tensor, "word node d_model"], layers: Sequence[Layer]):
-    """The states and the patterns of the levels above these states, and the logits."""
     passed: list[Tensor] = []
 
     def keep(value: Tensor, hook: HookPoint) -> None:
@@ -177,7 +173,6 @@ def _climb(model: RegularGPT, states: Float[Tensor, "word node d_model"], layers
 
 
 def _differing(before: Nodes, after: Nodes, word: int, atol: float) -> list[tuple[int, int]]:
-    """The nodes (level, node) of a word whose states differ, from the leaves up."""
     return [
         (level, node)
         for level, (x, y) in enumerate(zip(before, after, strict=True))

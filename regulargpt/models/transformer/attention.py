@@ -66,14 +66,12 @@ class MultiHead(Hooked):
         self.hook_pattern, self.hook_z = HookPoint(), HookPoint()
 
     def queries(self, x: Float[Tensor, "batch queries d_model"]) -> Float[Tensor, "batch n_heads queries d_head"]:
-        """The queries alone."""
         q = F.linear(x, self.qkv.weight[: self.inner])
         return q.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, queries, d_head)
 
     def keys_values(
         self, x: Float[Tensor, "batch keys d_model"]
     ) -> tuple[Float[Tensor, "batch n_heads keys d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
-        """Keys and values alone."""
         split = F.linear(x, self.qkv.weight[self.inner :])
         split = split.unflatten(-1, (2, self.n_heads, -1))  # (batch, keys, 2, n_heads, d_head)
         k, v = split.permute(2, 0, 3, 1, 4)  # each (batch, n_heads, keys, d_head)
@@ -86,13 +84,11 @@ class MultiHead(Hooked):
         return hook.permuted(x, 0, 2, 1, 3)
 
     def scaled(self, q: Float[Tensor, "batch n_heads queries d_head"]) -> Float[Tensor, "batch n_heads queries d_head"]:
-        """Queries that are divided by sqrt(d_head) later, or not."""
         return q if self.times == 1 else q * self.times
 
     def mixed(
         self, whole: Piece, v: Float[Tensor, "batch n_heads keys d_head"], masks: Masks
     ) -> Float[Tensor, "batch queries d_model"]:
-        """The pattern times the values, all heads together."""
         if self.hook_pattern.listened_to():
             mixed = self.hook_pattern(whole.pattern(whole.bias())) @ v
         else:
@@ -158,7 +154,6 @@ class Attention(MultiHead):
         Float[Tensor, "batch n_heads length d_head"],
         Float[Tensor, "batch n_heads length d_head"],
     ]:
-        """Queries, of every position or the last alone, and the keys and values of every position."""
         if readout == "last":
             # One query a word: the projection of the others would be thrown away.
             return self.queries(x[:, -1:]), *self.keys_values(x)
@@ -187,7 +182,6 @@ class CrossAttention(MultiHead):
     def read(
         self, memory: Float[Tensor, "batch keys d_model"]
     ) -> tuple[Float[Tensor, "batch n_heads keys d_head"], Float[Tensor, "batch n_heads keys d_head"]]:
-        """The keys and values of the other text."""
         k, v = self.keys_values(memory)
         return self.heard(self.hook_k, k), self.heard(self.hook_v, v)
 
@@ -198,7 +192,6 @@ class CrossAttention(MultiHead):
         v: Float[Tensor, "batch n_heads keys d_head"],
         layer: int,
     ) -> Float[Tensor, "batch queries d_model"]:
-        """The mixture of the values, for every query."""
         if k.shape[-2] == 0:
             return torch.zeros_like(x)
         q = self.scaled(self.heard(self.hook_q, self.queries(x)))
@@ -240,36 +233,26 @@ def joined(
 
 
 def pieces(whole: Piece) -> Iterator[tuple[slice, slice]]:
-    """Some queries at a time, which are the last positions, with the keys from the first that one of them sees."""
-    n_queries, n_keys = whole.shape
-    if not whole.encoding.causal:
-        yield from rows(whole)
-        return
+    """Some queries at a time with the keys that one of them sees; in a causal model the last positions are queries."""
+    causal, (n_queries, n_keys) = whole.encoding.causal, whole.shape
     span = whole.encoding.span or n_keys
     most = min(whole.view.most or n_keys, span)
     # A score of its own holds as much again beside the logits.
     patterns = whole.k.shape[:-2].numel() * (1 + whole.encoding.changes_score)
-    count = rows_at_once(patterns, most, n_keys, whole.k.device)
+    count = rows_at_once(patterns, most, n_keys, whole.k.device, 0 if causal else BOTH_WAYS_AT_ONCE)
     for begin in range(0, n_queries, count):
         end, m = min(n_queries, begin + count), n_keys - n_queries + begin
+        if not causal:
+            yield slice(begin, end), slice(0, n_keys)
+            continue
         oldest = max(0, whole.view.first(whole.begin + m) - whole.begin, m - span + 1)
         # Behind the last of these queries no key may be seen.
         yield slice(begin, end), slice(oldest, n_keys - n_queries + end)
 
 
-def rows(whole: Piece) -> Iterator[tuple[slice, slice]]:
-    """Some queries at a time with all keys, as every query sees them that looks both ways."""
-    n_queries, n_keys = whole.shape
-    patterns = whole.k.shape[:-2].numel() * (1 + whole.encoding.changes_score)
-    count = rows_at_once(patterns, n_keys, n_keys, whole.k.device, BOTH_WAYS_AT_ONCE)
-    for begin in range(0, n_queries, count):
-        yield slice(begin, min(n_queries, begin + count)), slice(0, n_keys)
-
-
 def part(
     piece: Piece, v: Float[Tensor, "batch n_heads keys d_head"], masks: Masks
 ) -> Float[Tensor, "batch n_heads queries d_head"]:
-    """One piece of the pattern times its values."""
     encoding, q = piece.encoding, piece.q
     made = masks.get(piece) if encoding.shared_bias or encoding.fixed_bias else None
     bias = piece.bias() if made is None else made

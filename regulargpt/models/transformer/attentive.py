@@ -32,16 +32,13 @@ class Attentive(Model):
 
     @property
     def quadratic(self) -> bool:
-        """Attention holds a number for each pair of positions."""
         return True
 
     def project(self) -> None:
-        """The encodings' parameters."""
         for encoding in self.encodings:
             encoding.project()
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """The encodings' parameters apart, with their own learning rate and without weight decay."""
         of_encodings = [p for encoding in self.encodings for p in encoding.parameters()]
         if not of_encodings:
             return super().parameter_groups()

@@ -21,7 +21,6 @@ class Mlp(Hooked):
         self.hook_post = HookPoint()
 
     def forward(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-        """W_2 f(W_1 x + b_1) + b_2."""
         return self.ff_out(self.hook_post(self.activation(self.ff_in(x))))
 
 
@@ -45,7 +44,6 @@ class Block(Hooked):
         readout: Readout = "all",
         passing: Pass | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
-        """The residual stream after this block, at every position or the last alone."""
         length, kept = x.shape[1], x if readout == "all" else x[:, -1:]
         attended = self.hook_attn_out(self.attn(self.ln1(x) if self.pre else x, encoding, n, layer, readout, passing))
         if self.pre:

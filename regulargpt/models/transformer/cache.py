@@ -33,12 +33,10 @@ class Cache:
         return self.k, self.v, self.state
 
     def drop(self, count: int) -> None:
-        """Forget the oldest."""
         if self.k is not None and self.v is not None and count > 0:
             self.k, self.v = self.k[:, :, count:], self.v[:, :, count:]
             self.state = None if self.state is None else self.state[:, count:]
 
     @property
     def bytes(self) -> int:
-        """The memory of what is kept."""
         return sum(x.numel() * x.element_size() for x in (self.k, self.v, self.state) if x is not None)

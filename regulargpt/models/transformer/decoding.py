@@ -62,22 +62,18 @@ class CachedDecoder(Decoder):
 
     @property
     def kept(self) -> int:
-        """The positions whose keys are kept."""
         return self.seen - self.begin
 
     @property
     def bytes(self) -> int:
-        """The memory of all caches."""
         return sum(cache.bytes for cache in self.caches)
 
     @torch.no_grad()
     def feed(self, symbols: Int[Tensor, "batch some"]) -> Float[Tensor, "batch n_outputs"]:
-        """Piece by piece; what no later query sees is dropped after each."""
         check_words(symbols, "last")
         return [self.advance(piece) for piece in symbols.split(PIECE, dim=1)][-1]
 
     def advance(self, piece: Int[Tensor, "batch some"]) -> Float[Tensor, "batch n_outputs"]:
-        """The logits after this piece."""
         n = torch.arange(self.seen, self.seen + piece.shape[1], dtype=torch.float64, device=piece.device)
         logits = self.model.logits(piece, n, "last", Pass(self.view, begin=self.begin, caches=self.caches))
         self.seen += piece.shape[1]

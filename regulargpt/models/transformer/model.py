@@ -93,23 +93,19 @@ class Transformer(Attentive):
 
     @property
     def n_layers(self) -> int:
-        """The number of blocks."""
         return len(self.blocks)
 
     @property
     def attentions(self) -> list[Attention]:
-        """That of every block."""
         return [block.attn for block in self.blocks]  # type: ignore[misc, union-attr]  # blocks have one
 
     @property
     def encodings(self) -> list[Encoding]:
-        """Its one encoding."""
         return [self.encoding]
 
     def forward(
         self, words: Int[Tensor, "batch length"], readout: Readout = "last"
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
-        """Logits of the answer at the last position, or at every position."""
         check_words(words, readout)
         passing = Pass(self.view, Masks(None if self.random_positions else self.kept_masks))
         return self.logits(words, self.positions(words), readout, passing)
@@ -117,7 +113,6 @@ class Transformer(Attentive):
     def logits(
         self, words: Int[Tensor, "batch length"], n: Float[Tensor, "length"], readout: Readout, passing: Pass
     ) -> Float[Tensor, "batch n_outputs"] | Float[Tensor, "batch length n_outputs"]:
-        """Those of symbols at the positions n."""
         x = self.embedding(words)  # (batch, length, d_model)
         x = x if self.scale == 1 else x * self.scale
         x = self.hook_embed(self.dropout(self.encoding.embed(x, n)))
@@ -161,7 +156,6 @@ class Transformer(Attentive):
         self.encoding = tempered(self.encoding, tau, on)
 
     def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "length"]:
-        """Where the symbols stand."""
         length = words.shape[1]
         if self.random_positions is not None:
             return self.random_positions(length).to(words.device)

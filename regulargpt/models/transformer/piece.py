@@ -49,7 +49,6 @@ class Piece:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The numbers of queries and keys."""
         return self.q.shape[-2], self.k.shape[-2]
 
     @property
@@ -61,7 +60,6 @@ class Piece:
         return (n > m) if self.view.most is None else (n > m) | (n < self.view.first(m))
 
     def cut(self, where: Sequence[tuple[slice, slice]]) -> Iterator[Piece]:
-        """The pieces of these queries and keys."""
         q, k = cut(self.q, [queries for queries, _ in where]), cut(self.k, [keys for _, keys in where])
         for (queries, keys), some_q, some_k in zip(where, q, k, strict=True):
             at, begin = self.at.piece(queries, keys), self.begin + keys.start
@@ -69,7 +67,6 @@ class Piece:
             yield Piece(some_q, some_k, self.encoding, at, self.view, begin, first)
 
     def bias(self) -> Bias | None:
-        """What the encoding adds to the logits; None where it adds nothing."""
         return self.encoding.bias(self.q, self.k, self.at)
 
     def mask(self, bias: Bias | None) -> Bias:

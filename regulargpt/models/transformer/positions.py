@@ -24,7 +24,6 @@ class RandomPositions(Counted):
         self.among = among
 
     def forward(self, length: int) -> Float[Tensor, "length"]:
-        """The positions of words of this length."""
         if length > self.among:
             raise UserError(f"words of length {length}; random_positions = {self.among} has fewer positions")
         # Drawn on the CPU, so that every device has the same.

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -37,6 +38,8 @@ class Tree(Model):
 
     chunk_size: int
     aligned: Side
+    embedding: nn.Embedding
+    embedding_scale: float = 1.0
     state_noise: StateNoise
     quantiser: Quantiser
     state_norm: nn.Module
@@ -49,12 +52,18 @@ class Tree(Model):
         """What stands in row 0 for a place without a node."""
 
     @abstractmethod
+    def leaf(self, embedded: Float[Tensor, "*n d_model"]) -> Float[Tensor, "*n d_model"]:
+        """The states of leaves, from the embeddings of their symbols."""
+
     def leaves(self) -> Float[Tensor, "leaves d_model"]:
         """The states of the leaves: row 0 is `absent`, row 1 + s the symbol s."""
+        return torch.cat([self.absent, self.leaf(self.hook_embed(self.embedding.weight * self.embedding_scale))])
 
-    @abstractmethod
     def positions(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
-        """The state of the leaf at every position; where somebody listens to `hook_embed`, each passes it alone."""
+        """The state of the leaf at every position; where a function listens to `hook_embed`, each passes it alone."""
+        if self.hook_embed.listened_to():
+            return self.leaf(self.hook_embed(self.embedding(words.long()) * self.embedding_scale))
+        return self.leaves()[1:][words.long()]
 
     @abstractmethod
     def merge(
@@ -67,20 +76,17 @@ class Tree(Model):
         """The linear layer whose outputs, added to something, the state norm is given by `merge`; None without one."""
         return None
 
-    def not_one_map(self) -> str | None:
+    def why_no_certificate(self) -> str | None:
         """Why its levels are not one and the same map at every length; None if they are."""
         return None
 
     def depth(self, length: int) -> int:
-        """The number of levels for words of this length."""
         return depth(length, self.chunk_size)
 
     def tree_layers(self, length: int) -> list[Layer]:
-        """All layers for words of this length, from the leaves up."""
         return [Layer(self.merge, True)] * self.depth(length)
 
     def set_noise(self, level: float) -> None:
-        """`level` times the RMS of each state."""
         self.state_noise.level = level
 
 

@@ -86,7 +86,6 @@ def leaf_level(model: Tree, words: Int[Tensor, "batch length"], share: bool) -> 
 
 
 def levels_above(model: Tree, level: Level, layers: Sequence[Layer], share: bool) -> Iterator[Level]:
-    """What the layers make of a level, one after the other."""
     node, states = level.node, level.states
     for apply, last in layers:
         windows = windows_of(node, model.chunk_size, model.aligned, last)

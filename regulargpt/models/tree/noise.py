@@ -22,7 +22,6 @@ class StateNoise(Counted):
         self.level = 0.0
 
     def forward(self, states: Float[Tensor, "*nodes d_model"]) -> Float[Tensor, "*nodes d_model"]:
-        """The states, disturbed while training."""
         if not self.training or self.level == 0.0:
             return states
         noise = states.new_empty(states.shape).normal_(generator=self.next_generator(states.device))

@@ -12,7 +12,6 @@ from regulargpt.options import option
 
 
 def state_noise() -> Any:
-    """The option of that name."""
     return option(
         0.0,
         "Noise on the states in training, in units of their RMS.",
@@ -23,7 +22,6 @@ def state_noise() -> Any:
 
 
 def noise_loss() -> Any:
-    """The option of that name."""
     return option(
         0.0,
         "The noise grows while the running loss is below; 0: at once.",
@@ -34,7 +32,6 @@ def noise_loss() -> Any:
 
 
 def noise_growth() -> Any:
-    """The option of that name."""
     return option(
         1.01,
         "Factor a step by which it grows.",
@@ -59,5 +56,4 @@ class Noisy(ModelOptions):
 
     @property
     def noise(self) -> Noise:
-        """The state noise."""
         return Noise(self.state_noise, self.noise_loss, self.noise_growth)

@@ -32,7 +32,6 @@ class Quantiser(nn.Module):
         self.register_buffer("prototypes", None, persistent=False)
 
     def forward(self, states: Float[Tensor, "*nodes d_model"]) -> Float[Tensor, "*nodes d_model"]:
-        """The prototypes nearest to these states."""
         if self.prototypes is None:
             return states
         prototypes = self.prototypes.double()

@@ -23,7 +23,7 @@ def ragged_roots(model: Tree, words: Sequence[Sequence[int]]) -> Float[Tensor, "
     >>> ragged_roots(model, [(1,), (0, 1, 1)]).shape
     torch.Size([2, 8])
     """
-    assert model.not_one_map() is None, "its levels are not one map, and a short word has fewer"
+    assert model.why_no_certificate() is None, "its levels are not one map, and a short word has fewer"
     level, end = leaves(model, words), -1 if model.aligned == "right" else 0
     depths = torch.tensor([model.depth(len(word)) for word in words], device=level.node.device)  # (n,)
     roots = level.states.new_empty(len(words), level.states.shape[1])  # (n, d_model)

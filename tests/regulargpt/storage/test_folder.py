@@ -110,20 +110,16 @@ def test_damage_to_a_finished_run_names_file_and_both_digests(run, name, damage)
             readers[name]()
 
 
-def test_an_existing_folder_is_refused_and_untouched(run):
-    before = snapshot(run.path)
-    with pytest.raises(
-        UserError, match=rf"^run folder {run.path} exists; choose another --out or `regulargpt resume {run.path}`$"
-    ):
-        RunFolder.create(run.path, "x = 1\n", {})
-    assert snapshot(run.path) == before
-
-
-def test_a_folder_with_anything_in_it_is_refused_and_untouched(tmp_path):
-    (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(UserError, match=r"exists; choose another --out"):
-        RunFolder.create(tmp_path, CONFIG, {})
-    assert os.listdir(tmp_path) == ["thesis.txt"]
+def test_a_run_or_a_folder_with_anything_in_it_is_refused_and_untouched(run, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    for path in (run.path, tmp_path / "mine"):
+        before = snapshot(path)
+        with pytest.raises(
+            UserError, match=rf"^run folder {path} exists; choose another --out or `regulargpt resume {path}`$"
+        ):
+            RunFolder.create(path, "x = 1\n", {})
+        assert snapshot(path) == before
 
 
 def test_a_file_in_the_way_is_refused(tmp_path):
@@ -190,25 +186,21 @@ def test_metrics_without_duplicates_or_holes(run):
     assert [json.loads(line) for line in (run.path / "metrics.jsonl").read_text().splitlines()] == rows
 
 
-def test_lost_metrics_are_an_error_not_a_hole(run):
+def test_lost_metrics_are_an_error_not_a_hole_and_are_not_made_anew(run):
     run.append_metrics([{"step": 1}])
+    path = run.path / "metrics.jsonl"
     with pytest.raises(IntegrityError, match=r"metrics.jsonl has 12 bytes, but the checkpoint was saved after 13; "):
         run.truncate_metrics(13)
-    assert (run.path / "metrics.jsonl").read_bytes() == b'{"step": 1}\n'
+    assert path.read_bytes() == b'{"step": 1}\n'
+    path.unlink()
+    with pytest.raises(IntegrityError, match="has 0 bytes, but the checkpoint was saved after 12"):
+        run.truncate_metrics(12)
+    assert not path.exists()
 
 
 def test_numbers_of_numpy_and_torch_and_those_that_json_lacks(run):
     run.append_metrics([{"a": np.float64(0.1), "b": torch.tensor(2), "c": float("nan"), "d": -float("inf"), "e": None}])
     assert (run.path / "metrics.jsonl").read_text() == '{"a": 0.1, "b": 2, "c": "nan", "d": "-inf", "e": null}\n'
-
-
-def test_metrics_that_are_gone_are_not_made_anew(run):
-    run.append_metrics([{"step": 1}])
-    offset = run.metrics_offset()
-    (run.path / "metrics.jsonl").unlink()
-    with pytest.raises(IntegrityError, match="has 0 bytes, but the checkpoint was saved after"):
-        run.truncate_metrics(offset)
-    assert not (run.path / "metrics.jsonl").exists()
 
 
 def test_checkpoint_takes_the_metrics_back_with_it(run):

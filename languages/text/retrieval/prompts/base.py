@@ -71,8 +71,8 @@ def of_tokens(
     def at(amount: int) -> Prompt:
         return task.growing(draw(), amount)
 
-    found, fits, beyond = at(1), 1, task.most + 1
-    if (least := count(found.text)) > tokens:
+    prompt, fits, beyond = at(1), 1, task.most + 1
+    if (least := count(prompt.text)) > tokens:
         what = f"the shortest prompt of '{task.name}' has {least:,} tokens of this tokenizer"
         raise CorpusError(f"{what}; at most {tokens:,} are wanted")
     while beyond - fits > 1:
@@ -80,10 +80,10 @@ def of_tokens(
         amount = min(2 * fits, (fits + beyond) // 2)
         longer = at(amount)
         if count(longer.text) <= tokens:
-            found, fits = longer, amount
+            prompt, fits = longer, amount
         else:
             beyond = amount
-    return found
+    return prompt
 
 
 def numbers(said: str) -> list[str]:
@@ -92,9 +92,8 @@ def numbers(said: str) -> list[str]:
     >>> numbers("<024169>, or 7?")
     ['24169', '7']
     """
-    return [found.lstrip("0") for found in re.findall(r"[0-9]+", said)]
+    return [digits.lstrip("0") for digits in re.findall(r"[0-9]+", said)]
 
 
 def number(random: np.random.Generator) -> int:
-    """A number to be found."""
     return int(random.integers(1, LARGEST + 1))

@@ -28,8 +28,8 @@ class TopicPrompts(PromptTask):
     """So many topics, none of them twice, each with exchanges in an order of its own.
 
     >>> from languages.randomness import rng
-    >>> found = TopicPrompts().prompt(rng(0, "example"), size=2)
-    >>> found.answer, found.text.count("I would like to discuss the topic of")
+    >>> prompt = TopicPrompts().prompt(rng(0, "example"), size=2)
+    >>> prompt.answer, prompt.text.count("I would like to discuss the topic of")
     ('the recycling of glass', 3)
     """
 
@@ -46,20 +46,12 @@ class TopicPrompts(PromptTask):
         return self.conversation(random, FEW, amount, is_whole=False)
 
     def conversation(self, random: np.random.Generator, count: int, words: int, is_whole: bool) -> Prompt:
-        """So many topics of so many words, or a few more."""
         chosen: list[str] = [TOPICS[at] for at in random.choice(len(TOPICS), count, replace=False).tolist()]
         parts = [part for topic in chosen for part in discussed(random, topic, words, is_whole)]
         return Prompt("\n".join([TASK.format(count=count), *parts]) + QUESTION, chosen[0])
 
     def is_right(self, said: str, answer: str) -> bool:
-        """All words of the topic are in what was said, one after the other; the articles do not count.
-
-        >>> task = TopicPrompts()
-        >>> task.is_right("Topic: The mending of old clocks!", "the mending of old clocks")
-        True
-        >>> task.is_right("The mending of clocks", "the mending of old clocks")
-        False
-        """
+        """All words of the topic are in what was said, one after the other; the articles do not count."""
         return f" {plain(answer)} " in f" {plain(said)} "
 
 

@@ -48,7 +48,6 @@ class Block(Hooked):
         passing: Pass,
         memory: KeysValues | None = None,
     ) -> Float[Tensor, "batch length d_model"]:
-        """The residual stream after this block; `memory` are the keys and values of what the encoder read."""
         x = x + self.dropout(self.hook_attn_out(self.attn(self.ln1(x), encoding, n, layer, "all", passing)))
         if self.cross_attn is not None and self.ln_cross is not None and memory is not None:
             attended = self.cross_attn(self.ln_cross(x), *memory, layer=layer)

@@ -34,7 +34,6 @@ class FeedForward(Hooked):
         self.hook_post = HookPoint()
 
     def forward(self, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-        """At every position alone."""
         units = self.ff_in(x)  # (*rows, d_ff)
         units = self.activation(units) if self.ff_gate is None else self.activation(self.ff_gate(x)) * units
         return self.ff_out(self.hook_post(units))

@@ -28,13 +28,11 @@ class Answering:
 
     @property
     def n_layers(self) -> int:
-        """The decoder's."""
         return len(self.model.decoder_stack.blocks)
 
     def logits(
         self, words: Int[Tensor, "batch length"], n: Float[Tensor, "length"], readout: Readout, passing: Pass
     ) -> Tensor:
-        """Of what the decoder reads next."""
         return select(self.model.decoded(self.model.embedded(words), n, self.memory, passing), readout)
 
 

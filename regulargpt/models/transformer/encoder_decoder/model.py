@@ -95,12 +95,10 @@ class EncoderDecoder(Attentive):
 
     @property
     def attentions(self) -> list[Attention]:
-        """The encoder's."""
         return self.encoder_stack.attentions
 
     @property
     def encodings(self) -> list[Encoding]:
-        """The encoder's and the decoder's."""
         return [self.encoder_stack.encoding, self.decoder_stack.encoding]
 
     def forward(
@@ -128,7 +126,6 @@ class EncoderDecoder(Attentive):
         return self.decoded(target, positions(target), self.memory(x[:, :-count]))
 
     def embedded(self, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
-        """What stands for each symbol, without a position."""
         return self.hook_embed(self.embedding(words))
 
     def memory(self, x: Float[Tensor, "batch source d_model"]) -> Memory:

@@ -53,31 +53,25 @@ class EncoderDecoderOptions(ModelOptions):
 
     @property
     def quadratic(self) -> bool:
-        """Every position may look at every other one."""
         return True
 
     @property
     def inner(self) -> int:
-        """The width of all heads together."""
         return self.n_heads * self.d_head or self.d_model
 
     def parameters(self) -> int:
-        """Attention and FFN of every block, a second attention in those of the decoder, and the encodings."""
         attention, ffn = 4 * self.inner, (3 if self.gated else 2) * self.d_ff
         decoder = (self.decoder_layers or self.n_layers) * (2 * attention + ffn)
         blocks = self.d_model * (self.n_layers * (attention + ffn) + decoder)
         return blocks + 2 * self.encoding.parameters(self.d_model)
 
-    def no_words(self) -> str | None:
-        """A tied readout answers with symbols."""
+    def why_no_words(self) -> str | None:
         return "model.tied = true answers with symbols" if self.tied else None
 
-    def no_texts(self) -> str | None:
-        """The encoder sees all of a text at once."""
+    def why_no_texts(self) -> str | None:
         return "the encoder has seen all that it would predict; choose model.name = 'transformer'"
 
-    def no_prefixes(self) -> str | None:
-        """The encoder sees all of a word at once."""
+    def why_no_prefixes(self) -> str | None:
         return "the encoder has seen what comes after it; choose 'last', or model.name = 'transformer'"
 
     def contradiction(self) -> str | None:
@@ -99,7 +93,6 @@ class EncoderDecoderOptions(ModelOptions):
         return self.encoding.too_short(max(1, length - 1))
 
     def problems(self) -> Iterator[str]:
-        """Heads that do not divide the width, or that the encoding cannot work with."""
         if not self.d_head and self.d_model % self.n_heads:
             yield f"d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}; or set model.d_head"
         yield from self.encoding.refuse_heads(self.d_model, self.n_heads, self.d_head)

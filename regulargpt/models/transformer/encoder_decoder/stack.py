@@ -33,7 +33,6 @@ class Stack(Hooked):
 
     @property
     def attentions(self) -> list[Attention]:
-        """The self-attention of every block."""
         return [block.attn for block in self._blocks]
 
     @property

@@ -18,18 +18,20 @@ if TYPE_CHECKING:
     from regulargpt.models.regulargpt.model import RegularGPT
 
 
-def every_state(model: RegularGPT, words: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
+def state_at_all_positions(
+    model: RegularGPT, words: Int[Tensor, "batch length"]
+) -> Float[Tensor, "batch length d_model"]:
     """The state of every position after all levels."""
     at_once = max(1, ROWS // words.shape[1])
     blocks = [block for level in range(model.distinct_levels) for block in model.layers(level)]
     listened_to = model.hook_embed.listened_to() or model.hook_state.listened_to()
     if len(words) > at_once and not listened_to and all(block.may_split for block in blocks):
-        return torch.cat([every_state(model, some) for some in words.split(at_once)])
+        return torch.cat([state_at_all_positions(model, some) for some in words.split(at_once)])
     x = model.positions(words)
     for level in range(model.depth(words.shape[1])):
         for block in model.layers(level):
             x = sliding_dilated(block, x, model.pad, model.chunk_size**level)
-        x = model.settle(x)
+        x = model.normalise_state(x)
     return x
 
 

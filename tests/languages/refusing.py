@@ -1,0 +1,16 @@
+"""What a call is refused with."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from languages.errors import UserError
+
+
+def refusal(call: Callable[..., object], *arguments: Any, error: type[Exception] = UserError) -> str:
+    """The message, which is one line."""
+    with pytest.raises(error) as caught:
+        call(*arguments)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
