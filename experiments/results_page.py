@@ -231,7 +231,7 @@ def costs() -> Iterator[str]:
     def line(row: Mapping[str, str]) -> Sequence[str]:
         numbers = f"{int(row['steps']):,}", *(f"{float(row[f'{key}_seconds']):.1f}" for key in ("train", "certify"))
         what = row.get("options") or row["model"]
-        return f"`{row['language']}`", f"`{what}`", *numbers, "proven" if row["as_it_is"] == "True" else "no"
+        return f"`{row['language']}`", f"`{what}`", *numbers, "proven" if row["proven_unquantised"] == "True" else "no"
 
     files = (RESULTS / "certifying" / f"{name}.csv" for name in ("certifying", "wider"))
     rows = (row for file in files for row in csv.DictReader(file.read_text("utf-8").splitlines()))
@@ -242,7 +242,7 @@ def costs() -> Iterator[str]:
 
 def drifting() -> Iterator[str]:
     """Networks that drift, as they are and with their states replaced."""
-    figures = ("as_it_is", "as_it_is_10000", "quantised", "quantised_10000")
+    figures = ("unquantised", "unquantised_10000", "quantised", "quantised_10000")
     header = ("network", "recipe", "41..500, as it is", "10,000, as it is", "41..500, replaced", "10,000, replaced")
 
     def line(row: Mapping[str, str]) -> Sequence[str]:

@@ -16,7 +16,6 @@ from languages.automata import MooreMachine, Semiautomaton
 from languages.convert.json_text import to_json
 from languages.errors import UserError, WordError
 from languages.task import Task
-from regulargpt import data
 from regulargpt.config.protocols import protocol as protocol_of
 from regulargpt.config.recipes import resolve, usual_model
 from regulargpt.config.schema import Draft, RunConfig, flat, key_of, network_of_test
@@ -26,6 +25,7 @@ from regulargpt.data.language import LanguageData
 from regulargpt.evaluation.quantised import prototypes_of, quantise
 from regulargpt.measurements.measuring import measured
 from regulargpt.runs.load import load_model, load_reader
+from regulargpt.runs.opened import open_run
 from regulargpt.runs.run import UNWATCHED, Watch
 from regulargpt.runs.run import resume as resume_run
 from regulargpt.runs.run import run as run_config
@@ -151,11 +151,11 @@ def load(path: str | Path, quantised: bool = False) -> Trained:
     True
     """
     folder = RunFolder.open(path)
-    config, summary = RunConfig.parse(folder.config_text), folder.load_summary()
-    network = load_model(folder) if is_language(config.data.name) else load_reader(folder)
+    opened = open_run(folder)
+    network = load_model(folder) if is_language(opened.config.data.name) else load_reader(folder)
     if quantised:
         quantise(network, prototypes_of(folder), folder)
-    return Trained(config, summary, data.build(config.data), network)
+    return Trained(opened.trained, folder.load_summary(), opened.data, network)
 
 
 def evaluate(
@@ -175,7 +175,7 @@ def evaluate(
     from regulargpt.runs.again import evaluate as evaluate_run
 
     folder = RunFolder.open(path)
-    config, network = RunConfig.parse(folder.config_text), {}
+    config, network = open_run(folder, reads=False).trained, {}
     if protocol is not None:
         config = protocol_of(protocol).test_of(config)
     # Other words than the protocol's: the result must not carry its name.
@@ -183,9 +183,8 @@ def evaluate(
         changes = {key_of(flat(config), key): value for key, value in options.items()}
         config = config.replaced({"protocol": "", **changes})
         network = network_of_test(config, changes.keys() - {"device"})
-    folder.load_summary()
-    asked, chosen = tuple(lengths) or config.tested, config.seed if seed is None else seed
-    return evaluate_run(folder, config, asked, chosen, changes=network, quantised=quantised)
+    lengths, seed = tuple(lengths) or config.tested, config.seed if seed is None else seed
+    return evaluate_run(folder, config, lengths, seed, changes=network, quantised=quantised)
 
 
 def verify(path: str | Path, out: Path | None = None, **words: Any) -> dict[str, Any]:

@@ -344,7 +344,7 @@ def wrapped(name: str, width: int = 36) -> str:
     """A name in lines of at most so many letters; of a very long one the ends, in which names differ.
 
     >>> wrapped("regulargpt, chunk_size 3, recipe answers, prefixes")
-    'regulargpt, chunk_size 3,\\nrecipe answers, prefixes'
+    'regulargpt, chunk_size 3, recipe\\nanswers, prefixes'
     >>> wrapped("a" * 20 + "b" * 20, 8)
     'aaaaaaaa\\naaaaaaa…\\nbbbbbbbb\\nbbbbbbbb'
     """

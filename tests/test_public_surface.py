@@ -96,7 +96,9 @@ OPTIONS = {
     "objective.next": "name",
     "objective.language_model": "name",
     "objective.retrieve": "name",
-    "phases.table_fine_tuning": "every automaton look_up_from steps settling windows lr noise contraction missed",
+    "phases.table_fine_tuning": (
+        "every automaton membership_queries_from steps settling windows lr noise contraction max_error_share"
+    ),
     "observers.snapshots": "count",
     "data.dyck-2": (
         "name train_len train_from members near_misses edits swaps "

@@ -1,36 +1,31 @@
 """From a trained network to a statement about every length.
 
 search        what finds a proof, and is believed by nobody:
-  specification      what has to be answered: one Moore machine, without an answer outside the domain
-  levels             which kinds of node the trees of all words have, level by level, until nothing new comes
-  float64_network    the network in float64
-  table              the quantised network: the block on every window of prototypes that occurs
   codebook           where the prototypes come from: the true elements
-  proof              the quantised network's answers against the machine's, and the shortest wrong word
   certify            a trained network in, the best codebook's proof out
-  fine_tuning        training on the table of a network that is certified, or nearly
-  mending            training on the true table, with prototypes that learn; short_first: windows over short words first
-  settling           training on a certified table's own errors, until they shrink on their way up the tree
-  last_layer         the last linear layer, solved for the table
   separation         prototypes to train towards, moved apart
   affine_forms       vectors in the network while states move in balls: linear maps exactly
   remainders         what LayerNorm, activation and product leave beyond their first order
   attention_remainder  what attention leaves
   expansion          the layers of a network on such vectors
   image_bounds       how far from its prototype the image of a window of balls can be; block_bounds, gated_bounds,
-                     ldru_bounds
-  networks           which of them bounds a network, by its name
+                     ldru_bounds, and which of them bounds a network (networks)
   invariant_balls    balls around the prototypes that the unquantised network maps into themselves
+tuning        training until a certificate holds:
+  phase              table fine-tuning in a training; state: where it stands, and what follows for its steps
+  target             the automaton that the certificate is about, known or learned
+  fine_tuning        training on the table of a network that is certified, or nearly
+  table_tuner        the table that is trained on, its prototypes and the order of its windows
+  mending            training on the true table, with prototypes that learn; short_first: windows over short words first
+  settling           training on a certified table's own errors, until they shrink on their way up the tree
+  stability          what a certified network still needs: no drift, and of a small table balls
+  last_layer         the last linear layer, solved for the table
 checker       the independent checker: ball arithmetic, and none of the code above
-phase         table fine-tuning in a training:
-  sought             the automaton that the certificate is about, known or learned
-  tuned_table        the table that is trained on, its prototypes and the order of its windows
-  standing           where it stands, and what follows for its steps
-  steady             what a certified network still needs: no drift, and of a small table balls
 record        certificate.json
 compared      the automaton of a certificate beside the language
 verdict       whether a run is proven now: by the checker, of its language
 unquantised   the balls that prove a network without replacing its states, or why there are none
-outcome       what is said of a trained network
-sentences     the same in words
+outcome       what is said of a trained network; sentences: the same in words
+
+The finite table, its levels and the proof about it lie in regulargpt/finite.
 """

@@ -29,7 +29,7 @@ from regulargpt.storage.manifest import digest
 
 # Symbols of the words that the network itself answers, shortest first, in search of one that it answers wrongly.
 MAX_SYMBOLS = 1 << 19
-NOT_LEARNED = "no machine of the network's answers is right on the words that it is held against"
+NOT_LEARNED = "L* learned no automaton that fits the held-out words; train longer"
 
 
 @dataclass(frozen=True)

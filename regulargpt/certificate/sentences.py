@@ -30,7 +30,7 @@ def learned_sentences(report: dict[str, Any]) -> list[str]:
     >>> learned_sentences({"learned": {"states": 2, "language": "parity", "equal": True}})
     ["automaton of 2 states, learned from the network's answers alone; compared afterwards, it is that of parity"]
     >>> learned_sentences({"learned": {"states": 2, "language": "parity", "equal": True, "classes": 12}})[1]
-    'ruled out: all other automata of at most 12 states, by the answers told'
+    'ruled out: all other automata of at most 12 states, by the labels used'
     """
     if "learned" not in report:
         return []
@@ -46,7 +46,7 @@ def ruled_out(learned: Mapping[str, Any]) -> list[str]:
     """Which automata the words that tell them apart leave no room for beside the one that was learned."""
     if not learned.get("classes"):
         return []
-    return [f"all other automata of at most {learned['classes']} states, by the answers told"]
+    return [f"all other automata of at most {learned['classes']} states, by the labels used"]
 
 
 def sentences(report: dict[str, Any]) -> list[str]:

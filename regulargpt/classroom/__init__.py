@@ -10,7 +10,7 @@ automaton  the automaton, drawn and as a table
 text       what is read and computed of a run on a text
 text_page  its sections
 scatter    the prototypes in two dimensions
-curves     a measure by length, the receptive field, biases: drawn as findings are
+curves     a measure by length, as a finding
 page       all of it in one HTML file: three of .html, page.css, of texts text.css too, and the scripts
 
 On every page are theme.js, elements.js, links.js (the address), export.js (a figure as SVG and PNG), figures.js and

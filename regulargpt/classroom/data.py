@@ -16,13 +16,14 @@ from languages.errors import UserError
 from regulargpt.certificate.checker import Accepted, Malformed, Progress, Rejected, decide
 from regulargpt.certificate.sentences import sentences
 from regulargpt.certificate.verdict import has_changed, of_another
-from regulargpt.classroom.field import Field
 from regulargpt.classroom.live import gathering
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.states import MOST_PROTOTYPES, Prototypes
 from regulargpt.config.schema import RunConfig
 from regulargpt.data import is_language, is_text
+from regulargpt.findings import Finding
 from regulargpt.finite.specification import specified_machine
+from regulargpt.runs.opened import OpenedRun, open_run
 from regulargpt.storage import atomic
 from regulargpt.storage.folder import AUTOMATON, CERTIFICATE, MEASURES, MODEL_CONFIG, WEIGHTS, RunFolder
 
@@ -45,7 +46,7 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class PageRun:
     """A finished run. `machine` is None where the run's language can no longer be found, `certificate` without one.
 
     `reasons` say why there is none, if `verify` was called; or why what is proven is not proven of the run's language.
@@ -59,7 +60,7 @@ class Gathered:
     machine: MooreMachine | None
     certificate: Certificate | None
     reasons: tuple[str, ...]
-    field: Field | None
+    field: Finding | None
     live: Live
 
     @property
@@ -78,18 +79,17 @@ class Gathered:
         return is_language(self.config.data.name)
 
 
-def gather(path: Path, progress: Progress = lambda part, done, count: None) -> Gathered | TextRun:
+def gather(path: Path, progress: Progress = lambda part, done, count: None) -> PageRun | TextRun:
     """All that a page needs of the run in this folder, on a language or on a text.
 
     Raises UserError if it is no finished run, a file is damaged, or the certificate is not accepted.
     """
-    folder = RunFolder.open(path)
-    config = RunConfig.parse(folder.config_text)
+    run = open_run(RunFolder.open(path), reads=False)
+    folder, config, summary = run.folder, run.config, run.folder.load_summary()
     if is_text(config.data.name):
         from regulargpt.classroom import text
 
-        return text.gather(folder, config)
-    summary = folder.load_summary()
+        return text.gather(run)
     folder.final_bytes(MEASURES)
     values = summary["measures"][summary["measure"]]["values"]
     points = tuple(sorted((int(length), value) for length, value in values.items()))
@@ -102,7 +102,7 @@ def gather(path: Path, progress: Progress = lambda part, done, count: None) -> G
         certificate = replace(certificate, words=stands_for(machine, certificate.accepted))
     as_it_is = certificate is not None and certificate.accepted.unquantised_claim is not None
     network = live_network(folder, config, machine, certificate, is_proven=as_it_is and not reasons)
-    return Gathered(path, config, summary, points, machine, certificate, reasons, receptive_field(path), network)
+    return PageRun(path, config, summary, points, machine, certificate, reasons, receptive_field(run), network)
 
 
 def live_network(
@@ -182,14 +182,16 @@ def as_shown(machine: MooreMachine, language: str) -> MooreMachine:
     return replace(machine, alphabet=tuple(sign.get(symbol, symbol) for symbol in machine.alphabet))
 
 
-def receptive_field(path: Path) -> Field | None:
-    """What `regulargpt receptive-field` measured, None if it was not called or has found nothing."""
-    file = path / RECEPTIVE_FIELD
+def receptive_field(run: OpenedRun) -> Finding | None:
+    """What `regulargpt receptive-field` measured, None if it was not called or there was no gradient."""
+    file = run.path / RECEPTIVE_FIELD
     if not atomic.disk.exists(file):
         return None
+    from regulargpt.measurements.receptive_field import of_report
+
     record = atomic.parse_json(atomic.read_bytes(file), file)
-    c = record.get("c", record.get("cumulative"))
-    if not c:
-        return None
-    low, high = (record.get(key) or c for key in ("low", "high"))
-    return Field(tuple(c), tuple(low), tuple(high), record.get("erf"))
+    try:
+        return of_report(record, run.config) if record["c"] else None
+    except (KeyError, TypeError) as error:
+        again = f"run `regulargpt receptive-field {atomic.shown(run.path)}` again"
+        raise UserError(f"{atomic.shown(file)} is no result of `receptive-field`; {again}") from error

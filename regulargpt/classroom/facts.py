@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from regulargpt.certificate.checker import Accepted
-from regulargpt.classroom.data import Gathered
+from regulargpt.classroom.data import PageRun
 from regulargpt.config.recipes import CONSTRUCTED
 from regulargpt.config.schema import RunConfig
 from regulargpt.findings.markup import tag, text
@@ -33,7 +33,7 @@ def identity(config: RunConfig) -> str:
     return f"{model} · recipe {config.recipe} · seed {config.seed} · {words}"
 
 
-def status(run: Gathered) -> tuple[str, str]:
+def status(run: PageRun) -> tuple[str, str]:
     """How much is proven, and that in words."""
     if run.certificate is None:
         measured = measure_of(run.summary["measure"]).name.replace("_", " ")
@@ -49,7 +49,7 @@ def status(run: Gathered) -> tuple[str, str]:
     )
 
 
-def without(run: Gathered) -> str:
+def without(run: PageRun) -> str:
     """That there is no certificate, and why, or how to ask for one."""
     if run.reasons:
         return run.reasons[0][0].upper() + run.reasons[0][1:]
@@ -58,7 +58,7 @@ def without(run: Gathered) -> str:
     return "No certificate" + (f"; run `regulargpt verify {run.path}`" if run.config.model.name == "regulargpt" else "")
 
 
-def badge(run: Gathered) -> str:
+def badge(run: PageRun) -> str:
     """The status in a box, with a mark beside its colour."""
     kind, words = status(run)
     return tag(
@@ -66,7 +66,7 @@ def badge(run: Gathered) -> str:
     )
 
 
-def proof(run: Gathered) -> str:
+def proof(run: PageRun) -> str:
     """The section on what is proven and what is observed, with the digests and how to check them."""
     observed = tag("h4", "Observed, not proven") + listed(observations(run))
     if run.certificate is None:
@@ -106,7 +106,7 @@ def answered(accepted: Accepted) -> str:
     )
 
 
-def observations(run: Gathered) -> list[str]:
+def observations(run: PageRun) -> list[str]:
     """What was measured on samples.
 
     The measure by length is always there; the rest where it was measured.
@@ -127,8 +127,8 @@ def observations(run: Gathered) -> list[str]:
     ]
     longer = [(length, value) for length, value in run.points if length > summary["test_len"]]
     found += [f"{with_unit(value, measure)} at length {length:,}" for length, value in longer]
-    if run.field is not None and run.field.erf is not None:
-        found.append(f"99 % of the gradient in the last {run.field.erf} of {len(run.field.c)} symbols")
+    if run.field is not None and (erf := run.field.values["erf"]) is not None:
+        found.append(f"99 % of the gradient in the last {erf} of {run.field.values['length']} symbols")
     return found
 
 

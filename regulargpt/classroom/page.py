@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from regulargpt.classroom import automaton, curves, facts, text_page
-from regulargpt.classroom.data import Gathered
+from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.document import document, file
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.live.twins import WEIGHTS, bundle
@@ -19,6 +19,7 @@ from regulargpt.classroom.map_section import map_section, vector_part
 from regulargpt.classroom.network import script_data
 from regulargpt.classroom.scatter import scatter
 from regulargpt.classroom.text import TextRun
+from regulargpt.findings.html import html
 from regulargpt.findings.markup import scrolling, section, tag, text
 from regulargpt.storage.atomic import write_text
 
@@ -42,19 +43,19 @@ MOST_WORDS = 2  # of a prototype, in its label
 MOST_BUTTONS = 6  # wrong words that are offered at once
 
 
-def write(runs: Sequence[Gathered | TextRun], out: Path) -> int:
+def write(runs: Sequence[PageRun | TextRun], out: Path) -> int:
     """Write the page; its size in bytes. StorageError if the disk refuses."""
     page = render(runs)
     write_text(out, page)
     return len(page.encode())
 
 
-def render(runs: Sequence[Gathered | TextRun]) -> str:
+def render(runs: Sequence[PageRun | TextRun]) -> str:
     """The page as text. A word is typed where a run has words; runs on texts are compared where there are several."""
     on_texts = [run for run in runs if isinstance(run, TextRun)]
-    has_words = any(isinstance(run, Gathered) and run.is_on_language for run in runs)
+    has_words = any(isinstance(run, PageRun) and run.is_on_language for run in runs)
     data = [data_of(run) for run in runs]
-    networks = [run.live.network for run in runs if isinstance(run, Gathered) and run.live.network]
+    networks = [run.live.network for run in runs if isinstance(run, PageRun) and run.live.network]
     twins = [found for network in networks for found in network.twins]
     names = ", ".join(dict.fromkeys(run.config.data.name for run in runs))
     articles = [
@@ -63,10 +64,10 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
     ]
     if len(on_texts) > 1:
         articles.insert(0, text_page.comparison(on_texts))
-    if sum(isinstance(run, Gathered) and run.live.network is not None for run in runs) > 1:
+    if sum(isinstance(run, PageRun) and run.live.network is not None for run in runs) > 1:
         articles.insert(0, file("compare.html"))
     body = Template(file("page.html")).substitute(form=file("form.html") if has_words else "", runs="\n".join(articles))
-    has_trees = any(isinstance(run, Gathered) and has_tree(run, of_run) for run, of_run in zip(runs, data, strict=True))
+    has_trees = any(isinstance(run, PageRun) and has_tree(run, of_run) for run, of_run in zip(runs, data, strict=True))
     return document(
         title=f"What a network learned: {names}",
         heading="What a network learned",
@@ -79,19 +80,19 @@ def render(runs: Sequence[Gathered | TextRun]) -> str:
     )
 
 
-def data_of(run: Gathered | TextRun) -> dict[str, Any]:
+def data_of(run: PageRun | TextRun) -> dict[str, Any]:
     """What the script reads of a run."""
     if isinstance(run, TextRun):
         return script_data(None, None)
     return script_data(run.machine, run.certificate, run.config.model.aligned) | {"live": run.live.data()}
 
 
-def has_tree(run: Gathered, data: Mapping[str, Any]) -> bool:
+def has_tree(run: PageRun, data: Mapping[str, Any]) -> bool:
     """Whether the nodes of a word are drawn, and named by monoid elements."""
     return bool(data["network"]) or (run.live.prototypes is not None and bool(data["elements"]))
 
 
-def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
+def article(i: int, run: PageRun, data: Mapping[str, Any]) -> str:
     """All sections of one run."""
     language = tag("h2", text(run.config.data.name), id=f"run-{i}")
     line = tag("p", text(facts.identity(run.config)), class_="identity")
@@ -112,15 +113,14 @@ def article(i: int, run: Gathered, data: Mapping[str, Any]) -> str:
     if run.live.network is not None:
         parts.append(map_section(run.live))
     if run.points:
-        name = run.summary["measure"].replace("_", " ")
-        parts.append(section("accuracy", f"{name.capitalize()} by length", curves.by_length(run.points, run.summary)))
+        parts.append(html(curves.by_length(run.points, run.summary)))
     if run.field is not None:
-        parts.append(section("field", "Receptive field", curves.receptive_field(run.field)))
+        parts.append(html(run.field, "Receptive field", kind="field"))
     parts.append(section("proof", "What is proven, and what is observed", facts.proof(run)))
     return tag("article", *parts, class_="run", data_run=i, aria_labelledby=f"run-{i}")
 
 
-def machine_section(run: Gathered) -> str:
+def machine_section(run: PageRun) -> str:
     """The automaton: drawn, the states it passes, and as a table."""
     assert run.machine is not None
     table = scrolling("Transitions", automaton.table(run.machine))
@@ -134,7 +134,7 @@ def machine_section(run: Gathered) -> str:
     )
 
 
-def live_parts(run: Gathered) -> list[str]:
+def live_parts(run: PageRun) -> list[str]:
     """Where the script says at which node network and automaton part, and words that the network answers wrongly.
 
     Where the page does not compute the network, why.
@@ -144,7 +144,7 @@ def live_parts(run: Gathered) -> list[str]:
     return [tag("p", class_="parting", data_part="parting", aria_live="polite"), wrong_words(run)]
 
 
-def wrong_words(run: Gathered) -> str:
+def wrong_words(run: PageRun) -> str:
     """A button for each wrong word that was found, or what was tried."""
     found = run.live.wrong
     if found is None:
@@ -180,7 +180,7 @@ def tree_section(live: Live, *notes: str) -> str:
     )
 
 
-def prototypes_section(run: Gathered, data: Mapping[str, Any]) -> str:
+def prototypes_section(run: PageRun, data: Mapping[str, Any]) -> str:
     """The prototypes: a picture and a table, both with the number of nodes of the typed word."""
     assert run.certificate is not None
     labels = [label(words) for words in run.certificate.words]
@@ -221,7 +221,7 @@ def cayley_section(data: Mapping[str, Any]) -> str:
     )
 
 
-def no_table(run: Gathered) -> str:
+def no_table(run: PageRun) -> str:
     """Why there is no tree."""
     if run.config.model.name != "regulargpt":
         return text(f"{run.config.model.name} has no tree.")

@@ -10,19 +10,19 @@ import numpy as np
 
 from languages.errors import UserError, shown
 from languages.printable import characters, printable
-from regulargpt.classroom.field import Field
 from regulargpt.config.schema import RunConfig
+from regulargpt.findings import Finding
+from regulargpt.measurements.options import KernelOptions, ReceptiveFieldOptions
+from regulargpt.runs.opened import OpenedRun, open_run
 from regulargpt.storage.folder import MEASURES, RunFolder
 
 if TYPE_CHECKING:
     from languages.text import Corpus
     from regulargpt.measurements.sample import Sample
-    from regulargpt.models.base import Model
 
 SEGMENTS = 16  # of which the receptive field is the mean
 PASSAGE = 1200  # symbols at most that are shown with their surprise
 PROMPTS, PROMPT, MORE, TEMPERATURE = 3, 64, 200, 0.8
-FARTHEST = 8  # times the training length: as far as biases are drawn
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Continuation:
 class TextBehaviour:
     """What the network does on the test part. `share` of the gradient lies on the last `train_len` symbols."""
 
-    field: Field
+    field: Finding
     share: float
     passage: tuple[Surprise, ...]
     continuations: tuple[Continuation, ...]
@@ -55,18 +55,18 @@ class TextBehaviour:
 
 @dataclass(frozen=True)
 class TextRun:
-    """A finished run on a text. `biases` has the bias of each head by distance, one entry a layer, or one for all.
+    """A finished run on a text. `kernels` are those of its encoding's bias, if it has one.
 
-    Where the text is no longer there, or no longer the same, `seen` is None and `reason` says why.
+    Where the text is no longer there, or no longer the same, `behaviour` is None and `reason` says why.
     """
 
     path: Path
     config: RunConfig
     summary: dict[str, Any]
     digest: str
-    seen: TextBehaviour | None
+    behaviour: TextBehaviour | None
     reason: str
-    biases: tuple[np.ndarray, ...]  # of (n_heads, distances)
+    kernels: Finding | None
 
     @property
     def train_len(self) -> int:
@@ -79,40 +79,33 @@ class TextRun:
         return sorted(map(int, self.summary["samples"]))
 
 
-def gather(folder: RunFolder, config: RunConfig) -> TextRun:
-    """All that a page needs of the run. Raises UserError if it is not finished, or a file is damaged."""
-    from regulargpt.runs.load import load_reader
-
-    summary = folder.load_summary()
+def gather(run: OpenedRun) -> TextRun:
+    """All that a page needs of the run. Raises UserError if a file is damaged."""
+    folder, summary = run.folder, run.folder.load_summary()
     if summary["extrapolation"] is not None and "bigram" not in summary["extrapolation"]:
         raise UserError(f"{shown(folder.path)} was not tested beside a bigram; make the run anew")
     folder.final_bytes(MEASURES)
     digest = folder.load_environment().get("corpus", {}).get("sha256", "")
-    biases, reason, seen = biases_of(load_reader(folder), config), "", None
+    reason, behaviour = "", None
     try:
-        seen = look(folder)
+        behaviour = behaviour_of(folder)
     except UserError as error:
         reason = str(error)
-    return TextRun(folder.path, config, summary, digest, seen, reason, biases)
+    return TextRun(run.path, run.config, summary, digest, behaviour, reason, kernels_of(run))
 
 
-def look(folder: RunFolder) -> TextBehaviour:
+def behaviour_of(folder: RunFolder) -> TextBehaviour:
     """What the network does on segments of the test part. UserError if the text is not what it was, or too short."""
-    from regulargpt.measurements.receptive_field import receptive_field
+    from regulargpt.measurements import receptive_field
     from regulargpt.measurements.sample import segments_of
-    from regulargpt.runs.opened import open_run
 
     run = open_run(folder, on=("text",), scoring="position")
     sample = segments_of(run, None, SEGMENTS, paired=True)
     with run.through():
         passage, continuations = surprises(sample), continued(sample)
-        # Last: it makes the model one of float64.
-        field = receptive_field(run.model, sample.read, targets=sample.words[:, -1])
-    share = field.share(run.train_len)
-    if share is None:
-        raise UserError("the prediction depends on no symbol: all gradients are 0 or not finite")
-    c, low, high = (tuple(curve.tolist()) for curve in (field.c, field.low, field.high))
-    return TextBehaviour(Field(c, low, high, field.erf), share, passage, continuations)
+    # Last: it makes the model one of float64.
+    field = receptive_field.measure(run, ReceptiveFieldOptions(words=SEGMENTS))
+    return TextBehaviour(field, field.values["share_in_train_len"], passage, continuations)
 
 
 def surprises(sample: Sample) -> tuple[Surprise, ...]:
@@ -160,20 +153,11 @@ def continued(sample: Sample) -> tuple[Continuation, ...]:
     return tuple(found)
 
 
-def biases_of(model: Model, config: RunConfig) -> tuple[np.ndarray, ...]:
-    """The bias of each head at distances from 0 on; empty without one, and where it depends on what is read."""
-    from regulargpt.measurements.bias_kernels import bias_between
-    from regulargpt.models.transformer import Transformer
+def kernels_of(run: OpenedRun) -> Finding | None:
+    """The bias of each head by distance; None without one, and where it depends on what is read."""
+    from regulargpt.measurements import bias_kernels
 
-    if not isinstance(model, Transformer):
-        return ()
-    encoding, far = model.encoding.double().eval(), np.arange(FARTHEST * config.data.train_len + 1, dtype=float)
     try:
-        found = [
-            bias_between(encoding, "it", far[-1:], far, layer)[:, 0, ::-1]  # (n_heads, distances)
-            for layer in range(1 if encoding.shared_bias else encoding.n_layers)
-        ]
+        return bias_kernels.measure(run, KernelOptions())
     except UserError:
-        return ()
-    model.float()
-    return tuple(found)
+        return None

@@ -8,11 +8,12 @@ from typing import Any
 
 from regulargpt.classroom import curves, facts
 from regulargpt.classroom.text import TEMPERATURE, Continuation, Surprise, TextRun
+from regulargpt.findings.html import html
 from regulargpt.findings.markup import scrolling, section, tag, text
-from regulargpt.findings.svg import style
 from regulargpt.objectives.measures import denominator
 from regulargpt.options import as_mapping
 from regulargpt.plots import Line
+from regulargpt.tables import Table
 
 RATIO = "×\u00a0{:.3f} ({:.3f}\u00a0to\u00a0{:.3f})"  # in a narrow column a line for each of its two parts
 LEVELS = (1.0, 2.0, 4.0, 6.0, 8.0)  # bits from which a symbol is darker
@@ -33,12 +34,12 @@ def article(i: int, run: TextRun) -> str:
     line = tag("p", text(identity(run)), class_="identity")
     folder = tag("p", "folder ", tag("code", text(facts.name(run.path))), class_="folder")
     parts = [tag("header", head, line, folder, badge(run)), lengths_section(run)]
-    if run.seen is not None:
-        parts.append(field_section(run))
-    if run.biases:
-        parts.append(bias_section(run))
-    if run.seen is not None:
-        parts += [surprise_section(run), continuation_section(run.seen.continuations)]
+    if run.behaviour is not None:
+        parts.append(html(run.behaviour.field, "Receptive field", kind="field"))
+    if run.kernels:
+        parts.append(html(run.kernels, "The bias of each head", kind="bias"))
+    if run.behaviour is not None:
+        parts += [surprise_section(run), continuation_section(run.behaviour.continuations)]
     else:
         parts.append(section("gone", "The network on the text", tag("p", text(f"Not shown: {run.reason}."))))
     parts.append(section("facts", "What was run", facts_list(run)))
@@ -100,10 +101,10 @@ def grounds(run: TextRun) -> str:
     found = f"{lead[0].upper()}{lead[1:]}; {trained}; "
     if extrapolation is not None:
         found += f"perplexity at the training length x {extrapolation['bigram'][0]:.3f} that of a bigram; "
-    if run.seen is None:
+    if run.behaviour is None:
         return f"{found}the share of the gradient inside the training length is not known."
-    held = f"{100 * run.seen.share:.1f} % of the gradient inside the training length"
-    if run.seen.share > 0.99:
+    held = f"{100 * run.behaviour.share:.1f} % of the gradient inside the training length"
+    if run.behaviour.share > 0.99:
         meaning = "farther symbols hardly count, so a flat curve says that they do no harm, not that they help"
         return f"{found}{held}: {meaning}."
     return f"{found}{held}."
@@ -129,52 +130,16 @@ def lengths_section(run: TextRun) -> str:
         count = run.summary["samples"][T]
         interval = f"{low:.3f} to\u00a0{high:.3f}"
         rows.append((f"{int(T):,}", f"{bits:.3f}", interval, f"{perplexity:.4g}", ratio, f"{count:,}"))
-    picture = curves.of_texts([line(run, label(run))], run.train_len)
     ratio = f"perplexity to {denominator(extrapolation)}"
     heads = ("length", "bits per byte", "95 % interval", "perplexity", ratio, "segments")
-    return section("lengths", "Bits per byte by length", picture, table(heads, rows, "Bits per byte by length"))
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], name: str, swatches: bool = False) -> str:
-    """A table that scrolls by itself where it is too wide."""
-    head = tag("tr", *(tag("th", text(word), scope="col") for word in heads))
-    body = []
-    for i, (first, *rest) in enumerate(rows):
-        mark = tag("span", class_=f"swatch {style(i)}") + " " if swatches else ""
-        cells = (tag("td", text(cell)) for cell in rest)
-        body.append(tag("tr", tag("th", mark, text(first), scope="row"), *cells))
-    whole = tag("table", tag("thead", head), tag("tbody", *body), class_="numbers")
-    return scrolling(name, whole)
-
-
-def field_section(run: TextRun) -> str:
-    """How far back the gradient of a prediction reaches."""
-    assert run.seen is not None
-    field = run.seen.field
-    words = (
-        f"Of the gradient of the next symbol's prediction, {100 * run.seen.share:.1f} % lies on the last "
-        f"{run.train_len:,} symbols, the training length, and 99 % on the last {field.erf:,} of {len(field.c):,}. "
-        "The dotted line is where each symbol has the same share."
-    )
-    picture = curves.receptive_field(field, run.train_len)
-    return section("field", "Receptive field", picture, tag("p", text(words)))
-
-
-def bias_section(run: TextRun) -> str:
-    """What the encoding adds to each head's logits by distance."""
-    several = len(run.biases) > 1
-    pictures = []
-    for layer, heads in enumerate(run.biases):
-        title = [tag("h4", f"Layer {layer + 1}")] if several else []
-        pictures += [*title, curves.biases(heads, run.train_len)]
-    words = "What the encoding adds to the attention's logits" + (" in each layer." if several else ", in all layers.")
-    return section("bias", "The bias of each head", tag("p", text(words)), *pictures)
+    table = Table(heads, rows, caption="Bits per byte by length")
+    return html(curves.of_texts("lengths", [line(run, label(run))], run.train_len, table), folded=False)
 
 
 def surprise_section(run: TextRun) -> str:
     """A passage of the test part, darker where the network is surprised."""
-    assert run.seen is not None
-    passage, train_len = run.seen.passage, run.train_len
+    assert run.behaviour is not None
+    passage, train_len = run.behaviour.passage, run.train_len
     bits = [found.bits for found in passage if found.bits is not None]
     key = [tag("span", text(words), class_=f"s{i}") for i, words in enumerate(level_names())]
     lead = (
@@ -269,13 +234,11 @@ def comparison(runs: Sequence[TextRun]) -> str:
     """All runs in one picture and one table, and in what they were not tested alike."""
     names = [f"{label(run)} ({facts.name(run.path)})" for run in runs]
     trained = {run.train_len for run in runs}
-    picture = curves.of_texts(
-        [line(run, name) for run, name in zip(runs, names, strict=True)], min(trained) if len(trained) == 1 else None
-    )
+    lines = [line(run, name) for run, name in zip(runs, names, strict=True)]
     rows = [compared(run, name) for run, name in zip(runs, names, strict=True)]
-    notes = [tag("p", text(note), class_="note") for note in unlike(runs)]
-    numbers = table(COMPARED, rows, "The runs compared", swatches=True)
-    return section("compare", "All runs", picture, numbers, *notes, level=2)
+    table = Table(COMPARED, rows, caption="The runs compared", notes=unlike(runs))
+    finding = curves.of_texts("compare", lines, min(trained) if len(trained) == 1 else None, table)
+    return html(finding, "All runs", level=2, folded=False)
 
 
 def compared(run: TextRun, name: str) -> tuple[str, ...]:
@@ -292,7 +255,7 @@ def compared(run: TextRun, name: str) -> tuple[str, ...]:
         "–" if at is None else f"{at:.3f}",
         f"{values[str(longest)]:.3f} at {longest:,}",
         ratio,
-        "–" if run.seen is None else f"{100 * run.seen.share:.1f} %",
+        "–" if run.behaviour is None else f"{100 * run.behaviour.share:.1f} %",
         "–" if found is None else found["verdict"],
     )
 

@@ -30,14 +30,14 @@ SLURM: dict[str, tuple[str, Any, str]] = {
 
 
 def engine_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --engine and the options of each."""
+    """Add --engine, the options of each, --retry and --dry-run."""
+    dry_run = click.option("--dry-run", is_flag=True, help="Print the runs and how far they are; write nothing.")
+    function = click.option("--retry", is_flag=True, help="Run those again that failed.")(dry_run(function))
     for option, (key, values, text) in reversed(SLURM.items()):
         function = click.option(option, f"slurm_{key}", type=values, help=text)(function)
     jobs = f"Runs at once.  [default: as many as cores, or GPUs; on Slurm {AT_ONCE}]"
-    function = click.option("--per-gpu", type=click.IntRange(min=1), help="Runs at once on one GPU.  [default: 1]")(
-        function
-    )
-    function = click.option("--jobs", type=click.IntRange(min=1), help=jobs)(function)
+    per_gpu = click.option("--per-gpu", type=click.IntRange(min=1), help="Runs at once on one GPU.  [default: 1]")
+    function = click.option("--jobs", type=click.IntRange(min=1), help=jobs)(per_gpu(function))
     engine = click.option("--engine", type=click.Choice(["local", "slurm"]), default="local", show_default=True)
     return engine(function)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from regulargpt.cli.output import emit, printing, progress_to_stderr, say, width
+from regulargpt.cli.output import CountBar, emit, printing, say, width
 from regulargpt.cli.types import PATH, FiniteRange
 from regulargpt.measurements import MEASUREMENTS
 from regulargpt.measurements.options import MeasurementOptions
@@ -41,7 +41,7 @@ def measure(name: str, place: Path | str | None, out: Path | None, as_json: bool
     """Measure, and print what came out."""
     from regulargpt.measurements.measuring import measured
 
-    with closing(Bar(name)) as progress:
+    with closing(CountBar(name)) as progress:
         finding = measured(name, place, out, progress=progress, **values)
     show(finding, as_json)
 
@@ -79,25 +79,3 @@ def type_of(kind: Any, least: Any, most: Any) -> Any:
     if kind in (int, float):
         return (click.IntRange if kind is int else FiniteRange)(least, most)
     return PATH if kind is Path else kind
-
-
-class Bar:
-    """How far a measurement has come, where somebody watches stderr."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.bar: Any = None
-
-    def __call__(self, done: int, count: int) -> None:
-        """So many updates are done."""
-        if not progress_to_stderr():
-            return
-        from tqdm import tqdm
-
-        self.bar = self.bar or tqdm(total=count, desc=self.name, unit="update", leave=False, dynamic_ncols=True)
-        self.bar.update(done - self.bar.n)
-
-    def close(self) -> None:
-        """Leave the terminal tidy."""
-        if self.bar is not None:
-            self.bar.close()

@@ -87,23 +87,25 @@ def table(rows: Sequence[Line], header: Line = (), err: bool = False) -> str:
     return columns(rows, header, width(err))
 
 
-class CheckBar:
-    """Shows how far the checker of certificates has come, where somebody watches stderr: call it, then close it."""
+class CountBar:
+    """Shows how much of a count is done, where somebody watches stderr: call it, then close it."""
 
-    def __init__(self) -> None:
+    unit = "update"
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
         self.bar: Any = None
 
-    def __call__(self, part: str, done: int, count: int) -> None:
-        """So many of a part's entries are done."""
+    def __call__(self, done: int, count: int) -> None:
+        """So many are done."""
         if not progress_to_stderr():
             return
         from tqdm import tqdm
 
-        named = f"checking {part}"
         if self.bar is None:
             # A bar draws itself once as it is made: with all that it says.
-            self.bar = tqdm(desc=named, total=count, unit="entry", leave=False, dynamic_ncols=True)
-        self.bar.set_description_str(named, refresh=False)
+            self.bar = tqdm(desc=self.name, total=count, unit=self.unit, leave=False, dynamic_ncols=True)
+        self.bar.set_description_str(self.name, refresh=False)
         self.bar.total, self.bar.n = count, done
         self.bar.refresh()
 
@@ -111,6 +113,23 @@ class CheckBar:
         """Leave the terminal tidy."""
         if self.bar is not None:
             self.bar.close()
+
+
+class CheckBar:
+    """The same of the checker of certificates, which goes through one part after another."""
+
+    def __init__(self) -> None:
+        self.bar = CountBar()
+        self.bar.unit = "entry"
+
+    def __call__(self, part: str, done: int, count: int) -> None:
+        """So many of a part's entries are done."""
+        self.bar.name = f"checking {part}"
+        self.bar(done, count)
+
+    def close(self) -> None:
+        """Leave the terminal tidy."""
+        self.bar.close()
 
 
 def progress_to_stderr() -> bool:

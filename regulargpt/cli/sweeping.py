@@ -93,6 +93,11 @@ def conduct(grid: Grid, path: Path, engine: Callable[[list[RunConfig]], Engine],
         lines.close()
     folder = SweepFolder(path)
     conclude(as_object(folder, outcome), lambda: text(folder, outcome), path, as_json)
+    return exit_code(outcome)
+
+
+def exit_code(outcome: Outcome) -> int:
+    """The exit code of a sweep; where it was stopped, a line on stderr says so."""
     if outcome.missing:
         say(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
         return STOPPED

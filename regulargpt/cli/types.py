@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from languages.errors import UserError, shown
+
 
 class PathType(click.Path):
     """A path that names something: the empty one would be the current folder."""
@@ -29,6 +31,14 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
+
+
+def page_path(out: Path | None, default: Path) -> Path:
+    """Where a page is written; UserError for a folder."""
+    path = out or default
+    if path.is_dir():
+        raise UserError(f"--out {shown(path)} is a folder; name a file, as in --out {shown(path / default.name)}")
+    return path
 
 
 PATH = PathType(path_type=Path)

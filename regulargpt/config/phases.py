@@ -13,7 +13,7 @@ PHASES = Registry(
             "regulargpt.certificate.tuning.phase:TableFineTuning",
             TableFineTuningOptions,
             "train until the certificate holds, then on the certificate's own table",
-        ),
+        )
     },
     PhaseOptions,
     "regulargpt.phases",

@@ -76,12 +76,7 @@ PUBLISHED: Fields = {
     "training.warmup": 0,
     "training.lr": 3e-4,
 }
-NEAR_MISSES: Fields = {
-    "data.near_misses": 0.5,
-    "data.edits": 2,
-    "data.test.near_misses": 0.5,
-    "data.test.edits": 2,
-}
+NEAR_MISSES: Fields = {"data.near_misses": 0.5, "data.edits": 2, "data.test.near_misses": 0.5, "data.test.edits": 2}
 EVERY = "phases.table_fine_tuning.every"
 # Final answers alone: random trees, and the automaton that the network's own answers have come to.
 FROM_ANSWERS: Fields = {
@@ -93,10 +88,10 @@ FROM_ANSWERS: Fields = {
     "evaluation.extra_lengths": (10_000, 1_000_000),
     EVERY: 100,
     "phases.table_fine_tuning.automaton": "learned",
-    "phases.table_fine_tuning.look_up_from": 8000,
+    "phases.table_fine_tuning.membership_queries_from": 8000,
     "phases.table_fine_tuning.steps": 3000,
     "phases.table_fine_tuning.settling": 5000,
-    "phases.table_fine_tuning.missed": 1.0,
+    "phases.table_fine_tuning.max_error_share": 1.0,
     "phases.table_fine_tuning.lr": 1e-2,
     "phases.table_fine_tuning.contraction": 0.1,
 }
@@ -104,7 +99,7 @@ FROM_ANSWERS: Fields = {
 # answers that are right on all short words: with a lower rate they are sooner.
 DEEP: Fields = {"data.name": "dyck-12:depth=every", "training.lr": 3e-4}
 # What `--certify` sets: the automaton is known, so there is nothing to wait for.
-KNOWN: Fields = {"phases.table_fine_tuning.automaton": "known", "phases.table_fine_tuning.look_up_from": 0}
+KNOWN: Fields = {"phases.table_fine_tuning.automaton": "known", "phases.table_fine_tuning.membership_queries_from": 0}
 CERTIFY: Fields = {EVERY: 100, "phases.table_fine_tuning.steps": 1000, **KNOWN}
 # A small language model: 2.5 million bytes of training, two minutes on one core.
 TEXT: Fields = {

@@ -473,19 +473,6 @@ def is_off(value: Any) -> bool:
     return not value or value == "none"
 
 
-def is_of_the_test(config: RunConfig, key: str) -> bool:
-    """Whether a trained network may be tested with another value of this option.
-
-    >>> is_of_the_test(RunConfig(), "model.d_model")
-    False
-    """
-    try:
-        _, owner, name = _find(as_mapping(config), key)
-    except ConfigError:
-        return False
-    return any(f.metadata.get("at_test") for f in dataclasses.fields(owner) if f.name == name)
-
-
 def network_of_test(config: RunConfig, keys: Iterable[str]) -> dict[str, Any]:
     """What a test sets otherwise in the network itself, as the scaling of rotary positions: by keys within `model`.
 
@@ -498,7 +485,7 @@ def network_of_test(config: RunConfig, keys: Iterable[str]) -> dict[str, Any]:
     for key in keys:
         if key == "data.train_len":  # a test would take it for the length of the training
             raise ConfigError(f"{key}: the run was trained at its own length; --lengths says at which it is tested")
-        if not (key.startswith(("data.", "objective.", "evaluation.")) or is_of_the_test(config, key)):
+        if not (key.startswith(("data.", "objective.", "evaluation.")) or _option(config, key)[1].get("at_test")):
             raise ConfigError(f"{key}: a trained run can be tested under other data, objective or evaluation only")
     return {key.removeprefix("model."): value_of(config, key) for key in keys if key.startswith("model.")}
 
@@ -509,12 +496,18 @@ def why_unused(config: RunConfig, key: str) -> str | None:
     >>> why_unused(RunConfig(), "model.noise_loss"), why_unused(RunConfig(), "model.state_noise")
     ('with model.state_noise = 0.0', None)
     """
+    here, metadata = _option(config, key)
+    needed = metadata.get("needs")
+    if not needed:
+        return None
+    other = ".".join([*key.split(".")[:-1], needed])
+    return why_unused(config, other) or (f"with {other} = {shown(here[needed])}" if is_off(here[needed]) else None)
+
+
+def _option(config: RunConfig, key: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The section that holds a key, and what its field says of it beside the type; nothing of an unknown key."""
     try:
         here, owner, name = _find(as_mapping(config), key)
     except ConfigError:
-        return None
-    needed = next(f.metadata.get("needs") for f in dataclasses.fields(owner) if f.name == name)
-    if not needed:
-        return None
-    other = f"{key.removesuffix(name)}{needed}"
-    return why_unused(config, other) or (f"with {other} = {shown(here[needed])}" if is_off(here[needed]) else None)
+        return {}, {}
+    return here, next(f.metadata for f in dataclasses.fields(owner) if f.name == name)

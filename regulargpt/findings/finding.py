@@ -108,10 +108,10 @@ class Finding:
 
     name: str
     title: str
-    facts: Mapping[str, Any]
-    values: Mapping[str, Any]
-    data: Data
     picture: Picture
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    data: Data = Data((), ())
     tables: Sequence[Table] = ()
     sentence: str = ""
     notes: Sequence[str] = ()

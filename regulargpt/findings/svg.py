@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from regulargpt.findings.axes import LEFT, RIGHT, Axes, plot
 from regulargpt.findings.finding import Curves
@@ -12,6 +12,7 @@ from regulargpt.plots import LOG_FROM, Line, grow
 
 COLOURS = 8  # of the style sheet; later lines are dashed
 MOST_DOTS = 40  # more of them would be a line
+MOST_DRAWN = 512  # a page is no place for more: several would be on one pixel
 REFERENCE = "chance"  # the class of what a line is held against
 
 
@@ -32,7 +33,7 @@ def svg(panel: Curves, label: str = "") -> str:
             parts += axes.mark(place, f"{name} {place:,}", row)
     finite = {line.name: [value for value in line.values if math.isfinite(value)] for line in panel.lines}
     ends = "; ".join(f"{name}: {values[0]:.4g} to {values[-1]:.4g}" for name, values in finite.items() if values)
-    names = [line.name for line in panel.lines if line.name]
+    names = {line.name: look_of(panel, at) for at, line in enumerate(panel.lines) if line.name}
     picture = plot(parts, label or f"{panel.y.label} by {panel.x.label}. {ends}")
     return picture + (legend(names) if len(names) > 1 else "")
 
@@ -56,7 +57,7 @@ def axes_of(panel: Curves) -> Axes:
 
 def drawn(axes: Axes, line: Line, look: str, label: str) -> list[str]:
     """A line with its band, and a dot for each length if they are few, or it stands alone; infinities have no place."""
-    kept = [i for i, value in enumerate(line.values) if math.isfinite(value)]
+    kept = apart(axes, line)
     middle, parts = [axes.at(line.lengths[i], line.values[i]) for i in kept], []
     if line.low:
         low, high = ([axes.at(line.lengths[i], side[i]) for i in kept] for side in (line.low, line.high))
@@ -68,6 +69,18 @@ def drawn(axes: Axes, line: Line, look: str, label: str) -> list[str]:
             name = f"{line.name}, {line.lengths[i]:,}: {line.values[i]:.4g} {label}".removeprefix(", ")
             parts.append(tag("circle", tag("title", text(name)), cx=x, cy=y, r=4, class_=look))
     return parts
+
+
+def apart(axes: Axes, line: Line) -> list[int]:
+    """Which points are drawn: those with a place, and of very many those that are not on one pixel with the last."""
+    finite = [i for i, value in enumerate(line.values) if math.isfinite(value)]
+    if len(finite) <= MOST_DRAWN:
+        return finite
+    kept = finite[:1]
+    for i in finite:
+        if axes.x(line.lengths[i]) >= axes.x(line.lengths[kept[-1]]) + 1:
+            kept.append(i)
+    return kept
 
 
 def look_of(panel: Curves, at: int) -> str:
@@ -88,7 +101,7 @@ def style(at: int, dash: str = "") -> str:
     return f"line c{at % COLOURS} d{1 if dash == '--' else at // COLOURS % 3}"
 
 
-def legend(names: Sequence[str]) -> str:
-    """What has which colour."""
-    items = (tag("li", tag("span", class_=f"swatch {style(i)}"), " ", text(name)) for i, name in enumerate(names))
+def legend(names: Mapping[str, str]) -> str:
+    """What looks how."""
+    items = (tag("li", tag("span", class_=f"swatch {look}"), " ", text(name)) for name, look in names.items())
     return tag("ul", *items, class_="legend")

@@ -3,8 +3,8 @@
 L* asks the network about words of at most the training length, and proposes a machine. The proposal is held against
 fresh labelled words of those lengths. A word that it answers wrongly, and the network rightly, shows L* a state that
 was missing. A proposal that is right on all of them, on fresh ones, and on those that tell it from all other machines
-of so many states (conformance.py), is accepted. A network with which L* comes to nothing can be taught: the words that
-L* asked it about are membership queries, whose right answers can be looked up.
+of so many states (conformance.py), is accepted. A network with which L* comes to nothing can be taught: membership
+queries give the language's answers to words that L* asked the network about.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ MOST_REFINEMENTS = 64
 MOST_SYMBOLS = 1 << 18
 # Held-out words of all lengths together; and all words of the lengths that have at most so many.
 HELD_OUT, SHORT = 4096, 512
-# Words that are looked up at once, and wrong ones that are kept.
-LOOKED_UP = 2048
+# Membership queries at once, and wrong words that are kept.
+MOST_QUERIES = 2048
 
 
 @dataclass(frozen=True)
@@ -155,23 +155,23 @@ def plan(data: LanguageData) -> tuple[list[int], int]:
 
 @dataclass(frozen=True)
 class LearnedMachine:
-    """A machine that was accepted: it is that of any language with at most `classes` classes that told the answers."""
+    """A machine that was accepted: it is that of any language with at most `classes` classes that gave the labels."""
 
     machine: MooreMachine
     classes: int
 
 
 class AnswerLearner:
-    """Learns machines from the answers of a network in training, and counts the right answers that it is told.
+    """Learns machines from the answers of a network in training, and counts the labels that it uses.
 
     Proposals are refined on one set of labelled words, the same every time, and accepted on a fresh one and on those
     that tell them from other machines. `counterexamples` are words of the latter that showed a proposal to be wrong.
-    `wrong` are words that the network has wrong: the last counterexample, if it has that wrong, too, and those found
-    among the words that L* asked it about, where their answers are looked up.
+    `wrong` are words that the network has wrong: the last counterexample, if it has that wrong, too, and those of the
+    membership queries that it got wrong.
     """
 
     def __init__(self, data: LanguageData, seed: int):
-        self.data, self.seed, self.fresh, self.compared, self.looked_up = data, seed, 0, 0, 0
+        self.data, self.seed, self.fresh, self.compared, self.queried = data, seed, 0, 0, 0
         self.counterexamples: list[Word] = []
         self.wrong: list[Word] = []
         self.asking: Learner | None = None
@@ -182,10 +182,10 @@ class AnswerLearner:
         return HeldOut.short(self.data) + HeldOut.draw(self.data, self.seed, 0)
 
     @property
-    def told(self) -> int:
-        """How many right answers it has been told."""
+    def labels_used(self) -> int:
+        """How many labels it has used."""
         lengths, each = plan(self.data)
-        return self.first.count + self.fresh * each * len(lengths) + self.compared + self.looked_up
+        return self.first.count + self.fresh * each * len(lengths) + self.compared + self.queried
 
     def learned(self, model: nn.Module) -> LearnedMachine | None:
         """The minimal machine of the network's answers, if it is right on all words it is held against; else None."""
@@ -221,14 +221,14 @@ class AnswerLearner:
             if better is None:
                 return None
 
-    def look_up(self) -> None:
-        """The right answers to words that L* has just asked the network about, at most so many: which are wrong?"""
+    def query_language(self) -> None:
+        """Query the language on up to 2,048 of L*'s words; keep those that the network got wrong."""
         assert self.asking is not None, "call `learned` first"
         asked = [word for word in self.asking.known if word]
-        chosen = rng(self.seed, "looked up", self.looked_up).permutation(len(asked))[:LOOKED_UP]
-        told = HeldOut.of(self.data.task, batches(sorted((asked[i] for i in chosen), key=len)))
-        self.looked_up += told.count
-        self.wrong = list(dict.fromkeys([*told.wrong(self.asking.batch), *self.wrong]))[:LOOKED_UP]
+        chosen = rng(self.seed, "looked up", self.queried).permutation(len(asked))[:MOST_QUERIES]
+        labelled = HeldOut.of(self.data.task, batches(sorted((asked[i] for i in chosen), key=len)))
+        self.queried += labelled.count
+        self.wrong = list(dict.fromkeys([*labelled.wrong(self.asking.batch), *self.wrong]))[:MOST_QUERIES]
 
     def recalled(self, machine: MooreMachine, model: nn.Module | None = None) -> LearnedMachine | None:
         """A machine that was accepted before, if it is right on the words that rule out others; None if it is not.
@@ -257,13 +257,13 @@ class AnswerLearner:
         return HeldOut.of(self.data.task, telling.words), telling.classes
 
     def state(self) -> dict[str, Any]:
-        """What it has been told."""
+        """For a checkpoint."""
         words = {"counterexamples": self.counterexamples, "wrong": self.wrong}
-        return {"fresh": self.fresh, "compared": self.compared, "looked_up": self.looked_up, **words}
+        return {"fresh": self.fresh, "compared": self.compared, "queried": self.queried, **words}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """What it had been told."""
-        self.fresh, self.compared, self.looked_up = state["fresh"], state["compared"], state["looked_up"]
+        """From a checkpoint."""
+        self.fresh, self.compared, self.queried = state["fresh"], state["compared"], state["queried"]
         self.counterexamples = [tuple(word) for word in state["counterexamples"]]
         self.wrong = [tuple(word) for word in state["wrong"]]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from torch import Tensor, nn
 from languages.errors import UserError, shown
 from languages.randomness import rng
 from regulargpt import plots
-from regulargpt.config.schema import FURTHEST
+from regulargpt.config.schema import FURTHEST, RunConfig
 from regulargpt.data.base import Words
 from regulargpt.evaluation.by_length import words_at_once
 from regulargpt.evaluation.interval import FILES, Interval
@@ -43,6 +44,7 @@ BAND = (0.05, 0.95)
 SHARES = (0.5, 0.9, HELD)
 WORDS = 32
 TENTHS = 10
+CURVES = ("c", "low", "high")
 # Of a claim: so many points of a curve in a training length, and so many draws of the segments for an interval.
 POINTS, DRAWS = 16, 400
 
@@ -231,56 +233,59 @@ def measure(run: OpenedRun, options: ReceptiveFieldOptions) -> Finding:
 
 
 def finding_of(sample: Sample, field: ReceptiveField, bound: int | None) -> Finding:
-    """The finding: a row of the CSV for each number of most recent symbols."""
+    """The finding of a field."""
     run, length = sample.run, sample.length
     said = text_sentence(field, length, run.train_len) if sample.is_text else sentence(field, length)
-    curves = {"c": field.c.tolist(), "low": field.low.tolist(), "high": field.high.tolist()}
-    values = rounded(
-        {
-            "target": "true" if sample.is_text else "predicted",
-            "summary": said,
-            "erf": field.erf,
-            "erf_words": field.erf_words,
-            "erf_by_share": {f"{q:g}": field.erf_at(q) for q in SHARES},
-            "share_in_train_len": field.share(run.train_len),
-            "theoretical": bound,
-            "deviation_from_line": field.deviation,
-            "words_without_gradient": field.flat,
-            **curves,
-        }
-    )
-    rows = [*zip(range(1, len(field.c) + 1), *(values[name] for name in curves), strict=True)]
-    at = powers(length) if sample.is_text else {-(-length * part // TENTHS) for part in range(1, TENTHS + 1)}
-    shown_rows = [(str(m), *(f"{c:.3f}" for c in row)) for m, *row in rows if m in at]
-    what = "segments" if sample.is_text else "words"
+    values = {
+        "target": "true" if sample.is_text else "predicted",
+        "summary": said,
+        "erf": field.erf,
+        "erf_words": field.erf_words,
+        "erf_by_share": {f"{q:g}": field.erf_at(q) for q in SHARES},
+        "share_in_train_len": field.share(run.train_len),
+        "theoretical": bound,
+        "deviation_from_line": field.deviation,
+        "words_without_gradient": field.flat,
+        **{name: getattr(field, name).tolist() for name in CURVES},
+    }
+    return of_report({**sample.facts, **rounded(values)}, run.config)
+
+
+def of_report(report: Mapping[str, Any], config: RunConfig) -> Finding:
+    """The finding that a report says: a row of the CSV for each number of most recent symbols."""
+    rows = [*zip(range(1, len(report["c"]) + 1), *(report[name] for name in CURVES), strict=True)]
+    is_text, length, bound = report["target"] == "true", report["length"], report["theoretical"]
+    at = powers(length) if is_text else {-(-length * part // TENTHS) for part in range(1, TENTHS + 1)}
+    what = "segments" if is_text else "words"
     return Finding(
         name="receptive-field",
-        title=f"{run.data.name}, {run.config.model.title}: gradients on {len(sample.words)} {what}",
-        facts=sample.facts,
-        values=values,
-        data=Data(("m", *curves), rows),
-        picture=picture(field, run.train_len, plots.title(run.config), bound),
-        tables=[Table(("m", "c_m", "5 %", "95 %"), shown_rows)],
-        sentence=said,
+        title=f"{report['language']}, {report['model']}: gradients on {report[what]} {what}",
+        values=report,
+        data=Data(("m", *CURVES), rows),
+        picture=picture(report, config.data.train_len, plots.title(config)),
+        tables=[
+            Table(("m", "c_m", "5 %", "95 %"), [(str(m), *(f"{c:.3f}" for c in row)) for m, *row in rows if m in at])
+        ],
+        sentence=report["summary"],
         notes=[] if bound is None else [f"windows: no symbol beyond the last {bound:,} can count"],
     )
 
 
-def picture(field: ReceptiveField, train_len: int, title: str, bound: int | None = None) -> Picture:
+def picture(report: Mapping[str, Any], train_len: int, title: str) -> Picture:
     """Figures 4.4 and 6.4a: c_m over the m most recent symbols, with its band, the straight line, the training length.
 
-    Beyond `bound` symbols nothing can count; it is marked if it lies within the word.
+    Beyond the theoretical receptive field nothing can count; it is marked if it lies within the word.
     """
-    length = len(field.c)
+    length, bound = len(report["c"]), report["theoretical"]
     lines = [
-        Line("mean over words", range(1, length + 1), field.c.tolist(), field.low.tolist(), field.high.tolist()),
+        Line("mean over words", range(1, length + 1), *(report[name] for name in CURVES)),
         Line("every symbol alike", (0, length), (0.0, 1.0), like=6, dash=":"),
     ]
     marks = {"training length": train_len}
     if bound is not None and bound <= length:
         marks["theoretical receptive field"] = bound
     band = f"{100 * BAND[0]:.0f}-{100 * BAND[1]:.0f} % of the words"
-    x, y = Axis("m most recent symbols", False), Axis("share of the gradient $c_m$", low=0, high=1)
+    x, y = Axis("m most recent symbols", False), Axis("share of the gradient", low=0, high=1)
     return Picture([Curves(lines[: 2 * bool(length)], x, y, marks, band=band)], title)
 
 

@@ -89,12 +89,7 @@ def points(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         for length, value in found["values"].items():
             by_length[int(length)][name] = float(value)
     return [
-        {
-            "length": T,
-            "samples": result["samples"][str(T)],
-            "in_score": T in scored,
-            "measures": by_length[T],
-        }
+        {"length": T, "samples": result["samples"][str(T)], "in_score": T in scored, "measures": by_length[T]}
         for T in sorted(by_length)
     ] or [{}]
 

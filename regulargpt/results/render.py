@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from regulargpt import tables
 from regulargpt.objectives.measures import MEASURES, Measure
@@ -22,30 +23,36 @@ FORMATS: dict[str, Callable[[Table], str]] = {"text": tables.text, "markdown": t
 ACCURACY = MEASURES["accuracy"]
 
 
-def table(
-    groups: Sequence[Group],
-    names: Sequence[str],
-    measure: Measure = ACCURACY,
-    caption: str = "",
-    beside: Mapping[Key, Beside] = {},
-    notes: Sequence[str] = (),
-) -> Table:
+@dataclass(frozen=True)
+class Grouped:
+    """Groups by columns of these names, what is shown of them, what stands beside each, and the notes below."""
+
+    groups: Sequence[Group]
+    names: Sequence[str]
+    measure: Measure = ACCURACY
+    beside: Mapping[Key, Beside] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    def mark(self, group: Group) -> Beside:
+        """What stands beside a group."""
+        return self.beside.get(group.key, NOTHING)
+
+
+def table(of: Grouped, caption: str = "") -> Table:
     """A row each group, as people read it: shares in percent with two digits, never rounded up to 100.
 
     >>> group = Group(("parity",), 3, 1, (98.0, 100.0), 100.0, 99.0, 1.41421, 98.0, None, None, 73, 1, 2)
-    >>> print(tables.text(table([group], ["language"])))
+    >>> print(tables.text(table(Grouped([group], ["language"]))))
     language  max  mean   sd    range      below 99 % at  runs  failed  proven
     parity    100  99.00  1.41  98.00-100  73             3     1       1 of 2
     """
-    found = [figures(group, measure, beside.get(group.key, NOTHING)) for group in groups]
-    empty = {name for name in SPARSE if not any(of[name] for of in found)}
-    left_out = empty | (set() if measure.unit == "%" else {BELOW})
+    shown = {group.key: figures(group, of.measure, of.mark(group)) for group in of.groups}
+    empty = {name for name in SPARSE if not any(cells[name] for cells in shown.values())}
+    left_out = empty | (set() if of.measure.unit == "%" else {BELOW})
     header = [name for name in HEADER if name not in left_out]
-    rows = [
-        [*map(one_line, group.key), *(of[name] for name in header)] for group, of in zip(groups, found, strict=True)
-    ]
+    rows = [[*map(one_line, key), *(cells[name] for name in header)] for key, cells in shown.items()]
     filled = [tuple(cell or "–" for cell in row) for row in rows]
-    return Table((*names, *header), filled, len(names), caption, notes)
+    return Table((*of.names, *header), filled, len(of.names), caption, of.notes)
 
 
 def figures(group: Group, measure: Measure, beside: Beside = NOTHING) -> Mapping[str, str]:
@@ -66,53 +73,42 @@ def figures(group: Group, measure: Measure, beside: Beside = NOTHING) -> Mapping
     }
 
 
-def comma_separated(
-    groups: Sequence[Group], names: Sequence[str], measure: Measure = ACCURACY, beside: Mapping[Key, Beside] = {}
-) -> str:
+def comma_separated(of: Grouped) -> str:
     """CSV: numbers as they are, nothing for what there is not."""
     values = [
-        [*group.key, *(getattr(group, name) for name in NUMBERS), measure.name, *of_beside(beside, group).values()]
-        for group in groups
+        [*group.key, *(getattr(group, name) for name in NUMBERS), of.measure.name, *of_beside(of.mark(group)).values()]
+        for group in of.groups
     ]
-    return tables.csv([(*names, *NUMBERS, "measure", *BESIDE), *([*map(cell, line)] for line in values)])
+    return tables.csv([(*of.names, *NUMBERS, "measure", *BESIDE), *([*map(cell, line)] for line in values)])
 
 
-def of_beside(beside: Mapping[Key, Beside], group: Group) -> dict[str, Value]:
+def of_beside(beside: Beside) -> dict[str, Value]:
     """What stands beside a group, as plain values."""
-    found = beside.get(group.key, NOTHING)
-    return dict(zip(BESIDE, (found.chance, found.majority, ", ".join(found.differ), found.conditions), strict=True))
+    return dict(zip(BESIDE, (beside.chance, beside.majority, ", ".join(beside.differ), beside.conditions), strict=True))
 
 
-def pivot(
-    groups: Sequence[Group],
-    names: Sequence[str],
-    measure: Measure = ACCURACY,
-    caption: str = "",
-    beside: Mapping[Key, Beside] = {},
-    notes: Sequence[str] = (),
-) -> Table:
+def pivot(of: Grouped, caption: str = "") -> Table:
     """Means over runs with their standard deviation: the last of the names goes across, the others down.
 
     The best of a row stands out: all that print the same. None does in a row whose cells are under different conditions,
     nor in a row of lengths, which do not compete.
 
     >>> pair = [Group(("parity", m), 2, 0, (), None, mean, 0.5, *[None] * 4, 0, 0) for m, mean in (("gru", 99.0), ("rnn", 80.0))]
-    >>> print(tables.text(pivot(pair, ["language", "model"])))
+    >>> print(tables.text(pivot(Grouped(pair, ["language", "model"]))))
     language  gru            rnn
     parity    99.00 ± 0.50*  80.00 ± 0.50
     """  # noqa: E501
-    cells, across = crossed(groups)
-    competes = names[-1] != "length"
-    rows = [(*map(one_line, down), *best(found, across, measure, beside, competes)) for down, found in cells.items()]
+    cells, across = crossed(of.groups)
+    rows = [(*map(one_line, down), *best(row, across, of)) for down, row in cells.items()]
     filled = [tuple(cell or "–" for cell in row) for row in rows]
-    return Table((*names[:-1], *headings(across, names[-1])), filled, len(names) - 1, caption, notes)
+    return Table((*of.names[:-1], *headings(across, of.names[-1])), filled, len(of.names) - 1, caption, of.notes)
 
 
-def pivot_csv(groups: Sequence[Group], names: Sequence[str]) -> str:
+def pivot_csv(of: Grouped) -> str:
     """The means of a pivot with every digit."""
-    cells, across = crossed(groups)
+    cells, across = crossed(of.groups)
     rows = [[*down, *(found[at].mean if at in found else None for at in across)] for down, found in cells.items()]
-    return tables.csv([(*names[:-1], *headings(across, names[-1])), *([*map(cell, row)] for row in rows)])
+    return tables.csv([(*of.names[:-1], *headings(across, of.names[-1])), *([*map(cell, row)] for row in rows)])
 
 
 def crossed(groups: Sequence[Group]) -> tuple[dict[Key, dict[Value, Group]], list[Value]]:
@@ -132,26 +128,20 @@ def headings(across: Iterable[Value], name: str) -> list[str]:
     return [value if isinstance(value, str) and value else f"{name} {cell(value) or '–'}" for value in across]
 
 
-def best(
-    found: Mapping[Value, Group],
-    across: Sequence[Value],
-    measure: Measure,
-    beside: Mapping[Key, Beside],
-    competes: bool = True,
-) -> list[str]:
+def best(row: Mapping[Value, Group], across: Sequence[Value], of: Grouped) -> list[str]:
     """The cells of a row of a pivot, the best in bold if they can be compared, and how many runs failed."""
-    marks = {at: beside.get(group.key, NOTHING) for at, group in found.items()}
-    comparable = competes and len(found) > 1 and len({mark.mark for mark in marks.values()}) == 1
-    means = [group.mean for group in found.values() if group.mean is not None]
+    measure, marks = of.measure, {at: of.mark(group).mark for at, group in row.items()}
+    comparable = of.names[-1] != "length" and len(row) > 1 and len(set(marks.values())) == 1
+    means = [group.mean for group in row.values() if group.mean is not None]
     top = (max if measure.higher_is_better else min)(means, default=None)
     cells = []
     for at in across:
-        group = found.get(at)
+        group = row.get(at)
         mean, sd = (shown(group.mean, measure.unit), spread(group.sd, measure.unit)) if group else ("", "")
         text = f"{mean} ± {sd}" if sd else mean
         if group and group.n_failed:
             text = f"{text} ({group.n_failed} of {group.n_runs} failed)".strip()
-        text = f"{text}{marks[at].mark}" if at in marks else text
+        text += marks.get(at, "")
         cells.append(Bold(text) if comparable and mean and mean == shown(top, measure.unit) else text)
     return cells
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jaxtyping import Float
@@ -13,7 +14,6 @@ from regulargpt import objectives
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
 from regulargpt.data.base import Data
-from regulargpt.data.options import TextOptions
 from regulargpt.evaluation.by_length import Point, lengths_of, measures_by_length, scores
 from regulargpt.evaluation.extrapolation import text_facts
 from regulargpt.evaluation.quantised import prototypes_of, quantise
@@ -43,10 +43,11 @@ def evaluate(
     what attention is divided by. A `quantised` network has the state of every node above the symbols
     replaced by the nearest prototype of the run's certificate.
 
-    Raises UserError as `points_again` does, and where there is no certificate to be `quantised` by.
+    Raises UserError as `Retest.of` does, and where there is no certificate to be `quantised` by.
     """
     prototypes = prototypes_of(folder) if quantised else None
-    points = points_again(folder, config, lengths, seed, watch, changes, temperature, prototypes)
+    test = Retest.of(folder, config, lengths, seed)
+    points = test.points(watch, changes, temperature, prototypes)
     scored, words = config.scored if config.protocol else lengths, {point.length for point in points}
     return {
         "run_dir": str(folder.path),
@@ -56,7 +57,7 @@ def evaluate(
         **scores(points, scored),
         "scored": [str(p.length) for p in points if p.length in scored],
         **lengths_of(points),
-        **text_facts(points, config, reference_of(folder, config, lengths, seed)),
+        **text_facts(points, config, test.reference()),
         "no_words_of_length": [length for length in lengths if length not in words],
         "temperature": None if temperature is None else str(temperature),
         "changes": dict(changes),
@@ -66,69 +67,78 @@ def evaluate(
 
 
 def points_again(
-    folder: RunFolder,
-    config: RunConfig,
-    lengths: Sequence[int],
-    seed: int,
-    watch: Watch = UNWATCHED,
-    changes: Mapping[str, Any] = {},
-    temperature: Temperature | None = None,
-    prototypes: Float[Tensor, "K d_model"] | None = None,
+    folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int, temperature: Temperature | None = None
 ) -> list[Point]:
-    """The measures of a finished run at those of these lengths that there are words of.
-
-    Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of any
-    of the lengths, or it has other symbols or answers than the model was trained on; if the network has no states to be
-    replaced by the `prototypes`.
-    """
-    words, objective = tested(folder, config, lengths)
-    device, model = prepare(config), load_reader(folder, changes)
-    if temperature is not None:
-        temperature.set_on(model)
-    if prototypes is not None:
-        quantise(model, prototypes, folder)
-    return measures_by_length(
-        model.to(device),
-        words,
-        objective,
-        lengths,
-        config=config.evaluation,
-        seed=seed,
-        device=device,
-        train_len=config.data.train_len,
-        on_test=watch.on_test,
-        on_point=watch.on_point,
-    )
+    """The measures of a finished run at those of these lengths that there are words of; the refusals of `Retest.of`."""
+    return Retest.of(folder, config, lengths, seed).points(temperature=temperature)
 
 
-points_again.__test__ = False  # type: ignore[attr-defined]  # its name is no invitation to pytest
+@dataclass(frozen=True)
+class Retest:
+    """A finished run, and what it is tested on once more."""
 
+    folder: RunFolder
+    config: RunConfig
+    lengths: Sequence[int]
+    seed: int
+    data: Data
+    objective: Objective
 
-def reference_of(folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int) -> Reference | None:
-    """What a test on a text is held against: the network with the options of its training.
+    @classmethod
+    def of(cls, folder: RunFolder, config: RunConfig, lengths: Sequence[int], seed: int) -> Retest:
+        """The test of a run under this config.
 
-    None of other words, and where the lengths have no ratio: without the training length, or without a longer one.
-    """
-    base = config.data.train_len
-    if not isinstance(config.data, TextOptions) or base not in lengths or max(lengths) == base:
-        return None  # no ratio can be said: a second pass over the text would be for nothing
-    words, objective = tested(folder, config, lengths)
-    device = prepare(config)
-    return reference(load_reader(folder).to(device), words, objective, config, seed, device)
+        Raises UserError if the config cannot be tested, the text is no longer what it was, the language has no word of
+        any of the lengths, or it has other symbols or answers than the model was trained on.
+        """
+        words = validate(config)
+        refuse_other_data(folder, words)
+        refuse_other_symbols(folder, words)
+        if not any(words.is_tested(length) for length in lengths):
+            raise UserError(words.describe_length(lengths[0]))
+        if (reason := config.network.too_long(max(lengths))) is not None:
+            raise UserError(f"length {max(lengths)}: {reason}")
+        objective = objectives.build(config.objective, words)
+        record = folder.load_model_config()
+        if objective.n_outputs != record["n_outputs"]:
+            here, trained = config.objective.name, record["supervision"]
+            raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
+        return cls(folder, config, lengths, seed, words, objective)
 
+    def points(
+        self,
+        watch: Watch = UNWATCHED,
+        changes: Mapping[str, Any] = {},
+        temperature: Temperature | None = None,
+        prototypes: Float[Tensor, "K d_model"] | None = None,
+    ) -> list[Point]:
+        """The measures by length; UserError if the network has no states to be replaced by the `prototypes`."""
+        device, model = prepare(self.config), load_reader(self.folder, changes)
+        if temperature is not None:
+            temperature.set_on(model)
+        if prototypes is not None:
+            quantise(model, prototypes, self.folder)
+        return measures_by_length(
+            model.to(device),
+            self.data,
+            self.objective,
+            self.lengths,
+            config=self.config.evaluation,
+            seed=self.seed,
+            device=device,
+            train_len=self.config.data.train_len,
+            on_test=watch.on_test,
+            on_point=watch.on_point,
+        )
 
-def tested(folder: RunFolder, config: RunConfig, lengths: Sequence[int]) -> tuple[Data, Objective]:
-    """The words, and what is asked of them; the refusals of `points_again`."""
-    words = validate(config)
-    refuse_other_data(folder, words)
-    refuse_other_symbols(folder, words)
-    if not any(words.is_tested(length) for length in lengths):
-        raise UserError(words.describe_length(lengths[0]))
-    if (reason := config.network.too_long(max(lengths))) is not None:
-        raise UserError(f"length {max(lengths)}: {reason}")
-    objective = objectives.build(config.objective, words)
-    record = folder.load_model_config()
-    if objective.n_outputs != record["n_outputs"]:
-        here, trained = config.objective.name, record["supervision"]
-        raise UserError(f"objective.name = '{here}': the run was trained on '{trained}'; test it on that")
-    return words, objective
+    def reference(self) -> Reference | None:
+        """What a test on a text is held against: the network with the options of its training.
+
+        None of other words, and where the lengths have no ratio: without the training length, or without a longer one.
+        """
+        base = self.config.data.train_len
+        if self.data.kind != "text" or base not in self.lengths or max(self.lengths) == base:
+            return None  # no ratio can be said: a second pass over the text would be for nothing
+        device = prepare(self.config)
+        model = load_reader(self.folder).to(device)
+        return reference(model, self.data, self.objective, self.config, self.seed, device)

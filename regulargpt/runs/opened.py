@@ -27,9 +27,10 @@ HERE = {"device": "cpu", "tensorboard": False, "compile": False}
 
 @dataclass(frozen=True, eq=False)
 class OpenedRun:
-    """A finished run, and its config with the CPU as the device."""
+    """A finished run, the config that it was trained with, and the one to measure it with, on the CPU."""
 
     folder: RunFolder
+    trained: RunConfig
     config: RunConfig
 
     @property
@@ -50,10 +51,10 @@ class OpenedRun:
     @cached_property
     def data(self) -> Data:
         """What it was trained on; UserError if that has changed since, or has other symbols or answers."""
-        found = data.build(self.config.data)
-        refuse_other_data(self.folder, found)
-        refuse_other_symbols(self.folder, found)
-        return found
+        words = data.build(self.config.data)
+        refuse_other_data(self.folder, words)
+        refuse_other_symbols(self.folder, words)
+        return words
 
     @cached_property
     def model(self) -> Model:
@@ -73,9 +74,8 @@ class OpenedRun:
 
     def facts(self, *keys: str) -> dict[str, Any]:
         """Which run it is, for a report, and these further facts."""
-        known = {"train_len": self.train_len, "attention": self.attention}
         which = {"run_dir": str(self.path), "language": self.data.name, "model": self.config.model.title}
-        return which | {key: known[key] for key in keys}
+        return which | {key: getattr(self, key) for key in keys}
 
 
 def open_run(
@@ -91,14 +91,14 @@ def open_run(
     Raises UserError for a run that is not finished or on something else, a model without such an attention, and where
     it `reads` words, for data that have changed, or have other symbols or answers than the run was trained on.
     """
-    own = RunConfig.parse(folder.config_text)
-    refuse_kind(folder, own, on)
-    changes = {"data.scoring": scoring} if scoring and data.is_text(own.data.name) else {}
-    config = own.replaced({**HERE, "evaluation.attention": attention or own.evaluation.attention, **changes})
+    trained = RunConfig.parse(folder.config_text)
+    refuse_kind(folder, trained, on)
+    changes = {"data.scoring": scoring} if scoring and data.is_text(trained.data.name) else {}
+    config = trained.replaced({**HERE, "evaluation.attention": attention or trained.evaluation.attention, **changes})
     if (reason := refuse_attention(config)) is not None:
         raise UserError(reason)
     folder.load_summary()
-    run = OpenedRun(folder, config)
+    run = OpenedRun(folder, trained, config)
     if reads:
         _ = run.data  # refused now, before anything is computed
     return run
@@ -119,8 +119,8 @@ def refuse_other_data(folder: RunFolder, words: Data) -> None:
     began, now = folder.load_environment(), words.fingerprint()
     for key, value in now.items():
         if began.get(key, value) != value:
-            known = ", ".join(f"{name} {shown}" for name, shown in began[key].items())
-            raise UserError(f"{words.name} is not what {folder.path} began with ({known}); put it back, or run anew")
+            former = ", ".join(f"{name} {value}" for name, value in began[key].items())
+            raise UserError(f"{words.name} is not what {folder.path} began with ({former}); put it back, or run anew")
 
 
 def refuse_other_symbols(folder: RunFolder, words: Data) -> None:

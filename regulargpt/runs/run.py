@@ -312,7 +312,7 @@ def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 
 def call_both(first: Callable[[Heard], None], second: Callable[[Heard], None]) -> Callable[[Heard], None]:
-    """Tell two listeners."""
+    """A listener that calls two."""
 
     def tell(news: Heard) -> None:
         first(news)

@@ -23,9 +23,9 @@ class TableFineTuningOptions(PhaseOptions):
 
     When it holds, the network is trained for at most `steps` steps on its own table at the rate `lr`, `windows`
     windows a step, disturbed by noise of up to `noise` times the RMS of the states, its Jacobian at the prototypes
-    drawn to 0 by `contraction`; then training ends. Once no more than the share `missed` of the true table's windows is
-    missed, that table is mended, for 1000 steps since windows last came in, more for a large table, and `steps` at
-    most. If the certificate does not hold then, it is mended once more, or words are trained on again.
+    drawn to 0 by `contraction`; then training ends. Once at most the share `max_error_share` of the true table's
+    windows is wrong, that table is mended, for 1000 steps since windows last came in, more for a large table, and
+    `steps` at most. If the certificate does not hold then, it is mended once more, or words are trained on again.
 
     If states of a certified network still drift then, it settles: it is trained on errors of its own in place of noise,
     for at most `settling` steps. Should it lose the certificate, what was before comes back.
@@ -33,8 +33,8 @@ class TableFineTuningOptions(PhaseOptions):
     With `automaton = learned` nothing of the language's automaton is used. The machine is then learned from the
     network's own answers to words of the training lengths (finite/from_answers.py); until it is right on the
     words that it is held against, there is no attempt at a certificate. The true table is that machine's. If there is
-    none by step `look_up_from`, the right answers to the words that the network was asked about are looked up, and it
-    is trained on words near those that it has wrong.
+    none by step `membership_queries_from`, the language is queried on words of L*'s, and the network is trained
+    on words near those that it got wrong.
     """
 
     every: int = option(
@@ -43,16 +43,16 @@ class TableFineTuningOptions(PhaseOptions):
     automaton: Literal["known", "learned"] = option(
         "known", "The language's own automaton, or one learned from the network's answers.", needs="every"
     )
-    look_up_from: int = option(
+    membership_queries_from: int = option(
         0,
-        "Step from which answers are looked up while no automaton is learned, and taught if wrong; 0: never.",
+        "Step from which the language is queried while no automaton is learned, and errors are taught; 0: never.",
         least=0,
         why="give a step, 0 for never",
         needs="every",
     )
     steps: int = option(
         1000,
-        "Most steps on the table, to mend it, and once the certificate holds until it settles; a small one takes less.",
+        "Most steps of table fine-tuning.",
         least=0,
         why=STEPS,
         needs="every",
@@ -81,12 +81,12 @@ class TableFineTuningOptions(PhaseOptions):
     contraction: float = option(
         0.3, "Weight of the Jacobian's norm.", least=0, most=1_000_000, why="a weight is not negative", needs="steps"
     )
-    missed: float = option(
+    max_error_share: float = option(
         0.0,
-        "Share of the true table that may be missed when the training on it begins; 0: none of it.",
+        "Training on the true table begins once at most this share of it is wrong; 0: none of it.",
         least=0,
         most=1,
-        why="give a share of the table, 0 to begin when none of it is missed",
+        why="give a share of the table, 0 to begin when none of it is wrong",
         needs="steps",
     )
 

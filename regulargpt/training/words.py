@@ -28,7 +28,8 @@ class WordTraining:
     """The first phase of every training.
 
     `wrong` are words that the model answers wrong, if another phase has found some: after a cooldown that was undone,
-    or if they are `urgent`, every `NEAR_EVERY`-th step is on words near those no longer than the training words.
+    or before, if it `trains_on_errors`, every `NEAR_EVERY`-th step is on words near those no longer than the training
+    words.
     """
 
     name = "words"
@@ -39,7 +40,7 @@ class WordTraining:
         self.plan = Plan(config.training, config.data.train_len, config.model.noise or SILENT, goes_on)
         self.progress = Progress.start(self.plan)
         self.wrong: Sequence[tuple[int, ...]] = ()
-        self.urgent = False
+        self.trains_on_errors = False
 
     @property
     def longest(self) -> int:
@@ -90,7 +91,7 @@ class WordTraining:
     def near_wrong(self, step: int) -> Words | None:
         """Words near wrong ones, all of one length, if it is their turn."""
         training, seed = self.config.training, self.config.seed
-        if not (self.urgent or self.progress.cooldowns) or step % NEAR_EVERY:
+        if not (self.trains_on_errors or self.progress.cooldowns) or step % NEAR_EVERY:
             return None
         wrong = [word for word in self.wrong if len(word) <= self.longest]
         if not wrong:
@@ -131,10 +132,14 @@ class WordTraining:
 
     def state(self) -> dict[str, Any]:
         """Where it stands."""
-        return {"progress": dataclasses.asdict(self.progress), "wrong": self.wrong, "urgent": self.urgent}
+        return {
+            "progress": dataclasses.asdict(self.progress),
+            "wrong": self.wrong,
+            "trains_on_errors": self.trains_on_errors,
+        }
 
     def load(self, state: Mapping[str, Any], model: nn.Module) -> None:
         """Where it stood."""
         self.progress = Progress(**state["progress"])
         self.wrong = [tuple(word) for word in state["wrong"]]
-        self.urgent = state["urgent"]
+        self.trains_on_errors = state["trains_on_errors"]

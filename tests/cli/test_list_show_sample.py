@@ -142,10 +142,7 @@ def test_a_part_outside_is_listed_like_any_other(cli: Cli, tmp_path: Path, monke
         ),
         (("recipes", "words"), "recipes are listed without a name: leave words out; options have 'models', 'enc"),
         (("models", "no.such:Model"), "model no.such:Model: No module named 'no'; install the package, or put"),
-        (
-            ("models", "json:JSONEncodr"),
-            "model json:JSONEncodr: json has no class JSONEncodr; did you mean 'JSONEnc",
-        ),
+        (("models", "json:JSONEncodr"), "model json:JSONEncodr: json has no class JSONEncodr; did you mean 'JSONEnc"),
     ],
 )
 def test_what_is_not_listed_is_refused(cli: Cli, arguments: tuple[str, ...], message: str):

@@ -158,10 +158,7 @@ REFUSED = [
         "run parity --recipe words --set model.attention=full",
         "evaluation.extra_lengths = 10000: at most 4,096 with model.attention = 'full'; choose a shorter length",
     ),
-    (
-        "run parity --certify --set model.pad=masked",
-        "--certify: model.pad = 'masked' composes fewer",
-    ),
+    ("run parity --certify --set model.pad=masked", "--certify: model.pad = 'masked' composes fewer"),
     ("run parity --set training.clipp=1", "unknown key 'training.clipp'; did you mean 'clip'?"),
     ("run parity --set clip=1", "unknown key 'clip'; did you mean 'training.clip'?"),
     ("run parity --set trainnig.clip=1", "unknown section 'trainnig'; did you mean 'training'?"),
@@ -240,10 +237,7 @@ REFUSED = [
     ("sweep parity,even-pairs", "unknown language 'parity,even-pairs'; did you mean 'even-pairs'?"),
     ("sweep parity partiy --dry-run", "unknown language 'partiy'; did you mean 'parity'?"),
     ("sweep parity --model lstm,", "unknown model ''; choose 'regulargpt', 'ldru'"),
-    (
-        "sweep parity --model ldru --recipe words,paper",
-        "recipe 'paper' is for 'regulargpt', 'rnn',",
-    ),
+    ("sweep parity --model ldru --recipe words,paper", "recipe 'paper' is for 'regulargpt', 'rnn',"),
     ("sweep parity --protocol thesis,hrd", "unknown protocol 'hrd'; did you mean 'hard'?"),
     ("sweep parity --protocol thesis --test-len 400", "protocol thesis-1 fixes evaluation.test_len = 500, not 400"),
     (
@@ -255,10 +249,7 @@ REFUSED = [
         "run dyck-12 --chunk-size 3 --certify",
         "--certify: 203,085,674 windows of 3 nodes at level 4: too many to look at",
     ),
-    (
-        "sweep parity --model lstm,gru --certify",
-        "--certify: lstm does not use one map at every level of a tree",
-    ),
+    ("sweep parity --model lstm,gru --certify", "--certify: lstm does not use one map at every level of a tree"),
     ("sweep parity --chunk-size 1,2", "model.chunk_size = 1; a chunk has at least 2 symbols"),
     (
         "sweep parity --train-len 1,2",

@@ -28,10 +28,7 @@ REFUSED = [
     (("table-6.1", "--only", ""), f"table-6.1 has no row ''; {ROWS}"),
     (("table-6.1", "--jobs", "0"), "Invalid value for '--jobs': 0 is not in the range x>=1."),
     (("table-6.1", "--scale", "big"), "Invalid value for '--scale': 'big' is not one of 'smoke', 'cpu', 'full'."),
-    (
-        ("table-6.1", "--partition", "gpu"),
-        "--partition is for --engine slurm; leave it out, or add that",
-    ),
+    (("table-6.1", "--partition", "gpu"), "--partition is for --engine slurm; leave it out, or add that"),
     (
         ("table-6.1", "--page-only", "--retry"),
         "--page-only runs nothing and shows all that is there; leave --dry-run, --retry and --only out",
@@ -76,11 +73,7 @@ class ByHand:
         """Nothing is needed."""
 
     def execute(
-        self,
-        folder: SweepFolder,
-        names: Sequence[str],
-        on_done: Callable[[str, State], None],
-        stop: StopRequested,
+        self, folder: SweepFolder, names: Sequence[str], on_done: Callable[[str, State], None], stop: StopRequested
     ) -> None:
         """See `regulargpt.runs.sweep.engine.Engine`."""
         for number, name in enumerate(names):

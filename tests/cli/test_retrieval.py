@@ -126,10 +126,7 @@ WRONG = [
     ("extract transformer", "retrieval:line is a retrieval task, which has no automaton; choose a language, or a run"),
     ("receptive-field transformer", "retrieval:line is a retrieval task, which has no automaton; choose a language"),
     ("check transformer", "transformer has no certificate yet; try `regulargpt verify transformer`"),
-    (
-        "generate transformer",
-        "transformer is a run on the retrieval task retrieval:line; choose a run on a text, su",
-    ),
+    ("generate transformer", "transformer is a run on the retrieval task retrieval:line; choose a run on a text, su"),
     ("positions transformer", "transformer is a run on the retrieval task retrieval:line; choose a run on a text, suc"),
     ("resolution transformer", "transformer is a run on the retrieval task retrieval:line; choose a run on a text, su"),
     ("position-variance transformer", "is a run on the retrieval task retrieval:line; choose a run on a text, such"),

@@ -43,10 +43,7 @@ def narrow(monkeypatch) -> None:
             "name      what it is\nparity    words with an even\n          number of ones\n"
             "tomita-3  no odd run of ones\nnot shown for want of room:\nscore; --wide shows all",
         ),
-        (
-            12,
-            "name\nparity\ntomita-3\nnot shown\nfor want of\nroom: what\nit is,\nscore;\n--wide shows\nall",
-        ),
+        (12, "name\nparity\ntomita-3\nnot shown\nfor want of\nroom: what\nit is,\nscore;\n--wide shows\nall"),
     ],
 )
 def test_a_table_is_wrapped_then_loses_its_last_columns_and_says_so(monkeypatch, room: int | None, expected: str):

@@ -104,10 +104,7 @@ REFUSED = [
     ("run text:small.txt --attention sliding:0", "choose full, bca, or a window of W symbols as in sliding:64"),
     ("run text:small.txt --attention sliding:-3", "choose full, bca, or a window of W symbols as in sliding:64"),
     ("run text:small.txt --attention near", "choose full, bca, or a window of W symbols as in sliding:64"),
-    (
-        "run text:small.txt --model lstm --attention bca",
-        "attention = 'bca': lstm has no attention that could",
-    ),
+    ("run text:small.txt --model lstm --attention bca", "attention = 'bca': lstm has no attention that could"),
     (
         "run parity --model transformer --set model.causal=false --attention sliding:4",
         "evaluation.attention = 'sliding:4': set model.causal = true",

@@ -100,7 +100,7 @@ def accepted(certificate: dict[str, Any], specification: Specification, proof: P
     )
 
 
-def believed(path: Path) -> data.Gathered:
+def believed(path: Path) -> data.PageRun:
     """What a page shows of a run whose certificate was made here: the checker's word is taken as given."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(data, "decide", lambda text, files, **more: ACCEPTED[files["automaton"]])

@@ -74,7 +74,8 @@ def place(tmp_path_factory) -> Path:
     strange = {"data__name": f"dfa:{path / 'strange.json'}", "objective__name": "last", "model__causal": False}
     running.run(config("transformer", **strange), path / "strange")
     for name, length in (("retrieval", 128), ("text", 64), ("next", 24), ("strange", 24)):
-        align_report(RunFolder.open(path / name), length=length, words=2, by="head" if name == "text" else "model")
+        by = "head" if name == "text" else "model"
+        align_report(RunFolder.open(path / name), length=length, words=2, by=by, write_page=write)
     return path
 
 
@@ -336,7 +337,9 @@ def test_the_largest_page_is_below_its_limit():
 
 def test_words_that_are_too_long_have_no_page(place: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setattr("regulargpt.measurements.alignment.extent.LONGEST_TRAINED", 15)
-    report = align_report(RunFolder.open(place / "retrieval"), length=128, words=1, out=tmp_path).report
+    report = align_report(
+        RunFolder.open(place / "retrieval"), length=128, words=1, out=tmp_path, write_page=write
+    ).report
     assert report["page"] is None
     assert not (tmp_path / "align.html").exists()
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from languages.randomness import rng
-from regulargpt.classroom.data import Gathered
+from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.page import render, write
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import tree_levels
@@ -29,7 +29,7 @@ CELLS = "[...document.querySelectorAll('.side-by-side tbody tr')].map((e) => [..
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> list[Gathered]:
+def runs(tmp_path_factory) -> list[PageRun]:
     """A certified tree, one without a certificate, one of another shape, a network without a tree, another alphabet."""
     path = tmp_path_factory.mktemp("compared")
     certify(folder(path / "certified", "parity", 2), "parity", 2)
@@ -45,7 +45,7 @@ def runs(tmp_path_factory) -> list[Gathered]:
 
 
 @torch.no_grad()
-def nodes(run: Gathered, word: list[int]) -> list[list[set[int]]]:
+def nodes(run: PageRun, word: list[int]) -> list[list[set[int]]]:
     """The elements that each node's nearest prototype stands for, level by level."""
     model, prototypes = load_reader(RunFolder.open(run.path)).double(), run.live.prototypes
     assert isinstance(model, Tree)
@@ -56,7 +56,7 @@ def nodes(run: Gathered, word: list[int]) -> list[list[set[int]]]:
     return [[set(prototypes.elements[found]) for found in level] for level in near]
 
 
-def first_node(a: Gathered, b: Gathered, word: list[int]) -> tuple[int, int] | None:
+def first_node(a: PageRun, b: PageRun, word: list[int]) -> tuple[int, int] | None:
     """Level and number of the first node at which two trees have no element in common."""
     for level, (left, right) in enumerate(zip(nodes(a, word), nodes(b, word), strict=True), 1):
         for i, (ours, theirs) in enumerate(zip(left, right, strict=True)):
@@ -65,13 +65,13 @@ def first_node(a: Gathered, b: Gathered, word: list[int]) -> tuple[int, int] | N
     return None
 
 
-def prefix_answers(run: Gathered, word: list[int]) -> list[str]:
+def prefix_answers(run: PageRun, word: list[int]) -> list[str]:
     return [answers(run, np.array([word[:n]]))[0] for n in range(1, len(word) + 1)]
 
 
 @needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_first_node_and_the_first_prefix_that_differ_are_named(browser: Browser, runs: list[Gathered], width: int):
+def test_the_first_node_and_the_first_prefix_that_differ_are_named(browser: Browser, runs: list[PageRun], width: int):
     browser.look(width, dark=width == 390)
     browser.open(runs[0].path.parent / "report.html")
     certified, other, _, lstm, _ = runs
@@ -120,7 +120,7 @@ def test_the_first_node_and_the_first_prefix_that_differ_are_named(browser: Brow
 
 
 @needs_browser
-def test_certified_and_uncertified_stand_side_by_side(browser: Browser, runs: list[Gathered]):
+def test_certified_and_uncertified_stand_side_by_side(browser: Browser, runs: list[PageRun]):
     browser.open(runs[0].path.parent / "report.html", "#word=0110")
     assert browser.evaluate(CELLS)[3][1].startswith(
         "◐ Proven for every length, in real arithmetic, for the quantised network"
@@ -148,6 +148,6 @@ def test_certified_and_uncertified_stand_side_by_side(browser: Browser, runs: li
     assert browser.problems == []
 
 
-def test_one_network_has_nothing_to_be_compared_with(runs: list[Gathered]):
+def test_one_network_has_nothing_to_be_compared_with(runs: list[PageRun]):
     assert COMPARE not in render(runs[:1])
     assert COMPARE in render(runs[:2])

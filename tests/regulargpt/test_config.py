@@ -186,8 +186,8 @@ REFUSED_TEXTS = [
     ("[phases.table_fine_tuning]\nstps = 3", "unknown key 'phases.table_fine_tuning.stps'; did you mean 'steps'?"),
     (
         "[phases.table_fine_tuning]\nname = 'words'",
-        "unknown key 'phases.table_fine_tuning.name'; known: every, automaton, look_up_from, steps, settling, "
-        "windows, lr, noise, contraction, missed",
+        "unknown key 'phases.table_fine_tuning.name'; known: every, automaton, membership_queries_from, steps, "
+        "settling, windows, lr, noise, contraction, max_error_share",
     ),
     ("sede = 3", "unknown key 'sede'; did you mean 'seed'?"),
     ("[trainnig]\nlr = 1.0", "unknown key 'trainnig'; did you mean 'training'?"),
@@ -297,10 +297,7 @@ def test_unknown_keys_say_the_nearest_or_who_has_them(key: str, message: str):
         ("lstm:d_model=8,n_layers", "model = 'lstm:d_model=8,n_layers'; options are written lstm:key=value,key=value"),
         ("lstm:d_model=x", "model.d_model = 'x'; give a whole number"),
         ("lstm:d_modle=3", "unknown key 'model.d_modle'; did you mean 'd_model'?"),
-        (
-            "lstm:chunk_size=3",
-            "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has",
-        ),
+        ("lstm:chunk_size=3", "unknown key 'model.chunk_size': 'lstm' has no chunk_size; 'regulargpt' has"),
         ("lstm:name=rnn", "unknown key 'model.name'; known: d_model, n_layers"),
         ("lstm:d_model=0", "model.d_model = 0; a state has at least 1 number"),
         ("lstn:d_model=8", "unknown model 'lstn'; did you mean 'lstm'?"),

@@ -16,8 +16,8 @@ from languages.automata import MooreMachine
 from languages.automata.semiautomaton import numbered
 from regulargpt.config.recipes import FROM_ANSWERS
 from regulargpt.finite import conformance, from_answers
-from regulargpt.finite.conformance import MOST, USUAL, suite
-from regulargpt.finite.from_answers import LOOKED_UP, AnswerLearner
+from regulargpt.finite.conformance import MOST_WORDS, USUAL, suite
+from regulargpt.finite.from_answers import MOST_QUERIES, AnswerLearner
 from regulargpt.finite.nonempty import counterexample
 from regulargpt.finite.specification import specified_machine
 from tests.regulargpt.test_from_answers import Machine, data_of
@@ -136,7 +136,7 @@ def test_nine_brackets_that_are_open_at_once_are_asked_about(monkeypatch: pytest
     assert found.classes > found.machine.n_states
     again = AnswerLearner(data, seed=0)
     again.load(learner.state())
-    assert (again.told, again.state()) == (learner.told, learner.state())
+    assert (again.labels_used, again.state()) == (learner.labels_used, learner.state())
 
 
 def test_a_network_that_is_right_where_its_machine_is_not_is_asked_again(monkeypatch: pytest.MonkeyPatch):
@@ -164,11 +164,11 @@ def test_the_page_says_how_many_words_there_are():
     parity = suite(specified_machine(languages.get("parity")).minimise(), 40)
     words = sum(map(len, parity.words))
     assert f"For `parity`, {words:,} words rule out every other automaton of at most {parity.classes} states." in page
-    assert f"k is as large as {USUAL:,} words allow (k = 0: {MOST:,})" in page
+    assert f"k is as large as {USUAL:,} words allow (k = 0: {MOST_WORDS:,})" in page
     assert suite(languages.get("dyck-20").machine, 40).classes == 0
-    first = FROM_ANSWERS["phases.table_fine_tuning.look_up_from"]
-    queries = f"each attempt queries the language on up to {LOOKED_UP:,} of L"
-    assert f"From step {first:,} on (`look_up_from`) {queries}" in page
+    first = FROM_ANSWERS["phases.table_fine_tuning.membership_queries_from"]
+    queries = f"each attempt queries the language on up to {MOST_QUERIES:,} of L"
+    assert f"From step {first:,} on (`membership_queries_from`) {queries}" in page
 
 
 CLASSES = {"tomita-3": 13, "dyck-8": 16, "dyck-12": 19, "modular-arithmetic:plus=true": 52, "prefix:p=4,k=4": 340}

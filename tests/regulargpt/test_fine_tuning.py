@@ -18,14 +18,14 @@ from torch.nn.functional import cross_entropy
 import languages
 from languages.automata import MooreMachine
 from languages.convert.json_text import to_json
-from languages.errors import UserError
+from languages.errors import AutomatonError, UserError
 from regulargpt.certificate import outcome as outcomes
 from regulargpt.certificate.search.certify import Certifier, QuantisedNetwork
 from regulargpt.certificate.search.codebook import codebooks, missed_share, right_table
-from regulargpt.certificate.tuning.fine_tuning import Attempt, TrainingTable, apply_map
+from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable, apply_map
 from regulargpt.certificate.tuning.last_layer import solve_last_layer
 from regulargpt.certificate.tuning.phase import WARMUP, TableFineTuning
-from regulargpt.certificate.tuning.stability import Look, is_small
+from regulargpt.certificate.tuning.stability import StabilityCheck, is_small
 from regulargpt.certificate.tuning.state import TuningState
 from regulargpt.certificate.unquantised import search_balls, search_in_training
 from regulargpt.config.schema import RunConfig, TrainingOptions
@@ -61,20 +61,17 @@ def table_of(spec: str, C: int = 2) -> tuple[RegularGPT, TrainingTable]:
     return model, attempt.table()
 
 
-@pytest.mark.parametrize("C", [2, 3, 4])
-@pytest.mark.parametrize("spec", ["parity", "even-pairs", "cycle-navigation", "tomita-2"])
+SMALL = product(["parity", "even-pairs", "cycle-navigation", "tomita-2"], [2, 3, 4])
+LARGER = product(["dyck-3", "dyck-4", "tomita-3", "symmetric-3", "flip-flop", "aa-star"], [2])
+
+
+@pytest.mark.parametrize(("spec", "C"), [*SMALL, *LARGER])
 def test_made_weights_are_certified_for_every_chunk_size(spec: str, C: int):
     model, certifier = exact_model(spec, C)
     quantised = certifier.certify(model)
     assert quantised.certain
-    assert quantised.proof.is_homomorphism
+    assert quantised.proof.is_homomorphism == (spec != "flip-flop")
     assert len(quantised.book) == len(set(quantised.proof.pairs[:, 0].tolist()))
-
-
-@pytest.mark.parametrize("spec", ["dyck-3", "dyck-4", "tomita-3", "symmetric-3", "flip-flop", "aa-star"])
-def test_made_weights_of_larger_monoids_are_certified(spec: str):
-    model, certifier = exact_model(spec)
-    assert certifier.certify(model).certain
 
 
 def test_weights_of_another_language_are_refuted_by_their_shortest_word():
@@ -144,18 +141,6 @@ def test_half_of_a_step_are_the_windows_farthest_off():
     drawn = changed.draw(160, torch.Generator().manual_seed(0))
     # As often as it is drawn at all, it is among the first half.
     assert (windows[:20] == 7).sum() == (drawn == 7).sum() > (windows[20:] == 7).sum()
-
-
-def test_the_farthest_state_of_each_prototype_is_taken_and_itself_where_there_is_none():
-    _, table = table_of("dyck-2")
-    prototypes, generator = table.prototypes, torch.Generator().manual_seed(0)
-    images = torch.randint(len(prototypes) - 1, (40,), generator=generator)
-    states = torch.randn(40, prototypes.shape[1], generator=generator)
-    found = table.farthest_of(images, states, table.squared_errors(states, images))
-    for k, prototype in enumerate(prototypes):
-        errors = {(states[i] - prototype).norm().item(): i for i in range(40) if images[i] == k}
-        assert torch.equal(found[k], states[errors[max(errors)]] if errors else prototype)
-    assert torch.equal(found[-1], prototypes[-1])
 
 
 @pytest.mark.parametrize("spec", ["parity", "cycle-navigation", "dyck-2"])
@@ -291,7 +276,7 @@ def in_fine_tuning(
         phases__table_fine_tuning__every=5,
         phases__table_fine_tuning__steps=table_steps,
         **{f"phases__table_fine_tuning__{option}": value for option, value in on_the_table.items()},
-        phases__table_fine_tuning__missed=0.5,
+        phases__table_fine_tuning__max_error_share=0.5,
         training__steps=steps,
         training__curriculum=(4,),
         training__stage_loss=1e-9,
@@ -300,15 +285,22 @@ def in_fine_tuning(
     trainer = trainer_of(settings)
     asked = []
 
-    def attempt(model: object, known: TrainingTable | None, allowed: float) -> Attempt:
+    def attempt(model: object, known: TrainingTable | None, allowed: float) -> CertificationAttempt:
         step = trainer.step_count
         asked.append((step, known is not None, allowed))
         share = missed.get(step, 0.0)
-        return Attempt(step >= certain_from, (lambda: table) if share <= allowed else None, (1,), share)
+        return CertificationAttempt(step >= certain_from, (lambda: table) if share <= allowed else None, (1,), share)
 
     phase_of(trainer).attempt = attempt
     phase_of(trainer).let_in = lambda trainer: None
     return trainer, asked
+
+
+def finish(trainer: Trainer) -> Trainer:
+    """Train to the end."""
+    while not trainer.finished:
+        trainer.step()
+    return trainer
 
 
 def weights(trainer: Trainer) -> list[Tensor]:
@@ -400,8 +392,7 @@ def test_without_steps_for_it_nothing_is_trained_on_the_table():
 
 def test_no_fine_tuning_begins_at_the_last_step():
     trainer, _ = in_fine_tuning(10, {5: 0.9, 10: 0.1})
-    while not trainer.finished:
-        trainer.step()
+    finish(trainer)
     assert phase_of(trainer).tuned is None
     assert phase_of(trainer).standing.began_at is None
 
@@ -410,8 +401,7 @@ def test_no_fine_tuning_begins_at_the_last_step():
 def test_a_fine_tuning_that_is_given_up_is_so_after_a_stop_too(tmp_path: Path, stop_at: int):
     shares = {5: 0.4, 15: 0.3, 20: 0.2}
     whole, _ = in_fine_tuning(30, shares)
-    while not whole.finished:
-        whole.step()
+    finish(whole)
     first, _ = in_fine_tuning(30, shares)
     while first.step_count < stop_at:
         first.step()
@@ -420,8 +410,7 @@ def test_a_fine_tuning_that_is_given_up_is_so_after_a_stop_too(tmp_path: Path, s
     second, _ = in_fine_tuning(30, shares)
     assert second.load(folder) == ()
     assert (second.words.state(), phase_of(second).standing) == (first.words.state(), phase_of(first).standing)
-    while not second.finished:
-        second.step()
+    finish(second)
     assert (second.words.state(), phase_of(second).standing) == (whole.words.state(), phase_of(whole).standing)
     assert all(torch.equal(a, b) for a, b in zip(weights(whole), weights(second), strict=True))
 
@@ -432,7 +421,7 @@ def settling(monkeypatch: pytest.MonkeyPatch, steps: int = 20, certain: tuple[in
     trainer, _ = in_fine_tuning(steps, {}, table_steps=5, settling=10)
     attempt = phase_of(trainer).attempt
 
-    def attempt_at(*asked) -> Attempt:
+    def attempt_at(*asked) -> CertificationAttempt:
         return dataclasses.replace(attempt(*asked), certain=certain[0] <= trainer.step_count <= certain[1])
 
     phase_of(trainer).attempt = attempt_at
@@ -461,7 +450,7 @@ def test_a_certified_network_that_drifts_after_its_steps_settles(
 def test_settling_ends_once_states_no_longer_drift_with_the_prototypes_that_it_learned(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 1)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", 1)
     trainer, asked = settling(monkeypatch), []
     phase = phase_of(trainer)
 
@@ -470,8 +459,7 @@ def test_settling_ends_once_states_no_longer_drift_with_the_prototypes_that_it_l
         return 2.0 if trainer.step_count < 16 else 0.4
 
     monkeypatch.setattr(TrainingTable, "drift", drift)
-    while not trainer.finished:
-        trainer.step()
+    finish(trainer)
     assert trainer.step_count == 16
     assert sorted(set(asked)) == [6, 7, 8, 9, 10, 12, 16]
     assert phase.tuned is not None
@@ -493,8 +481,7 @@ def test_a_network_that_settles_waits_for_less_drift_and_no_more_for_balls(monke
 def test_a_network_that_does_not_drift_does_not_settle(monkeypatch: pytest.MonkeyPatch):
     trainer = settling(monkeypatch)
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: 0.1)
-    while not trainer.finished:
-        trainer.step()
+    finish(trainer)
     assert trainer.step_count <= 10
     assert phase_of(trainer).standing.settling_since is None
     assert "settling_since" not in phase_of(trainer).summary()
@@ -561,14 +548,6 @@ def test_noise_is_none_on_the_pad_and_the_asked_strength_elsewhere():
     assert noise[windows > 0].square().mean().item() == pytest.approx((0.5 * rms) ** 2 / 3, rel=0.05)
 
 
-def test_a_table_comes_back_from_a_checkpoint():
-    _, table = table_of("parity")
-    assert table.separation > 0
-    back = TrainingTable.load(table.state())
-    assert list(back.state()) == ["prototypes", "answers", "leaf_windows", "leaf_images", "windows", "images"]
-    assert all(torch.equal(a, b) for a, b in zip(table.state().values(), back.state().values(), strict=True))
-
-
 def test_a_cooldown_without_certificate_is_undone():
     training = TrainingOptions(steps=50, solved_loss=9.0, cooldown=5, loss_memory=0.5, warmup=0)
     plan, progress = Plan(training, 40, goes_on=True), Progress()
@@ -608,27 +587,15 @@ def test_the_rate_of_a_certified_network_falls_to_nothing_again_and_again(window
     assert [standing.ends(20 + i, options) for i in (1999, 2000)] == [False, True]
 
 
-def test_the_fine_tuning_of_a_certified_network_ends_when_its_states_no_longer_drift(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("regulargpt.certificate.tuning.stability.DRIFT_EVERY", 3)
-    drifts = iter([2.0, 0.6, 0.4])
-    monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
-    monkeypatch.setattr("regulargpt.certificate.tuning.stability.is_small", lambda *_: False)
-    trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=50)
-    while not trainer.finished:
-        trainer.step()
-    # Certified at 5, asked at 6, 9 and 12.
-    assert (phase_of(trainer).standing.steady_at, trainer.step_count, trainer.known_end) == (12, 12, 12)
-
-
 @pytest.mark.parametrize(("slacks", "ends_at"), [([0.0, 5e-5, 5e-4], 18), ([0.0] * 9, 26)])
 def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_for_a_while(
     monkeypatch: pytest.MonkeyPatch, slacks: list[float], ends_at: int
 ):
     phase_module, given = TableFineTuning.__module__, iter(slacks)
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 2)
-    monkeypatch.setattr(f"{Look.__module__}.TIGHTENING", 16)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", 2)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.TIGHTENING", 16)
     monkeypatch.setattr("regulargpt.certificate.tuning.state.ROUND", 7)  # rounds end at 12, 26 and 54
-    monkeypatch.setattr(Look, "undo_unless_better", lambda *_: False)
+    monkeypatch.setattr(StabilityCheck, "undo_unless_better", lambda *_: False)
     drifts = iter([2.0, 0.4, 0.3, 0.2, 0.09, *[0.05] * 9])
     monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed: next(drifts))
     monkeypatch.setattr(f"{phase_module}.search_in_training", lambda *_: SimpleNamespace(slack=next(given)))
@@ -656,10 +623,10 @@ def test_a_small_table_is_trained_on_until_balls_prove_the_network_as_it_is_or_f
 
 def test_of_a_table_that_is_not_small_balls_are_looked_for_where_a_round_ends(monkeypatch: pytest.MonkeyPatch):
     phase_module, searched = TableFineTuning.__module__, []
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 2)
-    monkeypatch.setattr(f"{Look.__module__}.SMALL", 2)
-    monkeypatch.setattr(f"{Look.__module__}.TIGHTENING", 1000)
-    monkeypatch.setattr(f"{Look.__module__}.is_small", lambda *_: True)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", 2)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.SMALL", 2)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.TIGHTENING", 1000)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.is_small", lambda *_: True)
     monkeypatch.setattr("regulargpt.certificate.tuning.state.ROUND", 7)
     monkeypatch.setattr(TrainingTable, "drift", lambda *_: 0.01)
 
@@ -669,8 +636,7 @@ def test_of_a_table_that_is_not_small_balls_are_looked_for_where_a_round_ends(mo
 
     monkeypatch.setattr(f"{phase_module}.search_in_training", search)
     trainer, _ = in_fine_tuning(100, {}, certain_from=5, table_steps=25)
-    while not trainer.finished:
-        trainer.step()
+    finish(trainer)
     # Rounds of 7 and 14 steps after step 5, and the 4 that are left.
     assert searched == [12, 26, 30]
 
@@ -684,7 +650,7 @@ def other_with_the_last_layer_solved(monkeypatch: pytest.MonkeyPatch, drifts: li
     for solve, known in zip((solve_last_layer, lambda *_: False), drifts, strict=True):
         left = iter(known)
         monkeypatch.setattr(TrainingTable, "drift", lambda table, model, seed, left=left: next(left))
-        monkeypatch.setattr(f"{Look.__module__}.solve_last_layer", solve)
+        monkeypatch.setattr(f"{StabilityCheck.__module__}.solve_last_layer", solve)
         trainer, _ = in_fine_tuning(15, {}, certain_from=5, table_steps=10)
         while not trainer.finished:
             trainer.step()
@@ -697,18 +663,26 @@ LAST_LAYER = {"blocks.0.ff_out.weight", "blocks.0.ff_out.bias"}
 
 
 @pytest.mark.parametrize(
-    ("drifts", "steady_at", "ended", "other"),
+    ("every", "drifts", "steady_at", "ended", "other"),
     [
-        ([[0.4], [0.4]], 6, 6, LAST_LAYER),
+        (3, [[0.4], [0.4]], 6, 6, LAST_LAYER),
         # Asked at 6, 9, 12, 15, and once more without the layer.
-        ([[2.0, 2.0, 2.0, 2.0, 1.0], [2.0] * 4], None, 15, set()),
+        (3, [[2.0, 2.0, 2.0, 2.0, 1.0], [2.0] * 4], None, 15, set()),
+        # Asked at 10 and 15, the last step: what drifts less stays.
+        (5, [[1.0, 1.0, 2.0], [1.0, 1.0]], None, 15, LAST_LAYER),
+        (5, [[2.0, 2.0, 1.0], [2.0, 2.0]], None, 15, set()),
     ],
 )
-def test_a_last_layer_that_is_solved_for_the_table_stays_only_if_it_ends_the_training(
-    monkeypatch: pytest.MonkeyPatch, drifts: list[list[float]], steady_at: int | None, ended: int, other: set[str]
+def test_a_last_layer_that_is_solved_for_the_table_stays_if_it_ends_the_training_or_states_drift_less(
+    monkeypatch: pytest.MonkeyPatch,
+    every: int,
+    drifts: list[list[float]],
+    steady_at: int | None,
+    ended: int,
+    other: set[str],
 ):
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 3)
-    monkeypatch.setattr(f"{Look.__module__}.is_small", lambda *_: False)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", every)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.is_small", lambda *_: False)
     assert other_with_the_last_layer_solved(monkeypatch, drifts, steady_at=steady_at, ended=ended) == other
 
 
@@ -717,24 +691,13 @@ def test_the_last_layer_is_not_solved_for_a_large_table_and_its_drift_is_asked_f
     monkeypatch: pytest.MonkeyPatch, large: bool, asked: list[int]
 ):
     phase_module, drifts, solved = TableFineTuning.__module__, [], []
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 3)
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.DRIFT_EVERY", 3)
     monkeypatch.setattr(f"{phase_module}.is_large", lambda *_: large)
-    monkeypatch.setattr(f"{Look.__module__}.solve_last_layer", lambda *_: solved.append(trainer.step_count))
+    monkeypatch.setattr(f"{StabilityCheck.__module__}.solve_last_layer", lambda *_: solved.append(trainer.step_count))
     monkeypatch.setattr(TrainingTable, "drift", lambda *_: drifts.append(trainer.step_count) or 2.0)
     trainer, _ = in_fine_tuning(15, {}, certain_from=5, table_steps=10)
-    while not trainer.finished:
-        trainer.step()
+    finish(trainer)
     assert (drifts, solved) == (asked, [] if large else asked)
-
-
-@pytest.mark.parametrize(("with_it", "without"), [(1.0, 2.0), (2.0, 1.0)])
-def test_at_the_end_the_last_layer_with_which_states_drift_less_stays(
-    monkeypatch: pytest.MonkeyPatch, with_it: float, without: float
-):
-    monkeypatch.setattr(f"{Look.__module__}.DRIFT_EVERY", 5)
-    drifts = [[with_it, with_it, without], [with_it, with_it]]  # at 10, and at 15, the last step
-    other = other_with_the_last_layer_solved(monkeypatch, drifts, steady_at=None, ended=15)
-    assert other == (LAST_LAYER if with_it < without else set())
 
 
 @pytest.mark.parametrize(
@@ -824,7 +787,7 @@ def test_of_a_large_table_all_windows_are_asked_before_a_proof(monkeypatch: pyte
 
 @pytest.mark.parametrize(
     ("spec", "C"),
-    [("parity", 2), ("symmetric-3", 3), ("dyck-3", 2), ("even-pairs", 3), ("flip-flop", 2), ("tomita-3", 3)],
+    [("parity", 2), ("symmetric-3", 3), ("dyck-3", 2), ("even-pairs", 3), ("flip-flop", 2), ("tomita-3", 2)],
 )
 def test_the_table_of_all_windows_is_the_one_that_a_proof_finds(monkeypatch: pytest.MonkeyPatch, spec: str, C: int):
     """No window more, whatever the domain: the certificate says how many there are, and the checker counts them."""
@@ -865,7 +828,6 @@ def test_the_end_is_known_once_the_certificate_holds_and_asked_for_only_then():
     phase.standing = TuningState().begun(20, certain=True, missed=0.0)
     assert (trainer.known_end, trainer.last_step) == (None, 30)
     assert trainer.awaited == ["attempt holds; drift aim 0.5"]
-    assert [phase.asks(dataclasses.replace(trainer, step_count=20 + i)) for i in range(11)] == [False] * 10 + [True]
 
 
 def test_words_near_a_wrong_one_are_asked_and_differ_in_two_symbols_at_most():
@@ -891,7 +853,7 @@ def test_a_network_that_loses_its_certificate_has_the_weights_that_were_certifie
         if trainer.step_count == 10:
             assert phase.standing.certified_at == 10
             certified = weights(trainer)
-            lost = Attempt(False, None if missed else lambda table=phase.tuned.table: table, (1,), missed)
+            lost = CertificationAttempt(False, None if missed else lambda table=phase.tuned.table: table, (1,), missed)
             phase.attempt = lambda model, known, allowed, lost=lost: lost
         if trainer.step_count == 19:
             assert not all(map(torch.equal, weights(trainer), certified))
@@ -925,7 +887,7 @@ def test_after_a_cooldown_without_certificate_every_fourth_step_is_near_the_wron
 
 def test_a_step_near_wrong_words_is_on_many_of_one_length():
     words = trainer_of(config_of(phases__table_fine_tuning__every=5, training__batch_size=64)).words
-    words.urgent, words.wrong = True, [*product((0, 1), repeat=5), *product((0, 1), repeat=3), (1,) * 9]
+    words.trains_on_errors, words.wrong = True, [*product((0, 1), repeat=5), *product((0, 1), repeat=3), (1,) * 9]
     batches = [words.near_wrong(step) for step in range(0, 80, 4)]
     assert {batch.shape for batch in batches if batch is not None} == {(64, 5), (64, 3)}
     words.wrong = [(0,) * 5, (1,) * 5]
@@ -938,17 +900,17 @@ class Stop(Exception):
     """An interruption at a chosen step."""
 
 
-@pytest.mark.parametrize("stop_at", [11, 12, 14, 20, 23])
+@pytest.mark.parametrize("stop_at", [11, 12, 20, 23])
 def test_a_fine_tuned_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path: Path, monkeypatch, stop_at: int):
     settings = config_of(
         phases__table_fine_tuning__every=4, phases__table_fine_tuning__steps=11, training__solved_loss=100.0
     )
     _, table = table_of("parity")
 
-    def attempt(self: Certifier, *asked_with: object) -> Attempt:
+    def attempt(self: Certifier, *asked_with: object) -> CertificationAttempt:
         # No model so small is certified; from step 12 on, training goes on with the table of another of its width.
         asked.append(1)
-        return Attempt(True, lambda: table) if len(asked) > 2 else Attempt(wrong=(1, 0, 1))
+        return CertificationAttempt(True, lambda: table) if len(asked) > 2 else CertificationAttempt(wrong=(1, 0, 1))
 
     monkeypatch.setattr(Certifier, "attempt", attempt)
     asked: list[int] = []
@@ -968,12 +930,11 @@ def test_a_fine_tuned_run_stopped_and_resumed_ends_with_the_same_bytes(tmp_path:
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "stopped" / name).read_bytes()
 
 
+def refuse(*_: object) -> None:
+    raise AutomatonError("the transition monoid has more than 20000 elements")
+
+
 def test_a_language_too_large_to_certify_is_trained_all_the_same(tmp_path: Path, monkeypatch):
-    from languages.errors import AutomatonError
-
-    def refuse(*_: object) -> None:
-        raise AutomatonError("the transition monoid has more than 20000 elements")
-
     monkeypatch.setattr(Certifier, "of", refuse)
     notices: list[str] = []
     settings = config("regulargpt", phases__table_fine_tuning__every=4)
@@ -986,11 +947,6 @@ def test_a_language_too_large_to_certify_is_trained_all_the_same(tmp_path: Path,
 def test_a_run_is_not_resumed_with_another_budget_that_leaves_other_phases_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool
 ):
-    from languages.errors import AutomatonError
-
-    def refuse(*_: object) -> None:
-        raise AutomatonError("the transition monoid has more than 20000 elements")
-
     def stop(trainer: Trainer) -> None:
         if trainer.step_count == 20:
             raise Stop

@@ -25,7 +25,7 @@ from regulargpt.finite import from_answers
 from regulargpt.finite.conformance import suite
 from regulargpt.finite.from_answers import (
     HELD_OUT,
-    LOOKED_UP,
+    MOST_QUERIES,
     AnswerLearner,
     Answers,
     HeldOut,
@@ -123,7 +123,7 @@ def test_the_words_it_is_told_are_counted_and_never_too_long():
     assert learner.learned(Machine(specified_machine(data.task))) is not None
     drawn = [HeldOut.draw(data, 3, number) for number in (0, 1)]
     short = HeldOut.short(data)
-    assert learner.told == short.count + sum(held_out.count for held_out in drawn) + learner.compared
+    assert learner.labels_used == short.count + sum(held_out.count for held_out in drawn) + learner.compared
     assert learner.compared == sum(map(len, suite(specified_machine(data.task), 12).words))
     assert all(HELD_OUT <= held_out.count < HELD_OUT + 12 for held_out in drawn)
     assert all([batch.shape[1] for batch in held_out.words] == list(range(1, 13)) for held_out in drawn)
@@ -190,7 +190,7 @@ ANSWERS = {
     "phases.table_fine_tuning.every": 50,
     "phases.table_fine_tuning.automaton": "learned",
     "phases.table_fine_tuning.steps": 100,
-    "phases.table_fine_tuning.missed": 1.0,
+    "phases.table_fine_tuning.max_error_share": 1.0,
     "phases.table_fine_tuning.lr": 1e-2,
     "evaluation.test_len": 30,
     "evaluation.samples": 32,
@@ -207,7 +207,7 @@ def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(
     assert (phase["states"], phase["learned_at"] <= phase["certified_at"]) == (2, True)
     learner = AnswerLearner(of_words(config.data), config.seed)
     learner.fresh, learner.compared = 1, sum(map(len, suite(languages.get("parity").machine, 20).words))
-    assert (phase["answers_told"] - learner.told) % (20 * -(-HELD_OUT // 20)) == 0
+    assert (phase["labels_used"] - learner.labels_used) % (20 * -(-HELD_OUT // 20)) == 0
     stopping = Stopped(phase["learned_at"] + 20)
     with pytest.raises(Exception, match="stopped here"):
         run(config, tmp_path / "stopped", Watch(on_step=stopping))
@@ -233,10 +233,10 @@ def test_a_network_is_proven_from_answers_alone_and_goes_on_bit_for_bit(
     shutil.rmtree(folder.path / "checkpoints")
     assert learned_machine(folder, config, model) == learned
     automaton.write_text(other)
-    with pytest.raises(UserError, match="no machine of the network's answers"):
+    with pytest.raises(UserError, match="learned no automaton that fits"):
         learned_machine(folder, config, model)
     (folder.path / "certificate.json").unlink()
-    with pytest.raises(UserError, match=r"whole was proven, and is not again: no machine of .*; train it anew"):
+    with pytest.raises(UserError, match=r"whole was proven, and is not again: L\* learned no .*; train it anew"):
         resume(folder.path)
     monkeypatch.undo()
     assert learned_machine(folder, config, model) == learned
@@ -265,7 +265,7 @@ def test_without_a_machine_there_is_no_attempt_and_no_certificate():
     assert phase.awaited(trainer)[0] == "waits for a proof (no automaton yet)"
     outcome = phase.conclude(trainer.model, b"", b"", lambda *_: None)
     assert not outcome.proven
-    assert "no machine of the network's answers" in outcome.report["reason"]
+    assert "learned no automaton that fits" in outcome.report["reason"]
 
 
 def test_words_near_one_that_showed_a_machine_wrong_are_trained_on_at_once(monkeypatch: pytest.MonkeyPatch):
@@ -349,67 +349,71 @@ def test_an_automaton_that_is_no_moore_machine_is_refused(tmp_path: Path):
         automaton_of(RunFolder(tmp_path))
 
 
-def test_where_l_star_comes_to_nothing_wrong_answers_are_looked_up_and_counted():
+def test_where_l_star_comes_to_nothing_the_language_is_queried_and_its_labels_are_counted():
     """As in even pairs every answer is: no held-out word shows L* a state that is missing, and many are wrong."""
     data = data_of("parity")
     task, learner = data.task, AnswerLearner(data, seed=0)
     network = Machine(specified_machine(languages.get("even-pairs")))
     assert learner.learned(network) is None
-    assert (learner.wrong, learner.looked_up) == ([], 0)
-    told = learner.told
-    learner.look_up()
+    assert (learner.wrong, learner.queried) == ([], 0)
+    used = learner.labels_used
+    learner.query_language()
     assert learner.asking is not None
     asked = [word for word in learner.asking.known if word]
     assert learner.wrong
     assert set(learner.wrong) <= set(asked)
-    assert learner.told - told == learner.looked_up == min(len(asked), LOOKED_UP)
+    assert learner.labels_used - used == learner.queried == min(len(asked), MOST_QUERIES)
     for word in learner.wrong:
         batch = np.array([word])
         assert labels(task, batch) != network.machine.answers(batch)
     again = AnswerLearner(data, seed=0)
     again.load(learner.state())
-    assert (again.told, again.state()) == (learner.told, learner.state())
+    assert (again.labels_used, again.state()) == (learner.labels_used, learner.state())
 
 
-def test_no_more_is_looked_up_at_once_than_that(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(from_answers, "LOOKED_UP", 16)
+def test_no_more_words_are_queried_at_once_than_that(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(from_answers, "MOST_QUERIES", 16)
     learner, network = AnswerLearner(data_of("parity"), seed=0), Machine(specified_machine(languages.get("tomita-5")))
     for i in (1, 2, 3):
         assert learner.learned(network) is None
-        learner.look_up()
-        assert (learner.looked_up, len(learner.wrong) <= 16) == (16 * i, True)
+        learner.query_language()
+        assert (learner.queried, len(learner.wrong) <= 16) == (16 * i, True)
         assert len(set(learner.wrong)) == len(learner.wrong)
 
 
-def test_words_that_are_no_questions_are_not_looked_up():
+def test_words_that_are_no_questions_are_not_queried():
     data = data_of("modular-arithmetic")
     learner = AnswerLearner(data, seed=0)
     assert learner.learned(Machine(specified_machine(data.task), knows=0)) is None
-    learner.look_up()
+    learner.query_language()
     assert data.task.domain is not None
     assert learner.wrong
     assert all(data.task.domain.accepts(np.array([word])) for word in learner.wrong)
 
 
 @pytest.mark.parametrize(("first", "looked"), [(0, []), (1, [2, 4, 6]), (3, [4, 6]), (4, [4, 6]), (9, [])])
-def test_answers_are_looked_up_from_the_step_that_the_options_say(
+def test_the_language_is_queried_from_the_step_that_the_options_say(
     monkeypatch: pytest.MonkeyPatch, first: int, looked: list[int]
 ):
-    fields = {"training.steps": 6, "phases.table_fine_tuning.every": 2, "phases.table_fine_tuning.look_up_from": first}
+    fields = {
+        "training.steps": 6,
+        "phases.table_fine_tuning.every": 2,
+        "phases.table_fine_tuning.membership_queries_from": first,
+    }
     trainer = trainer_of(RunConfig().replaced({**COMMON, **ANSWERS, **fields}))
     learner, steps = phase_of(trainer).sought.learner, []
     assert learner is not None
 
-    def look_up() -> None:
+    def query_language() -> None:
         steps.append(trainer.step_count)
-        learner.wrong, learner.looked_up = [(1, 0, 1), (0, 1, 1)], 2
+        learner.wrong, learner.queried = [(1, 0, 1), (0, 1, 1)], 2
 
     monkeypatch.setattr(learner, "learned", lambda model: None)
-    monkeypatch.setattr(learner, "look_up", look_up)
+    monkeypatch.setattr(learner, "query_language", query_language)
     while not trainer.finished:
         trainer.step()
     assert steps == looked
-    assert phase_of(trainer).sought.awaited == "no automaton yet" + "; 2 answers looked up" * bool(looked)
+    assert phase_of(trainer).sought.awaited == "no automaton yet" + "; 2 membership queries" * bool(looked)
     assert (trainer.words.near_wrong(8) is not None) == bool(looked)
 
 

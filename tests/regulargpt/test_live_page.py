@@ -16,7 +16,7 @@ import languages
 import languages.randomness
 from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
-from regulargpt.classroom.data import Gathered, gather
+from regulargpt.classroom.data import PageRun, gather
 from regulargpt.classroom.live import network as networks
 from regulargpt.classroom.live.twins import twin
 from regulargpt.classroom.live.wrong_words import LENGTHS, MOST_SYMBOLS, MOST_WORDS, search
@@ -48,13 +48,13 @@ SAY = """(text) => {
 }"""
 
 
-def shown(path: Path) -> Gathered:
+def shown(path: Path) -> PageRun:
     found = gather(path)
-    assert isinstance(found, Gathered)
+    assert isinstance(found, PageRun)
     return found
 
 
-def opened(browser: Browser, path: Path, runs: list[Gathered] | None = None) -> None:
+def opened(browser: Browser, path: Path, runs: list[PageRun] | None = None) -> None:
     write(runs or [gather(path)], path / "report.html")
     browser.open(path / "report.html")
 
@@ -85,7 +85,7 @@ def trained(tmp_path_factory) -> Path:
 
 
 @torch.no_grad()
-def logits_of(run: Gathered, words: np.ndarray) -> torch.Tensor:
+def logits_of(run: PageRun, words: np.ndarray) -> torch.Tensor:
     """The network's logits at the end of words of one length, or at the token after them."""
     symbols = torch.from_numpy(words.astype(np.int64))
     if getattr(run.config.objective, "output_token", False):
@@ -93,7 +93,7 @@ def logits_of(run: Gathered, words: np.ndarray) -> torch.Tensor:
     return load_reader(RunFolder.open(run.path))(symbols)
 
 
-def answers(run: Gathered, words: np.ndarray) -> list[str]:
+def answers(run: PageRun, words: np.ndarray) -> list[str]:
     """What the network itself says of words of one length, by the definitions of the objectives."""
     logits = logits_of(run, words)
     if run.config.objective.name == "next":
@@ -140,7 +140,7 @@ def test_every_wrong_word_that_is_offered_is_wrong(browser: Browser, trained: Pa
     assert browser.problems == []
 
 
-def first_apart(run: Gathered, word: list[int]) -> tuple[int, int, int, int] | None:
+def first_apart(run: PageRun, word: list[int]) -> tuple[int, int, int, int] | None:
     """The first node whose state is nearest to another element's mean: level, from, to, element."""
     model, prototypes = load_reader(RunFolder.open(run.path)), run.live.prototypes
     assert isinstance(model, Tree)

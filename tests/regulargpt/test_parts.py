@@ -201,8 +201,9 @@ KNOWN = {
     "runs/certify.py": {"chunk_size", "learned"},  # the certificate is of a tree of chunks; "learned" is an automaton
     "cli/commands/extract.py": {"rnn", "lstm", "gru", "linear-rnn", "next"},  # from these it extracts
     "cli/__init__.py": {"regulargpt", "alibi"},  # the program's name, and an example
+    # What can be certified; "learned" is an automaton.
+    "training/table_fine_tuning.py": {"regulargpt", "ldru", "learned"},
     "cli/commands/generate.py": {"window"},  # how many symbols the decoder keeps
-    "cli/commands/align.py": {"p_max"},  # a strategy, and the largest probability
     "cli/commands/check.py": {"levels"},  # those that the checker counted
     "cli/sweeping.py": {"model.chunk_size", "model.gates"},  # stand in the names of runs
     "results/columns.py": {"encoding", "model.encoding.name"},  # what everybody calls it

@@ -22,7 +22,7 @@ from languages.errors import UserError
 from languages.randomness import rng
 from regulargpt.classroom import facts
 from regulargpt.classroom.automaton import drawing, table
-from regulargpt.classroom.data import Gathered, as_shown, gather
+from regulargpt.classroom.data import PageRun, as_shown, gather
 from regulargpt.classroom.document import embedded
 from regulargpt.classroom.layout import positions
 from regulargpt.classroom.lesson.material import material
@@ -487,14 +487,18 @@ def test_the_receptive_field_and_what_is_proven_are_shown(tmp_path: Path):
     (run.path / "receptive-field").mkdir()
     c = [m / 20 for m in range(1, 21)]
     file = run.path / "receptive-field" / "receptive-field.json"
-    file.write_text(json.dumps({"length": 20, "c": c, "low": c, "high": c, "erf": 20}))
+    facts = {"language": "parity", "model": "a", "words": 2, "target": "predicted", "theoretical": None, "summary": "s"}
+    file.write_text(json.dumps(facts | {"length": 20, "c": c, "low": c, "high": c, "erf": 20}))
     text = render([believed(run.path)])
     assert "99 % of the gradient in the last 20 of 20 symbols" in text
-    file.write_text(json.dumps({"length": 20, "c": [], "low": [], "high": [], "erf": None}))
+    file.write_text(json.dumps(facts | {"length": 20, "c": [], "low": [], "high": [], "erf": None}))
     assert "Receptive field" not in render([believed(run.path)])
     assert "mean accuracy 99.99 % over lengths 41 to 50, worst 99.50 %" in text
     assert "Proven for every length, in real arithmetic, for the quantised network" in text
     assert "<dd>not proven</dd>" in text
+    file.write_text(json.dumps({"c": c}))
+    with pytest.raises(UserError, match="json is no result of `receptive-field`; run"):
+        believed(run.path)
 
 
 def test_a_proof_about_another_automaton_is_no_proof_of_the_language(tmp_path: Path):
@@ -586,7 +590,7 @@ def test_every_measure_of_a_run_is_a_line_of_its_own():
     of = {"accuracy": {"score": 90.0, "worst": 80.0}, "words": {"score": 5.0, "worst": 0.0}}
     summary = {"measure": "accuracy", **of["accuracy"], "test_from": 41, "test_len": 50, "scores": of}
     run = SimpleNamespace(summary=summary, points=((41, 90.0),), field=None)
-    assert facts.observations(cast(Gathered, run)) == [
+    assert facts.observations(cast(PageRun, run)) == [
         "mean accuracy 90.00 % over lengths 41 to 50, worst 80.00 %",
         "mean words 5.00 %, worst 0.00 %",
     ]

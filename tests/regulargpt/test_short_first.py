@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import languages
 from regulargpt.certificate.search.certify import Certifier
-from regulargpt.certificate.tuning.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
 from regulargpt.certificate.tuning.mending import FreePrototypes, mending_loss
 from regulargpt.certificate.tuning.phase import TableFineTuning
 from regulargpt.certificate.tuning.short_first import ShortFirst, missed, symbols_under
@@ -162,7 +162,7 @@ def mended(monkeypatch: pytest.MonkeyPatch, steps: int = 60) -> Trainer:
         data__name="cycle-navigation",
         phases__table_fine_tuning__every=5,
         phases__table_fine_tuning__steps=steps,
-        phases__table_fine_tuning__missed=1.0,
+        phases__table_fine_tuning__max_error_share=1.0,
         phases__table_fine_tuning__windows=64,
         phases__table_fine_tuning__lr=2e-2,
         training__steps=steps,
@@ -170,7 +170,7 @@ def mended(monkeypatch: pytest.MonkeyPatch, steps: int = 60) -> Trainer:
     trainer = trainer_of(settings)
     _, table = untrained_table("cycle-navigation", 2)
     table = dataclasses.replace(table, prototypes=torch.randn(len(table.prototypes), 4, generator=torch.Generator()))
-    phase_of(trainer).attempt = lambda model, known, allowed: Attempt(False, lambda: table, (1,), 1.0)
+    phase_of(trainer).attempt = lambda model, known, allowed: CertificationAttempt(False, lambda: table, (1,), 1.0)
     return trainer
 
 

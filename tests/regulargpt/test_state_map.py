@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from languages.randomness import rng
-from regulargpt.classroom.data import Gathered, gather
+from regulargpt.classroom.data import PageRun, gather
 from regulargpt.classroom.page import render, write
 from regulargpt.classroom.scatter import scatter
 from regulargpt.measurements.plane import plane, principal_axes
@@ -40,13 +40,13 @@ LAST_NODE = "[...document.querySelectorAll('.tree .node')].at(-1)"
 WORDS = ("0", "1", "0110", "01101001", "110100100111010")
 
 
-def shown(path: Path) -> Gathered:
+def shown(path: Path) -> PageRun:
     found = gather(path)
-    assert isinstance(found, Gathered)
+    assert isinstance(found, PageRun)
     return found
 
 
-def opened(browser: Browser, run: Gathered) -> None:
+def opened(browser: Browser, run: PageRun) -> None:
     write([run], run.path / "report.html")
     browser.open(run.path / "report.html")
 
@@ -58,7 +58,7 @@ def points(browser: Browser, word: str) -> dict[str, list[float]]:
     return {str(item): where for item, where in found}
 
 
-def places(run: Gathered, states: torch.Tensor) -> np.ndarray:
+def places(run: PageRun, states: torch.Tensor) -> np.ndarray:
     """Where the states lie in the plane, by the definition."""
     assert run.live.map is not None
     return (states.numpy() - run.live.map.mean) @ run.live.map.axes.T
@@ -157,7 +157,7 @@ def trained(tmp_path_factory) -> Path:
 
 
 @torch.no_grad()
-def read_at_the_end(run: Gathered, prefix: list[int]) -> tuple[torch.Tensor, str]:
+def read_at_the_end(run: PageRun, prefix: list[int]) -> tuple[torch.Tensor, str]:
     """The state that the network answers from, heard at its hook, and its answer."""
     assert run.live.network is not None
     network = load_reader(RunFolder.open(run.path))

@@ -61,7 +61,7 @@ def on(path: Path) -> TextRun:
 def test_what_the_page_says_is_what_the_run_says(place: Path, name: str):
     run, text = on(place / name), render([gather(place / name)])
     summary = run.summary
-    assert run.seen is not None
+    assert run.behaviour is not None
     for T, value in summary["measures"]["bits_per_byte"]["values"].items():
         assert f"<td>{value:.3f}</td>" in text
         assert f'<th scope="row">{int(T):,}</th>' in text or f" {int(T):,}</th>" in text
@@ -74,23 +74,25 @@ def test_what_the_page_says_is_what_the_run_says(place: Path, name: str):
     assert summary["extrapolation"]["sentence"] in badge
     assert "does not compute" not in text
     assert grounds in badge
-    assert f"{100 * run.seen.share:.1f} % of the gradient inside the training length" in badge
+    assert f"{100 * run.behaviour.share:.1f} % of the gradient inside the training length" in badge
     # 16 segments of 8 times the training length, on the share of the last 8.
-    assert len(run.seen.field.c) == 64
-    assert run.seen.share == pytest.approx(run.seen.field.c[7])
+    c = run.behaviour.field.values["c"]
+    assert len(c) == 64
+    assert run.behaviour.share == pytest.approx(c[7])
     if name == "window":
-        assert run.seen.field.c[2 * 3] == pytest.approx(1.0)  # two layers of four keys see 7 symbols
+        assert c[2 * 3] == pytest.approx(1.0)  # two layers of four keys see 7 symbols
     has_bias = name != "rotary"
-    assert ("The bias of each head" in text) == has_bias == bool(run.biases)
+    assert ("The bias of each head" in text) == has_bias == (run.kernels is not None)
     if name in ("alibi", "window"):
-        (heads,) = run.biases
-        np.testing.assert_allclose(heads, -np.arange(65) * np.array([[2.0**-4], [2.0**-8]]))
+        assert run.kernels is not None
+        heads = np.array(run.kernels.values["layers"][0]["bias"]["after"])
+        np.testing.assert_allclose(heads, -np.arange(65) * np.array([[2.0**-4], [2.0**-8]]), rtol=1e-5)
 
 
 def test_the_surprise_of_the_passage_is_the_loss_of_the_model(place: Path):
     run = on(place / "alibi")
-    assert run.seen is not None
-    passage = run.seen.passage
+    assert run.behaviour is not None
+    passage = run.behaviour.passage
     assert passage[0].bits is None
     bits = [found.bits for found in passage if found.bits is not None]
     assert math.isclose(sum(found.at for found in passage[:2]), passage[1].at)
@@ -121,10 +123,10 @@ def test_characters_are_the_bytes_in_order(data: bytes):
 
 def test_continuations_begin_with_test_segments_and_are_as_long_as_what_follows(place: Path):
     run = on(place / "alibi")
-    assert run.seen is not None
-    assert run.seen.continuations == on(place / "alibi").seen.continuations  # type: ignore[union-attr]
+    assert run.behaviour is not None
+    assert run.behaviour.continuations == on(place / "alibi").behaviour.continuations  # type: ignore[union-attr]
     whole = "".join(text for text, _ in characters((place / "evil.txt").read_bytes()))
-    for one in run.seen.continuations:
+    for one in run.behaviour.continuations:
         # Half of the shorter of 264 and the segment: half characters at the cuts are shown as they are.
         begun = one.prompt.replace("\N{REPLACEMENT CHARACTER}", "")
         assert begun[5:-5] in whole.replace("\\xff", "") or "\N{REPLACEMENT CHARACTER}" in one.prompt
@@ -204,7 +206,7 @@ def test_every_ratio_is_on_the_screen(browser: Browser, page: Path, width: int, 
     browser.look(width)
     browser.open(page.parent / name)
     # Of each table the right edge of its column of ratios, and of what is seen of it without scrolling.
-    edges = browser.evaluate("""[...document.querySelectorAll("table.numbers")].map((table) => {
+    edges = browser.evaluate("""[...document.querySelectorAll(".lengths table, .compare table")].map((table) => {
       const right = (made) => made.getBoundingClientRect().right;
       const column = [...table.querySelectorAll("th")].findIndex((head) => /perplexity.* to /.test(head.textContent));
       return [Math.max(...[...table.rows].map((row) => right(row.cells[column]))), right(table.parentNode)];
@@ -219,12 +221,12 @@ def test_the_passage_reads_as_the_text_and_tells_its_bits(browser: Browser, plac
     browser.look(1280)
     browser.open(page.parent / "alone.html")
     run = on(place / "alibi")
-    assert run.seen is not None
+    assert run.behaviour is not None
     shown = browser.evaluate(
         "[...document.querySelectorAll('pre.surprise > span:not(.border)')].map((e) => e.textContent)"
     )
     bits = browser.evaluate("[...document.querySelectorAll('pre.surprise > span:not(.border)')].map((e) => e.title)")
-    predicted = [found for found in run.seen.passage if found.bits is not None]
+    predicted = [found for found in run.behaviour.passage if found.bits is not None]
     assert shown == ["⏎\n" if found.text == "\n" else found.text for found in predicted]
     assert bits == [f"{found.bits:.2f} bits" for found in predicted]
     assert browser.evaluate("document.querySelectorAll('.continuation').length") == 3

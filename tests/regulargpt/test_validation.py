@@ -125,10 +125,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
                 {"objective.output_token": True},
                 "the run reads its answer at an output token, which is no symbol of the language",
             ),
-            (
-                {"model.thickness": 2},
-                "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map",
-            ),
+            ({"model.thickness": 2}, "only one weight-shared layer, thickness = 1 and distinct_levels = 1, is one map"),
             ({"model.levels": 7}, "model.levels = 7 fixes the depth; needed is 0, a depth that grows with the word"),
         )
     ),
@@ -201,7 +198,7 @@ def test_every_number_must_be_finite(key: str):
 def test_what_no_machine_can_hold_is_refused_at_once_and_numbers_of_steps_are_not(key: str):
     config, place = PLACES[key]
     counts_steps = {"steps", "settling", "warmup", "cooldown", "every", "log_every", "checkpoint_every", "symbols"}
-    if place.field.name in counts_steps | {"stride", "train_from", "test_from", "look_up_from"}:
+    if place.field.name in counts_steps | {"stride", "train_from", "test_from", "membership_queries_from"}:
         assert place.field.metadata["most"] is None
     else:
         with pytest.raises(ConfigError, match=f"^{key} = {10**30}; (at most |it is 0 or 1)"):

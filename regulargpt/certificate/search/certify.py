@@ -25,7 +25,7 @@ from regulargpt.certificate.search.codebook import (
     right_table,
 )
 from regulargpt.certificate.search.separation import separated
-from regulargpt.certificate.tuning.fine_tuning import Attempt, TrainingTable
+from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
 from regulargpt.finite.float64_network import Float64Network
 from regulargpt.finite.levels import TooManyWindows
 from regulargpt.finite.proof import Proof, prove
@@ -192,7 +192,7 @@ class Certifier:
         known: TrainingTable | None = None,
         allowed: float = 0.0,
         learned: Float[Tensor, "K d_model"] | None = None,
-    ) -> Attempt:
+    ) -> CertificationAttempt:
         """Whether a network in training is certified, quickly: by the prototypes of a `known` table, else by its own.
 
         Its own are those that were `learned`, one an element, or the means of its states. If it is certified, there is
@@ -203,7 +203,7 @@ class Certifier:
         if known is not None:
             quantised = self.quantised(network, unlabelled(known.prototypes))
             if quantised is not None and quantised.certain:
-                return Attempt(True, lambda: known, missed=0.0)
+                return CertificationAttempt(True, lambda: known, missed=0.0)
         own = None if learned is None else Codebook(learned.to("cpu", torch.float64), self.target.elements)
         book = own or next(codebooks(network, self.target))
         missed = missed_share(network, self.target, book)
@@ -214,14 +214,14 @@ class Certifier:
             to_prove = table is not None
         quantised = self.quantised(network, book, table) if to_prove else None
         if quantised is not None and quantised.certain:
-            return Attempt(True, quantised.training_table, missed=missed)
+            return CertificationAttempt(True, quantised.training_table, missed=missed)
 
         def true_table() -> TrainingTable:
             # Those that were learned stay: moved apart, the network would miss most of what it has learned with them.
             return self.true_table(separated(network, book) if own is None else book)
 
         wrong = None if quantised is None else quantised.proof.wrong
-        return Attempt(False, true_table if missed <= allowed else None, wrong, missed)
+        return CertificationAttempt(False, true_table if missed <= allowed else None, wrong, missed)
 
     def quantised(
         self, network: Float64Network, book: Codebook, table: QuantisedTable | None = None

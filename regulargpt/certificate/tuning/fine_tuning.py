@@ -201,7 +201,7 @@ class TrainingTable:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class CertificationAttempt:
     """An attempt to certify a network in training: whether it holds, the shortest wrong word, the table to train on.
 
     `table`, where there is one, makes it: most attempts are of a training that goes on with the table it has. `missed`

@@ -13,8 +13,8 @@ from torch import nn
 
 from languages.errors import UserError
 from regulargpt.certificate.outcome import Outcome, outcome_of, refused
-from regulargpt.certificate.tuning.fine_tuning import Attempt, TrainingTable
-from regulargpt.certificate.tuning.stability import MOST_DRIFT, TIGHT, Look, is_time
+from regulargpt.certificate.tuning.fine_tuning import CertificationAttempt, TrainingTable
+from regulargpt.certificate.tuning.stability import MOST_DRIFT, TIGHT, StabilityCheck, is_time
 from regulargpt.certificate.tuning.state import MENDED, TuningState, is_large
 from regulargpt.certificate.tuning.table_tuner import NOTHING, TableTuner
 from regulargpt.certificate.tuning.target import TargetAutomaton
@@ -119,7 +119,7 @@ class TableFineTuning:
 
         By the network's own prototypes, which lie where its states are; at the end by those it was trained at.
         """
-        self.look_for_drift(trainer)
+        self.check_stability(trainer)
         if self.tuned is not None and not self.tuned.is_whole and trainer.step_count % OPEN_EVERY == 0:
             self.let_in(trainer)
         if not self.asks(trainer) or not self.sought.find(trainer):
@@ -151,7 +151,7 @@ class TableFineTuning:
             return None
         return self.tuned.table
 
-    def attempt(self, model: Tree, known: TrainingTable | None, allowed: float) -> Attempt:
+    def attempt(self, model: Tree, known: TrainingTable | None, allowed: float) -> CertificationAttempt:
         """Try the certificate, with the prototypes that were learned, if any were."""
         assert self.sought.certifier is not None, "it was found"
         learned = None if self.tuned is None else self.tuned.learned(model)
@@ -163,7 +163,7 @@ class TableFineTuning:
         Where the table is mended only once none of it is missed, in the last stage alone.
         """
         step, ends = trainer.step_count, self.standing.ends(trainer.step_count, self.options)
-        if not (trainer.words.in_last_stage or self.options.missed):
+        if not (trainer.words.in_last_stage or self.options.max_error_share):
             return False
         if self.standing.certified_at is not None:
             return ends and self.standing.steady_at is None  # else it was asked just now
@@ -174,7 +174,7 @@ class TableFineTuning:
         # Copied: a state dict shares its tensors with the model, which goes on being trained.
         self.before = deepcopy(trainer.model.state_dict())
 
-    def train_on(self, found: Attempt, trainer: Trainer) -> None:
+    def train_on(self, found: CertificationAttempt, trainer: Trainer) -> None:
         """The table that was found, from here on."""
         assert found.table is not None
         model, table = as_tree(trainer.model), found.table().to(trainer.device)
@@ -205,8 +205,8 @@ class TableFineTuning:
         if self.tuned.let_in(as_tree(trainer.model), trainer.config.seed + step):
             self.standing = replace(self.standing, opened_at=step)
 
-    def look_for_drift(self, trainer: Trainer) -> None:
-        """Look at a certified network, if it is time: it may need no more."""
+    def check_stability(self, trainer: Trainer) -> None:
+        """Check a certified network for drift, if it is time: it may need no more."""
         if self.tuned is None or not is_time(self.tuned, self.standing, trainer.step_count, self.options):
             return
         model, tuned = as_tree(trainer.model), self.tuned
@@ -220,9 +220,9 @@ class TableFineTuning:
             return search_in_training(self.sought.certifier, model, options, tuned.table.prototypes)
 
         step, seed = trainer.step_count, trainer.config.seed
-        look = Look(model, tuned, self.standing, self.options, step, seed, holds, search, self.searched)
-        self.standing = look.take()
-        self.drift, self.searched = look.drift, look.searched
+        check = StabilityCheck(model, tuned, self.standing, self.options, step, seed, holds, search, self.searched)
+        self.standing = check.run()
+        self.drift, self.searched = check.drift, check.searched
 
     def give_up(self, trainer: Trainer) -> None:
         """Words again, with the weights from before a fine-tuning that brought no certificate, or lost it."""
@@ -279,9 +279,7 @@ class TableFineTuning:
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """The steps at which it began, the certificate held and settling began, if it did, and whether that was taken
-        back; whether it is proven as it is, or why there is no certificate; of a learned automaton, what it took.
-        """
+        """What summary.json has of this phase: steps, proof, learned automaton."""
         began, certified = self.standing.began_at, self.standing.certified_at
         found = {"began_at": began, "certified_at": certified, "proven_unquantised": self.proven_unquantised}
         if self.standing.settling_since is not None:

@@ -42,8 +42,8 @@ def is_time(tuned: TableTuner, standing: TuningState, step: int, options: TableF
 
 
 @dataclass
-class Look:
-    """A look at a certified network after a step.
+class StabilityCheck:
+    """Check a certified network after a step: does it need more training?
 
     `holds` asks whether it is still certified, `search` for balls, both as it is then. `drift` is how far its states
     drift, `searched` what a search for balls came to last.
@@ -65,7 +65,7 @@ class Look:
         """Whether a round ends with this step."""
         return self.standing.ends_round(self.step, self.options)
 
-    def take(self) -> TuningState:
+    def run(self) -> TuningState:
         """Where the network stands then: if it needs no more, training may end.
 
         The last layer that the table asks for stays if it ends the training; else training goes on without it. Where a
@@ -80,7 +80,7 @@ class Look:
         is_steady = self.drift < MOST_DRIFT
         if is_steady and standing.steady_since is None:
             standing = replace(standing, steady_since=self.step)
-        if is_steady and not self.look_for_balls(standing) and self.holds():
+        if is_steady and not self.may_bring_balls(standing) and self.holds():
             standing = replace(standing, steady_at=self.step)
         elif solved and self.step != self.standing.end(self.options):
             model.load_state_dict(before)
@@ -100,8 +100,8 @@ class Look:
         self.drift = without
         return True
 
-    def look_for_balls(self, standing: TuningState) -> bool:
-        """Look for balls, if it is time. Whether more training may bring some: of a small table, for a while."""
+    def may_bring_balls(self, standing: TuningState) -> bool:
+        """Search for balls, if it is time. Whether more training may bring some: of a small table, for a while."""
         assert standing.steady_since is not None, "its states no longer drift"
         n_windows = self.tuned.n_windows
         if self.tuned.free is not None or not is_small(n_windows, self.model):

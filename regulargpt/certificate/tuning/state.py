@@ -99,7 +99,7 @@ class TuningState:
 
     def allowed(self, options: TableFineTuningOptions) -> float:
         """The share of the table that may be missed when it begins: half as much after one was given up."""
-        return options.missed * 0.5**self.given_up if options.steps else 0.0
+        return options.max_error_share * 0.5**self.given_up if options.steps else 0.0
 
     def begun(self, step: int, certain: bool, missed: float, windows: int = 0) -> TuningState:
         """From here on, or anew, on a table of which the network misses the share `missed`.

@@ -57,21 +57,21 @@ class TargetAutomaton:
                 # A network that errs on few words may have come to far more states than it needs.
                 self.uncertified = str(error)
             else:
-                self.learned, self.learned_at, trainer.words.urgent = learned, trainer.step_count, False
+                self.learned, self.learned_at, trainer.words.trains_on_errors = learned, trainer.step_count, False
                 return True
         # Words go on.
-        if 0 < self.options.look_up_from <= trainer.step_count:
-            self.learner.look_up()
+        if 0 < self.options.membership_queries_from <= trainer.step_count:
+            self.learner.query_language()
         # The words drawn at random hardly show the network that it has these wrong.
-        trainer.words.wrong, trainer.words.urgent = self.learner.wrong, bool(self.learner.wrong)
+        trainer.words.wrong, trainer.words.trains_on_errors = self.learner.wrong, bool(self.learner.wrong)
         return False
 
     @property
     def awaited(self) -> str:
         """What a certificate waits for while there is no certifier."""
         why = "no automaton yet" if self.uncertified == NOT_LEARNED else self.uncertified.partition(";")[0]
-        looked_up = 0 if self.learner is None else self.learner.looked_up
-        return f"{why}; {looked_up:,} answers looked up" if looked_up else why
+        queried = 0 if self.learner is None else self.learner.queried
+        return f"{why}; {queried:,} membership queries" if queried else why
 
     def summary(self) -> dict[str, Any]:
         """Of a learned automaton, when it was learned and what it took."""
@@ -80,7 +80,7 @@ class TargetAutomaton:
         states = None if self.learned is None else self.learned.machine.n_states
         classes = None if self.learned is None else self.learned.classes
         found = {"learned_at": self.learned_at, "states": states, "classes": classes}
-        return found | {"answers_told": self.learner.told}
+        return found | {"labels_used": self.learner.labels_used}
 
     def state(self) -> dict[str, Any]:
         """What there is of a learned automaton."""

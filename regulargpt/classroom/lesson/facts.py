@@ -11,7 +11,7 @@ import numpy as np
 
 from languages.automata import MooreMachine
 from regulargpt.classroom.automaton import is_acceptor
-from regulargpt.classroom.data import Gathered
+from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.lesson.material import Material, Rival
 from regulargpt.classroom.lesson.wording import TERM, glossary, term
 from regulargpt.findings.markup import tag, text
@@ -46,7 +46,7 @@ def rule_traits(machine: MooreMachine) -> set[str]:
     return {"transduces", "partial" if -1 in machine.outputs else "total"}
 
 
-def origin_traits(run: Gathered) -> set[str]:
+def origin_traits(run: PageRun) -> set[str]:
     """Where the network comes from, and what its training was on."""
     if run.live.is_constructed:
         return {"constructed"}
@@ -61,7 +61,7 @@ def rival_traits(rival: Rival) -> set[str]:
     }
 
 
-def word_steps(run: Gathered) -> int:
+def word_steps(run: PageRun) -> int:
     """How many steps of training were on words: all of them, or those before the table took their place."""
     table = run.summary.get("phases", {}).get("table_fine_tuning") or {}
     return table.get("began_at") or run.summary["steps"]

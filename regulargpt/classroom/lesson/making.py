@@ -11,7 +11,7 @@ from languages.errors import UserError
 from languages.task import Task
 from regulargpt.certificate.checker import Progress
 from regulargpt.classroom import data
-from regulargpt.classroom.data import Gathered
+from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.lesson import material
 from regulargpt.config.schema import RunConfig
 from regulargpt.config.validation import validate
@@ -75,7 +75,7 @@ def a_length(task: Task, least: int) -> int:
     return next(length for length in count(least) if task.has_length(length))
 
 
-def constructed(config: RunConfig, folder: Path, progress: Progress = lambda part, done, count: None) -> Gathered:
+def constructed(config: RunConfig, folder: Path, progress: Progress = lambda part, done, count: None) -> PageRun:
     """A network as `construction` says, made in a new folder and proven. Raises UserError if it cannot be."""
     from regulargpt.runs import run
     from regulargpt.runs.certify import certificate_report
@@ -89,8 +89,8 @@ def constructed(config: RunConfig, folder: Path, progress: Progress = lambda par
     return words_of(data.gather(folder, progress))
 
 
-def words_of(run: Gathered | data.TextRun) -> Gathered:
+def words_of(run: PageRun | data.TextRun) -> PageRun:
     """The run, if it is one on words of a language. Raises UserError if it is not."""
-    if not isinstance(run, Gathered) or not run.is_on_language:
+    if not isinstance(run, PageRun) or not run.is_on_language:
         raise UserError(f"{run.path} is no run on a language; a lesson needs one, as `regulargpt demo parity`")
     return run

@@ -12,7 +12,7 @@ from languages.automata.monoid import TransitionMonoid
 from languages.budget import TooLarge
 from languages.errors import UserError, shown
 from languages.task import Task
-from regulargpt.classroom.data import Certificate, Gathered
+from regulargpt.classroom.data import Certificate, PageRun
 from regulargpt.classroom.live.gathering import Live
 from regulargpt.classroom.network import is_listed
 from regulargpt.finite.specification import specified_machine
@@ -26,7 +26,7 @@ MOST_ELEMENTS = 60
 class Rival:
     """Another network of the same language, beside the one of the lesson."""
 
-    run: Gathered
+    run: PageRun
     label: str
 
     @property
@@ -45,7 +45,7 @@ class Rival:
 class Material:
     """A lesson's language, automaton and monoid, and its network with the certificate."""
 
-    run: Gathered
+    run: PageRun
     machine: MooreMachine
     monoid: TransitionMonoid
     certificate: Certificate
@@ -76,7 +76,7 @@ language, as `regulargpt demo dyck-2`, or look at it with `regulargpt show dyck-
         )
 
 
-def material(run: Gathered, rival: Gathered | None = None) -> Material:
+def material(run: PageRun, rival: PageRun | None = None) -> Material:
     """What a lesson needs of a finished run, and of another one beside it.
 
     Raises UserError if the run is not proven, if it is too large for a lesson, or if the two do not belong together.
@@ -99,7 +99,7 @@ def material(run: Gathered, rival: Gathered | None = None) -> Material:
     return Material(run, machine, TransitionMonoid.of(machine), run.certificate, task.summary, found)
 
 
-def of_rival(rival: Gathered, language: str) -> Rival:
+def of_rival(rival: PageRun, language: str) -> Rival:
     """The network beside that of a language. Raises UserError if it has another one, or no page computes it."""
     place, theirs = shown(rival.path), rival.config.data.name
     if theirs != language:

@@ -10,7 +10,7 @@ from typing import Any
 
 import languages
 from regulargpt.classroom import automaton
-from regulargpt.classroom.data import Gathered
+from regulargpt.classroom.data import PageRun
 from regulargpt.classroom.document import document
 from regulargpt.classroom.lesson.facts import in_a_row, traits_of, values_of
 from regulargpt.classroom.lesson.material import Material, label
@@ -158,7 +158,7 @@ def script_data(lesson: Material) -> dict[str, Any]:
     }
 
 
-def network_data(run: Gathered) -> dict[str, Any]:
+def network_data(run: PageRun) -> dict[str, Any]:
     """A network for the scripts, and what it is called."""
     return {"label": label(run.config.model), "live": live_data(run.live)}
 

@@ -86,9 +86,10 @@ def of_run(folder: Path, named: str | None, train_len: int | None, how: dict[str
     found = RunFolder.open(folder)
     found.load_summary()
 
+    from regulargpt.classroom import alignment_page
     from regulargpt.measurements.alignment.report import align_report
 
-    return align_report(found, **how)
+    return align_report(found, **how, write_page=alignment_page.write)
 
 
 def of_checkpoint(place: Path, named: str | None, how: dict[str, Any]) -> Finding:

@@ -77,10 +77,13 @@ def as_record(accepted: Accepted) -> dict[str, object]:
 def text(accepted: Accepted) -> str:
     """For people: the claims, then what was gone through."""
     claims = (accepted.claim, accepted.unquantised_claim, accepted.language_claim)
-    answered = f"{accepted.answered_states} of {accepted.states} states that words lead to have an answer"
-    roots = f"{accepted.answered_roots} of {accepted.roots} kinds of root"
+    states, roots = (accepted.answered_states, accepted.states), (accepted.answered_roots, accepted.roots)
+    if states[0] == states[1] and roots[0] == roots[1]:
+        answered = "Every reachable state and every kind of root has an answer."
+    else:  # a language with a domain asks no answer of some
+        answered = "{} of {} reachable states and {} of {} kinds of root have an answer.".format(*states, *roots)
     counted = (
         f"{accepted.entries} entries recomputed with {accepted.bits} bits, smallest margin "
         f"{accepted.smallest_margin:.4g}, {accepted.levels} levels until they repeat"
     )
-    return "\n".join(["accepted: " + "\n".join(filter(None, claims)), f"{answered}, and {roots}", counted])
+    return "\n".join(["accepted: " + "\n".join(filter(None, claims)), answered, counted])

@@ -11,10 +11,10 @@ import click
 
 from languages.errors import UserError, shown
 from regulargpt.cli.output import CheckBar, as_json, emit, say
-from regulargpt.cli.types import PATH
+from regulargpt.cli.types import PATH, page_path
 
 if TYPE_CHECKING:
-    from regulargpt.classroom.data import Gathered
+    from regulargpt.classroom.data import PageRun
 
 NAME = "lesson.html"
 LANGUAGE = "parity"
@@ -41,9 +41,7 @@ def command(
     network is constructed, in seconds.
     """
     refuse(language, train, folder)
-    path = out or Path(NAME)
-    if path.is_dir():
-        raise UserError(f"--out {shown(path)} is a folder; name a file, as in --out {shown(path / NAME)}")
+    path = page_path(out, Path(NAME))
     name = language or (None if folder else LANGUAGE)
     with TemporaryDirectory() as temporary, closing(CheckBar()) as progress:
         other = None if beside is None else beside_it(beside, name, progress)
@@ -65,7 +63,7 @@ def refuse(language: str | None, train: bool, folder: Path | None) -> None:
         raise UserError(f"--run {shown(folder)} and {given} exclude each other; a run has its language")
 
 
-def gathered(folder: Path, progress: CheckBar) -> Gathered:
+def gathered(folder: Path, progress: CheckBar) -> PageRun:
     """A finished run on a language. Raises UserError if there is none."""
     from regulargpt.classroom import data
     from regulargpt.classroom.lesson.making import words_of
@@ -73,7 +71,7 @@ def gathered(folder: Path, progress: CheckBar) -> Gathered:
     return words_of(data.gather(folder, progress))
 
 
-def beside_it(folder: Path, language: str | None, progress: CheckBar) -> Gathered:
+def beside_it(folder: Path, language: str | None, progress: CheckBar) -> PageRun:
     """The run beside that on a language. Raises UserError, before anything is made, if it cannot stand there."""
     from regulargpt.classroom.lesson.material import of_rival
 
@@ -82,7 +80,7 @@ def beside_it(folder: Path, language: str | None, progress: CheckBar) -> Gathere
     return other
 
 
-def at_once(language: str, temporary: Path, progress: CheckBar) -> tuple[str, Gathered]:
+def at_once(language: str, temporary: Path, progress: CheckBar) -> tuple[str, PageRun]:
     """How the run was made, and the run: the one that comes with the package, else one by construction."""
     import languages
     from regulargpt.classroom.lesson import making
@@ -94,7 +92,7 @@ def at_once(language: str, temporary: Path, progress: CheckBar) -> tuple[str, Ga
     return "constructed", making.constructed(config, temporary, progress)
 
 
-def trained(language: str, progress: CheckBar, as_json: bool) -> tuple[str, Gathered] | int:
+def trained(language: str, progress: CheckBar, as_json: bool) -> tuple[str, PageRun] | int:
     """How the run was made, and the run: trained until it is proven. The exit code where it did not come to its end."""
     import languages
     from regulargpt.classroom.lesson import making, material
@@ -121,7 +119,7 @@ def trained(language: str, progress: CheckBar, as_json: bool) -> tuple[str, Gath
     return result if isinstance(result, int) else ("trained", gathered(folder, progress))
 
 
-def finish(made: str, run: Gathered, beside: Gathered | None, path: Path, as_json: bool) -> None:
+def finish(made: str, run: PageRun, beside: PageRun | None, path: Path, as_json: bool) -> None:
     """Write the lesson and say so."""
     from regulargpt.classroom.lesson import page
     from regulargpt.classroom.lesson.material import material

@@ -70,23 +70,23 @@ def command(
     """
     from regulargpt.cli.configure import texts
     from regulargpt.config.protocols import MANY, protocol
-    from regulargpt.config.schema import RunConfig, network_of_test
+    from regulargpt.config.schema import network_of_test
     from regulargpt.data import is_language
     from regulargpt.evaluation.temperature import read, weights_of
     from regulargpt.options.lengths import read_lengths
+    from regulargpt.runs.opened import open_run
     from regulargpt.storage.folder import RunFolder
 
     if preset is not None and (lengths is not None or settings):
         raise UserError("--protocol says at which lengths and on which words; leave out --lengths and --set")
     given = None if lengths is None else read_lengths(lengths)
     run_folder = RunFolder.open(folder)
-    config = RunConfig.parse(run_folder.config_text)
+    config = open_run(run_folder, reads=False).config
     written = texts({"evaluation.attention": attention}, settings, SAID)
-    # TensorBoard and compilation are of the training; they need nothing here.
-    config = config.replaced({"device": device, "tensorboard": False, "compile": False})
     # The run may have been scored on few words a length, to be quick; here the lengths are few.
     usual = MANY if is_language(config.data.name) else {}
-    config = config.replaced({**usual, **({} if samples is None else {"evaluation.samples": samples})})
+    chosen = {} if samples is None else {"evaluation.samples": samples}
+    config = config.replaced({**usual, **chosen, "device": device})
     wanted = given or (read_lengths("41-500") if is_language(config.data.name) else config.tested)
     if preset is not None:
         config = protocol(preset).test_of(config)
@@ -94,15 +94,14 @@ def command(
     else:
         config = config.replaced({"protocol": ""}).reading(written)
     changes = network_of_test(config, written)
-    run_folder.load_summary()
-    found = None if temperature is None else read(temperature, weights_of(run_folder))
+    sharper = None if temperature is None else read(temperature, weights_of(run_folder))
 
     from regulargpt.cli.bars import Bars
     from regulargpt.runs.again import evaluate
 
     with closing(Bars()) as bars:
-        chosen = config.seed if seed is None else seed
-        result = evaluate(run_folder, config, wanted, chosen, bars.watch, changes, found, quantised)
+        of_words = config.seed if seed is None else seed
+        result = evaluate(run_folder, config, wanted, of_words, bars.watch, changes, sharper, quantised)
     emit(result) if as_json else say(text(result))
 
 

@@ -39,17 +39,14 @@ CLEAR = 1e-2
 def command(folder: Path, out: Path | None, codebook: str, as_json: bool) -> int:
     """Extract the automaton that a trained network implements, and compare it with the task's."""
     from regulargpt.cli import FAILED
-    from regulargpt.config.schema import RunConfig
-    from regulargpt.data import of_words
+    from regulargpt.runs.opened import open_run
     from regulargpt.storage.folder import RunFolder
 
     if out is not None:
         check_out(out)
     run_folder = RunFolder.open(folder)
-    config = RunConfig.parse(run_folder.config_text)
-    of_words(config.data)
+    config = open_run(run_folder, on=("words",), reads=False).config
     check_run(config, codebook)
-    run_folder.load_summary()
 
     from regulargpt.extraction.run import described, extract
     from regulargpt.finite.nonempty import as_dfa

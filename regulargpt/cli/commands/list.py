@@ -69,11 +69,7 @@ MOST_ROWS = 12
 SHOWN = {"languages": "language", "texts": "text", "retrieval": "retrieval task"}
 """What `regulargpt show` shows one of."""
 
-LISTS = {
-    "recipes": recipes,
-    "protocols": protocols,
-    "experiments": experiments,
-}
+LISTS = {"recipes": recipes, "protocols": protocols, "experiments": experiments}
 KINDS = (*SHOWN, *PARTS, *LISTS)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from languages.errors import UserError, shown
+from languages.errors import shown
 from regulargpt.cli.output import CheckBar, as_json, emit
-from regulargpt.cli.types import PATH
+from regulargpt.cli.types import PATH, page_path
 
 NAME = "report.html"
 
@@ -24,11 +24,9 @@ def command(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
 
     with closing(CheckBar()) as progress:
         runs = [data.gather(folder, progress) for folder in folders]
-    path = out or (folders[0] / NAME if len(folders) == 1 else Path(NAME))
-    if path.is_dir():
-        raise UserError(f"--out {shown(path)} is a folder; name a file, as in --out {shown(path / NAME)}")
+    path = page_path(out, folders[0] / NAME if len(folders) == 1 else Path(NAME))
     size = page.write(runs, path)
-    of_words = [run for run in runs if isinstance(run, data.Gathered) and run.is_on_language]
+    of_words = [run for run in runs if isinstance(run, data.PageRun) and run.is_on_language]
     certified = [str(run.path) for run in of_words if run.is_proven]
     others = [str(run.path) for run in of_words if run.is_another]
     result = {"out": str(path), "bytes": size, "runs": [str(run.path) for run in runs], "certified": certified}

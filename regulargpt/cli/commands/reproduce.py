@@ -44,8 +44,6 @@ KINDS = ("published", "ours", "difference", "state")
     help="Folder of runs and pages.  [default: reproduced/SCALE; with --model reproduced/checkpoints]",
 )
 @engine_options
-@click.option("--retry", is_flag=True, help="Run those again that failed.")
-@click.option("--dry-run", is_flag=True, help="Print the runs and how far they are; write nothing.")
 @click.option("--page-only", is_flag=True, help="Write the page again from what is there; run nothing.")
 @printed
 def command(
@@ -113,7 +111,7 @@ def conduct(
     as_json: bool,
 ) -> int:
     """Run what is missing, write the page whatever came of it; the exit code."""
-    from regulargpt.cli.sweeping import Ended
+    from regulargpt.cli.sweeping import Ended, exit_code
     from regulargpt.runs.sweep import driver
 
     # Refusals first: asking for GPUs imports torch.
@@ -127,10 +125,7 @@ def conduct(
         progress.close()
     reproduction.add_session(folder, experiment, scale, time.monotonic() - started)
     print_result(reproduction.write_page(folder, experiment, scale, notice), as_json)
-    if outcome.missing:
-        say(f"stopped by {outcome.stopped}; the same command goes on from there", err=True)
-        return STOPPED
-    return FAILED if outcome.failed else 0
+    return exit_code(outcome)
 
 
 def page_again(experiment: Any, scale: str, folder: Path, as_json: bool) -> int:

@@ -17,8 +17,8 @@ from regulargpt.runs.exits import FAILED
 
 if TYPE_CHECKING:
     from regulargpt.objectives.measures import Measure
-    from regulargpt.results.beside import Beside
-    from regulargpt.results.row import Key, Row
+    from regulargpt.results.render import Grouped
+    from regulargpt.results.row import Row
     from regulargpt.results.rows import Results
     from regulargpt.results.statistics import Group
 
@@ -54,7 +54,8 @@ def command(folders: tuple[Path, ...], plot: Path | None, as_json: bool, **asked
     if plot:
         from regulargpt.results.curves import picture
 
-        picture(plot, shown.rows, shown.by, shown.names, shown.measure, shown.beside)
+        of = shown.grouped
+        picture(plot, shown.rows, shown.by, of.names, of.measure, of.beside)
     for folder in filter(is_sweep, folders):
         bring_up_to_date(folder)
     print_unfinished(found)
@@ -80,18 +81,11 @@ def refuse(as_json: bool, plot: Path | None, form: str | None, caption: str, **a
 
 @dataclasses.dataclass(frozen=True)
 class Chosen:
-    """The rows asked for, the columns that they are grouped by, as keys and as names, their groups, and the measure.
-
-    `beside` is what stands beside a group, `notes` what stands below the table, `others` the same of further measures.
-    """
+    """The rows asked for, the keys that they are grouped by, their groups; `others` the same of further measures."""
 
     rows: list[Row]
     by: tuple[str, ...]
-    names: tuple[str, ...]
-    groups: list[Group]
-    measure: Measure
-    beside: Mapping[Key, Beside]
-    notes: tuple[str, ...]
+    grouped: Grouped
     others: tuple[Chosen, ...] = ()
 
 
@@ -122,24 +116,25 @@ def choose(found: Results, asked: Mapping[str, Any]) -> Chosen:
         say(f"a group has runs that differ in {listed(differ)}; name that in --group-by to tell them apart", err=True)
     if asked["measure"] is not None or asked["pivot"] is not None:
         return shown
-    others = [of_measure(of, by, shown.names, names, other) for other, of in select.beside_it(rows, measure)]
+    others = [of_measure(of, by, shown.grouped.names, names, other) for other, of in select.beside_it(rows, measure)]
     return dataclasses.replace(shown, others=tuple(others))
 
 
 def of_measure(
-    rows: list[Row], by: tuple[str, ...], shown: tuple[str, ...], names: Mapping[str, str], measure: Measure
+    rows: list[Row], by: tuple[str, ...], shown: Sequence[str], names: Mapping[str, str], measure: Measure
 ) -> Chosen:
     """The groups by one measure; an interval over seeds is none where runs differ in more than the seed."""
     from regulargpt.results.beside import beside
+    from regulargpt.results.render import Grouped
     from regulargpt.results.statistics import groups
 
     marks, notes = beside(rows, by, names, measure)
     mixed = {key for key, mark in marks.items() if mark.differ}
-    found = [
+    whole = [
         dataclasses.replace(group, low=None, high=None) if group.key in mixed else group
         for group in groups(rows, by, measure)
     ]
-    return Chosen(rows, by, shown, found, measure, marks, notes)
+    return Chosen(rows, by, Grouped(whole, shown, measure, marks, notes))
 
 
 def text(shown: Chosen, form: str, caption: str, pivot: str | None) -> str:
@@ -147,15 +142,15 @@ def text(shown: Chosen, form: str, caption: str, pivot: str | None) -> str:
     from regulargpt.results import render
     from regulargpt.tables import text as as_text
 
+    grouped = shown.grouped
     if form == "csv" and pivot:
-        for note in shown.notes:
+        for note in grouped.notes:
             say(note, err=True)
-        return render.pivot_csv(shown.groups, shown.names).removesuffix("\n")
+        return render.pivot_csv(grouped).removesuffix("\n")
     if form == "csv":
-        return render.comma_separated(shown.groups, shown.names, shown.measure, shown.beside).removesuffix("\n")
-    caption = caption or ("" if shown.measure.name == "accuracy" and not shown.others else shown.measure.label)
-    make = render.pivot if pivot else render.table
-    table = make(shown.groups, shown.names, shown.measure, caption, shown.beside, shown.notes)
+        return render.comma_separated(grouped).removesuffix("\n")
+    caption = caption or ("" if grouped.measure.name == "accuracy" and not shown.others else grouped.measure.label)
+    table = (render.pivot if pivot else render.table)(grouped, caption)
     lines = as_text(table, width()) if form == "text" else render.FORMATS[form](table)
     return "\n\n".join([lines, *(text(other, form, "", None) for other in shown.others)])
 
@@ -210,26 +205,21 @@ def listed(names: Sequence[str]) -> str:
 def record(found: Results, shown: Chosen, plot: Path | None) -> dict[str, Any]:
     """What `--json` prints."""
     failed = [{"run": row.run, "status": row.status, "reason": row.reason} for row in wrong(found)]
-    asked = {**of_one(shown), "others": [of_one(other) for other in shown.others]}
+    asked = {**of_one(shown.grouped), "others": [of_one(other.grouped) for other in shown.others]}
     unproven = [{"run": run, "reason": reason} for run, reason in without_proof(found).items()]
     rest = {"failed": failed, "not_proven": unproven, "unfinished": found.unfinished}
     return {**asked, **rest, **({"plot": str(plot)} if plot else {})}
 
 
-def of_one(shown: Chosen) -> dict[str, Any]:
+def of_one(shown: Grouped) -> dict[str, Any]:
     """The groups of one measure."""
     from regulargpt.results.render import of_beside
 
     groups = [
-        dict(zip(shown.names, group.key, strict=True)) | figures(group) | of_beside(shown.beside, group)
+        dict(zip(shown.names, group.key, strict=True)) | figures(group) | of_beside(shown.mark(group))
         for group in shown.groups
     ]
-    return {
-        "measure": shown.measure.name,
-        "group_by": list(shown.names),
-        "groups": groups,
-        "notes": list(shown.notes),
-    }
+    return {"measure": shown.measure.name, "group_by": list(shown.names), "groups": groups, "notes": list(shown.notes)}
 
 
 def figures(group: Group) -> dict[str, Any]:

@@ -20,11 +20,7 @@ OF_THE_MODEL = ("model.name", "model", "recipe")
 @click.option("--protocol", help="Words and scoring as published or agreed; `regulargpt list protocols`.")
 @field_options("--train-len", "--test-len", "--samples", "--seed")
 @click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Any field of config.toml: evaluation.stride=10.",
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any field of config.toml: evaluation.stride=10."
 )
 @click.option("--config", "config_file", type=FILE, help="The config.toml of a run.")
 @printed

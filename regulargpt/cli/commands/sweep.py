@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUES", help="Any field: training.clip=0.5,1.")
 @click.option("--out", type=PATH, help="Sweep folder.  [default: sweeps/LANGUAGES-MODELS]")
 @engine_options
-@click.option("--retry", is_flag=True, help="Run those again that failed.")
-@click.option("--dry-run", is_flag=True, help="Print the runs and how far they are; write nothing.")
 @printed
 def command(
     languages: tuple[str, ...],
@@ -61,12 +59,7 @@ def command(
     engine = choose_engine(options)
     values = all_texts(fields, settings)
     grid = Grid(
-        languages,
-        names(models) or (None,),
-        names(recipes) or (None,),
-        names(protocols) or (None,),
-        values,
-        certify,
+        languages, names(models) or (None,), names(recipes) or (None,), names(protocols) or (None,), values, certify
     )
     folder = out or default_folder(grid)
     if dry_run:

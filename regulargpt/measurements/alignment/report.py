@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from regulargpt import findings, plots
-from regulargpt.classroom import alignment_page
 from regulargpt.config.schema import RunConfig
 from regulargpt.evaluation import temperature as files_of_temperature
 from regulargpt.evaluation.by_length import Point
@@ -21,7 +21,7 @@ from regulargpt.measurements.alignment import propositions
 from regulargpt.measurements.alignment.search import Groups, Search
 from regulargpt.measurements.alignment.setting import SEARCHED, SEGMENTS, Setting, search_of, setting_of
 from regulargpt.measurements.alignment.statistics import Logits, Sharpness, average_logits
-from regulargpt.measurements.alignment.views import RunFacts, look
+from regulargpt.measurements.alignment.views import AttentionViews, RunFacts, look
 from regulargpt.measurements.rounding import rounded
 from regulargpt.objectives.measures import measure
 from regulargpt.plots import Line
@@ -35,6 +35,7 @@ FOLDER, PAGE = "align", "align.html"
 SCORED = 64
 COLUMNS = ("strategy", "layer", "head", "temperature")
 NOT_DRAWN = Picture(())
+WritePage = Callable[[AttentionViews, Path], None]
 
 
 def align_report(
@@ -47,14 +48,15 @@ def align_report(
     fixed: float | None = None,
     seed: int | None = None,
     out: Path | None = None,
+    write_page: WritePage | None = None,
 ) -> Finding:
     """Find the temperatures by each strategy (thesis, Algorithm 1), and the score with each and without.
 
     `p_max` and `entropy` restore the mean largest probability and the mean entropy of attention at the training length,
     `log` is ln L_tr / ln L_ex, and `fixed` a number of yours. A temperature is shared by the whole `model`, a `layer`
-    or a `head`. Writes align.json, .csv and .png, the page align.html, and a file temperature-STRATEGY.json for each,
-    to be used by `evaluate --temperature`. The report's `page` is None where words are too long to be shown, or
-    an encoder reads them apart from the questions.
+    or a `head`. Writes align.json, .csv and .png, and a file temperature-STRATEGY.json for each, to be used by
+    `evaluate --temperature`; with `write_page` the page align.html, too. The report's `page` is None without it, where
+    words are too long to be shown, or an encoder reads them apart from the questions.
 
     Raises UserError, before anything is written, for a run that is not finished, a model without attention,
     lengths without words, or one that is not longer than the training words.
@@ -64,9 +66,8 @@ def align_report(
     run = open_run(folder, attention="full")
     config = run.config
     page = RunFacts(config, run.data, config.seed if seed is None else seed)
-    return aligned(
-        setting, run.facts(), lambda tau: scores(folder, config, setting, tau), out, plots.title(config), fixed, page
-    )
+    score = partial(scores, folder, config, setting)
+    return aligned(setting, run.facts(), score, out, plots.title(config), fixed, page, write_page)
 
 
 def aligned(
@@ -77,6 +78,7 @@ def aligned(
     title: str,
     fixed: float | None = None,
     run: RunFacts | None = None,
+    write_page: WritePage | None = None,
 ) -> Finding:
     """Find the temperatures, score without one ("") and with each, and write the files; of a run, its page too."""
     logits = {name: average_logits(setting.model, words) for name, words in setting.words.items()}
@@ -88,7 +90,7 @@ def aligned(
     found |= {} if fixed is None else {"fixed": np.array([fixed])}
     temperatures = {name: setting.temperature(tau, name) for name, tau in found.items()}
     points = score(temperatures)
-    seen = None if run is None else look(run, setting, temperatures)
+    views = None if run is None or write_page is None else look(run, setting, temperatures)
     report: dict[str, Any] = {
         **facts,
         "train_len": train_len,
@@ -104,7 +106,7 @@ def aligned(
         "strategies": {
             name: of_strategy(setting, name, found[name], searches.get(name), points) for name in temperatures
         },
-        "page": None if seen is None else str(out / PAGE),
+        "page": None if views is None else str(out / PAGE),
     }
     report = rounded({**report, "summary": sentence(report)})
     rows = [
@@ -114,9 +116,9 @@ def aligned(
         for head, tau in enumerate(heads, 1)
     ]
     finding = finding_of(report, rows, picture(report, searches, logits, title))
-    if seen is not None:
+    if views is not None and write_page is not None:
         atomic.make_folder(out)
-        alignment_page.write(seen, out / PAGE)
+        write_page(views, out / PAGE)
     findings.write(finding, out)
     for name, temperature in temperatures.items():
         files_of_temperature.write(out / f"temperature-{name}.json", temperature)

@@ -10,6 +10,7 @@ from regulargpt.cli.commands import results
 from regulargpt.objectives.measures import Measure
 from regulargpt.results import render
 from regulargpt.results.beside import Beside
+from regulargpt.results.render import Grouped
 from regulargpt.results.row import Value
 from regulargpt.results.statistics import Group
 
@@ -58,26 +59,26 @@ BITS = Measure("bits_per_byte", "bits per byte", "bits", False, 0.0, None)
 
 @pytest.mark.parametrize("form", EXPECTED)
 def test_every_letter(form: str):
-    assert render.FORMATS[form](render.table(GROUPS, BY)) == EXPECTED[form].strip("\n")
+    assert render.FORMATS[form](render.table(Grouped(GROUPS, BY))) == EXPECTED[form].strip("\n")
 
 
 def test_every_letter_of_csv():
     beside = {("parity", 2): Beside(50.0, 52.5, (), "b"), ("a_b", None): Beside(None, None, ("lr", "clip"), "a")}
-    assert render.comma_separated(GROUPS, BY, beside=beside) == CSV.lstrip("\n")
+    assert render.comma_separated(Grouped(GROUPS, BY, beside=beside)) == CSV.lstrip("\n")
 
 
 def test_an_interval_has_a_column_of_its_own_where_there_is_one():
-    assert render.FORMATS["text"](render.table([MANY, FEW], ["model"])).splitlines() == [
+    assert render.FORMATS["text"](render.table(Grouped([MANY, FEW], ["model"]))).splitlines() == [
         "model  max    mean   sd    range        median, 95 % interval  below 99 % at  runs  failed  proven",
         "rnn    99.50  94.90  2.80  90.00-99.50  90.00-99.50            41             7     0       -",
         "lstm   50.00  50.00  -     50.00-50.00  -                      41             1     0       -",
     ]
-    assert "interval" not in render.FORMATS["markdown"](render.table([FEW], ["model"]))
+    assert "interval" not in render.FORMATS["markdown"](render.table(Grouped([FEW], ["model"])))
 
 
 def test_a_measure_that_is_no_share_has_its_own_digits_and_no_99_percent():
     group = replace(FEW, max=1.23456, mean=1.23456, min=1.0, sd=0.12345, first_below_99=None)
-    assert render.FORMATS["text"](render.table([group], ["model"], BITS)).splitlines() == [
+    assert render.FORMATS["text"](render.table(Grouped([group], ["model"], BITS))).splitlines() == [
         "model  max    mean   sd    range    runs  failed  proven",
         "lstm   1.235  1.235  0.12  1-1.235  1     0       -",
     ]
@@ -101,7 +102,7 @@ PIVOTED = crossed(
 
 
 def test_a_pivot_has_one_row_a_language_one_column_a_model_and_the_best_in_bold():
-    table = render.pivot(PIVOTED, ["language", "model"])
+    table = render.pivot(Grouped(PIVOTED, ["language", "model"]))
     assert render.FORMATS["markdown"](table).splitlines() == [
         "| language | gru | rnn | slow |",
         "| --- | ---: | ---: | ---: |",
@@ -115,25 +116,25 @@ def test_a_pivot_has_one_row_a_language_one_column_a_model_and_the_best_in_bold(
 
 def test_where_less_is_better_the_least_is_bold():
     pair = crossed(("text", "gru", 1.5, 0.1, 0), ("text", "rnn", 2.5, 0.1, 0))
-    assert render.FORMATS["text"](render.pivot(pair, ["language", "model"], BITS)).splitlines()[1] == (
+    assert render.FORMATS["text"](render.pivot(Grouped(pair, ["language", "model"], BITS))).splitlines()[1] == (
         "text      1.5 ± 0.1*  2.5 ± 0.1"
     )
 
 
 def test_lengths_of_a_pivot_do_not_compete():
     pair = crossed(("alibi", 64, 1.5, 0.1, 0), ("alibi", 128, 2.5, 0.1, 0))
-    assert "*" not in render.FORMATS["text"](render.pivot(pair, ["encoding", "length"], BITS))
+    assert "*" not in render.FORMATS["text"](render.pivot(Grouped(pair, ["encoding", "length"], BITS)))
 
 
 def test_a_pivot_over_numbers_names_them_and_sorts_them():
     groups = crossed(("a", 10, 1.0, None, 0), ("a", 9, 2.0, None, 0), ("b", None, 3.0, None, 0))
-    assert render.pivot(groups, ["language", "chunk_size"]).header == (
+    assert render.pivot(Grouped(groups, ["language", "chunk_size"])).header == (
         *("language", "chunk_size 9", "chunk_size 10", "chunk_size –"),
     )
 
 
 def test_a_pivot_as_csv_has_means_with_every_digit():
-    assert render.pivot_csv(PIVOTED, ["language", "model"]).splitlines() == [
+    assert render.pivot_csv(Grouped(PIVOTED, ["language", "model"])).splitlines() == [
         "language,gru,rnn,slow",
         "parity,50.0,99.9996,99.9951",
         "dyck-2,,80.0,",
@@ -147,13 +148,13 @@ def test_the_command_offers_the_formats_there_are():
 
 def test_csv_keeps_every_digit():
     group = Group(("parity", 2), 2, 0, (99.0, 100 / 3), 99.0, 200 / 3, 1 / 7, 100 / 3, 0.1 + 0.2, 100.0, None, 0, 0)
-    (line,) = csv.DictReader(io.StringIO(render.comma_separated([group], BY)))
+    (line,) = csv.DictReader(io.StringIO(render.comma_separated(Grouped([group], BY))))
     assert [float(line[name]) for name in render.NUMBERS[:6]] == [99.0, 200 / 3, 1 / 7, 100 / 3, 0.1 + 0.2, 100.0]
 
 
 def test_line_breaks_and_controls_do_not_break_a_table():
     groups = [Group(("a\nb\t|c\x1b[0m",), 1, 1, (), None, None, None, None, None, None, None, 0, 0)]
-    shown = {form: write(render.table(groups, BY[:1])).splitlines() for form, write in render.FORMATS.items()}
+    shown = {form: write(render.table(Grouped(groups, BY[:1]))).splitlines() for form, write in render.FORMATS.items()}
     assert shown["markdown"][2].startswith(r"| a b \|c \[0m | ")
     assert shown["latex"][4].startswith(r"a b \textbar{}c [0m & ")
     assert shown["text"][1].startswith("a b |c [0m  ")

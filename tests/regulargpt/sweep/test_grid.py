@@ -348,10 +348,7 @@ def test_what_models_share_is_as_the_user_wrote_it_and_what_all_recipes_agree_on
     assert {c.data.name for c in trees.configs} == {plus}
     assert trees.notices() == []
     alone = Grid(("dyck-4", "modular-arithmetic"), ("regulargpt",))
-    assert [(c.recipe, c.data.name) for c in alone.configs] == [
-        ("answers", "dyck-4"),
-        ("answers", plus),
-    ]
+    assert [(c.recipe, c.data.name) for c in alone.configs] == [("answers", "dyck-4"), ("answers", plus)]
     assert alone.notices() == []
 
 
