@@ -57,7 +57,7 @@ def with_cells(rows: list[list[Any]], change: Callable[[Any, Any], tuple[Any, An
 
 def packed_cell(cell: dict[str, Any], before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A cell by what differs from the one before."""
-    packed = cell | {"lines": [[*line.values()] for line in cell["lines"]]}
+    packed: dict[str, Any] = {**cell, "lines": [[*line.values()] for line in cell["lines"]]}
     values = packed.pop("values", before)
     if "values" in cell:
         packed |= {"changes": changes(before, values)} if is_alike(before, values) else {"values": values}
@@ -66,7 +66,8 @@ def packed_cell(cell: dict[str, Any], before: dict[str, Any]) -> tuple[dict[str,
 
 def unpacked_cell(cell: dict[str, Any], before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The cell that `packed_cell` took."""
-    plain = cell | {"lines": [dict(zip(("text", "kind"), line, strict=False)) for line in cell["lines"]]}
+    lines = [dict(zip(("text", "kind"), line, strict=False)) for line in cell["lines"]]
+    plain: dict[str, Any] = {**cell, "lines": lines}
     if "changes" in cell:
         plain["values"] = merged(before, plain.pop("changes"))
     return plain, plain.get("values", before)
