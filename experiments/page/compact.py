@@ -17,20 +17,22 @@ MIN_EQUAL, MIN_STEPS = 3, 4
 
 def packed(page: dict[str, Any]) -> dict[str, Any]:
     """What a file has of a page's plain values."""
-    return with_blocks(json.loads(json.dumps(page)), packed_cells, packed_curve)
+    return with_blocks(json.loads(json.dumps(page)), packed_cell, packed_curve)
 
 
 def unpacked(page: dict[str, Any]) -> dict[str, Any]:
     """The plain values of a page."""
-    return with_blocks(page, unpacked_cells, unpacked_curve)
+    return with_blocks(page, unpacked_cell, unpacked_curve)
 
 
-def with_blocks(page: dict[str, Any], rows: Callable[[Any], Any], curve: Callable[[Any], Any]) -> dict[str, Any]:
-    """The page with other rows of its tables, and other curves."""
+def with_blocks(
+    page: dict[str, Any], cell: Callable[[Any, Any], tuple[Any, Any]], curve: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """The page with other cells and curves."""
 
     def changed(block: Any) -> Any:
         if isinstance(block, dict) and "rows" in block:
-            return block | {"rows": rows(block["rows"])}
+            return block | {"rows": with_cells(block["rows"], cell)}
         if isinstance(block, dict) and "lines" in block:
             return block | {"lines": [*map(curve, block["lines"])]}
         return block
@@ -39,41 +41,36 @@ def with_blocks(page: dict[str, Any], rows: Callable[[Any], Any], curve: Callabl
     return page | {"sections": sections}
 
 
-def packed_cells(rows: list[list[Any]]) -> list[list[Any]]:
-    """The rows of a table, each cell by what differs from the one before."""
+def with_cells(rows: list[list[Any]], change: Callable[[Any, Any], tuple[Any, Any]]) -> list[list[Any]]:
+    """The rows of a table with other cells; `change` has a cell and the values before it, and gives its own values."""
     before: dict[str, Any] = {}
 
-    def cell_of(cell: Any) -> Any:
+    def changed(cell: Any) -> Any:
         nonlocal before
         if isinstance(cell, str):
             return cell
-        lines = [[line["text"], line["kind"]] if "kind" in line else [line["text"]] for line in cell["lines"]]
-        packed = cell | {"lines": lines}
-        if "values" in cell:
-            values = packed.pop("values")
-            packed |= {"changes": changes(before, values)} if is_alike(before, values) else {"values": values}
-            before = values
-        return packed
+        cell, before = change(cell, before)
+        return cell
 
-    return [[*map(cell_of, row)] for row in rows]
+    return [[*map(changed, row)] for row in rows]
 
 
-def unpacked_cells(rows: list[list[Any]]) -> list[list[Any]]:
-    """The rows that `packed_cells` took."""
-    before: dict[str, Any] = {}
+def packed_cell(cell: dict[str, Any], before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A cell by what differs from the one before."""
+    packed: dict[str, Any] = {**cell, "lines": [[*line.values()] for line in cell["lines"]]}
+    values = packed.pop("values", before)
+    if "values" in cell:
+        packed |= {"changes": changes(before, values)} if is_alike(before, values) else {"values": values}
+    return packed, values
 
-    def cell_of(cell: Any) -> Any:
-        nonlocal before
-        if isinstance(cell, str):
-            return cell
-        lines = [dict(zip(("text", "kind"), line, strict=False)) for line in cell["lines"]]
-        plain = {key: value for key, value in cell.items() if key != "changes"} | {"lines": lines}
-        if "changes" in cell:
-            plain["values"] = merged(before, cell["changes"])
-        before = plain.get("values", before)
-        return plain
 
-    return [[*map(cell_of, row)] for row in rows]
+def unpacked_cell(cell: dict[str, Any], before: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The cell that `packed_cell` took."""
+    lines = [dict(zip(("text", "kind"), line, strict=False)) for line in cell["lines"]]
+    plain: dict[str, Any] = {**cell, "lines": lines}
+    if "changes" in cell:
+        plain["values"] = merged(before, plain.pop("changes"))
+    return plain, plain.get("values", before)
 
 
 def is_alike(before: dict[str, Any], now: dict[str, Any]) -> bool:

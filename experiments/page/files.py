@@ -37,19 +37,19 @@ def rendered(values: dict[str, Any]) -> str:
     return f'{{{head},\n"sections":[\n{sections}]}}\n'
 
 
-def section(found: dict[str, Any]) -> str:
+def section(values: dict[str, Any]) -> str:
     """A section of page.json."""
-    blocks = ",\n".join(map(block, found["blocks"]))
-    return f'{{"title":{dense(found["title"])},"blocks":[\n{blocks}]}}'
+    blocks = ",\n".join(map(block, values["blocks"]))
+    return f'{{"title":{dense(values["title"])},"blocks":[\n{blocks}]}}'
 
 
-def block(found: Any) -> str:
+def block(value: Any) -> str:
     """A block of page.json."""
-    if not isinstance(found, dict) or not (several := found.get("rows") or found.get("lines")):
-        return dense(found)
-    key = "rows" if "rows" in found else "lines"
+    if not isinstance(value, dict) or not (several := value.get("rows") or value.get("lines")):
+        return dense(value)
+    key = "rows" if "rows" in value else "lines"
     each = ",\n".join(map(dense, several))
-    return dense({**found, key: []}).replace(f'"{key}":[]', f'"{key}":[\n{each}]', 1)
+    return dense({**value, key: []}).replace(f'"{key}":[]', f'"{key}":[\n{each}]', 1)
 
 
 def dense(value: Any) -> str:

@@ -87,10 +87,9 @@ class Results:
 
     def seeds(self, row: str) -> Mapping[int, Losses]:
         """The runs of a row by seed; Unknown if none is done."""
-        found = self.losses.get(row)
-        if not found:
+        if not (by_seed := self.losses.get(row)):
             raise Unknown(f"no run of {row} is done")
-        return found
+        return by_seed
 
     def loss(self, row: str, multiple: int) -> Interval:
         """The mean loss in nats a symbol; its interval has what makes texts hard, which all rows share."""
@@ -102,8 +101,8 @@ class Results:
 
     def sample(self, seed: int, losses: Float[np.ndarray, " segments"]) -> Sample:
         """Numbers of a network, with the file of each segment."""
-        known = self.files.get(seed, {}).get(len(losses))
-        return losses, np.arange(len(losses)) if known is None else known
+        files = self.files.get(seed, {}).get(len(losses))
+        return losses, np.arange(len(losses)) if files is None else files
 
     def lengths(self, row: str) -> list[int]:
         """Where the row was tested, every run of it."""
@@ -133,8 +132,8 @@ class Results:
         """A measure at point `a` minus that at `b`, over the seeds that both have; the two intervals are added up.
 
         >>> runs = {0: {64: Interval(2.0, 1.0, 3.0), 128: Interval(4.0, 4.0, 4.0)}}
-        >>> found = Results(64, {}, {"H": {"t5": runs}}).change("H", ("t5", 2), ("t5", 1))
-        >>> found.value, found.low, found.high
+        >>> change = Results(64, {}, {"H": {"t5": runs}}).change("H", ("t5", 2), ("t5", 1))
+        >>> change.value, change.low, change.high
         (2.0, 1.0, 3.0)
         """
         first, second = self.measures(name, *a), self.measures(name, *b)
@@ -145,16 +144,16 @@ class Results:
 
     def measures(self, name: str, row: str, multiple: int) -> Mapping[int, Interval]:
         """A measure at a point by seed; Unknown unless every seed has it."""
-        length, found = self.train_len * multiple, self.measured.get(name, {}).get(row, {})
-        if not found or not all(length in one for one in found.values()):
+        length, by_seed = self.train_len * multiple, self.measured.get(name, {}).get(row, {})
+        if not by_seed or not all(length in run for run in by_seed.values()):
             raise Unknown(f"{name} of {row} at {length:,} symbols was not measured")
-        return {seed: one[length] for seed, one in found.items()}
+        return {seed: run[length] for seed, run in by_seed.items()}
 
     def curve(self, name: str, row: str) -> Measured:
         """A measure at the lengths that all seeds have."""
-        found = list(self.measured.get(name, {}).get(row, {0: {}}).values())
-        lengths = [length for length in found[0] if all(length in one for one in found)]
-        return {length: Interval.over_seeds([one[length] for one in found]) for length in lengths}
+        first, *others = runs = list(self.measured.get(name, {}).get(row, {0: {}}).values())
+        lengths = [length for length in first if all(length in run for run in others)]
+        return {length: Interval.over_seeds([run[length] for run in runs]) for length in lengths}
 
 
 def at(losses: Losses, length: int) -> Float[np.ndarray, " segments"]:

@@ -48,10 +48,8 @@ TEXTS = (
 BY_POSITION = "by-position"
 # An option that depends on the scale is a function of the config that it is set in.
 Option = Any | Callable[[RunConfig], Any]
-# A measure of a trained run under an attention, by tested length.
+# A measure of a trained run by tested length, under an attention or with the temperatures of a strategy ("" for none).
 Measuring = Callable[[RunFolder, str], Mapping[int, Interval]]
-# The same with the temperatures of a strategy, "" for none.
-Sharpening = Callable[[RunFolder, str], Mapping[int, Interval]]
 
 
 @dataclass(frozen=True)
@@ -167,7 +165,7 @@ class TextTable(Experiment):
     whole: Fields = field(default_factory=lambda: THESIS)
     remarks: tuple[str, ...] = ()
     measuring: Mapping[str, Measuring] = field(default_factory=dict)
-    sharpening: Mapping[str, Sharpening] = field(default_factory=dict)
+    sharpening: Mapping[str, Measuring] = field(default_factory=dict)
     shown: str = ""
     drawn: str = ""
     axis: str = "length"
