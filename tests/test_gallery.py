@@ -198,7 +198,7 @@ def test_how_sure_is_said_only_of_networks_that_were_trained(browser: Browser, m
     assert is_constructed != ("a computer adjusted them" in text)
     browser.open(path)
     heads = browser.evaluate("[...document.querySelectorAll('#network thead th')].map((e) => e.textContent)")
-    assert heads == ["", "answer"] + ["how sure"] * (not is_constructed)
+    assert heads == ["network", "answer"] + ["how sure"] * (not is_constructed)
     label = browser.evaluate("document.querySelectorAll('#network tbody th')[1].textContent")
     assert label == ("RegularGPT, made by hand" if is_constructed else "RegularGPT")
 
@@ -237,7 +237,7 @@ def test_brackets_are_shown_as_brackets(browser: Browser, made: Made):
     typed = "(e) => { e.value = '(())'; e.dispatchEvent(new Event('input')); }"
     browser.evaluate(f"({typed})(document.querySelector('#network input'))")
     assert browser.evaluate(texts.format("#network td[data-answer]")) == ["accept", "✓ accept"]
-    assert browser.evaluate(texts.format("#network thead th")) == ["", "answer"]
+    assert browser.evaluate(texts.format("#network thead th")) == ["network", "answer"]
     (about,) = browser.evaluate(texts.format(".about"))
     assert about.endswith("In its data the symbols ( and ) are 0 and 1.")
 

@@ -231,7 +231,7 @@ def test_what_a_terminal_would_obey_is_spelled_out(cli: Cli, tmp_path: Path):
 def test_a_sweep_trains_on_each_text_and_language_what_suits_it(cli: Cli, place: Path):
     shown = json.loads(cli("sweep", "text:small.txt", "parity", "--steps", "2", "--dry-run", "--json").out)
     names = [run["name"].rpartition("-seed")[0] for run in shown["runs"]]
-    assert names == ["text-small.txt-transformer-text", "parity-regulargpt-C2-answers"]
+    assert names == ["text-small.txt-transformer-text", "parity-gated-regulargpt-C2-answers"]
     assert shown["sweep"].endswith("text-small.txt+parity-transformer+regulargpt")
 
 

@@ -292,7 +292,7 @@ def test_a_page_is_small_and_shows_something(
 def test_only_lengths_with_words_are_shown():
     assert shown_lengths(data.read_data("dyck-2"), 40, 1000) == (40, 512)
     # Members of (ab)* have even lengths, and others of odd ones do not suffice here.
-    known = resolve(None, "transformer", "regex:(ab)*", "uniform", {})
+    known = resolve(None, "transformer", "regex:(ab)*")
     source = data.build(known.replaced({"data.test.both_classes": True}).data)
     assert not source.is_tested(511)
     assert shown_lengths(source, 40, 511) == (40, 510)

@@ -545,13 +545,12 @@ def test_why_there_is_no_certificate_is_shown(tmp_path: Path):
         gather(run.path)
 
 
-def test_a_run_whose_language_has_gone_still_has_a_page(tmp_path: Path):
+def test_a_run_whose_language_has_gone_is_refused_in_one_line(tmp_path: Path):
     (tmp_path / "evil.json").write_text(json.dumps(EVIL))
     folder(tmp_path / "run", f"dfa:{tmp_path / 'evil.json'}")
     (tmp_path / "evil.json").unlink()
-    run = gather(tmp_path / "run")
-    assert run.machine is None
-    assert "Accuracy by length" in render([run])
+    with pytest.raises(UserError, match="evil.json: cannot be read"):
+        gather(tmp_path / "run")
 
 
 def test_nothing_is_called_proven_that_the_checker_does_not_accept_now(tmp_path: Path):
