@@ -98,7 +98,7 @@ def test_the_search_imports_nothing_of_the_checker_but_what_reads_files():
         "verdict.py": {CHECKER},
     }
     certificate = ROOT / "regulargpt" / "certificate"
-    for path in [*certificate.glob("*.py"), *(certificate / "search").glob("*.py")]:
+    for path in [path for folder in (".", "search", "tuning") for path in (certificate / folder).glob("*.py")]:
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         found = {other for other in imported(module) if other.startswith(CHECKER)}
         assert found == knows.get(path.name, set()), path
