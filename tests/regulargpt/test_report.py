@@ -549,7 +549,7 @@ def test_a_run_whose_language_has_gone_is_refused_in_one_line(tmp_path: Path):
     (tmp_path / "evil.json").write_text(json.dumps(EVIL))
     folder(tmp_path / "run", f"dfa:{tmp_path / 'evil.json'}")
     (tmp_path / "evil.json").unlink()
-    with pytest.raises(UserError, match="evil.json: cannot be read"):
+    with pytest.raises(UserError, match=r"evil\.json: cannot be read"):
         gather(tmp_path / "run")
 
 
