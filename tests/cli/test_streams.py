@@ -123,7 +123,7 @@ def test_a_full_output_is_one_line_whatever_the_verb(
 def test_a_run_goes_on_when_nobody_can_be_told_about_it(tmp_path: Path):
     assert in_bash(f"{PROGRAM} {SUCCEED['run']} >&- 2>&-", tmp_path).returncode == 0
     assert (tmp_path / "new" / "DONE").exists()
-    assert b"error" not in b"".join(path.read_bytes() for path in (tmp_path / "new").iterdir() if path.is_file())
+    assert b"error:" not in b"".join(path.read_bytes() for path in (tmp_path / "new").iterdir() if path.is_file())
 
 
 GONE = "warning: the standard output cannot be written: it is closed; the result is in new\n"

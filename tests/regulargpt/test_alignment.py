@@ -289,7 +289,6 @@ def test_a_report_restores_what_it_says(trained: RunFolder, tmp_path: Path, by: 
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
         [
             "align.csv",
-            "align.html",
             "align.json",
             "align.png",
             *(f"temperature-{name}.json" for name in report["strategies"]),
