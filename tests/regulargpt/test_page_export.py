@@ -75,7 +75,7 @@ def test_every_figure_is_saved_as_it_is_seen(
     browser.evaluate(UNFOLD)
     settle(browser)
     count = browser.evaluate("figures.all.length")
-    assert count == {"table": 6, "pixels": 6, "texts": 9, "alignment": 2}[kind]
+    assert count == {"table": 6, "pixels": 6, "texts": 11, "alignment": 2}[kind]
     seen, files, images = [], [], []
     for i in range(count):
         seen.append(shot(browser, f"figures.all[{i}].drawing", SIZE))
