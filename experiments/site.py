@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from functools import cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -51,6 +52,7 @@ NAV = {
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
+@cache
 def pages() -> list[Path]:
     """The Markdown files that become pages, by their path in the repository."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from regulargpt.evaluation.interval import Interval
 from regulargpt.plots import Line
 from regulargpt.tables import Table
 
@@ -102,8 +101,7 @@ class Finding:
     """What a measurement came to. Its files are called `name`, its picture `drawn` if it has a name of its own.
 
     `facts` say what was measured, and `values` what came out; together they are what `--json` prints. `data` is the
-    CSV, `more` are further ones by name, `tables` are those that people read, after the line `title`. `intervals` are
-    quantities by length or position, by name: what claims are about, and pages draw.
+    CSV, `more` are further ones by name, `tables` are those that people read, after the line `title`.
     """
 
     name: str
@@ -115,7 +113,6 @@ class Finding:
     tables: Sequence[Table] = ()
     sentence: str = ""
     notes: Sequence[str] = ()
-    intervals: Mapping[str, Mapping[int, Interval]] = field(default_factory=dict)
     more: Mapping[str, Data] = field(default_factory=dict)
     drawn: str = ""
 

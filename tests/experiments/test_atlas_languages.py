@@ -155,7 +155,7 @@ def test_the_algebra_is_that_of_the_definitions() -> None:
         assert {column: found[column] for column in expected} == expected, dfa
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(0, 200), st.integers(1, 9))
 def test_shares_are_those_of_all_words(number: int, length: int) -> None:
     dfa = drawn_dfa(number)

@@ -116,4 +116,4 @@ def within_balls(test: Callable[..., None]) -> Callable[..., None]:
         size=st.sampled_from([0.5, 1.0, 2.0]),
         log_radii=st.tuples(*[st.floats(-6, 1)] * K),
     )
-    return settings(max_examples=3, deadline=None)(drawn(test))
+    return settings(max_examples=3)(drawn(test))

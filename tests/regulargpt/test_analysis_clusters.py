@@ -39,7 +39,7 @@ def nodes(states, elements, depths=1) -> NodeStates:
 
 
 @given(count=st.integers(2, 60), seed=st.integers(0, 1000), noise=st.sampled_from([0.0, 0.01, 0.1, 0.3]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_blobs_are_counted(count: int, seed: int, noise: float):
     states, elements = blobs(count, each=8, noise=noise, seed=seed)
     found, gap = find_clusters(states)

@@ -78,7 +78,7 @@ def first_wrong(machine: MooreMachine, network: Synthetic, C: int, longest: int)
     return None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
 def test_the_decision_is_that_of_all_short_words(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
     network = Synthetic(seed, K, 2, aligned)
@@ -102,7 +102,7 @@ def listed(table: dict[tuple[int, ...], int], C: int) -> Table:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
 def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
     network = Synthetic(seed, K, 2, aligned)
@@ -133,7 +133,7 @@ def test_the_independent_checker_decides_alike(machine: MooreMachine, seed: int,
             induction(*arguments)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(machines(most=4), st.integers(1, 6), st.integers(1, 6))
 def test_what_long_spans_answer_or_reach_short_ones_do_too(machine: MooreMachine, span: int, times: int):
     specification, checker = specification_of(machine), Machine(as_json(machine), "it")
@@ -149,7 +149,7 @@ def test_what_long_spans_answer_or_reach_short_ones_do_too(machine: MooreMachine
 ODD = MooreMachine(("even", "odd", "no"), "01", ((1, 1), (0, 2), (2, 2)), "even", (-1, 0, -1), ("no", "yes"))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(machines(most=4), st.integers(1, 4), SIDES)
 @example(ODD, 2, "right")
 @example(ODD, 2, "left")
@@ -176,7 +176,7 @@ def pairs(kinds: levels.Kinds) -> set[tuple[int, int]]:
     return set(zip(kinds.states.tolist(), kinds.elements.tolist(), strict=True))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 3), SIDES)
 def test_levels_after_the_repetition_bring_nothing_new(machine: MooreMachine, seed: int, K: int, C: int, aligned: Side):
     specification, network = specification_of(machine), Synthetic(seed, K, 2, aligned)
@@ -217,7 +217,7 @@ def tables_of(machine: MooreMachine, C: int, aligned: Side) -> tuple[Proof, list
     return prove(specification, C, image, np.maximum(specification.answers, 0), aligned), found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(machines(), st.integers(2, 3), SIDES)
 @example(ODD, 2, "right")
 @example(ODD, 2, "left")
@@ -243,7 +243,7 @@ def test_the_checker_asks_for_exactly_the_windows_that_the_search_asks_for(
                 induction(checker, C, *(listed(table, C) for table in less), answers, aligned)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(machines(), st.integers(2, 3), SIDES)
 @example(ODD, 2, "right")
 @example(ODD, 2, "left")
@@ -320,7 +320,7 @@ def _count_a() -> MooreMachine:
     return MooreMachine(("0", "1"), "ab", ((1, 0), (0, 1)), "0", (0, 1), ("even a", "odd a"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(machines(), st.integers(0, 999), st.integers(1, 3), st.integers(2, 4), SIDES, st.integers(1, 40))
 @example(ODD, 0, 2, 2, "right", 1)
 @example(ODD, 0, 2, 2, "left", 3)

@@ -125,7 +125,7 @@ def test_in_float64_images_move_as_far_as_in_flint(
     assert (quickly[~small] > 0.09).all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 10**6), st.tuples(st.integers(1, 9), st.integers(1, 9)), st.floats(-300, 300))
 def test_the_spectral_norm_is_bounded_from_above_and_not_by_much(seed: int, shape: tuple[int, int], log_size: float):
     a = np.random.default_rng(seed).normal(size=shape) * 2.0**log_size
@@ -239,7 +239,7 @@ def test_what_the_activation_leaves(kind: str):
                 assert moved.abs().max() <= limit + 1e-12
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 10**6), st.floats(-8, 2), st.booleans())
 def test_what_a_product_leaves_and_how_vectors_stand_side_by_side(seed: int, log_far: float, same: bool):
     """Of x = a + A e_1 + B e_2 and y = b + D e_2 + E e_3, or of x and x."""
@@ -265,7 +265,7 @@ def test_what_a_product_leaves_and_how_vectors_stand_side_by_side(seed: int, log
             np.testing.assert_array_equal(value(pair, vectors), [*value(x, vectors), *value(y, vectors)])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 10**6), st.tuples(st.integers(1, 9), st.integers(1, 9)), st.floats(-30, 30), st.booleans())
 def test_no_vector_within_its_bounds_goes_beyond_what_it_can_reach(
     seed: int, shape: tuple[int, int], log_size: float, few: bool

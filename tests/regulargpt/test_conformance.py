@@ -63,7 +63,7 @@ def test_no_other_machine_of_so_many_states_answers_them_alike(usual: int, more:
     assert compared > (1000 if more else 300)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.integers(2, 3))
 def test_a_machine_with_a_wrong_transition_or_answer_is_told_apart(seed: int, Q: int, Sigma: int):
     rng = np.random.default_rng(seed)

@@ -155,7 +155,7 @@ def machines(n_states: int) -> st.SearchStrategy[Dfa]:
     return st.builds(lambda delta, yes: Dfa(names, "ab", delta, "0", yes), rows, st.sets(st.sampled_from(names)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 4).flatmap(machines), st.sampled_from([2, 3]))
 def test_random_machines(dfa: Dfa, C: int):
     mine = task_of(dfa, "mine")

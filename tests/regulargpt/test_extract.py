@@ -88,7 +88,7 @@ def machines(draw: st.DrawFn) -> MooreMachine:
 
 
 @given(machines(), st.integers(2, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_of_any_small_machine_the_minimal_one_comes_back(machine: MooreMachine, chunk_size: int):
     assume(TransitionMonoid.of(machine).size ** chunk_size <= MAX_WINDOWS // 4)
     found = learnt(teacher_of(machine, chunk_size), empty=machine.outputs[0])

@@ -116,7 +116,7 @@ def test_a_network_that_is_wrong_on_a_window_is_refused_with_the_window(copy: Pa
 WINDOWS = st.lists(st.tuples(*[st.integers(0, 4)] * 3), unique=True, max_size=30)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(WINDOWS, st.integers(1, 9), st.sampled_from([5, 2**40]))
 def test_a_table_that_is_found_is_the_table_that_is_listed(rows: list[tuple[int, ...]], size: int, base: int):
     windows = np.array(rows, dtype=np.int64).reshape(-1, 3)
@@ -142,7 +142,7 @@ def contains(quick: Doubles, balls: Any) -> bool:
     return all(not np.isfinite([m, r]).all() or bool(abs(x - arb(m)) <= arb(r)) for m, r, x in pairs)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(NUMBERS, min_size=4, max_size=4), st.lists(NUMBERS, min_size=4, max_size=4), st.integers(0, 3))
 def test_float64_balls_hold_what_the_balls_of_flint_hold(a: list[float], b: list[float], wide: int):
     # Bits enough that the sums below are exact.

@@ -12,7 +12,7 @@ import matplotlib.figure
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from languages.errors import UserError
@@ -66,7 +66,6 @@ def erring(monkeypatch) -> Callable[[Errs], None]:
     return put
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, exclude_max=True, width=32)), min_size=1), st.integers(1, 30))
 def test_needles_fall_into_bins_by_their_depth(needles: list[tuple[bool, float]], bins: int):
     found, depths = (np.array(part) for part in zip(*needles, strict=True))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from regulargpt.finite.table import nearest_two
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 10_000), K=st.integers(2, 40), scale=st.sampled_from([1e-3, 1.0, 1e4]), near=st.booleans())
 def test_they_are_those_of_all_distances(seed: int, K: int, scale: float, near: bool):
     rng = np.random.default_rng(seed)

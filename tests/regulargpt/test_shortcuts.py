@@ -58,7 +58,7 @@ def slow_features(word: list[int], n_symbols: int) -> dict[str, list[float]]:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(n_symbols=st.integers(1, 5), length=st.integers(1, 40), seed=st.integers(0, 10**6))
 def test_features_equal_slow_ones(n_symbols: int, length: int, seed: int):
     words = rng(seed, "features").integers(0, n_symbols, (5, length)).astype(np.uint8)

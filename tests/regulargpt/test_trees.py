@@ -201,7 +201,7 @@ class Concatenation(Tree):
         return root.states[root.node[:, 0]]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     C=st.integers(2, 5),
     aligned=st.sampled_from(["right", "left"]),
@@ -217,7 +217,7 @@ def test_any_bracketing_keeps_the_word(C: int, aligned: Side, length: int, share
     assert torch.equal(tree(words)[:, 0], number)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(C=st.integers(2, 5), more=st.integers(1, 30), share=st.floats(0, 1), seed=st.integers(0, 10**6))
 def test_random_windows_are_disjoint_and_leave_the_rest(C: int, more: int, share: float, seed: int):
     n = C + more

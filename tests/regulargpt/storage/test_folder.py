@@ -247,7 +247,7 @@ WEIGHTS = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(rows=ROWS, accuracy=ACCURACY, weights=WEIGHTS)
 def test_equal_inputs_give_equal_bytes(tmp_path_factory, rows, accuracy, weights):
     folders = []

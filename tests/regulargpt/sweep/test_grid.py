@@ -102,7 +102,7 @@ grid = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(grid)
 def test_a_grid_is_the_product_of_what_changes_something(grid: Grid):
     """By a second way: each combination by itself, without the keys that its parts lack, equal ones once, in order."""
@@ -134,7 +134,7 @@ def test_a_grid_is_the_product_of_what_changes_something(grid: Grid):
     assert len({repr(sorted(row.items())) for row in differences}) == len(names)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(grid, st.integers(0, 10**6))
 def test_names_are_file_names_and_functions_of_the_config(grid: Grid, seed: int):
     try:
