@@ -53,6 +53,7 @@ class Task:
     weights: tuple[float, ...] | None = None
     members: tuple[Dfa, ...] | Members = ()
     glyphs: tuple[str, ...] = ()
+    level = "regular"
 
     def __post_init__(self) -> None:
         if self.sampling not in ("uniform", "balanced"):
