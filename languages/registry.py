@@ -6,7 +6,7 @@ points (installed.py), which are read only where a name is not built in, and for
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from languages.errors import LanguageError, nearest, one_of
 from languages.specification import Family, Parameter, read_parameters
@@ -87,31 +87,41 @@ FAMILIES = (
 )
 
 MODULUS = Parameter("modulus", 5, "a whole number, 2 to 10")
+NESTED: Literal["context-free"] = "context-free"
 NESTING = Parameter("depth", "any", "'any' or 'every'", ("any", "every"))
-CONTEXT_FREE = tuple(
-    Family(*row, level="context-free")
-    for row in (
-        (
-            "brackets-N",
-            "brackets:brackets",
-            "membership: balanced brackets of N kinds, of any depth or at most bound",
-            (Parameter("bound", 0, "a depth from 1 to 1000, or 0 for none"), NESTING),
-            (1, 2),
-        ),
-        ("xml-N", "brackets:xml", "membership: one element, tags of N names matched", (NESTING,), (4,)),
-        ("reversal-N", "brackets:reversal", "membership: a word over N letters, then its mirror image", (), (2,)),
-        ("json", "json_tokens:json", "membership: one JSON value, over tokens", (NESTING,)),
-        ("formula", "values:formula", "the value of a Boolean formula with brackets", (NESTING,)),
-        (
-            "arithmetic-brackets",
-            "values:arithmetic",
-            "the value mod m of an expression with brackets",
-            (MODULUS, Parameter("precedence", False, "true or false: multiplication first"), NESTING),
-        ),
-        ("equation", "values:equation", "the digit x that solves an equation mod m", (MODULUS, NESTING)),
-        ("list-ops", "values:list_ops", "the value of nested lists with MAX, MIN and SM", (NESTING,)),
-        ("pushdown:FILE", "user:pushdown", "a visibly pushdown machine in a JSON file: pushdown:path.json"),
-    )
+CONTEXT_FREE = (
+    Family(
+        "brackets-N",
+        "brackets:brackets",
+        "membership: balanced brackets of N kinds, of any depth or at most bound",
+        (Parameter("bound", 0, "a depth from 1 to 1000, or 0 for none"), NESTING),
+        (1, 2),
+        level=NESTED,
+    ),
+    Family(
+        "xml-N", "brackets:xml", "membership: one element, tags of N names matched", (NESTING,), (2, 4), level=NESTED
+    ),
+    Family(
+        "reversal-N",
+        "brackets:reversal",
+        "membership: a word over N letters, then its mirror image",
+        numbers=(2,),
+        level=NESTED,
+    ),
+    Family("json", "json_tokens:json", "membership: one JSON value, over tokens", (NESTING,), level=NESTED),
+    Family("formula", "values:formula", "the value of a Boolean formula with brackets", (NESTING,), level=NESTED),
+    Family(
+        "arithmetic-brackets",
+        "values:arithmetic",
+        "the value mod m of an expression with brackets",
+        (MODULUS, Parameter("precedence", False, "true or false: multiplication first"), NESTING),
+        level=NESTED,
+    ),
+    Family("equation", "values:equation", "the digit x that solves an equation", (MODULUS, NESTING), level=NESTED),
+    Family("list-ops", "values:list_ops", "the value of nested lists: MAX, MIN, SM", (NESTING,), level=NESTED),
+    Family(
+        "pushdown:FILE", "user:pushdown", "a visibly pushdown machine in a JSON file: pushdown:path.json", level=NESTED
+    ),
 )
 """Languages whose machine has a stack, and whose brackets are visible."""
 

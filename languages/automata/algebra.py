@@ -1,9 +1,9 @@
 """The finite algebra of a visibly pushdown machine: what the transition monoid is to a finite automaton.
 
 A well-matched word u acts on the states alone, f_u: Q -> Q, and there are finitely many such functions. Two operations
-make them: f_{uv} = f_v after f_u, and wrap_{a,b}(f)(q) = delta_r(f(q'), g, b) with (q', g) = delta_c(q, a), which is f_{aub}.
+make them: f_{uv} = f_v after f_u, and wrap_{a,b}(f)(q) = delta_r(f(q'), g, b) with (q', g) = delta_c(q, a), f_{aub}.
 A word with pending brackets acts too, on what stays: a pending return as q -> delta_bottom(q, b), a pending call as
-q -> q'. Such words stand at the top level only, and no word with a pending call stands left of one with a pending return.
+q -> q'. Such words stand at the top level only, and a pending call never left of a pending return: they would match.
 
 Source: Alur, Kumar, Madhusudan and Viswanathan, Congruences for visibly pushdown languages, ICALP 2005.
 """
@@ -35,9 +35,9 @@ class NestedAlgebra:
     """Elements are numbered by the length of their shortest words; element 0 is the identity, the empty word's.
 
     >>> from languages.context_free.brackets import brackets
-    >>> algebra = NestedAlgebra.of(brackets(1).visibly)
-    >>> algebra.size, algebra.minimal().size, algebra.minimal().words
-    (8, 7, ('', '(', ')', '()', ')(', '())', ')()', ...))
+    >>> algebra = NestedAlgebra.of(brackets(2).visibly).minimal()
+    >>> algebra.words  # balanced, a bracket too many on either side, wrong, too many on both
+    ('', ')', '(', '(]', ')(')
     """
 
     alphabet: tuple[str, ...]
@@ -96,11 +96,18 @@ class NestedAlgebra:
         first = np.sort(np.unique(classes[:-1], return_index=True)[1])  # a shortest word's element of each class
         number = np.full(classes.max() + 1, NONE)
         number[classes[first]] = np.arange(len(first))
-        to = np.append(number[classes[:-1]], NONE)  # index -1, none, stays none
+        to: Ints = np.append(number[classes[:-1]], NONE)  # index -1, none, stays none
         return NestedAlgebra(
-            self.alphabet, self.direction, to[self.product[np.ix_(first, first)]], to[self.wrap[first]], to[self.letter],
-            self.flags[first], self.answers[first], tuple(self.least[i] for i in first), np.unique(to[self.items]),
-        )  # fmt: skip
+            self.alphabet,
+            self.direction,
+            to[self.product[np.ix_(first, first)]],
+            to[self.wrap[first]],
+            to[self.letter],
+            self.flags[first],
+            self.answers[first],
+            tuple(self.least[int(i)] for i in first),
+            np.unique(to[self.items]),
+        )
 
 
 class Closure:
@@ -166,8 +173,9 @@ class Closure:
         self.right[before, item] = NONE if known is None else known
 
     def _wrap(self, function: Ints, word: tuple[int, ...]) -> None:
-        for (i, a), (j, b) in product(enumerate(self.machine.calls.tolist()), enumerate(self.machine.returns.tolist())):
-            self._reach(self.wrapped(function, i, j), 0, (a, *word, b), True, (0, NONE))
+        calls, returns = self.machine.calls.tolist(), self.machine.returns.tolist()
+        for i, j in product(range(len(calls)), range(len(returns))):
+            self._reach(self.wrapped(function, i, j), 0, (calls[i], *word, returns[j]), True, (0, NONE))
 
     def wrapped(self, function: Ints, a: int, b: int) -> Ints:
         """wrap_{a,b}(f) of every state."""
@@ -190,17 +198,16 @@ class Closure:
         for element in range(1, size):
             before, item = (0, element) if element in self.items else self.split[element]
             table[:, element] = right[table[:, before], self.items[item]]
-        pairs = [
-            [self.number[self.wrapped(function, i, j).tobytes(), 0] if not flag else NONE
-             for i, j in np.ndindex(len(machine.calls), len(machine.returns))]
-            for function, flag in zip(functions, self.flags, strict=True)
-        ]  # fmt: skip
+        wrap = np.full((size, len(machine.calls), len(machine.returns)), NONE)
+        for element, a, b in np.argwhere(wrap[flags == 0] == NONE).tolist():
+            element = int(np.flatnonzero(flags == 0)[element])
+            wrap[element, a, b] = self.number[self.wrapped(functions[element], a, b).tobytes(), 0]
         letter = [self._letter(symbol) for symbol in range(machine.machine.n_symbols)]
         return NestedAlgebra(
             machine.machine.alphabet,
             machine.direction,
             table,
-            np.array(pairs, dtype=np.intp).reshape(size, len(machine.calls), len(machine.returns)),
+            wrap,
             np.array(letter, dtype=np.intp),
             flags,
             machine.outputs[functions[:, machine.start]].astype(np.intp),

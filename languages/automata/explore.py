@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from languages.automata.pushdown import Move, PushdownTransducer
 from languages.budget import check
 
 MAX_STEPS = 2**21  # calls of the function
-NOTHING_PUSHED = object()
 
 Step = Callable[[Any, str, Any], "tuple[Any, Any] | None"]
 
@@ -37,10 +36,10 @@ def explored(
     stack: dict[Hashable, str] = {}
     tried: set[tuple[Hashable, str, Any]] = set()
     moves: dict[tuple[Hashable, str, Any], tuple[Any, Any]] = {}
-    todo, seen_tops = [start], 0
+    todo, seen_tops = list[Hashable]([start]), 0
     # Each new stack symbol is one more top for every return in every state, so it is gone round until nothing is new.
     while todo or seen_tops < len(stack):
-        todo, seen_tops = [], len(stack)
+        todo, seen_tops = list[Hashable](), len(stack)
         for state in list(names):
             for symbol in alphabet:
                 tops: list[Any] = [None, *list(stack)] if symbol in returns else [None]
@@ -57,10 +56,14 @@ def explored(
                     if result[0] not in names:
                         names[result[0]] = name(result[0])
                         todo.append(result[0])
+
+    def written_top(top: Any) -> str | None:
+        return None if top is None else stack[top]
+
     written = [
         Move(names[state], symbol, names[target], push=stack[pushed])
         if symbol in calls
-        else Move(names[state], symbol, names[target], () if symbol not in returns else (None if top is None else stack[top],),
+        else Move(names[state], symbol, names[target], (written_top(top),) if symbol in returns else (),
                   pop=symbol in returns and top is not None)
         for (state, symbol, top), (target, pushed) in moves.items()
     ]  # fmt: skip
@@ -76,4 +79,4 @@ def name(thing: Hashable) -> str:
     """
     if not isinstance(thing, tuple):
         return str(thing)
-    return " ".join(text for part in thing if (text := name(part) if isinstance(part, tuple) else str(part)))
+    return " ".join(filter(None, map(name, cast("tuple[Hashable, ...]", thing))))

@@ -45,9 +45,9 @@ class Move:
 class PushdownTransducer:
     """R = (Q, Sigma, Delta, delta, q0, o): a real-time deterministic pushdown transducer.
 
-    A move depends on the state, the symbol read and the top of the stack. It leads to a state, and pushes a symbol, pops
-    the top, or leaves the stack as it is. Where there is no move, a word is no question. `outputs[q]` is an index into
-    `output_names`, or -1 where a state has no answer, as in a Moore machine.
+    A move depends on the state, the symbol read and the top of the stack. It leads to a state, and pushes a symbol,
+    pops the top, or leaves the stack as it is. Where there is no move, a word is no question. `outputs[q]` is an index
+    into `output_names`, or -1 where a state has no answer, as in a Moore machine.
 
     AutomatonError: an unknown state or symbol, two moves for one case, a pop at the bottom, a stack symbol that is
     never pushed. Source: real-time deterministic pushdown automata, Ginsburg and Greibach 1966, with outputs.
@@ -132,9 +132,9 @@ class PushdownTransducer:
 
     @property
     def table(self) -> Ints:
-        """delta (Q + 1, Sigma, 1 + Delta): the next state, -1 where there is no move. Top 0 is the bottom, 1 + g symbol g.
+        """delta (Q + 1, Sigma, 1 + Delta): the next state, -1 where there is no move.
 
-        The last row, which the index -1 finds, stays where it is.
+        Top 0 is the bottom, 1 + g the stack symbol g. The last row, which the index -1 finds, stays where it is.
         """
         return self._tables[0]
 
@@ -196,9 +196,9 @@ class PushdownTransducer:
 
     def _one_by_one(self, words: Indices) -> Ints:
         """(batch, length) as the definition has it: the readable way, and the quick one for a few long words."""
-        table, actions, found = self.table.tolist(), self.actions.tolist(), []
+        table, actions, found = self.table.tolist(), self.actions.tolist(), list[list[int]]()
         for word in words.tolist():
-            state, stack, trace = self.initial_index, [0], []
+            state, stack, trace = self.initial_index, [0], list[int]()
             for symbol in word:
                 action, state = actions[state][symbol][stack[-1]], table[state][symbol][stack[-1]]
                 if action >= 0:
@@ -212,7 +212,8 @@ class PushdownTransducer:
     def _together(self, words: Indices) -> Ints:
         """(batch, length): all words of a batch at once, symbol by symbol."""
         count, length = words.shape
-        rows, state, height = np.arange(count), np.full(count, self.initial_index), np.zeros(count, dtype=np.intp)
+        rows = np.arange(count, dtype=np.intp)
+        state, height = np.full(count, self.initial_index), np.zeros(count, dtype=np.intp)
         stack, trace = np.zeros((count, length + 1), dtype=np.int32), np.empty((count, length), dtype=np.intp)
         for t in range(length):
             place = (state, words[:, t], stack[rows, height])

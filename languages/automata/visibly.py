@@ -132,10 +132,12 @@ def _direction(machine: PushdownTransducer, symbol: int) -> int:
 class Steps(Protocol):
     """What the search for words asks of a machine; its states are of any kind."""
 
-    calls: Ints
-    returns: Ints
-    internals: Ints
-
+    @property
+    def calls(self) -> Ints: ...
+    @property
+    def returns(self) -> Ints: ...
+    @property
+    def internals(self) -> Ints: ...
     @property
     def start(self) -> Any: ...
     def internal(self, state: Any, x: int) -> Any: ...
@@ -199,8 +201,8 @@ def shortest_word(steps: Steps, wanted: Callable[[Any], bool]) -> Ints | None:
             continue
         ways[node] = way
         if len(ways) > allowed(MAX_SUMMARIES):
-            said = f"the search for a word meets more than {allowed(MAX_SUMMARIES):,} pairs of states; use a smaller machine"
-            raise TooLarge(said + hint(len(ways), MAX_SUMMARIES))
+            said = f"the search for a word meets more than {allowed(MAX_SUMMARIES):,} pairs of states"
+            raise TooLarge(f"{said}; use a smaller machine{hint(len(ways), MAX_SUMMARIES)}")
         origin, state = node
         if origin in (BOTTOM, OPEN) and wanted(state):
             check(length, LONGEST, f"a shortest word has {length:,} symbols")

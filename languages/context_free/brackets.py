@@ -37,7 +37,7 @@ def brackets(kinds: int, bound: int = 0, depth: Literal["any", "every"] = "any")
 
     LanguageError: K outside 1..32, a bound that is negative or above 1,000.
 
-    >>> brackets(2).labels([[0, 1, 3, 2], [0, 1, 2, 3]]).tolist()  # ( [ ] ) and ( [ ) ]
+    >>> brackets(2).labels([[0, 2, 3, 1], [0, 2, 1, 3]]).tolist()  # ( [ ] ) and ( [ ) ]
     [1, 0]
 
     Source: the Dyck language over K pairs, Chomsky and Schützenberger 1963.
@@ -48,7 +48,7 @@ def brackets(kinds: int, bound: int = 0, depth: Literal["any", "every"] = "any")
     pairs = names_of_pairs(kinds)
     kind = {symbol: i for i, pair in enumerate(pairs) for symbol in pair}
     opening = [pair[0] for pair in pairs]
-    # Without a bound the state says only whether a bracket is open; the stack symbol says where its bracket leads back to.
+    # Without a bound the state says only whether a bracket is open; the stack says where its end leads back to.
     depths = [str(d) for d in range(bound + 1)] if bound else ["balanced", "open"]
 
     def step(state: str, symbol: str, top: Any) -> tuple[Any, Any] | None:
@@ -62,9 +62,14 @@ def brackets(kinds: int, bound: int = 0, depth: Literal["any", "every"] = "any")
         return top[1], None
 
     machine = explored(
-        [symbol for pair in pairs for symbol in pair], depths[0], step, lambda state: CLASSES[state == depths[0]], CLASSES,
-        opening, [pair[1] for pair in pairs],
-    )  # fmt: skip
+        [symbol for pair in pairs for symbol in pair],
+        depths[0],
+        step,
+        lambda state: CLASSES[bool(state == depths[0])],
+        CLASSES,
+        opening,
+        [pair[1] for pair in pairs],
+    )
     S = [Variable(f"S{i}") for i in range(bound + 1)]
     rules = {
         S[i].name: ((), *((a, S[max(i - 1, 0)], b, S[i]) for a, b in pairs)) if i or not bound else ((),)
@@ -75,7 +80,8 @@ def brackets(kinds: int, bound: int = 0, depth: Literal["any", "every"] = "any")
     return NestedTask(
         name=spec(f"brackets-{kinds}", {"bound": (bound, 0), "depth": (depth, "any")}),
         machine=machine,
-        summary=f"membership: balanced brackets of {kinds} kinds, {f'at most {bound} deep' if bound else 'of any depth'}",
+        summary=f"membership: balanced brackets of {kinds} kinds, "
+        + (f"at most {bound} deep" if bound else "of any depth"),
         source="Chomsky and Schützenberger 1963; Suzgun et al. 2019",
         examples=((both, "accept"), (first[0], "reject"), (first[1], "reject")) if bound != 1 else (),
         rules=rules,
@@ -112,10 +118,10 @@ def xml(kinds: int, depth: Literal["any", "every"] = "any") -> NestedTask:
 
     alphabet = [tag for name in names for tag in (f"<{name}>", f"</{name}>")] + ["t"]
     machine = explored(
-        alphabet, "start", step, lambda state: CLASSES[state == "end"], CLASSES, opening,
+        alphabet, "start", step, lambda state: CLASSES[bool(state == "end")], CLASSES, opening,
         [f"</{name}>" for name in names],
     )  # fmt: skip
-    element, content = Variable("element"), Variable("content")
+    content = Variable("content")
     tags = tuple((f"<{name}>", f"</{name}>") for name in names)
     rules = {
         "element": tuple((a, content, b) for a, b in tags),

@@ -45,7 +45,9 @@ def json(depth: Literal["any", "every"] = "any") -> NestedTask:
     atoms = ("s", "n")
     return NestedTask(
         name=spec("json", {"depth": (depth, "any")}),
-        machine=explored("{}[],:sn", "outside", step, lambda state: CLASSES[state == "done"], CLASSES, "{[", "}]"),
+        machine=explored(
+            "{}[],:sn", "outside", step, lambda state: CLASSES[bool(state == "done")], CLASSES, "{[", "}]"
+        ),
         summary="membership: one JSON value, over tokens",
         source="RFC 8259, section 2",
         examples=(("{s:[n,s]}", "accept"), ("[n,]", "reject"), ("[s", "reject")),

@@ -1,4 +1,4 @@
-"""A task of a context-free language whose brackets are visible: a pushdown machine, and a grammar to draw words from."""
+"""A task of a context-free language with visible brackets: a pushdown machine, and a grammar to draw words from."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class NestedTask:
     """What a model is to learn: the machine's answer to a word with brackets, at its last symbol.
 
     `rules` are a grammar (`languages.sampling.grammar`) of the words that are drawn: of the questions where sampling is
-    "uniform", of the members where it is "balanced". Words of a length are all equally likely; with `depth="every"`, and
-    beyond 2,048 symbols, they are drawn by nesting depth. It is asked as `languages.task.Task` is, and has no finite
-    automaton.
+    "uniform", of the members where it is "balanced". Words of a length are all equally likely; with `depth="every"`,
+    and beyond 2,048 symbols, they are drawn by nesting depth. It is asked as `languages.task.Task` is, and has no
+    finite automaton.
 
     >>> from languages.context_free.brackets import brackets
     >>> from languages.randomness import rng

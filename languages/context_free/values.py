@@ -40,7 +40,7 @@ def arithmetic(modulus: int = 5, precedence: bool = False, depth: Depth = "any")
     >>> arithmetic(precedence=True).machine.answers("3+2*(1-4)").item()
     2
 
-    Source: Delétang et al. 2023, Modular Arithmetic; languages with brackets are their deterministic context-free level.
+    Source: Delétang et al. 2023, Modular Arithmetic, the one of their deterministic context-free level.
     """
     check_modulus("arithmetic-brackets", modulus)
     digits = tuple(str(i) for i in range(modulus))
@@ -80,7 +80,7 @@ def bracketed_rules(digits: tuple[str, ...], operators: str, E: Variable = E) ->
 
 
 def _bracketed(modulus: int, operators: str) -> Any:
-    """States: an operand is expected (outside; as the first inside; as the second), perhaps behind a minus; it is there."""
+    """States: an operand is expected (outside; the first inside; the second), perhaps behind a minus; it is there."""
 
     def there(expecting: Any, value: int, bracket: bool) -> Any:
         match expecting:
@@ -91,7 +91,8 @@ def _bracketed(modulus: int, operators: str) -> Any:
                 return "left", "bracket" if bracket else "digit", value
             case ("second", left, operator):
                 return "both", OPERATORS[operator](left, value) % modulus
-        raise AssertionError(expecting)
+            case _:
+                raise AssertionError(expecting)
 
     def step(state: Any, symbol: str, top: Any) -> tuple[Any, Any] | None:
         expects = state[0] in ("operand", "first", "second")
@@ -199,7 +200,8 @@ def _equation(modulus: int) -> Any:
                 sign = 1 if operator == "+" else -1
                 # Two x in one equation are no question.
                 return None if a and c else ("both", c + sign * a, (d + sign * b) % modulus)
-        raise AssertionError(expecting)
+            case _:
+                raise AssertionError(expecting)
 
     def arrived(state: Any) -> tuple[Any, Any] | None:
         return None if state is None else (state, None)
@@ -308,7 +310,7 @@ def list_ops(depth: Depth = "any") -> NestedTask:
             return there(state, int(symbol)), None
         return (there(top, state[1]), None) if top is not None and len(state) == 2 else None
 
-    V, A = Variable("V"), Variable("A")
+    A = Variable("A")
     return NestedTask(
         name=spec("list-ops", {"depth": (depth, "any")}),
         machine=explored(

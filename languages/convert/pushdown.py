@@ -85,7 +85,7 @@ def accepting(alphabet: list[str], initial: str, moves: list[Move], accepted: li
     while sink in states:
         sink += "_"
     direction, table = VisiblyPushdown.of(machine).direction, machine.table
-    tops, more = (None, *machine.stack), []
+    tops, more = (None, *machine.stack), list[Move]()
     for q, state in enumerate((*machine.states, sink)):
         for a, symbol in enumerate(alphabet):
             missing = tuple(top for i, top in enumerate(tops) if q == len(states) or table[q, a, i] == NO_MOVE)

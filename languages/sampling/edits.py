@@ -20,7 +20,7 @@ def edited(
     >>> int((edited(rng(0, "example"), words, np.array([1, 1, -1]), edits=2, swaps=0.0) != words).sum(1).max())
     2
     """
-    count, length = words.shape
+    count, length = map(int, words.shape)
     found, n_symbols = words.copy(), len(direction)
     exchanged = random.random(count) < swaps
     sizes = random.integers(1, edits + 1, size=count)

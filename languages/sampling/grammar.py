@@ -73,7 +73,8 @@ class Grammar:
         self.rules = [[self._rule(parts) for parts in alternatives] for alternatives in rules.values()]
 
     def _rule(self, parts: Sequence[Part]) -> Rule:
-        symbols, variables, opened, weight, depth = [], [], [], 1, 0
+        symbols, variables, opened = list[tuple[int, int, tuple[int, ...]]](), list[tuple[int, int]](), list[int]()
+        weight, depth = 1, 0
         for part in parts:
             if isinstance(part, Variable):
                 variables.append((len(symbols), self.variables.index(part.name)))
@@ -194,11 +195,15 @@ class Grammar:
         shortest = self._shortest[0]
         possible = min(deepest, int(np.flatnonzero(shortest <= length).max(initial=0)))
         depth = random.integers(possible + 1, size=count)
-        return self._draw(random, length, depth, lambda items: self._split(random, items))
+
+        def choices(items: Items) -> tuple[Ints, Ints, Ints]:
+            return self._split(random, items)
+
+        return self._draw(random, length, depth, choices)
 
     @cached_property
     def _shortest(self) -> Ints:
-        """(variables, DEEPEST + 1) the length of a shortest word that is at least so deep; larger than any if none is."""
+        """(variables, DEEPEST + 1) the length of a shortest word so deep or deeper; larger than any if none is."""
         none, rows = np.iinfo(np.int32).max, len(self.rules)
         first = np.array([int(row.argmax()) if row.any() else none for row in self._exists])
         found = np.full((rows, DEEPEST + 1), none, dtype=np.intp)
@@ -226,18 +231,16 @@ class Grammar:
                 return rule, split, spine
             # Where a depth cannot be had at exactly this length, the item goes on without one.
             items.depth[todo] *= attempt < TRIES
-            for variable in np.unique(items.variable[todo]).tolist():
+            for variable in map(int, np.unique(items.variable[todo])):
                 these = todo[items.variable[todo] == variable]
-                lotted = random.random((len(self.rules[variable]), len(these)))
-                drawn = (lotted * self._possible[variable][:, self._short(items.length[these])]).argmax(0)
+                lots: Floats = random.random((len(self.rules[variable]), len(these)))
+                drawn: Ints = (lots * self._possible[variable][:, self._short(items.length[these])]).argmax(0)
                 # Rules that differ in their symbols only are fitted together.
                 for shape, members in self._shapes[variable]:
-                    some = (
-                        these[of_shape := np.isin(drawn, members)] if len(members) > 1 else these[drawn == members[0]]
-                    )
+                    of_shape = np.isin(drawn, members)
+                    some, number = these[of_shape], drawn[of_shape]
                     if not len(some):
                         continue
-                    number = drawn[of_shape] if len(members) > 1 else np.full(len(some), members[0])
                     first, deep, fits = self._fit(random, shape, items.length[some], items.depth[some])
                     rule[some[fits]], split[some[fits]], spine[some[fits]] = number[fits], first[fits], deep[fits]
             todo = todo[rule[todo] < 0]
@@ -305,7 +308,7 @@ class Grammar:
             rule, split, spine = choices(items)
             parts = [
                 self._apply(random, words, chosen, items.take(rows), split[rows], spine[rows])
-                for variable in np.unique(items.variable).tolist()
+                for variable in map(int, np.unique(items.variable))
                 for number, chosen in enumerate(self.rules[variable])
                 if len(rows := np.flatnonzero((items.variable == variable) & (rule == number)))
             ]
@@ -320,7 +323,7 @@ class Grammar:
         lengths = [rest] if len(rule.variables) == 1 else [split, rest - split]
         before = [np.zeros_like(rest), lengths[0], rest]  # how much the variables to the left take
         for place, passed, choice in rule.symbols:
-            drawn = np.array(choice)[random.integers(len(choice), size=len(items))] if len(choice) > 1 else choice[0]
+            drawn = np.array(choice)[random.integers(len(choice), size=len(items))]
             words[items.word, items.start + place + before[passed]] = drawn
         return [
             Items(

@@ -1,4 +1,4 @@
-"""The grammar of what a visibly pushdown machine answers: one derivation for each word, as the machine is deterministic.
+"""The grammar of what a visibly pushdown machine answers; a word has one derivation, as the machine is deterministic.
 
 Variables: [p r], a well-matched word that leads from p to r; "bottom p" and "open p", the rest of a word from p, where
 returns may close nothing, or stand behind a call that nothing closes.
@@ -26,25 +26,27 @@ def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int]) -> Rules:
 
     >>> from languages.context_free.brackets import brackets
     >>> rules = rules_of(brackets(1).visibly, {1})
-    >>> rules["bottom 0"][:2]
-    [(), ('(', Variable(name='inside 1 1'), ')', Variable(name='bottom 0'))]
+    >>> rules["bottom 0"]
+    [(), (('(',), Variable(name='inside 1 1'), (')',), Variable(name='bottom 0'))]
     """
     names, states = machine.machine.alphabet, range(machine.n_states - 1)  # what leads to the sink is no question
     size = len(states) ** 3 * (1 + len(machine.machine.stack))
     check(size, MAX_RULES * 50, f"a grammar of a machine with {len(states)} states")
     steps: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for (i, x), q in product(enumerate(machine.internals), states):
-        steps[q, int(machine.internal_to[q, i])].append(names[x])
+    for i, q in product(range(len(machine.internals)), states):
+        steps[q, int(machine.internal_to[q, i])].append(names[int(machine.internals[i])])
     calls: dict[tuple[int, int, int], list[str]] = defaultdict(list)
-    for (i, a), q in product(enumerate(machine.calls), states):
-        calls[q, int(machine.call_to[q, i]), int(machine.pushed[q, i])].append(names[a])
+    for i, q in product(range(len(machine.calls)), states):
+        calls[q, int(machine.call_to[q, i]), int(machine.pushed[q, i])].append(names[int(machine.calls[i])])
     closes: dict[int, dict[tuple[int, int], list[str]]] = defaultdict(lambda: defaultdict(list))
-    for (i, b), q, g in product(enumerate(machine.returns), states, range(len(machine.machine.stack))):
-        closes[g][q, int(machine.return_to[q, g, i])].append(names[b])
+    for i, q, g in product(range(len(machine.returns)), states, range(len(machine.machine.stack))):
+        closes[g][q, int(machine.return_to[q, g, i])].append(names[int(machine.returns[i])])
 
     def items(q: int) -> list[tuple[tuple[Part, ...], int]]:
         """The first items that a row may have in state q, and the states that they lead to."""
-        found = [((tuple(symbols),), target) for (source, target), symbols in steps.items() if source == q]
+        found: list[tuple[tuple[Part, ...], int]] = [
+            ((tuple(symbols),), target) for (source, target), symbols in steps.items() if source == q
+        ]
         for (source, inside, g), opening in calls.items():
             if source == q:
                 found += [
@@ -62,10 +64,10 @@ def rules_of(machine: VisiblyPushdown, answers: AbstractSet[int]) -> Rules:
                 *done,
                 *((*item, Variable(f"{place} {to}")) for item, to in items(q) if to != sink),
             ]
-        for b, symbol in enumerate(machine.returns):
+        for b, symbol in enumerate(map(int, machine.returns)):
             if (to := int(machine.bottom_to[q, b])) != sink:
                 rules[f"bottom {q}"].append((names[symbol], Variable(f"bottom {to}")))
-        for a, symbol in enumerate(machine.calls):
+        for a, symbol in enumerate(map(int, machine.calls)):
             if (to := int(machine.call_to[q, a])) != sink:
                 for place in ("bottom", "open"):
                     rules[f"{place} {q}"].append((names[symbol], Variable(f"open {to}")))

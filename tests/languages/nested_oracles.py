@@ -58,9 +58,8 @@ def json_tokens(word):
 
 def reversal(word):
     half = len(word) // 2
-    return CLASSES[
-        word[:half].islower() * (word[half:].lower() == word[:half][::-1]) * word[half:].isupper() or not word
-    ]
+    first, second = word[:half], word[half:]
+    return CLASSES[not word or (first.islower() and second.isupper() and first == second.lower()[::-1])]
 
 
 def formula(word):

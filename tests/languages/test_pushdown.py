@@ -20,6 +20,7 @@ from languages.convert import pushdown as written
 from languages.errors import AutomatonError, UserError, WordError
 from languages.sampling.grammar import Grammar
 from languages.sampling.machine_grammar import rules_of
+from tests.languages.test_context_free import nested
 
 ALPHABET = ("(", "[", ")", "x")
 DIRECTION = [1, 1, -1, 0]
@@ -78,7 +79,8 @@ def test_runs_algebra_and_grammar_agree_with_the_moves_on_all_short_words(machin
     assert visibly.direction.tolist() == DIRECTION
     algebra = NestedAlgebra.of(visibly)
     minimal = algebra.minimal()
-    assert minimal.size <= algebra.size and [len(word) for word in algebra.least] == sorted(map(len, algebra.least))
+    assert minimal.size <= algebra.size
+    assert [len(word) for word in algebra.least] == sorted(map(len, algebra.least))
     try:
         grammar = Grammar(ALPHABET, rules_of(visibly, {0, 1}), DIRECTION)
     except AutomatonError:
@@ -125,7 +127,8 @@ def test_a_minimal_algebra_is_the_same_for_every_machine_with_these_answers(mach
     one, two = VisiblyPushdown.of(machine), VisiblyPushdown.of(double)
     assert one.counterexample(two) is None
     first, second = NestedAlgebra.of(one).minimal(), NestedAlgebra.of(two).minimal()
-    assert first.size == second.size and sorted(map(len, first.least)) == sorted(map(len, second.least))
+    assert first.size == second.size
+    assert sorted(map(len, first.least)) == sorted(map(len, second.least))
     assert sorted(first.answers.tolist()) == sorted(second.answers.tolist())
 
 
@@ -166,15 +169,16 @@ def test_partners(direction):
 
 
 def test_a_word_may_be_a_million_deep():
-    machine = languages.find("brackets-2").machine
+    machine = nested("brackets-2").machine
     word = np.repeat(np.array([0, 2, 3, 1], dtype=np.uint8), 250_000)
-    assert machine.answers(word).item() == 1 and machine.answers(word[:-1]).item() == 0
+    assert machine.answers(word).item() == 1
+    assert machine.answers(word[:-1]).item() == 0
     assert partners(np.array([1, -1, 1, -1])[word][None])[0, 0] == len(word) - 1
 
 
 def test_the_two_ways_to_run_agree():
-    machine = languages.find("arithmetic-brackets").machine
-    words = languages.find("arithmetic-brackets").sample(languages.rng(0, "test"), 41, 40)
+    machine = nested("arithmetic-brackets").machine
+    words = nested("arithmetic-brackets").sample(languages.rng(0, "test"), 41, 40)
     words[20:] = np.random.default_rng(0).permuted(words[20:], axis=1)
     assert np.array_equal(machine.run(words, every=True), machine._one_by_one(words))
     assert machine.run(np.zeros((3, 0), np.uint8)).tolist() == [machine.initial_index] * 3
@@ -226,7 +230,7 @@ def test_too_large():
             [f"a{i}" for i in range(3000)], "q0", (), {f"q{i}": None for i in range(2000)}, ("no",)
         )
     with pytest.raises(WordError, match="not in the alphabet"):
-        languages.find("formula").machine.answers("(0+1)")
+        nested("formula").machine.answers("(0+1)")
 
 
 FILE = {"alphabet": ["(", ")"], "initial": "0", "accepting": ["0"], "moves": [
@@ -238,10 +242,11 @@ FILE = {"alphabet": ["(", ")"], "initial": "0", "accepting": ["0"], "moves": [
 def test_a_file_of_the_users(tmp_path):
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(FILE))
-    task, brackets = languages.find(f"pushdown:{path}"), languages.find("brackets-1")
+    task, brackets = nested(f"pushdown:{path}"), nested("brackets-1")
     assert task.visibly.counterexample(brackets.visibly) is None
     words = task.sample(languages.rng(0, "test"), 20, 30, near_misses=0.5)
-    assert task.labels(words).sum() == 15 and (task.labels(words) == brackets.labels(words)).all()
+    assert task.labels(words).sum() == 15
+    assert (task.labels(words) == brackets.labels(words)).all()
     assert 'label="( push first"' in written.to_dot(task.machine)
 
 
@@ -261,5 +266,6 @@ def test_what_is_no_file_of_a_machine(tmp_path, change, said):
     path = tmp_path / "wrong.json"
     path.write_text(json.dumps(FILE | change))
     with pytest.raises(UserError, match=re.escape(said)) as caught:
-        languages.find(f"pushdown:{path}")
-    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+        nested(f"pushdown:{path}")
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -16,8 +16,8 @@ from regulargpt.cli.output import emit, printed, say
 )
 @printed
 def command(language: str, dot: bool, seed: int, as_json: bool) -> None:
-    """Show a language: its machine, its monoid or algebra, sample words; a text: its size, its digest, a few lines; or a
-    retrieval task: its symbols, its answers, a document with questions.
+    """Show a language: its machine, its monoid or algebra, sample words; a text: its size, its digest, a few lines; or
+    a retrieval task: its symbols, its answers, a document with questions.
     """
     import languages
     from languages.task import Task
