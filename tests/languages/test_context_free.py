@@ -98,9 +98,9 @@ def test_examples_and_names():
 
 def test_bounded_brackets_are_the_regular_language_of_that_depth():
     for bound in (1, 2, 3):
-        nested, regular = nested(f"brackets-1:bound={bound}"), languages.get(f"dyck-{bound}")
+        bounded, regular = nested(f"brackets-1:bound={bound}"), languages.get(f"dyck-{bound}")
         for _, words in words_of(2, 12):
-            assert (nested.labels(words) == regular.labels(words)).all()
+            assert (bounded.labels(words) == regular.labels(words)).all()
 
 
 def test_members_of_a_length_are_equally_likely():
