@@ -7,9 +7,10 @@ is used at every node. Without brackets it is the tree of the word.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -21,28 +22,99 @@ from regulargpt.models.tree.levels import level_over, tree_levels
 from regulargpt.models.tree.sharing import identify
 
 Rows = Float[Tensor, "rows d_model"]
-Merge = Callable[[Rows, Ints, Ints], "tuple[Rows, Ints, Ints]"]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How the nodes of several forests, one forest after the other, are put together: neighbours form a group.
+
+    A group is one window of the map, or a node that waits; groups are numbered from the left.
+    """
+
+    group: Ints  # (nodes,) the group of each
+    place: Ints  # (nodes,) its place in the window, by offset
+    waits: npt.NDArray[np.bool_]  # (groups,)
+    size: Ints  # (forests,) how many groups each has
+
+
+def windows_of_rows(size: Ints, C: int, right: bool) -> Groups:
+    """Windows of C neighbours in forests of so many nodes, counted from the right or the left.
+
+    >>> found = windows_of_rows(np.array([3, 1]), 2, right=True)
+    >>> found.group.tolist(), found.place.tolist(), found.size.tolist()
+    ([0, 1, 1, 2], [0, 1, 0, 0], [2, 1])
+    """
+    count, within = -(-size // C), numbered(size)
+    if right:
+        within = np.repeat(size, size) - 1 - within
+    window = np.repeat(count, size) - 1 - within // C if right else within // C
+    group = np.repeat(np.cumsum(count) - count, size) + window
+    return Groups(group, within % C, np.zeros(int(count.sum()), dtype=np.bool_), count)
+
+
+def numbered(size: Ints) -> Ints:
+    """0, 1, ... for the nodes of each forest.
+
+    >>> numbered(np.array([2, 3])).tolist()
+    [0, 1, 0, 1, 2]
+    """
+    return np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
+
+
+@dataclass(frozen=True)
+class RandomBracketing:
+    """Another tree in every forest: above level 1 about the share `share` of the windows is merged at a time.
+
+    The other nodes wait meanwhile; C nodes or fewer are merged at once. The answer must stay: see bracketings.py, which
+    does this to words.
+    """
+
+    share: float
+    random: np.random.Generator
+
+    def groups(self, size: Ints, C: int, right: bool) -> Groups:
+        """Windows of C neighbours from a random place on, each merged by a coin, but one at least in each forest."""
+        few, within = np.repeat(size <= C, size), numbered(size)
+        shift = self.random.integers(np.clip(size - C, 0, C - 1) + 1)
+        block = (within - np.repeat(shift, size)) // C  # -1 before the first
+        full = (block >= 0) & (np.repeat(shift, size) + (block + 1) * C <= np.repeat(size, size))
+        number = np.repeat(np.cumsum(size) - size, size) + np.maximum(block, 0)  # of the block, as good as a name
+        coins = self.random.random(len(within)) < self.share
+        tossed = full & coins[number]
+        none = ~np.logical_or.reduceat(tossed, np.cumsum(size) - size)
+        merged = few | tossed | (full & np.repeat(none, size) & (block == 0))
+        at_end = (within - np.repeat(shift, size)) % C
+        begins = np.where(few, within == 0, ~merged | (at_end == 0))
+        place = np.where(few, within, np.where(merged, at_end, 0))
+        if right:
+            place = np.where(few, np.repeat(size, size) - 1, np.where(merged, C - 1, 0)) - place
+        group = np.cumsum(begins) - 1
+        count = np.add.reduceat(begins.astype(np.intp), np.cumsum(size) - size)
+        return Groups(group, place, ~merged[begins], count)
 
 
 def nested_root(
-    model: Tree, words: Int[Tensor, "batch length"], direction: Int[Tensor, "symbols"]
+    model: Tree,
+    words: Int[Tensor, "batch length"],
+    direction: Int[Tensor, "symbols"],
+    bracketing: RandomBracketing | None = None,
 ) -> Float[Tensor, "batch d_model"]:
     """The state of each word's root, in the tree that follows its brackets.
 
-    Equal forests of the same height are computed once. `nested_root_plainly` is the readable way.
+    Equal nodes of forests of one height are computed once. `nested_root_plainly` is the readable way.
     """
-    if not (direction[words.long()] != 0).any():
+    if bracketing is None and not (direction[words.long()] != 0).any():
         *_, root = tree_levels(model, words)
         return F.embedding(root.node[:, -1], root.states)
     forests = forests_of(words.cpu().numpy(), direction.cpu().numpy().astype(np.intp))
-    return Computation(model, forests).roots(len(words))
+    return Computation(model, forests, bracketing).roots(len(words))
 
 
 class Computation:
     """The states of all forests and pairs of a batch, those first that need no others."""
 
-    def __init__(self, model: Tree, forests: Forests) -> None:
-        self.model, self.forests = model, forests
+    def __init__(self, model: Tree, forests: Forests, bracketing: RandomBracketing | None = None) -> None:
+        self.model, self.forests, self.bracketing = model, forests, bracketing
         (self.layer,) = model.tree_layers(1)
         self.states: Rows = model.leaves()  # row 0 the pad, 1 + s the symbol s, then the pairs
         self.pair = np.zeros(len(forests.size), dtype=np.intp)  # the row of the pair round each forest
@@ -74,23 +146,38 @@ class Computation:
         inside = self.forests.inside[items]
         return np.where(inside == LEAF, 1 + self.forests.symbol[items], self.pair[inside])
 
-    def finished(self, forests: Ints) -> "list[tuple[Ints, Rows, Ints]]":
-        """Level by level: the forests whose root is there, the states of that level, and the roots' rows in it."""
+    def finished(self, forests: Ints) -> list[tuple[Ints, Rows, Ints]]:
+        """Level by level: the forests whose root is there, the states so far, and the roots' rows among them."""
         found, size, states = list[tuple[Ints, Rows, Ints]](), self.forests.size[forests], self.states
         if (empty := size == 0).any():
             found.append((forests[empty], states, np.zeros(int(empty.sum()), dtype=np.intp)))
         forests, size = forests[~empty], size[~empty]
-        rows, share = self.rows_of(forests), True
+        rows, share, groups = self.rows_of(forests), True, self.usual
         while len(forests):
-            windows, size = windows_of_rows(rows, size, self.model.chunk_size, self.model.aligned == "right")
-            level, share = level_over(self.model, states, self.index(windows)[None], self.layer.apply, share)
-            states, rows = level.states, level.node[0].cpu().numpy()
-            done = size == 1
+            of = groups(size)
+            windows = np.zeros((len(of.waits), self.model.chunk_size), dtype=np.intp)
+            windows[of.group, of.place] = rows
+            level, share = level_over(self.model, states, self.index(windows[~of.waits])[None], self.layer.apply, share)
+            rows = windows.max(axis=1)  # what waits stands alone in its window
+            if of.waits.any():
+                rows[~of.waits] = len(states) - 1 + level.node[0].cpu().numpy()
+                states = torch.cat([states, level.states[1:]])
+            else:
+                rows, states = level.node[0].cpu().numpy(), level.states
+            size, done, groups = of.size, of.size == 1, self.later
             if done.any():
-                ends = np.cumsum(size)
-                found.append((forests[done], states, rows[ends[done] - 1]))
+                found.append((forests[done], states, rows[np.cumsum(size)[done] - 1]))
                 rows, forests, size = rows[np.repeat(~done, size)], forests[~done], size[~done]
         return found
+
+    def usual(self, size: Ints) -> Groups:
+        return windows_of_rows(size, self.model.chunk_size, self.model.aligned == "right")
+
+    def later(self, size: Ints) -> Groups:
+        """Above level 1, where random bracketings begin."""
+        if self.bracketing is None:
+            return self.usual(size)
+        return self.bracketing.groups(size, self.model.chunk_size, self.model.aligned == "right")
 
     def closed(self, forests: Ints, states: Rows, inside: Ints) -> tuple[Rows, Ints]:
         """The states of the pairs round these forests, whose roots are rows of `states`, and their rows; row 0 is the pad."""
@@ -114,26 +201,6 @@ class Computation:
         children, node = identify(self.index(windows)[None], len(table))
         states = torch.cat([self.model.absent, self.layer.apply(table, children)])
         return states, 1 + node[0].cpu().numpy()
-
-
-def windows_of_rows(rows: Ints, size: Ints, C: int, right: bool) -> tuple[Ints, Ints]:
-    """The windows (windows, C), by offset, of rows of several forests one after the other, and how many each has.
-
-    >>> windows_of_rows(np.array([1, 2, 3, 9]), np.array([3, 1]), 2, right=True)
-    (array([[1, 0],
-           [3, 2],
-           [9, 0]]), array([2, 1]))
-    """
-    ends, count = np.cumsum(size), -(-size // C)
-    within = np.arange(len(rows)) - np.repeat(ends - size, size)
-    if right:
-        within = np.repeat(size, size) - 1 - within
-    first = np.repeat(np.cumsum(count) - count, size)
-    window = within // C
-    window = first + (np.repeat(count, size) - 1 - window if right else window)
-    found = np.zeros((int(count.sum()), C), dtype=np.intp)
-    found[window, within % C] = rows
-    return found, count
 
 
 def nested_root_plainly(
