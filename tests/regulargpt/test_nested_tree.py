@@ -1,4 +1,6 @@
-"""The tree that follows the brackets: equal to its definition with gradients, and to the word's tree without brackets."""
+"""The tree that follows the brackets: its definition with gradients, and without brackets the tree of the word."""
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from regulargpt.models.tree.forests import forests_of
 from regulargpt.models.tree.nested import RandomBracketing, nested_root, nested_root_plainly, numbered
 
 DIRECTION = torch.tensor([1, 1, -1, -1, 0])  # ( [ ) ] x
-SMALL = {"d_model": 16, "n_heads": 2, "d_ff": 16}
+SMALL: dict[str, Any] = {"d_model": 16, "n_heads": 2, "d_ff": 16}
 MODELS = {
     "C=2": lambda: RegularGPT(5, 3, chunk_size=2, **SMALL),
     "C=2, gates": lambda: RegularGPT(5, 3, chunk_size=2, gates=True, **SMALL),

@@ -180,7 +180,7 @@ class Computation:
         return self.bracketing.groups(size, self.model.chunk_size, self.model.aligned == "right")
 
     def closed(self, forests: Ints, states: Rows, inside: Ints) -> tuple[Rows, Ints]:
-        """The states of the pairs round these forests, whose roots are rows of `states`, and their rows; row 0 is the pad."""
+        """The states of the pairs round forests whose roots are rows of `states`, and their rows; row 0 is the pad."""
         C, right = self.model.chunk_size, self.model.aligned == "right"
         # The leaves and the roots in one table; an empty inside is the pad, row 0 of both.
         n_leaves = self.model.embedding.weight.shape[0]
