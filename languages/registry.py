@@ -238,11 +238,16 @@ def get(spec: str) -> "Task":
     1
     """
     if (level := level_of(spec)) != "regular":
-        raise LanguageError(
-            f"{spec:.80} is a {level} language: its machine has a stack, and here a finite automaton is needed; "
-            "choose a regular language, as in dyck-4"
-        )
+        raise no_finite_automaton(spec, level)
     return cast("Task", find(spec))
+
+
+def no_finite_automaton(name: str, level: str) -> LanguageError:
+    """What is said where a finite automaton is needed of a language above the regular ones."""
+    return LanguageError(
+        f"{name:.80} is a {level} language: its machine has a stack, and this needs a finite automaton; "
+        "choose a regular language, as in dyck-4"
+    )
 
 
 def find(spec: str) -> "Task | NestedTask":

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from languages.errors import UserError, nearest, one_of
+from languages.registry import level_of
 from regulargpt.config.protocols import MANY, protocol, without_sampling
 from regulargpt.config.schema import Draft, RunConfig
 from regulargpt.data import is_language, kind_of, sampling
@@ -231,6 +232,8 @@ def resolve(
         fields = RECIPES[options_of].of(options_of, chosen, language)
         fields = {key: value for key, value in fields.items() if key not in unless}
         draft = Draft().put({"recipe": name, "data.name": fields.pop("data.name", language), "model.name": chosen})
+        if is_language(language) and level_of(language) == "context-free":
+            draft.put_present({"model.tree": "nested"})
         draft.put_present(fields)  # a class from outside takes those that it has
         if preset is not None:
             protocol(preset).put(draft.put(MANY))

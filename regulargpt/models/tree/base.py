@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -45,6 +45,12 @@ class Tree(Model):
     state_norm: nn.Module
     readout: nn.Module
     hook_embed: HookPoint
+    direction: Int[Tensor, "symbols"] | None = None
+    """Of each symbol whether it calls (1), returns (-1) or neither (0): then the tree follows the brackets."""
+
+    def follow(self, direction: Sequence[int]) -> None:
+        """Let the tree follow the brackets of words (nested.py) from now on."""
+        self.register_buffer("direction", torch.tensor(direction), persistent=False)
 
     @property
     @abstractmethod

@@ -93,6 +93,14 @@ class RandomBracketing:
         return Groups(group, place, ~merged[begins], count)
 
 
+def root_of(model: Tree, words: Int[Tensor, "batch length"], share: bool = True) -> Float[Tensor, "batch d_model"]:
+    """The state of each word's root, in the model's own tree."""
+    if model.direction is not None:
+        return nested_root(model, words, model.direction)
+    *_, root = tree_levels(model, words, share)
+    return root.states[root.node[:, -1]]
+
+
 def nested_root(
     model: Tree,
     words: Int[Tensor, "batch length"],
