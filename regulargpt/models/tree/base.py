@@ -45,12 +45,15 @@ class Tree(Model):
     state_norm: nn.Module
     readout: nn.Module
     hook_embed: HookPoint
-    direction: Int[Tensor, "symbols"] | None = None
-    """Of each symbol whether it calls (1), returns (-1) or neither (0): then the tree follows the brackets."""
+
+    @property
+    def direction(self) -> Int[Tensor, "symbols"] | None:
+        """Of each symbol whether it calls (1), returns (-1) or neither (0); None of a tree that follows no brackets."""
+        return self._buffers.get("brackets")
 
     def follow(self, direction: Sequence[int]) -> None:
         """Let the tree follow the brackets of words (nested.py) from now on."""
-        self.register_buffer("direction", torch.tensor(direction), persistent=False)
+        self.register_buffer("brackets", torch.tensor(direction), persistent=False)
 
     @property
     @abstractmethod
