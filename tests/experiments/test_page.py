@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from experiments.cells import Comparison, ShortcutScores
-from experiments.page.compact import unpacked
 from experiments.page.files import draw, rendered
+from experiments.page.layout import page_of
 from experiments.page.markdown import markdown
-from experiments.page.record import Cell, Curve, Items, Line, Page, Picture, Section, Table, Verdict, from_json, to_json
+from experiments.page.record import Cell, Curve, Items, Line, Page, Picture, Section, Table, Verdict, to_json
 from experiments.registry import experiment
 from experiments.reproduction import comparison, made
 from experiments.score_page import score_page
@@ -91,9 +91,10 @@ def test_newer_results_are_quoted_with_their_own_conditions(found):
 
 
 def test_the_record_says_what_the_page_says(found):
-    data = unpacked(json.loads(rendered(to_json(found[2]))))
-    assert json.loads(json.dumps(to_json(from_json(data)))) == data
-    assert markdown(from_json(data), drawn=True) == found[1]
+    again = page_of(json.loads(rendered(found[2])))
+    data = json.loads(json.dumps(to_json(again)))
+    assert data == json.loads(json.dumps(to_json(found[2])))
+    assert markdown(again, drawn=True) == found[1]
     cells = {(cell["row"], cell["column"]): cell for cell in found[2].cells}
     assert len(cells) == 2 * len(TABLE.columns)
     good, bad = cells["dyck-12", "words-C3"], cells["parity", "rnn"]
@@ -113,8 +114,8 @@ def test_every_kind_of_block_is_read_as_it_was_written():
     blocks = ("Text.", Items(("a", "b"), numbered=True), table, curve, Picture("p", "p.png", "dots"))
     claims = (Verdict("holds", "x = 1", sentence="So it is.", source="paper", rules=("x below 2",)),)
     page = Page(experiment="e", scale="cpu", heading="H", lead=("L",), claims=claims, sections=(Section("S", blocks),))
-    text = rendered(to_json(page))
-    assert from_json(unpacked(json.loads(text))) == page
+    text = rendered(page)
+    assert page_of(json.loads(text)) == page
     assert text.count("\n") > 10
     shown = markdown(page)
     assert "1. a\n2. b" in shown
