@@ -5,9 +5,9 @@ from __future__ import annotations
 from experiments.claims import Bound, Claim, change, lead
 from experiments.encodings_languages import runs
 from experiments.experiment import Scale
-from experiments.text.runs import tested_as
 from experiments.text.subjects import aligned
 from experiments.text.table import Subject, text_table
+from experiments.text.testing import tested_as
 from regulargpt.config.schema import RunConfig
 
 ACCURACY = "accuracy in %"

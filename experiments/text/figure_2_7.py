@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from experiments.claims import Claim, above, below
-from experiments.text.runs import quantities
 from experiments.text.subjects import encoding
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import HIGHER, SLOPE, VARIANCE
 
 SECTION = "thesis, section 2.5"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from experiments.claims import Claim, above, leads
-from experiments.text.runs import quantities
 from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, alone
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.effective_length import THRESHOLD
 from regulargpt.measurements.quantities import FLATTEST, KERNEL
 

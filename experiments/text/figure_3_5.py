@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from experiments.claims import Claim, beats, falls_on
 from experiments.text.subjects import ALIBI, KERPLE_LOG, SHORT, T5, alone, sliding
-from experiments.text.table import BY_POSITION, Source, TextTable, text_table
+from experiments.text.table import Source, TextTable, text_table
+from experiments.text.testing import ByPosition
 
 SUBJECTS = {
     "kerple_log": alone(KERPLE_LOG),
@@ -26,7 +27,7 @@ def position_figure(name: str, title: str, claims: Sequence[Claim], multiples: t
         SUBJECTS,
         [Source(name, {"github": "GitHub"}, lambda data, row, length: (f"{length}/{row}", row))],
         claims,
-        scoring=BY_POSITION,
+        scoring=ByPosition(),
         axis="position",
         multiples=multiples,
         remarks=(REMARK,),

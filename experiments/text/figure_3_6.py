@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from experiments.claims import Claim, below, leads
 from experiments.text.figure_3_2 import SUBJECTS
-from experiments.text.runs import quantities
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import HEADS
 
 CLAIMS = (

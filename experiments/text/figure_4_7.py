@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from experiments.claims import Claim, above
 from experiments.text.receptive_field import field_figure, spreads
-from experiments.text.runs import quantities
 from experiments.text.subjects import SINUSOIDAL, alone, longer
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import FIELD, GRADIENT, JUMP, REACH
 
 # The positions around L are an eighth of the segment.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from experiments.claims import Claim, above, below
 from experiments.text.retrieval import retriever
-from experiments.text.runs import quantities
 from experiments.text.subjects import T5, alone
 from experiments.text.table import Source, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import FLATTEST, STEEPEST
 
 # A symbol far away has e times as much weight as the same symbol at distance 0, or as little.

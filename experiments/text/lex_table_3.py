@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from experiments.claims import Claim, leads
 from experiments.text.lex_table_2 import TRAIN_LEN
-from experiments.text.runs import quantities
 from experiments.text.subjects import ALIBI, ROTARY, SINUSOIDAL, XPOS, bca
 from experiments.text.table import LEX, Source, by_model, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import RESOLUTION
 
 SECTION = "LEX, section 4.3"

@@ -17,15 +17,13 @@ from experiments.page.record import Block, Cell, Items, Line, Page, Picture, Sec
 from experiments.score_page import hardly_trained, source
 from experiments.text.results import LOSSES, Unknown
 from experiments.text.runs import TableRuns
-from experiments.text.table import BY_POSITION, Source, TextTable
+from experiments.text.table import Source, TextTable
 from regulargpt.config.schema import value_of
 from regulargpt.evaluation.interval import FILES, SEGMENTS, WORDS, Interval
 from regulargpt.objectives.measures import exp
 from regulargpt.plots import Line as Curve
 
 MEASURE = "bits_per_byte"
-# Before it symbols cost so much that the rest of a curve by position would be flat.
-FIRST_DRAWN = 8
 # More lines are too many for one picture.
 MOST_LINES = 12
 # What published conditions are called on the page, and the key of ours.
@@ -50,7 +48,7 @@ SCORINGS = {
     "last_k": "the last symbols of each test segment, the same ones at every length",
     "nonoverlapping": "all symbols of test segments that lie side by side",
     "sliding": "the last symbols of windows a step apart",
-    BY_POSITION: "the symbols up to that position of the longest segments, from a factor of about 1.4 before it on",
+    "by-position": "the symbols up to that position of the longest segments, from a factor of about 1.4 before it on",
 }
 # By what intervals are over, beside seeds.
 INTERVALS = {
@@ -77,7 +75,7 @@ def text_page(runs: TableRuns, scale: Scale, made: Mapping[str, Any]) -> Page:
     has_losses = LOSSES if results.losses else ""
     too_small = "hardly trained at this scale" if scale == "smoke" else ""
     facts = {
-        **{"scoring": table.scoring, "measure": table.shown, "axis": table.axis, "train_len": results.train_len},
+        **{"scoring": table.scoring.name, "measure": table.shown, "axis": table.axis, "train_len": results.train_len},
         **{"over": FILES, "losses": has_losses},
         "unlearned": [{"run": name, "value": value} for name, value in runs.unlearned.items()],
     }
@@ -405,8 +403,7 @@ def line_of(row: str, runs: TableRuns) -> Curve:
         found = dict(results.curve(table.drawn, row))
     else:
         shown = [results.train_len * multiple for multiple in table.multiples]
-        tested = results.lengths(row)
-        drawn = [n for n in tested if (n >= FIRST_DRAWN if table.scoring == BY_POSITION else n in shown)]
+        drawn = table.scoring.drawn(results.lengths(row), shown)
         found = {length: results.loss_at(row, length).through(in_bits) for length in drawn}
     values = np.array([[one.value, one.low, one.high] for one in found.values()]).reshape(-1, 3).T  # (3, points)
     return Curve(table.subjects[row].title, list(found), *map(list, values))

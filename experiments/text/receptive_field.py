@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.claims import Bound, Claim, above, below
-from experiments.text.runs import quantities
 from experiments.text.table import Source, Subject, TextTable, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import FIELD, GRADIENT, HELD, REACH
 
 REMARK = f"Gradients are those of the true next symbol, of segments of {REACH} L symbols, as in print."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from experiments.claims import MULTIPLES, Claim, beats, explodes, falls_below, no_worse, rises
 from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, ROTARY, SINUSOIDAL, T5
 from experiments.text.table import Source, by_data_and_length, text_table
+from experiments.text.testing import ByLength
 
 DATA = {"openwebtext2": "OpenWebText2", "github": "GitHub", "arxiv": "ArXiv"}
 SECTION = "thesis, section 3.5.2"
@@ -50,5 +51,5 @@ EXPERIMENT = text_table(
     },
     [Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
-    scoring="nonoverlapping",
+    scoring=ByLength("nonoverlapping"),
 )

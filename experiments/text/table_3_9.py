@@ -8,6 +8,7 @@ from experiments.claims import Claim, beats, falls_below, rises
 from experiments.text.subjects import ALIBI, KERPLE_LOG, T5, longer
 from experiments.text.table import Source, text_table
 from experiments.text.table_3_3 import DATA
+from experiments.text.testing import ByLength
 
 SECTION = "thesis, section 3.7.4"
 CLAIMS = (
@@ -45,7 +46,7 @@ EXPERIMENT = text_table(
         )
     ],
     CLAIMS,
-    scoring="nonoverlapping",
+    scoring=ByLength("nonoverlapping"),
     unit=2,
     remarks=("L is here the longer training length. The half of the table about 1.3B parameters is not tried.",),
 )

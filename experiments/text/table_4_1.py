@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from experiments.claims import Claim, above, below, explodes, rises, stays_within
-from experiments.text.runs import quantities
 from experiments.text.subjects import encoding, shifted
 from experiments.text.table import Source, Subject, by_length, text_table
+from experiments.text.testing import quantities
 from regulargpt.measurements.quantities import HELD, SHARE
 
 SHIFTS, EQUAL = (-3, 0, 2, 4, 6, 8), (0, 2, 4, 6, 8)

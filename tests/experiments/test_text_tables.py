@@ -18,8 +18,8 @@ from experiments.page.record import to_json
 from experiments.registry import EXPERIMENTS, experiment
 from experiments.text.page import judged
 from experiments.text.results import LOSSES, read_losses
-from experiments.text.runs import stored_losses
 from experiments.text.table import TextTable
+from experiments.text.testing import stored_losses
 from languages.errors import UserError
 from regulargpt.config.schema import RunConfig, value_of
 from regulargpt.config.validation import validate
@@ -136,7 +136,7 @@ def filled(path: Path, table: TextTable, scale: Scale = "cpu", fails: str = "") 
         run.write_summary({**known, **test, "samples": dict.fromkeys(values, 16), "measures": measures})
         run.finish()
         for view in ("bca", f"sliding:{config.data.train_len}"):
-            stored_losses(run, f"{table.scoring}-{view}", lambda config=config: losses_of(config, rescued=True))
+            stored_losses(run, f"{table.scoring.name}-{view}", lambda config=config: losses_of(config, rescued=True))
     return folder
 
 
