@@ -8,10 +8,10 @@ figure is of three seeds or more, and else about just these networks.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from experiments.page.record import Answer, Verdict
 from experiments.text.results import Results, Unknown
@@ -313,6 +313,10 @@ def kind_of(figure: Figure) -> tuple[object, ...]:
     return type(figure), getattr(figure, "measure", ""), *compares
 
 
+# What tests a sentence: bounds, and perhaps why it may be otherwise here.
+Tests: TypeAlias = Bound | Sequence[Bound | str]
+
+
 @dataclass(frozen=True)
 class Claim:
     """A published sentence, where it stands, what tests it, and why it may be otherwise here, where that is known."""
@@ -348,6 +352,28 @@ class Claim:
         figure, why = ("; ".join(dict.fromkeys(texts)) for texts in (figures, reasons))
         rules = tuple(bound.rule for bound in self.bounds)
         return Verdict(answer, figure, why, seeds, self.sentence, self.source, rules, published)
+
+
+# Claims, or by source what tests each sentence.
+Claims: TypeAlias = Sequence[Claim] | Mapping[str, Mapping[str, Tests]]
+
+
+def claimed(claims: Claims) -> tuple[Claim, ...]:
+    """Claims by source, as claims; a text behind the tests of a sentence says why it may be otherwise here.
+
+    >>> claimed({"LEX, section 4.2": {"ALiBi falls at 2x.": (falls_below("alibi"), "little training")}})[0].why
+    'little training'
+    """
+
+    if not isinstance(claims, Mapping):
+        return tuple(claims)
+
+    def claim(source: str, sentence: str, said: Tests) -> Claim:
+        parts = (said,) if isinstance(said, Bound) else tuple(said)
+        tests = tuple(part for part in parts if isinstance(part, Bound))
+        return Claim(sentence, source, tests, "; ".join(part for part in parts if isinstance(part, str)))
+
+    return tuple(claim(source, *one) for source, sentences in claims.items() for one in sentences.items())
 
 
 def stays_within(row: str, percent: float, at: Iterable[int] = LONGER, base: int = 1) -> Bound:

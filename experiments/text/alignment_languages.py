@@ -49,13 +49,7 @@ CLAIMS = (
     Claim(
         "Without a temperature accuracy falls with the length.",
         "ours",
-        (
-            Bound(
-                tuple(change(ACCURACY, f"{language}/t5", 8, 2) for language in LANGUAGES[1:]),
-                "below",
-                0.0,
-            ),
-        ),
+        (Bound(tuple(change(ACCURACY, f"{language}/t5", 8, 2) for language in LANGUAGES[1:]), "below", 0.0),),
     ),
 )
 EXPERIMENT = text_table(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.claims import MULTIPLES, Claim
+from experiments.claims import MULTIPLES, Claim, Claims, claimed
 from experiments.experiment import Column, Experiment, Fields, Scale
 from experiments.published import Published, published
 from experiments.text.testing import LAST_K, Measuring, Test
@@ -183,7 +183,7 @@ def text_table(
     title: str,
     subjects: Mapping[str, Subject],
     sources: Sequence[Source],
-    claims: Sequence[Claim],
+    claims: Claims,
     **more: Any,
 ) -> TextTable:
     """The table of these rows."""
@@ -196,7 +196,7 @@ def text_table(
         configs=lambda row, runs, scale: trained(subjects[row], scale, whole),
         subjects=subjects,
         sources=tuple(sources),
-        claims=tuple(claims),
+        claims=claimed(claims),
         **more,
     )
 

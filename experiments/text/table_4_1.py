@@ -78,10 +78,7 @@ def claims(section: str) -> tuple[Claim, ...]:
         Claim(
             "Windows: the empirical receptive field is within L up to w = 100, and beyond it from w = 160 on.",
             "thesis, section 4.5.1, Figure 4.4",
-            (
-                *(above(SHARE, row, HELD, at=4) for row in NARROW),
-                *(below(SHARE, row, HELD, at=4) for row in WIDE),
-            ),
+            (*(above(SHARE, row, HELD, at=4) for row in NARROW), *(below(SHARE, row, HELD, at=4) for row in WIDE)),
         ),
         Claim(
             "From 4x on no perplexity rises by more than 3 %: symbols farther back are ignored.",

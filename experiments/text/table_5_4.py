@@ -74,11 +74,7 @@ CLAIMS = (
         "thesis, section 5.3",
         (below(*RECENT, bound=50.0),),
     ),
-    Claim(
-        "A model without positions finds more lines with P_max.",
-        OURS,
-        (leads("line/none+p_max", "line/none"),),
-    ),
+    Claim("A model without positions finds more lines with P_max.", OURS, (leads("line/none+p_max", "line/none"),)),
     Claim(
         "Rotary is not rescued: it finds less than half of the lines.", OURS, (below("line/rotary+p_max", bound=50),)
     ),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.claims import Bound, Claim, Level, change, lead
+from experiments.claims import Bound, Level, change, lead
 from experiments.text.retrieval import ABOUT, EXACT, MIDDLE, exact_match, middle_gain, retriever
 from experiments.text.subjects import aligned
 from experiments.text.table import Source, text_table
 
-SECTION = "thesis, section 5.5.3"
 FAR = (8, 16)
 AVERAGES = {8: "10/average", 16: "20/average"}
 
@@ -23,36 +22,20 @@ def gains(strategy: str) -> Bound:
     return Bound(figures, "above", 0.0)
 
 
-CLAIMS = (
-    Claim("P_max finds more than the model as it is.", SECTION, (gains("p_max"),)),
-    Claim(
-        "P_max finds more than entropy does.",
-        SECTION,
-        (
-            Bound(
-                tuple(lead(EXACT, "documents/t5+p_max", "documents/t5+entropy", k) for k in FAR),
-                "above",
-                0.0,
-            ),
+CLAIMS = {
+    "thesis, section 5.5.3": {
+        "P_max finds more than the model as it is.": gains("p_max"),
+        "P_max finds more than entropy does.": Bound(
+            tuple(lead(EXACT, "documents/t5+p_max", "documents/t5+entropy", k) for k in FAR), "above", 0.0
         ),
-    ),
-    Claim(
-        "The gain is largest where the document stands in the middle.",
-        SECTION,
-        (
-            Bound(
-                tuple(Level(MIDDLE, "documents/t5+p_max", k) for k in FAR),
-                "above",
-                0.0,
-            ),
+        "The gain is largest where the document stands in the middle.": Bound(
+            tuple(Level(MIDDLE, "documents/t5+p_max", k) for k in FAR), "above", 0.0
         ),
-    ),
-    Claim(
-        "The model as it is finds less among more documents.",
-        SECTION,
-        (Bound((change(EXACT, "documents/t5", 16, 1),), "below", 0.0),),
-    ),
-)
+        "The model as it is finds less among more documents.": Bound(
+            (change(EXACT, "documents/t5", 16, 1),), "below", 0.0
+        ),
+    }
+}
 EXPERIMENT = text_table(
     "table-5.5",
     "One of several documents",

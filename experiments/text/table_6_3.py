@@ -30,10 +30,7 @@ def claims(explosion: float) -> tuple[Claim, ...]:
             "RegularGPT with C, K is worse past C^ceil(log_C L): 32/6 at 4x, 64/6 at 16x, "
             f"each by a factor of {explosion:g} or more over its value at L.",
             SECTION,
-            (
-                explodes(NAMES["32/6"], beyond=2, by=explosion),
-                explodes(NAMES["64/6"], beyond=8, by=explosion),
-            ),
+            (explodes(NAMES["32/6"], beyond=2, by=explosion), explodes(NAMES["64/6"], beyond=8, by=explosion)),
         ),
         Claim(
             "Up to there it stays within 4 %: 32/6 at 2x, 64/6 up to 8x, 128/6 and 128/12 at every length.",
