@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.claims import MULTIPLES, beats, explodes, falls_below, no_worse, rises
 from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, ROTARY, SINUSOIDAL, T5
 from experiments.text.table import Source, by_data_and_length, text_table
-from experiments.text.testing import ByLength
+from experiments.text.testing import SIDE_BY_SIDE
 
 DATA = {"openwebtext2": "OpenWebText2", "github": "GitHub", "arxiv": "ArXiv"}
 CLAIMS = {
@@ -40,5 +40,5 @@ EXPERIMENT = text_table(
     },
     [Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
-    scoring=ByLength("nonoverlapping"),
+    scoring=SIDE_BY_SIDE,
 )

@@ -6,7 +6,7 @@ from experiments.claims import MULTIPLES, no_better, same
 from experiments.text.subjects import KERPLE_LOG, encoding
 from experiments.text.table import Source, by_data_and_length, by_length_and_data, text_table
 from experiments.text.table_3_3 import DATA
-from experiments.text.testing import ByLength
+from experiments.text.testing import SIDE_BY_SIDE
 
 CLAIMS = {
     "thesis, section 3.5.3": {
@@ -28,5 +28,5 @@ EXPERIMENT = text_table(
     },
     [Source("table-3.5", DATA, by_length_and_data), Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
-    scoring=ByLength("nonoverlapping"),
+    scoring=SIDE_BY_SIDE,
 )

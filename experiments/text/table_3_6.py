@@ -6,7 +6,7 @@ from experiments.claims import MULTIPLES, Claim, beats, explodes, stays_within
 from experiments.text.subjects import KERPLE_LOG, encoding
 from experiments.text.table import Source, by_data_and_length, text_table
 from experiments.text.table_3_3 import DATA
-from experiments.text.testing import ByLength
+from experiments.text.testing import SIDE_BY_SIDE
 
 SECTION = "thesis, section 3.7.3"
 CLAIMS = (
@@ -43,5 +43,5 @@ EXPERIMENT = text_table(
     },
     [Source("table-3.6", DATA, by_data_and_length), Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
-    scoring=ByLength("nonoverlapping"),
+    scoring=SIDE_BY_SIDE,
 )

@@ -8,7 +8,7 @@ from experiments.claims import beats, falls_below, rises
 from experiments.text.subjects import ALIBI, KERPLE_LOG, T5, longer
 from experiments.text.table import Source, text_table
 from experiments.text.table_3_3 import DATA
-from experiments.text.testing import ByLength
+from experiments.text.testing import SIDE_BY_SIDE
 
 CLAIMS = {
     "thesis, section 3.7.4": {
@@ -37,7 +37,7 @@ EXPERIMENT = text_table(
         )
     ],
     CLAIMS,
-    scoring=ByLength("nonoverlapping"),
+    scoring=SIDE_BY_SIDE,
     unit=2,
     remarks=("L is here the longer training length. The half of the table about 1.3B parameters is not tried.",),
 )

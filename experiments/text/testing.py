@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int
@@ -44,31 +44,8 @@ def silent(text: str) -> None:
     """No notice."""
 
 
-class Test(Protocol):
-    """A test of trained runs: the loss of each of its segments."""
-
-    @property
-    def name(self) -> str:
-        """The protocol of the test."""
-        ...
-
-    def losses(
-        self, folder: RunFolder, attention: str = "full", strategy: str = "", longest: int = 0, notice: Notice = silent
-    ) -> Losses:
-        """The loss of every segment in nats a symbol, up to `longest`; UserError where the run cannot be tested so."""
-        ...
-
-    def files(self, config: RunConfig, tested: Losses, longest: int) -> Files:
-        """The files of the text that these segments lie in, where they are known."""
-        ...
-
-    def drawn(self, tested: list[int], shown: list[int]) -> list[int]:
-        """Of the lengths that were tested, those of a curve; `shown` are the columns of the table."""
-        ...
-
-
 @dataclass(frozen=True)
-class ByLength:
+class Test:
     """Segments of each length, of which those symbols count that the protocol `name` says."""
 
     name: str
@@ -76,10 +53,10 @@ class ByLength:
     def losses(
         self, folder: RunFolder, attention: str = "full", strategy: str = "", longest: int = 0, notice: Notice = silent
     ) -> Losses:
-        """The run's own test where it is that, else one again.
+        """The loss of every segment in nats a symbol, by length: the run's own test where it is that, else one again.
 
         A run that was not tested up to `longest` is tested up to there. With a strategy, attention has its temperature
-        at each longer length.
+        at each longer length. Raises UserError where the model or the text cannot be tested so.
         """
         trained = RunConfig.parse(folder.config_text)
         config = trained.replaced({"data.scoring": self.name, "evaluation.attention": attention})
@@ -96,19 +73,19 @@ class ByLength:
         return stored_losses(folder, f"{self.name}-{strategy or attention}{farther}", test)
 
     def files(self, config: RunConfig, tested: Losses, longest: int) -> Files:
-        """Those of the segments of each length."""
+        """The files of the text that these segments lie in, by how many there are, where they are known."""
         return files(config, self.name, {len(each): length for length, each in tested.items()})
 
     def drawn(self, tested: list[int], shown: list[int]) -> list[int]:
-        """The columns."""
+        """Of the lengths that were tested, those of a curve; `shown` are the columns of the table."""
         return [length for length in tested if length in shown]
 
 
-LAST_K = ByLength("last_k")
+LAST_K, SIDE_BY_SIDE = Test("last_k"), Test("nonoverlapping")
 
 
 @dataclass(frozen=True)
-class ByPosition:
+class ByPosition(Test):
     """Segments of one length, by the last position of each bin of positions."""
 
     name: str = "by-position"

@@ -73,13 +73,13 @@ def test_resolutions_lie_between_0_and_1_at_two_lengths(windowed: RunFolder):
 @pytest.mark.slow
 def test_a_test_is_made_once_and_kept(windowed: RunFolder, tmp_path: Path):
     told: list[str] = []
-    own = testing.ByLength("last_k").losses(windowed, "full", notice=told.append)
-    side_by_side = testing.ByLength("nonoverlapping").losses(windowed, "full", notice=told.append)
-    narrow = testing.ByLength("last_k").losses(windowed, "sliding:4", notice=told.append)
+    own = testing.Test("last_k").losses(windowed, "full", notice=told.append)
+    side_by_side = testing.Test("nonoverlapping").losses(windowed, "full", notice=told.append)
+    narrow = testing.Test("last_k").losses(windowed, "sliding:4", notice=told.append)
     assert told == ["run: nonoverlapping, full attention", "run: last_k, sliding:4 attention"]
     assert set(own) == set(side_by_side) == set(narrow) == {16, 32, 64, 128, 256}
     assert not np.array_equal(own[16], narrow[16])
-    again = testing.ByLength("nonoverlapping").losses(windowed, "full", notice=told.append)
+    again = testing.Test("nonoverlapping").losses(windowed, "full", notice=told.append)
     assert len(told) == 2
     assert all(np.array_equal(again[length], side_by_side[length]) for length in again)
     # The segments of all lengths are the same text.
@@ -179,8 +179,8 @@ def test_losses_by_position_are_those_of_the_segments(windowed: RunFolder):
 @pytest.mark.slow
 def test_a_longer_test_is_made_where_a_table_asks_for_one(windowed: RunFolder):
     told: list[str] = []
-    own = testing.ByLength("last_k").losses(windowed, "full", notice=told.append, longest=256)
+    own = testing.Test("last_k").losses(windowed, "full", notice=told.append, longest=256)
     assert told == []
-    farther = testing.ByLength("last_k").losses(windowed, "full", notice=told.append, longest=512)
+    farther = testing.Test("last_k").losses(windowed, "full", notice=told.append, longest=512)
     assert told == ["run: last_k, full attention"]
     assert list(farther) == [*own, 512]
