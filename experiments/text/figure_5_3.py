@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.claims import Bound, below, change
+from experiments.claims import below, falls, grows
 from experiments.text.alignment import ENTROPY, GAP, P_MAX, TAU, dispersion, gap, temperature
 from experiments.text.subjects import T5, alone, encoding
 from experiments.text.table import Source, by_length, text_table
@@ -10,20 +10,14 @@ from experiments.text.table import Source, by_length, text_table
 ROWS = {"t5": alone(T5), "none": encoding("No positions", "none")}
 
 
-def changes(measure: str, rises: bool, base: int) -> tuple[Bound, ...]:
-    """A measure of every row is higher, or lower, at 16x than at a smaller multiple."""
-    side = "above" if rises else "below"
-    return (Bound(tuple(change(measure, row, 16, base) for row in ROWS), side, 0.0),)
-
-
 CLAIMS = {
     "thesis, section 5.3.3, Table 5.1": {
         "Attention is dispersed in longer sequences: P_max falls, and entropy rises.": (
-            *changes(P_MAX, False, 1),
-            *changes(ENTROPY, True, 1),
+            falls(P_MAX, *ROWS),
+            grows(ENTROPY, *ROWS),
         )
     },
-    "thesis, section 5.5.2": {"The temperature falls with the length.": changes(TAU, False, 2)},
+    "thesis, section 5.5.2": {"The temperature falls with the length.": falls(TAU, *ROWS, near=2)},
     "thesis, section 5.7": {
         "The temperature by entropy is lower than that by P_max.": tuple(below(GAP, row, 0, at=16) for row in ROWS)
     },

@@ -179,12 +179,7 @@ class TextTable(Experiment):
 
 
 def text_table(
-    name: str,
-    title: str,
-    subjects: Mapping[str, Subject],
-    sources: Sequence[Source],
-    claims: Claims,
-    **more: Any,
+    name: str, title: str, subjects: Mapping[str, Subject], sources: Sequence[Source], claims: Claims, **more: Any
 ) -> TextTable:
     """The table of these rows."""
     whole = more.get("whole", THESIS)

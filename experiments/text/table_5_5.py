@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.claims import Bound, Level, change, lead
+from experiments.claims import above, falls, leads
 from experiments.text.retrieval import ABOUT, EXACT, MIDDLE, exact_match, middle_gain, retriever
 from experiments.text.subjects import aligned
 from experiments.text.table import Source, text_table
@@ -16,24 +16,12 @@ def by_documents(data: str, row: str, length: int) -> tuple[str, str]:
     return f"{data}/{row.partition('/')[2]}", AVERAGES.get(length // Source.train_len, "")
 
 
-def gains(strategy: str) -> Bound:
-    """More is found than without a temperature."""
-    figures = tuple(lead(EXACT, f"documents/t5+{strategy}", "documents/t5", k) for k in FAR)
-    return Bound(figures, "above", 0.0)
-
-
 CLAIMS = {
     "thesis, section 5.5.3": {
-        "P_max finds more than the model as it is.": gains("p_max"),
-        "P_max finds more than entropy does.": Bound(
-            tuple(lead(EXACT, "documents/t5+p_max", "documents/t5+entropy", k) for k in FAR), "above", 0.0
-        ),
-        "The gain is largest where the document stands in the middle.": Bound(
-            tuple(Level(MIDDLE, "documents/t5+p_max", k) for k in FAR), "above", 0.0
-        ),
-        "The model as it is finds less among more documents.": Bound(
-            (change(EXACT, "documents/t5", 16, 1),), "below", 0.0
-        ),
+        "P_max finds more than the model as it is.": leads(EXACT, "documents/t5+p_max", "documents/t5", at=FAR),
+        "P_max finds more than entropy does.": leads(EXACT, "documents/t5+p_max", "documents/t5+entropy", at=FAR),
+        "The gain is largest where the document stands in the middle.": above(MIDDLE, "documents/t5+p_max", 0.0, FAR),
+        "The model as it is finds less among more documents.": falls(EXACT, "documents/t5"),
     }
 }
 EXPERIMENT = text_table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.claims import Bound, Level, change
+from experiments.claims import Bound, above, change
 from experiments.text.alignment import ABOVE, GAUSSIAN, LARGEST, above_p_max, gaussian, largest_logit
 from experiments.text.retrieval import ABOUT, by_statistic, retriever
 from experiments.text.table import Source, text_table
@@ -21,13 +21,13 @@ CLAIMS = {
         "The largest entry of the average logit vector is the same at both lengths, within 0.3.": stays(LARGEST, 0.3)
     },
     "thesis, section 5.6.1, Figures 5.2 and 5.5": {
-        "The average logit vector is Gaussian at both lengths: its QQ plot has a correlation above 0.98.": Bound(
-            tuple(Level(GAUSSIAN, row, at) for row in TASKS for at in (1, 16)), "above", 0.98
+        "The average logit vector is Gaussian at both lengths: its QQ plot has a correlation above 0.98.": above(
+            GAUSSIAN, TASKS, 0.98, at=(1, 16)
         )
     },
     "thesis, section 5.7, Figures 5.6 to 5.9": {
         "The search finds a higher temperature than Proposition 5.1 does.": (
-            Bound(tuple(Level(ABOVE, row, 16) for row in TASKS), "above", 0.0),
+            above(ABOVE, TASKS, 0.0, at=16),
             "where the proposition has no solution there is nothing to compare",
         )
     },
