@@ -6,8 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from experiments.cells import Comparison, ShortcutScores
+from experiments.page.compact import dense, packed, unpacked
 from experiments.page.files import draw, rendered
 from experiments.page.layout import page_of
 from experiments.page.markdown import markdown
@@ -106,6 +109,21 @@ def test_the_record_says_what_the_page_says(found):
     assert (bad["runs"], bad["done"], bad["group"]["n_failed"], bad["ours"]) == (1, 0, 1, {"max": None, "mean": None})
     assert [failure["reason"] for failure in data["failed"]] == [EVIL]
     assert len(data["missing"]) == 1
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.floats(allow_nan=False) | st.text("ab", max_size=2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("xy"), inner, max_size=2),
+    max_leaves=6,
+)
+RECORDS = st.lists(st.fixed_dictionaries({"a": VALUES, "b": st.sampled_from([0, 1, 2, 3.0, True, [1, 2]])}), min_size=1)
+
+
+@given(RECORDS, st.integers(1, 3))
+def test_records_by_column_are_read_as_they_were_written(records: list[dict], times: int):
+    parts = {"cells": records * times, "curves": [{"file": "a.svg", "lines": records * 9}], "notes": ["a"]}
+    again = unpacked(json.loads(dense(packed(parts))))
+    assert dense(again) == dense(parts)  # 1 equals 1.0 and true, but is not written so
 
 
 def test_every_kind_of_block_is_read_as_it_was_written():
