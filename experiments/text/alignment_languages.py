@@ -59,7 +59,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     sharpening={ACCURACY: tested_as("accuracy")},
     drawn=ACCURACY,
-    shown=ACCURACY,
     multiples=LONGER,
     about="Nothing was published of this: chapter 5 of the thesis is about text.",
     remarks=("One seed each. Words are those of the table of encodings and languages, and are no longer than 40.",),

@@ -25,7 +25,6 @@ EXPERIMENT = text_table(
     [Source("figure-3.6", {"text": ""}, by_length)],
     CLAIMS,
     measuring=quantities(HEADS),
-    shown=HEADS,
     drawn=HEADS,
     axis="distance",
     remarks=(

@@ -29,7 +29,6 @@ EXPERIMENT = text_table(
     [Source("figure-5.1", {"": "Flan-T5-XL"}, by_length)],
     CLAIMS,
     measuring=quantities(FLATTEST, STEEPEST),
-    shown=FLATTEST,
     drawn=FLATTEST,
     axis="distance",
     remarks=(

@@ -29,7 +29,6 @@ EXPERIMENT = text_table(
     [Source("figure-5.3", {"text": ""}, by_length)],
     CLAIMS,
     measuring={P_MAX: dispersion("p_max"), ENTROPY: dispersion("entropy"), TAU: temperature, GAP: gap},
-    shown=TAU,
     drawn=TAU,
     multiples=(2, 4, 8, 16),
     remarks=("`regulargpt align RUN` shows P_max, entropy and every strategy at a length, and both propositions.",),

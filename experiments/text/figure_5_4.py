@@ -37,7 +37,6 @@ EXPERIMENT = text_table(
     [Source(f"figure-{printed}", {task: ""}, by_length) for task, printed in FIGURES.items()],
     CLAIMS,
     measuring={TAU: temperature, GAP: gap, ABOVE: above_p_max, ABOVE_ENTROPY: above_entropy},
-    shown=TAU,
     drawn=TAU,
     multiples=(2, 4, 8, 16),
     about=ABOUT,

@@ -181,8 +181,8 @@ class TextTable(Experiment):
 def text_table(
     name: str, title: str, subjects: Mapping[str, Subject], sources: Sequence[Source], claims: Claims, **more: Any
 ) -> TextTable:
-    """The table of these rows."""
-    whole = more.get("whole", THESIS)
+    """The table of these rows; what a figure draws is shown in its cells, if nothing else is."""
+    whole, shown = more.get("whole", THESIS), more.pop("shown", more.get("drawn", ""))
     return TextTable(
         name=name,
         title=title,
@@ -192,6 +192,7 @@ def text_table(
         subjects=subjects,
         sources=tuple(sources),
         claims=claimed(claims),
+        shown=shown,
         **more,
     )
 

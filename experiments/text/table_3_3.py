@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.claims import MULTIPLES, beats, explodes, falls_below, no_worse, rises
-from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, ROTARY, SINUSOIDAL, T5
+from experiments.text.subjects import ALIBI, KERPLE_LOG, KERPLE_POWER, ROTARY, SINUSOIDAL, T5, by_encoding
 from experiments.text.table import Source, by_data_and_length, text_table
 from experiments.text.testing import SIDE_BY_SIDE
 
@@ -30,14 +30,7 @@ CLAIMS = {
 EXPERIMENT = text_table(
     "table-3.3",
     "KERPLE and others on segments side by side",
-    {
-        "kerple_log": KERPLE_LOG,
-        "kerple_power": KERPLE_POWER,
-        "alibi": ALIBI,
-        "t5": T5,
-        "rotary": ROTARY,
-        "sinusoidal": SINUSOIDAL,
-    },
+    by_encoding(KERPLE_LOG, KERPLE_POWER, ALIBI, T5, ROTARY, SINUSOIDAL),
     [Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
     scoring=SIDE_BY_SIDE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.claims import MULTIPLES, no_better, same
-from experiments.text.subjects import KERPLE_LOG, encoding
+from experiments.text.subjects import KERPLE_LOG, by_encoding, encoding
 from experiments.text.table import Source, by_data_and_length, by_length_and_data, text_table
 from experiments.text.table_3_3 import DATA
 from experiments.text.testing import SIDE_BY_SIDE
@@ -21,11 +21,9 @@ CLAIMS = {
 EXPERIMENT = text_table(
     "table-3.5",
     "Kernels with three and four parameters",
-    {
-        "kerple_log": KERPLE_LOG,
-        "kerple_log3": encoding("3-parameter log", "kerple_log3"),
-        "kerple_bias_wht": encoding("KERPLE, bias + weight", "kerple_bias_wht"),
-    },
+    by_encoding(
+        KERPLE_LOG, encoding("3-parameter log", "kerple_log3"), encoding("KERPLE, bias + weight", "kerple_bias_wht")
+    ),
     [Source("table-3.5", DATA, by_length_and_data), Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
     scoring=SIDE_BY_SIDE,

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from experiments.claims import MULTIPLES, beats, explodes, falls_below, rises, same, stays_within
-from experiments.text.subjects import ALIBI, KERPLE_LOG, ROTARY, SANDWICH, SANDWICH_SMOOTH, SHORT, SINUSOIDAL, T5
+from experiments.text.subjects import (
+    ALIBI,
+    KERPLE_LOG,
+    ROTARY,
+    SANDWICH,
+    SANDWICH_SMOOTH,
+    SHORT,
+    SINUSOIDAL,
+    T5,
+    by_encoding,
+)
 from experiments.text.table import Source, by_data_and_length, text_table
 from experiments.text.table_3_3 import DATA
 
@@ -37,15 +47,7 @@ CLAIMS = {
 EXPERIMENT = text_table(
     "table-4.3",
     "Sandwich and others by the last symbols",
-    {
-        "sandwich": SANDWICH,
-        "sandwich_smooth": SANDWICH_SMOOTH,
-        "alibi": ALIBI,
-        "sinusoidal": SINUSOIDAL,
-        "rotary": ROTARY,
-        "kerple_log": KERPLE_LOG,
-        "t5": T5,
-    },
+    by_encoding(SANDWICH, SANDWICH_SMOOTH, ALIBI, SINUSOIDAL, ROTARY, KERPLE_LOG, T5),
     [Source("table-4.3", DATA, by_data_and_length)],
     CLAIMS,
 )

@@ -30,7 +30,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     measuring={P_MAX: dispersion("p_max"), ENTROPY: dispersion("entropy")},
     drawn=P_MAX,
-    shown=P_MAX,
     about=ABOUT,
     remarks=("Means over all heads; of queries that see at least half of the document, since ours is a causal model.",),
 )

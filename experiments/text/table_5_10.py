@@ -40,7 +40,6 @@ EXPERIMENT = text_table(
     sharpening={TEMPERATURE: temperature_of},
     measuring={ABOVE: above_p_max},
     drawn=TEMPERATURE,
-    shown=TEMPERATURE,
     multiples=LONGER,
     about=ABOUT,
     remarks=("The published ones are on a grid from 1 to 0.5 by steps of 0.05; ours are found by halving.",),

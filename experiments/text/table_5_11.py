@@ -26,7 +26,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     sharpening={TEMPERATURE: temperature_of},
     drawn=TEMPERATURE,
-    shown=TEMPERATURE,
     multiples=LONGER,
     remarks=("The published grid ends at 0.5, where the entropy's temperatures lie from 3,000 tokens on.",),
 )

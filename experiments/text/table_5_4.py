@@ -67,7 +67,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     sharpening={EXACT: exact_match},
     drawn=EXACT,
-    shown=EXACT,
     about=ABOUT,
     remarks=(
         "The published models are encoders with decoders of 0.8 to 11 billion weights, asked in English. Ours have "

@@ -32,7 +32,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     sharpening={EXACT: exact_match, MIDDLE: middle_gain},
     drawn=EXACT,
-    shown=EXACT,
     about=ABOUT,
     remarks=(
         "A document of ours is a key, noise and a value; at most 16 stand in a word, and longer words have longer "

@@ -38,7 +38,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     sharpening={SIMILAR: similar, EXACT: exact},
     drawn=SIMILAR,
-    shown=SIMILAR,
     remarks=(
         "Each of 128 lines of the test part is continued greedily, byte by byte, up to its end. They are the same "
         "lines at every length. Exact lines are compared without spaces.",

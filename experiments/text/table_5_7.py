@@ -40,7 +40,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     measuring={LARGEST: largest_logit, GAUSSIAN: gaussian, ABOVE: above_p_max},
     drawn=LARGEST,
-    shown=LARGEST,
     about=ABOUT,
     remarks=("Of layer 0; in a causal model of the last query alone, whose vector is as long as the document.",),
 )

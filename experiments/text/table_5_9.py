@@ -31,7 +31,6 @@ EXPERIMENT = text_table(
     CLAIMS,
     sharpening={TEMPERATURE: temperature_of},
     drawn=TEMPERATURE,
-    shown=TEMPERATURE,
     multiples=LONGER,
     about=ABOUT,
     remarks=(
