@@ -16,9 +16,7 @@ CLAIMS = {
             "xpos+bca", "rotary+bca", "xpos-scalar+bca", at=(8,)
         ),
         "With blockwise attention all of them are better at 8x than at L.": (
-            *tuple(
-                falls_below(row, (8,)) for row in ("xpos+bca", "xpos-unrotated+bca", "rotary+bca", "xpos-scalar+bca")
-            ),
+            *(falls_below(row, (8,)) for row in ("xpos+bca", "xpos-unrotated+bca", "rotary+bca", "xpos-scalar+bca")),
             SHORT,
         ),
     }

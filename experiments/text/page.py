@@ -75,7 +75,7 @@ def text_page(runs: TableRuns, scale: Scale, made: Mapping[str, Any]) -> Page:
     has_losses = LOSSES if results.losses else ""
     too_small = "hardly trained at this scale" if scale == "smoke" else ""
     facts = {
-        **{"scoring": table.scoring.name, "measure": table.shown, "axis": table.axis, "train_len": results.train_len},
+        **{"scoring": table.test.name, "measure": table.shown, "axis": table.axis, "train_len": results.train_len},
         **{"over": FILES, "losses": has_losses},
         "unlearned": [{"run": name, "value": value} for name, value in runs.unlearned.items()],
     }
@@ -403,7 +403,7 @@ def line_of(row: str, runs: TableRuns) -> Curve:
         found = dict(results.curve(table.drawn, row))
     else:
         shown = [results.train_len * multiple for multiple in table.multiples]
-        drawn = table.scoring.drawn(results.lengths(row), shown)
+        drawn = table.test.drawn(results.lengths(row), shown)
         found = {length: results.loss_at(row, length).through(in_bits) for length in drawn}
     values = np.array([[one.value, one.low, one.high] for one in found.values()]).reshape(-1, 3).T  # (3, points)
     return Curve(table.subjects[row].title, list(found), *map(list, values))

@@ -2,8 +2,8 @@
 
 losses.json beside a page has what every segment cost every network, so that each paired verdict can be computed again:
 `files[seed][segments]` has the file of the text that each of so many segments lies in (`[7, 3]` is three times file 7,
-`[4, 9, 1]` the files 4 to 9), `losses[row][seed][length]`, squeezed, the
-loss of each segment in thousandths of a nat a symbol. Pages are made of these rounded numbers.
+`[4, 9, 1]` the files 4 to 9); `losses`, squeezed, have by row, seed and length the loss of each segment in thousandths
+of a nat a symbol. Pages are made of these rounded numbers.
 """
 
 from __future__ import annotations

@@ -85,9 +85,9 @@ class TableRuns:
             try:
                 for config, name in self.done(row) if table.is_tested else ():
                     view = subject.view(config.data.train_len)
-                    tested = table.scoring.losses(self.open(name), view, subject.sharpened, longest, notice)
+                    tested = table.test.losses(self.open(name), view, subject.sharpened, longest, notice)
                     by_row.setdefault(row, {})[config.seed] = rounded(tested)
-                    files.setdefault(config.seed, {}).update(table.scoring.files(config, tested, longest))
+                    files.setdefault(config.seed, {}).update(table.test.files(config, tested, longest))
                 for what, by_seed in self.measures(row, notice).items():
                     further[what][row] = by_seed
             except UserError as error:

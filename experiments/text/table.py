@@ -145,16 +145,16 @@ def by_data_and_model(data: str, row: str, length: int) -> tuple[str, str]:
 class TextTable(Experiment):
     """An experiment whose cells are losses by length and whose page says which published claims hold.
 
-    `scoring` is its test, `multiples` the lengths shown, each so many times `unit` training lengths of
-    the scale, `whole` the published sizes, `remarks` what is scaled down and how. `measuring` are further measures by
-    name, and `sharpening` those that ask how attention is sharpened: the one that is `shown` stands in the cells
-    instead of the perplexity. Of a figure another one is `drawn` over its `axis`, and no losses are tested.
+    `test` is what losses are of, `multiples` the lengths shown, each so many times `unit` training lengths of the
+    scale, `whole` the published sizes, `remarks` what is scaled down and how. `measuring` are further measures by name,
+    and `sharpening` those that ask how attention is sharpened: the one that is `shown` stands in the cells instead of
+    the perplexity. Of a figure another one is `drawn` over its `axis`, and no losses are tested.
     """
 
     subjects: Mapping[str, Subject]
     sources: tuple[Source, ...]
     claims: tuple[Claim, ...]
-    scoring: Test = LAST_K
+    test: Test = LAST_K
     multiples: tuple[int, ...] = MULTIPLES
     unit: int = 1
     whole: Fields = field(default_factory=lambda: THESIS)

@@ -33,5 +33,5 @@ EXPERIMENT = text_table(
     by_encoding(KERPLE_LOG, KERPLE_POWER, ALIBI, T5, ROTARY, SINUSOIDAL),
     [Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
-    scoring=SIDE_BY_SIDE,
+    test=SIDE_BY_SIDE,
 )

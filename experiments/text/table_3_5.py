@@ -26,5 +26,5 @@ EXPERIMENT = text_table(
     ),
     [Source("table-3.5", DATA, by_length_and_data), Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
-    scoring=SIDE_BY_SIDE,
+    test=SIDE_BY_SIDE,
 )

@@ -43,5 +43,5 @@ EXPERIMENT = text_table(
     ),
     [Source("table-3.6", DATA, by_data_and_length), Source("table-3.3", DATA, by_data_and_length)],
     CLAIMS,
-    scoring=SIDE_BY_SIDE,
+    test=SIDE_BY_SIDE,
 )

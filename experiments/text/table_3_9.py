@@ -37,7 +37,7 @@ EXPERIMENT = text_table(
         )
     ],
     CLAIMS,
-    scoring=SIDE_BY_SIDE,
+    test=SIDE_BY_SIDE,
     unit=2,
     remarks=("L is here the longer training length. The half of the table about 1.3B parameters is not tried.",),
 )

@@ -128,7 +128,7 @@ def filled(path: Path, table: TextTable, scale: Scale = "cpu", fails: str = "") 
             folder.run_path(name), config, "bits_per_byte", values, spread=0.1, segments=csv_of(losses_of(config))
         )
         for view in ("bca", f"sliding:{config.data.train_len}"):
-            stored_losses(run, f"{table.scoring.name}-{view}", lambda config=config: losses_of(config, rescued=True))
+            stored_losses(run, f"{table.test.name}-{view}", lambda config=config: losses_of(config, rescued=True))
     return folder
 
 
