@@ -85,7 +85,7 @@ def read(place: Path) -> Page:
     values = atomic.parse_json(atomic.read_bytes(path), path)
     try:
         return page_of(values)
-    except (KeyError, TypeError, ValueError, OSError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         raise atomic.FormatError(f"{atomic.shown(path)} is no record of a page: {error}; make it anew") from error
 
 

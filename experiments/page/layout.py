@@ -37,7 +37,7 @@ def stored(page: Page) -> dict[str, Any]:
 
 
 def page_of(values: Values) -> Page:
-    """The page that `stored` took; KeyError, TypeError, ValueError or OSError for other values."""
+    """The page that `stored` took; KeyError, TypeError, ValueError, AttributeError or OSError for others."""
     if "layout" not in values:
         return from_json({**values, "sections": with_curves(values["sections"], is_short=False)})
     return laid_out(**{**values, "parts": unpacked(values["parts"])})
