@@ -1,9 +1,8 @@
 """page.json without repetitions, and back: every value is exactly as it was.
 
-Records with the same keys, as the cells of a table are, are written by column. In a column `[v, n]` is n times v,
-`[a, b, s]` goes from a to b in steps of s, `[v]` is a v that is a list itself. A column that is shorter than its
-records starts again and again. Where values are records (or none), or lists of records, `of` are their columns. Long
-curves and losses are `squeezed`.
+Records with the same keys, as the cells of a table are, are written by column. In a column `[v, n]` is n times v, `[v]`
+is a v that is a list itself. A column that is shorter than its records starts again and again. Where values are records
+(or none), or lists of records, `of` are their columns. Long curves and losses are `squeezed`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import bz2
 import json
 from base64 import b85decode, b85encode
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
 Record = Mapping[str, Any]
@@ -120,7 +119,7 @@ def values_of(column: Any, count: int) -> list[Any]:
 
 
 def listed(values: Sequence[Any]) -> list[Any]:
-    """Values that come again and again, once; equal and evenly spaced ones together.
+    """Values that come again and again, once; equal ones together.
 
     >>> listed([1, 2, 1, 2]), listed([[0, 1], [0, 1], [2]])
     ([1, 2], [[[0, 1], 2], [[2]]])
@@ -132,51 +131,30 @@ def listed(values: Sequence[Any]) -> list[Any]:
 
 
 def stretches(values: Sequence[Any]) -> Iterator[Any]:
-    """A list with equal values and evenly spaced numbers together, where that is shorter.
+    """A list with equal values together, where that is shorter.
 
-    >>> list(stretches([1.5, 1.5, 1.5, 2.5])), list(stretches([7, 10, 20, 30, 40]))
-    ([[1.5, 3], 2.5], [7, [10, 40, 10]])
+    >>> list(stretches([1.5, 1.5, 1.5, 2.5])), list(stretches([[1, 2], 1, 1.0]))
+    ([[1.5, 3], 2.5], [[[1, 2]], 1, 1.0])
     """
-    texts = [*map(dense, values)]  # 1 equals 1.0 and true, but is not written so
-    at = 0
-    while at < len(values):
-        equal = even = at + 1
-        while equal < len(values) and texts[equal] == texts[at]:
-            equal += 1
-        step = 0
-        if is_whole(values[at]) and even < len(values) and is_whole(values[even]):
-            step = values[even] - values[at]
-        while step and even < len(values) and is_whole(values[even]) and values[even] - values[even - 1] == step:
-            even += 1
-        if (equal - at - 1) * (len(texts[at]) + 1) > len("[,2]"):
-            yield [values[at], equal - at]
-            at = equal
-        elif even - at > 3:
-            yield [values[at], values[even - 1], step]
-            at = even
+    for text, equal in groupby(values, key=dense):  # 1 equals 1.0 and true, but is not written so
+        value, *more = equal
+        if len(more) * (len(text) + 1) > len("[,2]"):
+            yield [value, 1 + len(more)]
         else:
-            yield [values[at]] if isinstance(values[at], list) else values[at]
-            at += 1
-
-
-def is_whole(value: Any) -> bool:
-    """Whether it is a whole number, which true and false are not."""
-    return isinstance(value, int) and not isinstance(value, bool)
+            yield from [[value] if isinstance(value, list) else value] * (1 + len(more))
 
 
 def whole(parts: Sequence[Any]) -> list[Any]:
     """The list that `stretches` took.
 
-    >>> whole([[1.5, 3], 2.5]), whole([7, [10, 40, 10]]), whole([[[2, 3]]])
-    ([1.5, 1.5, 1.5, 2.5], [7, 10, 20, 30, 40], [[2, 3]])
+    >>> whole([[1.5, 3], 2.5]), whole([[[2, 3]]])
+    ([1.5, 1.5, 1.5, 2.5], [[2, 3]])
     """
     values: list[Any] = []
     for part in parts:
         match part:
             case [value, times]:
                 values += [value] * times
-            case [first, last, step]:
-                values += range(first, last + step, step)
             case [value]:
                 values.append(value)
             case _:

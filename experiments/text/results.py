@@ -1,9 +1,9 @@
 """What trained models came to on the same segments of text, and differences between them with paired intervals.
 
 losses.json beside a page has what every segment cost every network, so that each paired verdict can be computed again:
-`files[seed][segments]` has the file of the text that each of so many segments lies in (`[7, 3]` is three times file 7,
-`[4, 9, 1]` the files 4 to 9); `losses`, squeezed, have by row, seed and length the loss of each segment in thousandths
-of a nat a symbol. Pages are made of these rounded numbers.
+`files[seed][segments]` has the file of the text that each of so many segments lies in (`[7, 3]` is three times file 7);
+`losses`, squeezed, have by row, seed and length the loss of each segment in thousandths of a nat a symbol. Pages are
+made of these rounded numbers.
 """
 
 from __future__ import annotations
@@ -192,6 +192,8 @@ def read_losses(place: Path) -> Results:
     """The results that the losses of a page are; it has no further measures."""
     path = place / LOSSES
     stored = atomic.parse_json(atomic.read_bytes(path), path)
+    if not isinstance(stored["losses"], str):
+        raise atomic.FormatError(f"{atomic.shown(path)} has no squeezed losses; make the page anew")
     losses = {
         row: {int(seed): numbered(run, lambda each: np.array(each) / UNIT) for seed, run in seeds.items()}
         for row, seeds in unsqueezed(stored["losses"]).items()
