@@ -1,16 +1,13 @@
 """The quantised network: states of nodes are replaced, those of leaves are not, however the tree is computed."""
 
 import numpy as np
-import pytest
 import torch
 from torch import Tensor
 
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.quantiser import ROWS, Quantiser
-from tests.regulargpt.networks import SHAPES, TREE_IDS, TREES, random_model
+from tests.regulargpt.networks import SHAPES, TREES, each, random_model
 
-NETWORKS = [*({"name": "regulargpt"} | shape for shape in SHAPES[::5]), *TREES]
-IDS = [f"regulargpt-{i}" for i in range(len(SHAPES[::5]))] + TREE_IDS
 LENGTHS = [1, 2, 3, 4, 5, 8, 9, 13]
 
 
@@ -37,7 +34,7 @@ def root_of(model: Tree, word: list[int], prototypes: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("shape", NETWORKS, ids=IDS)
+@each([*({"name": "regulargpt"} | shape for shape in SHAPES[::5]), *TREES])
 def test_every_computation_replaces_the_states_of_nodes_alone(shape):
     model = random_model(3, **shape).eval()
     generator = torch.Generator().manual_seed(1)
