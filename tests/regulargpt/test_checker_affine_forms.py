@@ -41,6 +41,7 @@ from tests.regulargpt.networks import (
 from tests.regulargpt.test_checker_network import LDRU, as_record, middle
 
 Floats = npt.NDArray[np.float64]
+IN_BOTH = pytest.mark.parametrize("kind", [np.asarray, Doubles.of], ids=["FLINT", "float64"])
 
 
 def network(model: Tree, shape: dict[str, Any]) -> Network:
@@ -275,14 +276,13 @@ def test_no_vector_within_its_bounds_goes_beyond_what_it_can_reach(
                 assert (abs(m @ e) <= coordinates * (1 + 1e-9) + 1e-300).all()
 
 
-@pytest.mark.parametrize("arithmetic", ["FLINT", "float64"])
+@IN_BOTH
 @pytest.mark.parametrize("bounded", [True, False], ids=["each coordinate", "length"])
-def test_a_remainder_takes_in_the_sources_that_move_little_and_all_that_they_do(arithmetic: str, bounded: bool):
+def test_a_remainder_takes_in_the_sources_that_move_little_and_all_that_they_do(kind: Any, bounded: bool):
     rng = np.random.default_rng(0)
     large, *small = rng.normal(size=(3, D, D))
     each = rng.exponential(size=D)
     with ctx.workprec(64):
-        kind = Doubles.of if arithmetic == "float64" else np.asarray
         sources = [Source(arb(1)), Source(arb(1e-7)), Source(arb(2e-7), kind(exact(1e-7 * each)))]
         maps = {s: kind(exact(m)) for s, m in zip(sources, [large, *small], strict=True)}
         x = AffineForm(kind(exact(np.zeros(D))), maps)
@@ -302,14 +302,13 @@ def test_a_remainder_takes_in_the_sources_that_move_little_and_all_that_they_do(
         assert x.with_remainder(arb(0)) is x
 
 
-@pytest.mark.parametrize("arithmetic", ["FLINT", "float64"])
-def test_a_unit_that_changes_sign_moves_no_more_than_its_own_column(arithmetic: str):
+@IN_BOTH
+def test_a_unit_that_changes_sign_moves_no_more_than_its_own_column(kind: Any):
     """W ReLU(x) with one of many units near 0: nothing of the other columns of W counts."""
     rng = np.random.default_rng(0)
     weight, z = rng.normal(size=(D, 64)), rng.choice([-1.0, 1.0], 64)
     weight[:, 5], z[5] = 0.01 * weight[:, 5], 1e-3
     with ctx.workprec(64):
-        kind = Doubles.of if arithmetic == "float64" else np.asarray
         one = Source(arb(0.01))
         x = AffineForm(kind(exact(z)), {one: kind(exact(np.eye(64)))})
         y = activation(x, "relu")
@@ -354,9 +353,8 @@ def test_an_offset_that_takes_no_part_costs_attention_nothing():
         assert 0 < float(rest) == pytest.approx(float(without))
 
 
-@pytest.mark.parametrize("arithmetic", ["FLINT", "float64"])
-def test_a_source_without_a_written_map_has_the_identity(arithmetic: str):
-    kind = Doubles.of if arithmetic == "float64" else np.asarray
+@IN_BOTH
+def test_a_source_without_a_written_map_has_the_identity(kind: Any):
     rng = np.random.default_rng(0)
     weight, gain = kind(exact(rng.normal(size=(2, D)))), kind(exact(rng.normal(size=D)))
     with ctx.workprec(64):

@@ -9,20 +9,10 @@ from torch import Tensor
 
 import languages
 from regulargpt.certificate.search.certify import Certifier
+from regulargpt.certificate.tuning import settling
 from regulargpt.certificate.tuning.fine_tuning import TrainingTable
 from regulargpt.certificate.tuning.mending import FreePrototypes, mending_loss
-from regulargpt.certificate.tuning.settling import (
-    FIRST,
-    GROWTH,
-    KEPT,
-    LEAST,
-    MOST_REACH,
-    RETREAT,
-    SHARPENING,
-    SOFT,
-    OwnErrors,
-    settling_loss,
-)
+from regulargpt.certificate.tuning.settling import FIRST, KEPT, OwnErrors, settling_loss
 from regulargpt.certificate.tuning.state import SETTLING_FALL
 from regulargpt.models.layers import seed_counted
 from regulargpt.models.regulargpt import RegularGPT
@@ -70,8 +60,13 @@ def test_without_any_errors_yet_nothing_is_disturbed():
 
 
 def test_the_reach_grows_while_nearly_all_come_back_and_shrinks_otherwise():
-    own, first = OwnErrors(torch.zeros(1, 1)), GROWTH * FIRST
-    for share, times, reach in ((1.0, 1, first), (0.5, 1, RETREAT * first), (1.0, 999, MOST_REACH), (0.0, 2000, LEAST)):
+    own, first = OwnErrors(torch.zeros(1, 1)), settling.GROWTH * FIRST
+    for share, times, reach in (
+        (1.0, 1, first),
+        (0.5, 1, settling.RETREAT * first),
+        (1.0, 999, settling.MOST_REACH),
+        (0.0, 2000, settling.LEAST),
+    ):
         for _ in range(times):
             own.adapt(share)
         assert own.reach == pytest.approx(reach)
@@ -100,7 +95,7 @@ def test_the_loss_is_what_its_parts_say(left: float):
     places = free(model.state_norm)
     states = model.merge(torch.cat([model.absent, places]), one.windows)
     leaves = model.merge(model.leaves(), one.leaf_windows)
-    sharpness = SOFT * SHARPENING ** (1 - left)
+    sharpness = settling.SOFT * settling.SHARPENING ** (1 - left)
     unit = places.square().sum(1).mean()
     parts = []
     for found, images in ((states, one.images), (leaves, one.leaf_images)):
@@ -128,7 +123,7 @@ def test_what_comes_back_lies_nearer_than_half_the_smallest_distance(times: floa
         patched.setattr(TrainingTable, "separation", property(lambda table: separation))
         _, share = settling_loss(one, free, model.eval(), 8, own, 1.0)
     assert share == (times < 1)
-    assert own.reach == pytest.approx((GROWTH if times < 1 else RETREAT) * FIRST)
+    assert own.reach == pytest.approx((settling.GROWTH if times < 1 else settling.RETREAT) * FIRST)
     image = int(one.images[0])
     assert own.count.tolist() == [int(i == image) for i in range(len(places))]
     assert torch.allclose(own.kept[image, 0], error, atol=1e-5)
@@ -152,6 +147,6 @@ def test_a_network_learns_to_come_back():
             optimiser.step()
         return table.over(free(model.state_norm).detach()).drift(model, seed=0)
 
-    assert train(300, lambda left: mending_loss(table, free, model, 128, 0.0)[0]) > 2.0
-    assert train(900, lambda left: settling_loss(table, free, model, 128, own, left)[0]) < 0.5
+    assert train(200, lambda left: mending_loss(table, free, model, 64, 0.0)[0]) > 2.0
+    assert train(600, lambda left: settling_loss(table, free, model, 64, own, left)[0]) < 0.5
     assert own.reach > 5 * FIRST
