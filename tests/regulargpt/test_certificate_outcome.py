@@ -66,9 +66,7 @@ def demanding(monkeypatch: pytest.MonkeyPatch, rejections: int, **why: float) ->
 
 
 @pytest.mark.parametrize("rejections", [1, 99])
-def test_the_largest_slack_is_claimed_that_the_checker_accepts(
-    flip_flop: RunFolder, monkeypatch: pytest.MonkeyPatch, rejections: int
-):
+def test_the_largest_slack_is_claimed_that_the_checker_accepts(flip_flop: RunFolder, monkeypatch, rejections: int):
     largest = certificate_report(flip_flop)["unquantised"]["slack"]
     stated = demanding(monkeypatch, rejections)
     report = certificate_report(flip_flop)

@@ -316,9 +316,7 @@ def test_it_rejects_other_weights_even_with_their_digest(copy: Path):
     assert_refused(copy, "certificate", put("weights/sha256", digest), Rejected, "is not the weights of this cert")
 
 
-def test_balls_are_proven_in_float64_and_where_doubles_are_not_those_of_ieee_754_by_flint(
-    certified: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_balls_are_proven_in_float64_and_where_doubles_are_not_those_of_ieee_754_by_flint(certified: Path, monkeypatch):
     counted: list[object] = []
     inside = Checker.inside
     monkeypatch.setattr(Checker, "inside", lambda *given: (counted.append(given[1]), inside(*given)))

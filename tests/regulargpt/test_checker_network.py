@@ -126,9 +126,7 @@ FORGED = {"as in the audit": 0, "tiny": -60, "denormal": -117}
 
 @pytest.mark.parametrize("exponent", FORGED.values(), ids=FORGED)
 @pytest.mark.parametrize("quantised", [True, False])
-def test_a_network_that_is_right_in_float64_and_wrong_in_truth_is_rejected(
-    tmp_path: Path, exponent: int, quantised: bool
-):
+def test_a_network_that_is_right_in_float64_and_wrong_in_truth_is_rejected(tmp_path, exponent: int, quantised: bool):
     certificate = json.loads((PARITY / "certificate.json").read_text())
     record = json.loads((PARITY / "config.json").read_text())
     weights = load_file(PARITY / "model.safetensors")

@@ -272,9 +272,7 @@ def test_a_fine_tuning_that_mends_too_little_is_given_up_and_leaves_no_trace():
 
 
 @pytest.mark.parametrize("part", [1, 128])
-def test_a_large_table_is_mended_to_the_end_with_prototypes_that_go_on_learning(
-    monkeypatch: pytest.MonkeyPatch, part: int
-):
+def test_a_large_table_is_mended_to_the_end_with_prototypes_that_go_on_learning(monkeypatch, part: int):
     having(monkeypatch, state, PART=part)
     trainer, asked = in_fine_tuning(60, certain_from=5, windows=1)
     places = []
@@ -367,9 +365,7 @@ def settling(monkeypatch: pytest.MonkeyPatch, steps: int = 20, certain: tuple[in
 
 @pytest.mark.parametrize("steps", [12, 100])
 @pytest.mark.parametrize("is_large", [False, True])
-def test_a_certified_network_that_drifts_after_its_steps_settles(
-    monkeypatch: pytest.MonkeyPatch, steps: int, is_large: bool
-):
+def test_a_certified_network_that_drifts_after_its_steps_settles(monkeypatch, steps: int, is_large: bool):
     """Also past the steps of the training."""
     having(monkeypatch, phase, is_large=lambda *_: is_large)
     trainer, owns = settling(monkeypatch, steps), []

@@ -294,9 +294,7 @@ def test_an_earlier_machine_that_is_not_minimal_is_not_recalled():
     assert learner.recalled(doubled) is None
 
 
-def test_an_automaton_that_the_network_contradicts_is_not_called_learned_from_its_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_automaton_that_the_network_contradicts_is_not_called_learned_from_its_answers(tmp_path: Path, monkeypatch):
     """The right automaton in the folder of a network that knows nothing yet."""
     run(learning(training__steps=3, evaluation__test_len=22), tmp_path / "run")
     folder = RunFolder.open(tmp_path / "run")
@@ -357,9 +355,7 @@ def test_words_that_are_no_questions_are_not_queried():
 
 
 @pytest.mark.parametrize(("first", "looked"), [(0, []), (1, [2, 4, 6]), (3, [4, 6]), (4, [4, 6]), (9, [])])
-def test_the_language_is_queried_from_the_step_that_the_options_say(
-    monkeypatch: pytest.MonkeyPatch, first: int, looked: list[int]
-):
+def test_the_language_is_queried_from_the_step_that_the_options_say(monkeypatch, first: int, looked: list[int]):
     trainer = trainer_of(learning(training__steps=6, every=2, membership_queries_from=first))
     learner, steps = phase_of(trainer).sought.learner, []
     assert learner is not None

@@ -189,9 +189,7 @@ def test_a_ball_too_small_for_a_double_keeps_a_radius():
     assert Doubles.of(arb("1e-400")).radius > 0
 
 
-def test_where_doubles_are_not_those_of_ieee_754_the_balls_decide_everything(
-    certified: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_where_doubles_are_not_those_of_ieee_754_the_balls_decide_everything(certified: Path, monkeypatch):
     assert is_ieee()
     quick = checked(certified)
     monkeypatch.setattr(images, "is_ieee", lambda: False)

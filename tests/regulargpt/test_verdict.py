@@ -111,9 +111,7 @@ def test_what_was_accepted_is_not_checked_again_and_a_folder_cannot_say_so(
     assert not verdict(parity, "parity").proven
 
 
-def test_without_a_cache_folder_it_is_checked_every_time(
-    cached: Path, parity: RunFolder, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_a_cache_folder_it_is_checked_every_time(cached: Path, parity: RunFolder, monkeypatch):
     cached.write_text("a file where the folder should be")
     assert verdict(parity, "parity").proven
     assert verdict(parity, "parity").proven
