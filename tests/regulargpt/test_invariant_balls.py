@@ -90,20 +90,6 @@ def test_the_linear_part_is_torchs_jacobian_and_the_centre_the_image(shape: dict
         assert np.abs(form.maps[c] - total[:, :, c].permute(1, 0, 2).numpy()).max() < 1e-11
 
 
-@each([SHAPES[0], TREES[0], TREES[4]])
-def test_stretches_come_to_the_norms_of_the_jacobians(shape: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(invariant_balls, "PUSHES", 1000)
-    model, net = network(3, **shape)
-    rows, windows = np.random.default_rng(0).normal(size=(K, D)), all_windows(2)
-    # Two children that are one row are pushed as one.
-    windows = windows[(windows[:, 0] != windows[:, 1]) & (windows > 0).all(1)]
-    states = torch.from_numpy(rows[windows - 1])
-    total = torch.autograd.functional.jacobian(lambda x: block(model, x).sum(0), states)  # (d, n, C, d)
-    norms = torch.as_tensor(total).square().sum((0, 2, 3)).sqrt().numpy()
-    images = invariant_balls.images_of(net, rows, windows)
-    assert invariant_balls.stretches(net, rows, windows, images) == pytest.approx(norms, rel=0.1)
-
-
 def test_what_is_far_and_what_stretches_is_looked_at_first(monkeypatch: pytest.MonkeyPatch):
     """Of 100 windows one moves as far as its child, and one lies apart from its prototype."""
     windows = np.stack([np.arange(1, 101), np.zeros(100, dtype=np.int64)], 1)
