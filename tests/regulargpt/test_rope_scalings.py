@@ -62,8 +62,7 @@ def test_ntk_is_their_dynamic_one_at_the_length_that_it_is_for(width: int, base:
 
 
 @given(
-    *(WIDTHS, BASES, FACTORS, LENGTHS),
-    *(st.floats(4.0, 64.0), st.floats(0.1, 3.9), st.none() | st.floats(0.5, 2.0)),
+    *(WIDTHS, BASES, FACTORS, LENGTHS), *(st.floats(4.0, 64.0), st.floats(0.1, 3.9), st.none() | st.floats(0.5, 2.0))
 )
 def test_yarn_is_theirs(
     width: int, base: float, factor: float, train_len: int, fast: float, slow: float, attention: float | None

@@ -64,8 +64,7 @@ def test_a_run_stopped_at_every_step_on_its_way_ends_with_the_same_bytes(tmp_pat
         watch = stopped_at(step)
         with pytest.raises(Stop):
             resume(
-                tmp_path / "stopped",
-                Watch(on_step=lambda t, w=watch, s=seen: (s.append(t.step_count), w.on_step(t))),
+                tmp_path / "stopped", Watch(on_step=lambda t, w=watch, s=seen: (s.append(t.step_count), w.on_step(t)))
             )
         assert seen == list(range(first, step + 1))
     resume(tmp_path / "stopped")

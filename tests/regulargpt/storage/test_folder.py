@@ -20,16 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from languages.errors import UserError
-from regulargpt.storage import (
-    IntegrityError,
-    RunFolder,
-    StorageError,
-    checkpoint,
-    environment,
-    lock,
-    manifest,
-    tensors,
-)
+from regulargpt.storage import IntegrityError, RunFolder, StorageError, checkpoint, environment, lock, manifest, tensors
 from regulargpt.storage.folder import FINAL
 
 CONFIG = 'language = "parity"\n'
