@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import languages
-from languages.errors import UserError
 from regulargpt.construct.configuration import configuration
 from regulargpt.construct.weights import constructed
 from regulargpt.models.hooks import HookPoint
@@ -157,12 +156,6 @@ def test_the_computations_of_a_gated_network_agree_in_answers_and_gradients(C: i
             torch.testing.assert_close(other, found[0], rtol=1e-12, atol=1e-12)
         dense, every = (model(words, readout="all", computation=name) for name in ("dense", "every"))
         torch.testing.assert_close(every, dense, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(("options", "said"), [({"pad": "masked"}, "pad"), ({"attention": "full"}, "attention")])
-def test_gates_need_every_place(options: dict[str, Any], said: str):
-    with pytest.raises(UserError, match=said):
-        gated(2, **options)
 
 
 class Concatenation(Tree):
