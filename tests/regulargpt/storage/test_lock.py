@@ -58,9 +58,8 @@ def holder(tmp_path):
 
 
 def test_a_second_process_is_told_who_works_where(holder, tmp_path):
-    with pytest.raises(
-        LockedError, match=rf"^{tmp_path} is in use by process {holder.pid} on .+; wait for it or stop it"
-    ):
+    said = rf"^{tmp_path} is in use by process {holder.pid} on .+; wait for it or stop it"
+    with pytest.raises(LockedError, match=said):
         lock.locked(tmp_path).__enter__()
     assert (tmp_path / ".lock").exists()
 
@@ -111,9 +110,8 @@ def test_an_error_in_the_block_releases(tmp_path):
 def test_a_process_on_another_host_counts_as_alive_and_the_remedy_is_named(tmp_path):
     other = lock.Owner(pid=1, host="another-host", started="x")
     (tmp_path / ".lock").write_text(json.dumps(asdict(other)))
-    with pytest.raises(
-        LockedError, match=rf"process 1 on another-host; if that process is gone, delete {tmp_path}/.lock"
-    ):
+    said = rf"process 1 on another-host; if that process is gone, delete {tmp_path}/.lock"
+    with pytest.raises(LockedError, match=said):
         lock.locked(tmp_path).__enter__()
 
 
