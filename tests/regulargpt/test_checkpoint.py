@@ -162,15 +162,6 @@ def test_an_answer_ends_where_it_should(saved: dict):
             ours.answer(bad)
 
 
-def test_what_is_cached_is_what_a_pass_over_all_gives(saved: dict):
-    ours = Pretrained.load(saved["flan-t5"][1])
-    source = tokens(1, 30)
-    answer = ours.answer(source[0].tolist(), most=12)
-    read = torch.tensor([[ours.start, *answer[:-1]]])
-    every = ours.model.answers(torch.cat([source, read], 1), len(answer))
-    assert every.argmax(-1)[0].tolist() == answer
-
-
 def test_weights_in_several_files_and_in_half_precision(saved: dict, tmp_path: Path):
     model, folder = saved["flan-t5"]
     model.save_pretrained(tmp_path / "parts", max_shard_size="20KB")
@@ -363,16 +354,6 @@ def test_a_tokenizer_that_does_not_fit_is_refused(with_tokenizer: Path):
         Pretrained.load(with_tokenizer).encode("a")
 
 
-def test_temperatures_sharpen_the_encoder_of_a_checkpoint(saved: dict):
-    from regulargpt.measurements.alignment.statistics import sharpness
-
-    model, text = load(saved["flan-t5"][1]), tokens(2, 40).numpy()
-    before = sharpness(model, text)
-    model.set_temperature(torch.full((2, 5), 0.5))
-    assert (sharpness(model, text).p_max > before.p_max).all()
-    assert np.isfinite(before.entropy).all()
-
-
 # Alignment of a checkpoint.
 
 
@@ -382,10 +363,16 @@ def aligned(folder: Path, tmp_path: Path, **options: Any) -> dict[str, Any]:
     return align_checkpoint(f"hf:{folder}", str(text), **({"train_len": 16, "length": 64, "words": 3} | options)).report
 
 
-def test_a_checkpoint_is_aligned_on_a_text(with_tokenizer: Path, tmp_path: Path):
+def test_a_checkpoint_is_aligned_on_a_text(with_tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    heard: list[np.ndarray] = []
+    inner = checkpoint.drawn
+    monkeypatch.setattr(checkpoint, "drawn", lambda *arguments: heard.append(found := inner(*arguments)) or found)
     report = aligned(with_tokenizer, tmp_path, out=tmp_path / "out", fixed=0.7, by="layer")
     assert (report["train_len"], report["length"], report["words"]) == (16, 64, 3)
     assert (report["model"], report["measure"]) == ("with-tokenizer", "perplexity")
+    # The encoder is heard on exactly the tokens of the text, and the decoder's start.
+    assert [words.shape for words in heard] == [(3, 17), (3, 65)]
+    assert all((words[:, -1] == 0).all() for words in heard)
     short, long = report["before"]["short"], report["before"]["long"]
     assert short["p_max"] > long["p_max"]
     assert short["entropy"] < long["entropy"]
@@ -411,21 +398,6 @@ def test_the_score_is_the_loss_that_transformers_gives(saved: dict, with_tokeniz
     assert point.of_words["nll"] == pytest.approx(losses, abs=1e-5)
     assert point.main == pytest.approx(np.exp(np.mean(losses)), rel=1e-5)
     assert (point.length, point.samples) == (20, 3)
-
-
-def test_the_encoder_is_heard_on_exactly_the_tokens_of_the_text(with_tokenizer: Path, tmp_path: Path, monkeypatch):
-    heard: list[tuple[int, ...]] = []
-    inner = checkpoint.drawn
-
-    def drawn(*arguments: Any) -> np.ndarray:
-        found = inner(*arguments)
-        heard.append(found.shape)
-        assert (found[:, -1] == 0).all()
-        return found
-
-    monkeypatch.setattr(checkpoint, "drawn", drawn)
-    aligned(with_tokenizer, tmp_path, out=tmp_path / "out")
-    assert heard == [(3, 17), (3, 65)]
 
 
 def test_what_cannot_be_aligned_is_refused_before_anything_is_written(with_tokenizer: Path, tmp_path: Path):
