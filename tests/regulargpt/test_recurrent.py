@@ -57,6 +57,6 @@ def test_reading_piece_by_piece_changes_no_output_and_no_gradient(kind: str, rea
 
 
 def test_the_forget_gate_starts_open():
-    rnn: Any = fresh("lstm").get_submodule("rnn")
+    rnn = fresh("lstm").rnn
     assert [float(b.mean()) for b in rnn.bias_ih_l1.detach().chunk(4)] == [0, 1, 0, 0]
     assert not rnn.bias_hh_l1.any()

@@ -70,7 +70,7 @@ def left_tree(model: Any, word: list[int]) -> Tensor:
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_ldru_is_the_binary_tree_from_the_left(operator: str):
-    model: Any = built(f"ldru:operator={operator}")
+    model = built(f"ldru:operator={operator}")
     for length in (1, 2, 3, 5, 6, 7, 12):
         words = words_of(5, length)
         assert_equal([model(words)], [torch.stack([left_tree(model, word) for word in words.tolist()])], 1e-12)
