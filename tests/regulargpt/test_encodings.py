@@ -174,24 +174,29 @@ def test_all_buckets_of_t5_that_are_used_are_trained(train_len: int):
 
 
 def test_t5_refuses_buckets_that_training_does_not_reach():
-    assert T5Options("t5", max_distance=128).too_short(113) is not None
-    assert T5Options("t5", max_distance=128).too_short(114) is None
-    reason = T5Options("t5", max_distance=128).too_short(40) or ""
-    most = int(reason.rpartition(" ")[2])
+    far = T5Options("t5", max_distance=128)
+    assert [far.too_short(length) is None for length in (113, 114)] == [False, True]
+    most = int((far.too_short(40) or "").rpartition(" ")[2])
     assert T5Options("t5", max_distance=most).too_short(40) is None
     assert all(T5Options("t5").too_short(length) is None for length in (1, 2, 40, 512))
 
 
-@pytest.mark.parametrize(
-    ("written", "wanted"),
-    [
-        ("sandwich", {1: -0.238, 2: -0.827, 3: -1.477, 4: -1.927, 8191: -8.105}),
-        ("sandwich:first_index=1", {1: -0.181}),
-    ],
-)
-def test_sandwich_at_h_8(written: str, wanted: dict[int, float]):
-    found = bias(built(written, n_heads=1), 0, *wanted)[0].tolist()
-    assert found == pytest.approx([0, *wanted.values()], abs=5e-4)
+# By the first index, with h = 8: values at distances, where they rise first, and the fit of r_1 ln(1 + x) + c.
+SANDWICH = {
+    0: ({0: 0.0, 1: -0.238, 2: -0.827, 3: -1.477, 4: -1.927, 8191: -8.105}, 11, (-1.024, -0.015)),
+    1: ({0: 0.0, 1: -0.181}, 13, (-1.015, 0.083)),
+}
+
+
+@pytest.mark.parametrize("first", SANDWICH)
+def test_sandwich_has_the_published_numbers(first: int):
+    encoding, (values, rises, fit) = built(f"sandwich:first_index={first}", n_heads=1), SANDWICH[first]
+    assert bias(encoding, *values)[0].tolist() == pytest.approx(list(values.values()), abs=5e-4)
+    x = torch.arange(50).double()
+    y = bias(encoding, *x.tolist())[0]
+    assert int((y.diff() > 0).nonzero()[0]) == rises
+    design = torch.stack([x.log1p(), torch.ones(50).double()], -1)
+    assert torch.linalg.lstsq(design, y[:, None]).solution[:, 0].tolist() == pytest.approx(fit, abs=1e-3)
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -204,12 +209,6 @@ def test_sandwich_is_the_product_of_two_sinusoids(first: int):
     assert torch.allclose(found, (p @ p.T - 4) / h, atol=1e-12)
 
 
-@pytest.mark.parametrize(("first", "rises"), [(0, 11), (1, 13)])
-def test_sandwich_is_not_monotone(first: int, rises: int):
-    found = bias(built(f"sandwich:first_index={first}", n_heads=1), *range(40))[0]
-    assert int((found.diff() > 0).nonzero()[0]) == rises
-
-
 @pytest.mark.parametrize(("fit", "a"), [("figure", 0.825), ("nearest", 1.024)])
 def test_the_smooth_sandwich_is_kerple_log(fit: str, a: float):
     """Section 6.3: r_1 = 8a/h_n, r_2 = 1."""
@@ -217,16 +216,6 @@ def test_the_smooth_sandwich_is_kerple_log(fit: str, a: float):
     kerple = with_values(built("kerple_log", n_heads=12), r1=[8 * a / each for each in h], r2=[1.0] * 12)
     smooth = built(f"sandwich_smooth:fit={fit}", n_heads=12)
     assert torch.allclose(bias(smooth, *X), bias(kerple, *X), atol=1e-12)
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_the_nearest_fit_is_that_of_the_nearest_50_distances(first: int):
-    x = torch.arange(50).double()
-    y = bias(built(f"sandwich:first_index={first}", n_heads=1), *x.tolist())[0]
-    design = torch.stack([x.log1p(), torch.ones(50).double()], -1)
-    slope, constant = torch.linalg.lstsq(design, y[:, None]).solution[:, 0].tolist()
-    golden = {0: (-1.024, -0.015), 1: (-1.015, 0.083)}[first]
-    assert (slope, constant) == pytest.approx(golden, abs=1e-3)
 
 
 R1, R2, R3, R4 = [0.5, 1.5], [0.3, 2.0], [1.0, 1.7], [0.01, 1.0]
@@ -257,41 +246,33 @@ def test_kernels_are_their_formulas(name: str):
             assert torch.allclose(found(encoding, *X), torch.tensor(wanted, dtype=torch.float64), atol=1e-12)
 
 
-STARTS = {
-    "kerple_power": [1, 2],
-    "kerple_log": [2, 1],
-    "kerple_log3": [2, 1, 2],
-    "kerple_bias_wht": [1, 2, 1, 2],
-    "gauss_bias2": [2, 1],
-    "gauss_bias3": [2, 1, 2],
-    "gauss_wht1": [1],
-    "gauss_wht2": [1, 2],
+# Where each parameter starts at most; exponents stay at most 2 for ever.
+STARTS: dict[str, dict[str, int]] = {
+    **{"kerple_power": {"r1": 1, "r2": 2}, "kerple_log": {"r1": 2, "r2": 1}, "gauss_wht1": {"r1": 1}},
+    **{"kerple_log3": {"r1": 2, "r2": 1, "r3": 2}, "kerple_bias_wht": {"r1": 1, "r2": 2, "r3": 1, "r4": 2}},
+    **{"gauss_bias2": {"r1": 2, "r2": 1}, "gauss_bias3": {"r1": 2, "r2": 1, "r3": 2}, "gauss_wht2": {"r1": 1, "r2": 2}},
 }
+EXPONENTS = {("kerple_power", "r2"), ("kerple_log3", "r3"), ("kerple_bias_wht", "r2"), ("kerple_bias_wht", "r4"),
+             ("gauss_bias3", "r3"), ("gauss_wht2", "r2")}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_kernels_start_uniformly_from_one_hundredth_on(name: str):
+def test_kernels_start_uniformly_from_one_hundredth_on_and_stay_in_their_domain(name: str):
     encoding = built(name, n_heads=10_000, d_head=1)
-    for parameter, high in zip(encoding.parameters(), STARTS[name], strict=True):
-        value = parameter
+    assert [key for key, _ in encoding.named_parameters()] == list(STARTS[name])
+    for key, high in STARTS[name].items():
+        value = encoding.get_parameter(key)
         assert value.shape == (10_000, 1, 1)
         assert float(value.min()) == pytest.approx(0.01)
         assert float(value.max()) == pytest.approx(high, rel=1e-2)
         assert float(value.mean()) == pytest.approx(high / 2, rel=5e-2)
-
-
-@pytest.mark.parametrize("name", STARTS)
-def test_kernels_are_put_back_into_their_domain(name: str):
-    encoding = built(name, n_heads=2)
-    for start, ends in ((-5.0, [0.01] * 4), (5.0, [2.0 if high == 2 else 5.0 for high in STARTS[name]])):
+    for start in (-5.0, 5.0):
         for p in encoding.parameters():
-            p.data.fill_(start)
+            p.fill_(start)
         encoding.project()
-        for (key, p), end in zip(encoding.named_parameters(), ends, strict=False):
-            # Only exponents have an upper end; r1 may grow.
-            exponent = (key, name) in {("r2", "kerple_power"), ("r2", "kerple_bias_wht"), ("r2", "gauss_wht2")}
-            wanted = end if exponent or key in ("r4",) or (key == "r3" and name != "kerple_bias_wht") else start
-            assert p.unique().tolist() == [max(0.01, wanted)]
+        for key, p in encoding.named_parameters():
+            # Only exponents have an upper end.
+            assert p.unique().tolist() == [0.01 if start < 0 else 2.0 if (name, key) in EXPONENTS else 5.0]
 
 
 def test_xpos_has_the_published_zeta():
