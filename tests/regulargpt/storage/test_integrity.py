@@ -1,4 +1,4 @@
-"""Damage of any kind, in any byte: found, named with both digests, and the checkpoint before it used; what is no file."""
+"""Damage of any kind, in any byte: named with both digests, and the checkpoint before it used; what is no file."""
 
 import json
 import os
