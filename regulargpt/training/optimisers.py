@@ -11,11 +11,12 @@ from typing import Any
 
 import torch
 
+# Beside `step`, which torch runs without gradients.
 WRAPPED = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
 
 
 def uncompiled(cls: type[torch.optim.Optimizer]) -> type[Any]:
-    """The class with the methods that torch wrapped; those that it wraps no longer stay as they are."""
+    """The class with its methods as they were before torch wrapped them; one that it does not wrap stays as it is."""
     methods = {name: unwrap(getattr(cls, name)) for name in WRAPPED}
     return type(cls.__name__, (cls,), {**methods, "step": torch.no_grad()(unwrap(cls.step))})
 

@@ -13,8 +13,8 @@ from regulargpt.models.hooks import listened_to
 from regulargpt.models.tree.base import Tree
 from regulargpt.models.tree.levels import level_over, windows_of
 
-# Above the levels that have at most so many sub-words, nodes hardly repeat; at the first of these the states of one
-# pass have at most so many numbers. So much memory it takes several times; more at once shares hardly more.
+# Above the levels that have at most so many sub-words nodes hardly repeat, and each needs its own state. One pass has
+# so many numbers in these states, and takes several times their memory; more symbols at once save hardly any time.
 MOST_SUBWORDS, MOST_NUMBERS, MOST_SYMBOLS = 1 << 17, 1 << 24, 1 << 22
 
 
