@@ -203,15 +203,6 @@ def test_a_network_that_is_right_is_right_in_every_bracketing(spec: str, C: int)
         assert (model.readout(root).argmax(1).numpy() == task.labels(words)).all()
 
 
-<<<<<<< HEAD
-RAGGED = [*TREES, built("regulargpt:chunk_size=3")]
-
-
-@pytest.mark.parametrize("model", RAGGED, ids=lambda model: f"{type(model).__name__}-{model.chunk_size}")
-@settings(max_examples=25)
-@given(words=st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=30).map(tuple), min_size=1, max_size=12))
-def test_words_of_all_lengths_at_once_have_the_roots_that_each_has_by_itself(model: Any, words: list[tuple[int, ...]]):
-=======
 PLAIN = [RegularGPT(3, 4, chunk_size=C, d_model=D, n_heads=2, d_ff=8).double().eval() for C in (2, 3, 4)]
 
 
@@ -222,7 +213,6 @@ def test_words_of_all_lengths_at_once_have_the_answers_that_each_length_has_by_i
     model: Tree, sizes: list[tuple[int, int]]
 ):
     batches = [words_of(length, count) for count, length in sizes]
->>>>>>> fast
     with torch.no_grad():
         alone = torch.cat([model(words) for words in batches])
         torch.testing.assert_close(ragged_logits(model, batches), alone, rtol=0, atol=1e-12)
