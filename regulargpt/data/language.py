@@ -133,7 +133,9 @@ class LanguageData:
         return words
 
 
-def draw(task: Task | NestedTask, mixture: Mixture | None, random: np.random.Generator, length: int, count: int) -> Words:
+def draw(
+    task: Task | NestedTask, mixture: Mixture | None, random: np.random.Generator, length: int, count: int
+) -> Words:
     """Words as the task samples them; of a balanced task, mixed as the options say."""
     if mixture is None:
         return task.sample(random, length, count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from regulargpt.models.tree.options import Shape, TreeOptions, noise_growth, noise_loss, state_noise, tree
+from regulargpt.models.tree.options import Shape, TreeOptions, noise_growth, noise_loss, state_noise, tree_shape
 from regulargpt.models.tree.shape import Side
 from regulargpt.options import option
 
@@ -28,7 +28,7 @@ class LdruOptions(TreeOptions):
     state_noise: float = state_noise()
     noise_loss: float = noise_loss()
     noise_growth: float = noise_growth()
-    tree: Shape = tree()
+    tree: Shape = tree_shape()
 
     @property
     def label(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from regulargpt.models.tree.options import Shape, TreeOptions, noise_growth, noise_loss, state_noise, tree
+from regulargpt.models.tree.options import Shape, TreeOptions, noise_growth, noise_loss, state_noise, tree_shape
 from regulargpt.options import option
 
 # Longer words are refused where attention holds a number for each pair of positions.
@@ -72,7 +72,7 @@ class RegularGPTOptions(TreeOptions):
     )
 
     tied: bool = option(False, "Whether the readout is the embedding's transpose, without a bias.")
-    tree: Shape = tree()
+    tree: Shape = tree_shape()
 
     @property
     def title(self) -> str:

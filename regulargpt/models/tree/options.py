@@ -42,7 +42,7 @@ def noise_growth() -> Any:
     )
 
 
-def tree() -> Any:
+def tree_shape() -> Any:
     return option("flat", "Whether the tree is cut from the word's end alone, or follows its brackets.")
 
 
