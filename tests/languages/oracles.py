@@ -1,18 +1,9 @@
-"""What the answers are, by other means than automata: arithmetic, `re`, counting. Nothing here knows a state.
-
-`ORACLES[language](text)` answers one word, `VECTORISED[language](words)` a batch of symbol indices (batch, length).
-"""
+"""What the answers are, by other means than automata: arithmetic, `re`, counting. Nothing here knows a state."""
 
 import re
 from collections.abc import Callable
 from functools import partial
 from itertools import combinations, groupby, pairwise
-
-import numpy as np
-import numpy.typing as npt
-
-Words = npt.NDArray[np.unsignedinteger]
-Answers = npt.NDArray[np.generic]
 
 
 def same_neighbours(word: str) -> str:
@@ -89,129 +80,6 @@ ORACLES: dict[str, Callable[[str], str]] = {
     "flip-flop": last_written,
     "prefix": first_symbols,
 }
-
-
-def accept(flags: npt.NDArray[np.bool_]) -> Answers:
-    return flags.astype(np.int64)
-
-
-def digits_and_operators(words: Words) -> tuple[Answers, Answers]:
-    """The digits (batch, n) and the operators between them as 0 "+", 1 "-", 2 "*" (batch, n - 1)."""
-    return words[:, 0::2].astype(np.int64), words[:, 1::2].astype(np.int64) - 5
-
-
-def many_precedence(words: Words) -> Answers:
-    """From right to left: what has been read is d -> d * factor + rest, for the digit d to come."""
-    digits, operators = digits_and_operators(words)
-    factor, rest = np.ones(len(words), np.int64), np.zeros(len(words), np.int64)
-    for t in reversed(range(operators.shape[1])):
-        term, operator = digits[:, t + 1] * factor % 5, operators[:, t]
-        factor = np.where(operator == 2, term, 1)
-        rest = (rest + np.select([operator == 0, operator == 1], [term, -term], 0)) % 5
-    return (digits[:, 0] * factor + rest) % 5
-
-
-def many_left_to_right(words: Words) -> Answers:
-    """From right to left: what has been read is x -> x * factor + rest, for the value x of what comes before."""
-    digits, operators = digits_and_operators(words)
-    factor, rest = np.ones(len(words), np.int64), np.zeros(len(words), np.int64)
-    for t in reversed(range(operators.shape[1])):
-        digit, operator = digits[:, t + 1], operators[:, t]
-        rest = (rest + factor * np.select([operator == 0, operator == 1], [digit, -digit], 0)) % 5
-        factor = np.where(operator == 2, factor * digit, factor) % 5
-    return (digits[:, 0] * factor + rest) % 5
-
-
-def many_tomita_3(words: Words) -> Answers:
-    """Run lengths by counting up; then every end of a run of 0s is compared with the run before it."""
-    batch, length = words.shape
-    run = np.ones((batch, length), np.int64)
-    for t in range(1, length):
-        run[:, t] += np.where(words[:, t] == words[:, t - 1], run[:, t - 1], 0)
-    ends = np.concatenate([words[:, 1:] != words[:, :-1], np.ones((batch, 1), np.bool_)], axis=1)
-    previous = np.arange(length) - run  # where the run before this one ended
-    before = np.take_along_axis(run, np.maximum(previous, 0), axis=1)
-    bad = ends & (words == 0) & (run % 2 == 1) & (previous >= 0) & (before % 2 == 1)
-    return accept(~bad.any(axis=1))
-
-
-def many_tomita_4(words: Words) -> Answers:
-    threes = words[:, 2:] + words[:, 1:-1] + words[:, :-2]
-    return accept((threes != 0).all(axis=1))
-
-
-def many_dyck(bound: int, words: Words) -> Answers:
-    depth = (1 - 2 * words.astype(np.int8)).cumsum(axis=1, dtype=np.int16)
-    return accept((depth.min(axis=1) >= 0) & (depth.max(axis=1) <= bound) & (depth[:, -1] == 0))
-
-
-def many_zero_one_two(words: Words) -> Answers:
-    last = words.shape[1] - 1 - np.argmax(words[:, ::-1] != 2, axis=1)
-    return accept(words[np.arange(len(words)), last] == 0)
-
-
-def many_ab_d_bc(words: Words) -> Answers:
-    position = np.arange(words.shape[1])
-    first_d = np.argmax(words == 3, axis=1)[:, None]
-    wrong = ((words == 2) & (position < first_d)) | ((words == 0) & (position > first_d))
-    return accept(((words == 3).sum(axis=1) == 1) & ~wrong.any(axis=1))
-
-
-def many_a_to_e(words: Words) -> Answers:
-    steps = np.diff(words.astype(np.int8), axis=1)
-    return accept((words[:, 0] == 0) & (words[:, -1] == 4) & ((steps == 0) | (steps == 1)).all(axis=1))
-
-
-def many_last_written(words: Words) -> Answers:
-    last = words.shape[1] - 1 - np.argmax(words[:, ::-1] != 2, axis=1)
-    return words[np.arange(len(words)), last].astype(np.int64)
-
-
-def many_first_two(words: Words) -> Answers:
-    """Two bits as a number; 4 is too short."""
-    return 2 * words[:, 0].astype(np.int64) + words[:, 1] if words.shape[1] > 1 else np.full(len(words), 4)
-
-
-def transitions(words: Words) -> Answers:
-    return (words[:, 1:] != words[:, :-1]).sum(axis=1)
-
-
-VECTORISED: dict[str, Callable[[Words], Answers]] = {
-    "parity": lambda words: words.sum(axis=1) % 2,
-    "even-pairs": lambda words: transitions(words) % 2,
-    "cycle-navigation": lambda words: ((words == 1).sum(axis=1) - (words == 2).sum(axis=1)) % 5,
-    "modular-arithmetic": many_precedence,
-    "modular-arithmetic-left-to-right": many_left_to_right,
-    "tomita-1": lambda words: accept((words == 1).all(axis=1)),
-    "tomita-2": lambda words: accept(
-        (words[:, 0::2] == 1).all(axis=1) & (words[:, 1::2] == 0).all(axis=1) & (words.shape[1] % 2 == 0)
-    ),
-    "tomita-3": many_tomita_3,
-    "tomita-4": many_tomita_4,
-    "tomita-5": lambda words: accept((words.sum(axis=1) % 2 == 0) & ((1 - words).sum(axis=1) % 2 == 0)),
-    "tomita-6": lambda words: accept((words.shape[1] - 2 * words.sum(axis=1, dtype=np.int64)) % 3 == 0),
-    "tomita-7": lambda words: accept(((words[:, :-1] == 1) & (words[:, 1:] == 0)).sum(axis=1) <= 1),
-    **{f"dyck-{n}": partial(many_dyck, n) for n in (1, 2, 3, 4, 12)},
-    "aa-star": lambda words: accept(np.full(len(words), words.shape[1] % 2 == 0)),
-    "aaaa-star": lambda words: accept(np.full(len(words), words.shape[1] % 4 == 0)),
-    "abab-star": lambda words: accept(
-        (words[:, 0::2] == 0).all(axis=1) & (words[:, 1::2] == 1).all(axis=1) & (words.shape[1] % 4 == 0)
-    ),
-    "012-02": many_zero_one_two,
-    "ab-d-bc": many_ab_d_bc,
-    "aa-bb-cc-dd-ee": many_a_to_e,
-    "flip-flop": many_last_written,
-    "prefix": many_first_two,
-}
-
-
-def products(generators: tuple[tuple[int, ...], ...], words: Words) -> npt.NDArray[np.int8]:
-    """(batch, n) the images under the product of the letters, first letter first."""
-    images = np.array(generators, dtype=np.int8)
-    result = np.broadcast_to(np.arange(images.shape[1], dtype=np.int8), (len(words), images.shape[1]))
-    for t in range(words.shape[1]):
-        result = np.take_along_axis(images[words[:, t]], result, axis=1)
-    return result
 
 
 # ("letters", "ab"), ("empty",), ("then" or "|" or "&" or "^", left, right), ("repeat", part, low, high)

@@ -1,8 +1,6 @@
 """Machines in other forms and back, files made by hand, and broken ones with the message they get."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import networkx as nx
@@ -273,14 +271,3 @@ def test_partial_automata_of_automata_lib_are_completed() -> None:
 )
 def test_another_kind_of_machine_is_refused_by_name(convert, given, said: str) -> None:
     assert refusal(convert, given, error=AutomatonError).startswith(said)
-
-
-def test_importing_machines_costs_only_numpy() -> None:
-    """The command line's errors come at once: nothing heavy is imported before it is needed."""
-    code = (
-        "import sys, languages.automata, languages.automata.monoid, languages.automata.green, languages.convert.files, "
-        "languages.convert.graph, languages.convert.automata_lib, languages.regex\n"
-        "print(sorted({'torch', 'networkx', 'automata', 'sklearn', 'matplotlib'} & set(sys.modules)))"
-    )
-    result = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
-    assert result.stdout.strip() == "[]"

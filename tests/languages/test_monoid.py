@@ -14,37 +14,6 @@ from languages.errors import AutomatonError
 from languages.regular.dyck import dyck_dfa
 from tests.languages.random_machines import MACHINES
 
-
-def cycle(n: int) -> Semiautomaton:
-    delta = [[i, (i + 1) % n, (i - 1) % n] for i in range(n)]
-    return Semiautomaton(tuple(map(str, range(n))), "012", delta)
-
-
-def modular_arithmetic(precedence: bool) -> Semiautomaton:
-    """Letters (operator, digit) mod 5; with precedence the state is (sum so far, signed last product)."""
-    letters = [(operator, digit) for operator in "+-*" for digit in range(5)]
-    symbols = tuple(f"{operator}{digit}" for operator, digit in letters)
-    operations = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
-    if not precedence:
-        delta = [[operations[o](q, d) % 5 for o, d in letters] for q in range(5)]
-        return Semiautomaton(tuple(map(str, range(5))), symbols, delta)
-
-    def step(total: int, last: int, operator: str, digit: int) -> int:
-        if operator == "*":
-            return total * 5 + last * digit % 5
-        return (total + last) % 5 * 5 + (digit if operator == "+" else -digit) % 5
-
-    delta = [[step(*divmod(q, 5), *letter) for letter in letters] for q in range(25)]
-    return Semiautomaton(tuple(map(str, range(25))), symbols, delta)
-
-
-def test_known_semiautomata() -> None:
-    for machine, size in [(cycle(5), 5), (modular_arithmetic(False), 25), (modular_arithmetic(True), 129)]:
-        monoid = TransitionMonoid.of(machine)
-        assert (monoid.size, monoid.is_aperiodic) == (size, False)
-    assert TransitionMonoid.of(cycle(5)).is_group
-
-
 WORDS = st.lists(st.integers(0, 100), max_size=12)
 
 

@@ -1,6 +1,5 @@
 """The machines are those of the literature, and a task refuses parts that do not fit."""
 
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 from languages import get, rng
-from languages.automata import MooreMachine, Semiautomaton
+from languages.automata import MooreMachine
 from languages.automata.monoid import TransitionMonoid
 from languages.convert.files import save
 from languages.errors import LanguageError
@@ -16,7 +15,6 @@ from languages.registry import names
 from languages.regular.dyck import dyck_dfa
 from languages.sampling.published import Blocks
 from languages.task import Task, all_words
-from tests.languages.oracles import ORACLES
 from tests.languages.refusing import refusal
 
 # Minimal complete states, elements of the transition monoid, group-free?
@@ -52,70 +50,28 @@ SIZES = {
 }
 
 
-def transition_monoid(machine: Semiautomaton) -> set[tuple[int, ...]]:
-    """All functions that words induce on the states, by closure under the letters."""
-    letters = [tuple(column) for column in machine.table.T.tolist()]
-    todo = [tuple(range(machine.n_states))]
-    found = set(todo)
-    for element in todo:
-        for letter in letters:
-            following = tuple(letter[q] for q in element)
-            if following not in found:
-                found.add(following)
-                todo.append(following)
-    return found
-
-
-def is_aperiodic(monoid: set[tuple[int, ...]]) -> bool:
-    """Whether the powers of every element end in a fixed point (and not in a longer cycle)."""
-    for element in monoid:
-        power = element
-        for _ in range(len(element)):
-            power = tuple(element[q] for q in power)
-        if tuple(element[q] for q in power) != power:
-            return False
-    return True
-
-
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes(name: str) -> None:
-    machine = get(name).machine.minimise()
-    ours, monoid = TransitionMonoid.of(machine), transition_monoid(machine)
-    assert (machine.n_states, ours.size, ours.is_aperiodic) == SIZES[name]
-    assert (len(monoid), is_aperiodic(monoid)) == SIZES[name][1:]
+    machine, least = get(name).machine, get(name).machine.minimise()
+    monoid = TransitionMonoid.of(least)
+    assert (least.n_states, monoid.size, monoid.is_aperiodic) == SIZES[name]
+    assert machine.n_states == least.n_states
 
 
-def test_even_pairs_has_five_transitions() -> None:
-    """By the definition of the syntactic monoid, from the oracle alone: words that no context tells apart.
-
-    They are the empty word and the four pairs (first, last): a rectangular band with an identity.
-    """
-    words = ["".join(word) for n in range(6) for word in product("01", repeat=n)]
-    contexts = [(left, right) for left in words[:7] for right in words[:7]]
-
-    def answers(word: str) -> tuple[str, ...]:
-        return tuple(ORACLES["even-pairs"](left + word + right) for left, right in contexts)
-
-    classes: dict[tuple[str, ...], set[tuple[str, str]]] = {}
-    for word in words:
-        classes.setdefault(answers(word), set()).add((word[:1], word[-1:]))
-    assert sorted(map(sorted, classes.values())) == [[(a, b)] for a, b in [("", ""), *product("01", repeat=2)]]
-
-
-@pytest.mark.parametrize("name", names())
-def test_machines_are_minimal(name: str) -> None:
-    """But for arithmetic, which keeps apart what is pending in "0+" and in "1*", to be read."""
+@pytest.mark.parametrize(("name", "merged"), [("modular-arithmetic", 10), ("modular-arithmetic-left-to-right", 2)])
+def test_arithmetic_keeps_apart_what_is_pending(name: str, merged: int) -> None:
+    """In "0+" and in "1*", to be read. Every other language is minimal."""
     machine = get(name).machine
-    merged = {"modular-arithmetic": 10, "modular-arithmetic-left-to-right": 2}.get(name, 0)
     assert machine.n_states - machine.minimise().n_states == merged
+    assert set(names()) - set(SIZES) == {"modular-arithmetic", "modular-arithmetic-left-to-right"}
 
 
 def test_the_two_arithmetics_are_two_tasks() -> None:
     """They disagree on 79 to 80 % of the words of length 41 and more."""
     usual, other = get("modular-arithmetic"), get("modular-arithmetic-left-to-right")
     for length in (41, 101, 501):
-        words = usual.sample(rng(0, "disagree"), length, 60_000)
-        assert 0.785 < (usual.labels(words) != other.labels(words)).mean() < 0.805
+        words = usual.sample(rng(0, "disagree"), length, 20_000)
+        assert 0.78 < (usual.labels(words) != other.labels(words)).mean() < 0.81
 
 
 @pytest.mark.parametrize(
@@ -166,18 +122,6 @@ def test_arithmetic_words_are_uniform() -> None:
 def test_left_to_right_and_precedence_draw_the_same_words() -> None:
     first, second = (get(name).sample(rng(0, "w"), 9, 50) for name in names()[3:5])
     assert np.array_equal(first, second)
-
-
-@pytest.mark.parametrize("name", names())
-def test_next_symbols_are_for_classifications(name: str) -> None:
-    task = get(name)
-    words = task.sample(rng(0, "next"), task.lengths(4, 9)[0], 5)
-    if task.is_classification:
-        assert task.next_symbols(words).shape == (*words.shape, task.n_symbols + 1)
-        assert (task.next_symbols(words)[:, -1, -1] == task.labels(words)).all()
-    else:
-        with pytest.raises(LanguageError, match=f"^{name} is no classification, it answers "):
-            task.next_symbols(words)
 
 
 ONE_WAY = MooreMachine(("a", "b"), ("0", "1"), ((0, 1), (0, 1)), "a", (0, 1), ("no", "yes"))

@@ -227,14 +227,6 @@ def test_other_bytes_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert corpus().summary.endswith("not the bytes of networkx 0.0, so figures may differ from published ones")
 
 
-def test_nothing_heavy_is_imported():
-    code = "import sys, languages.text as t; t.corpus('text:code-large').digest; t.corpus('text:recurrent'); "
-    heavy = ("torch", "networkx", "sklearn", "scipy", "datasets", "tokenizers", "pandas")
-    code += f"print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
 def test_a_built_in_name_goes_before_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     Path("code").write_text("a file of the user's")
